@@ -146,8 +146,9 @@ void folder_impl::on_tag(int port, const gr::tag_t& tag)
     if (d_about.empty() || d_about.back().tick != tick)
         d_about.push_back({ tick, 0, {} });
     auto& item = d_about.back();
-    if (spectra && pmt::is_uint64(tag.value))
-        item.spectra = pmt::to_uint64(tag.value);
+    const auto count = count_of(tag.value);
+    if (spectra && count)
+        item.spectra = *count;
     else if (!spectra && pmt::is_u64vector(tag.value))
         item.counted = pmt::u64vector_elements(tag.value);
     else

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "control/message_text.h"
 #include "formats/packets/packing.h"
 #include "formats/packets/transposition.h"
 #include "kernels/common/number_text.h"
@@ -188,18 +189,15 @@ void packet_sink_impl::read_tags(int items)
             if (!pmt::is_dict(tag.value))
                 continue;
             const auto entry = [&](const char* key) {
-                return pmt::dict_ref(tag.value, pmt::mp(key), pmt::PMT_NIL);
+                return count_of(pmt::dict_ref(tag.value, pmt::mp(key), pmt::PMT_NIL));
             };
             const auto input = entry(tags::input), first = entry(tags::first),
                        count = entry(tags::count);
-            if (!pmt::is_integer(input) || !pmt::is_uint64(first) ||
-                !pmt::is_uint64(count))
+            if (!input || !first || !count || *input >= uint64_t(d_plan.all_inputs()))
                 continue;
-            const int64_t number = port * d_plan.inputs_per_port + pmt::to_long(input);
-            if (number >= 0 && number < d_plan.all_inputs())
-                d_missing[size_t(number)].add(
-                    int64_t(pmt::to_uint64(first)),
-                    int64_t(pmt::to_uint64(first) + pmt::to_uint64(count)));
+            const int64_t number = port * d_plan.inputs_per_port + int64_t(*input);
+            if (number < d_plan.all_inputs())
+                d_missing[size_t(number)].add(int64_t(*first), int64_t(*first + *count));
         }
     }
 }

@@ -202,8 +202,8 @@ void power_normalizer_impl::read(const gr::tag_t& tag, int item, about_items& ab
             fail("sample_time: " + text_of(d_sample_time) +
                  " s is not what the tag rx_rate says, " + text_of(*rate) +
                  " items a second, " + text_of(1 / *rate) + " s");
-    } else if (tag.key == key(tags::spectra) && pmt::is_uint64(tag.value)) {
-        d_spectra = std::max(d_spectra, pmt::to_uint64(tag.value));
+    } else if (tag.key == key(tags::spectra)) {
+        d_spectra = std::max(d_spectra, count_of(tag.value).value_or(0));
     } else if (tag.key == key(tags::counted) && pmt::is_u64vector(tag.value)) {
         read_counted(tag.value, item, about);
     }

@@ -96,6 +96,7 @@ bool receiver_tags_impl::start()
     d_item = 0;
     d_time.reset();
     d_rate.reset();
+    d_frequency.reset();
     d_epoch.reset();
     d_running = false;
     d_finish = false;
@@ -230,8 +231,10 @@ void receiver_tags_impl::tag(uint64_t item, const said& s)
     if (s.rate)
         d_rate = s.rate;
     // An unknown number of items was lost: nobody knows the time any more.
-    if (item > 0 && s.any() && !s.time)
+    if (item > 0 && !s.time && (s.rate || (s.frequency && s.frequency != d_frequency)))
         d_time.reset();
+    if (s.frequency)
+        d_frequency = s.frequency;
 }
 
 int receiver_tags_impl::work(int noutput_items,

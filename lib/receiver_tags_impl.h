@@ -72,7 +72,7 @@ private:
     // The time of an item and the items a second from it on, as they were tagged.
     uint64_t d_item = 0;
     std::optional<timestamp> d_time;
-    std::optional<double> d_rate;
+    std::optional<double> d_rate, d_frequency;
     bool d_approximate = false; //!< d_time
     // Where rx_time is replaced: what is added to the source's.
     std::optional<timestamp> d_epoch;

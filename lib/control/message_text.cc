@@ -19,6 +19,15 @@ std::optional<double> number_of(const pmt::pmt_t& value)
     return std::isfinite(number) ? std::optional<double>(number) : std::nullopt;
 }
 
+std::optional<uint64_t> count_of(const pmt::pmt_t& value)
+{
+    if (pmt::is_uint64(value))
+        return pmt::to_uint64(value);
+    if (pmt::is_integer(value) && pmt::to_long(value) >= 0)
+        return uint64_t(pmt::to_long(value));
+    return std::nullopt;
+}
+
 namespace {
 
 constexpr size_t most = 200; // characters

@@ -20,6 +20,10 @@ inline pmt::pmt_t key(const char* name) { return pmt::intern(name); }
 //! The finite real number that a tag or an entry of a message is, or nothing.
 std::optional<double> number_of(const pmt::pmt_t& value);
 
+//! The whole number from 0 on that a tag or an entry of a message is, or nothing. Of
+//! whatever kind: pmt.to_pmt() of Python makes signed ones.
+std::optional<uint64_t> count_of(const pmt::pmt_t& value);
+
 /*!
  * What a message says, for people: some 200 characters of it, and of vectors of numbers
  * how many there are. Takes microseconds also where weights of a million beams would fill

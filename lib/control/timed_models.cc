@@ -36,7 +36,7 @@ setting_target setting_target::of(const pmt::pmt_t& message, int inputs)
     }
     if (const pmt::pmt_t at = value(tags::time); !pmt::is_null(at)) {
         t.time = timestamp::from_pmt(at);
-        require(bool(t.time), "time", text_of(at), "tuple(uint64, double)");
+        require(bool(t.time), "time", text_of(at), timestamp::form);
     }
     if (const pmt::pmt_t model = value(tags::model); !pmt::is_null(model)) {
         // a string of Python and of C++ is a symbol

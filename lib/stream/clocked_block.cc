@@ -544,8 +544,10 @@ void clocked_block::read_tags_of_item(int port,
             frequency = number_of(t.value);
         }
     }
-    // what a source says again after it stopped
-    const bool resumed = rated || frequency;
+    // What a source says that stopped and begins anew, or is tuned to another frequency;
+    // sources say their rate then. The same frequency alone, on each buffer for example,
+    // is no news.
+    const bool resumed = rated || (frequency && frequency != state.frequency);
     if (time && item > 0 && state.stamped != item) {
         state.stamped = item;
         if (!is_relative(*time) && !d_alignment.knows_time())

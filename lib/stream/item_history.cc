@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "control/message_text.h"
 #include "stream/item_history.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/tags.h>
@@ -16,22 +17,12 @@ namespace gr::aperture {
 
 namespace {
 
-std::optional<double> number_of(const pmt::pmt_t& value)
+//! An entry of a dictionary that counts spectra.
+std::optional<int64_t> entry_of(const pmt::pmt_t& dict, const char* key)
 {
-    if (!pmt::is_number(value) || pmt::is_complex(value))
-        return {};
-    const double number = pmt::to_double(value);
-    return std::isfinite(number) ? std::optional<double>(number) : std::nullopt;
-}
-
-std::optional<int64_t> count_of(const pmt::pmt_t& dict, const char* key)
-{
-    const auto value = pmt::dict_ref(dict, pmt::intern(key), pmt::PMT_NIL);
-    if (pmt::is_uint64(value) && pmt::to_uint64(value) < uint64_t(1) << 62)
-        return int64_t(pmt::to_uint64(value));
-    if (pmt::is_integer(value) && pmt::to_long(value) >= 0)
-        return pmt::to_long(value);
-    return {};
+    const auto count = count_of(pmt::dict_ref(dict, pmt::intern(key), pmt::PMT_NIL));
+    return count && *count < uint64_t(1) << 62 ? std::optional<int64_t>(*count)
+                                               : std::nullopt;
 }
 
 //! The time of an item by the setting of an earlier one.
@@ -103,9 +94,9 @@ void item_history::follow(const gr::tag_t& tag)
     } else if (key == tags::approximate) {
         setting_from(tag.offset).approximate = pmt::is_true(tag.value);
     } else if (key == tags::missing && pmt::is_dict(tag.value)) {
-        const auto input = count_of(tag.value, tags::input).value_or(0);
-        const auto first = count_of(tag.value, tags::first).value_or(0);
-        const auto count = count_of(tag.value, tags::count);
+        const auto input = entry_of(tag.value, tags::input).value_or(0);
+        const auto first = entry_of(tag.value, tags::first).value_or(0);
+        const auto count = entry_of(tag.value, tags::count);
         if (!count)
             return;
         const int64_t begin = int64_t(tag.offset) * d_spectra + first % d_spectra;

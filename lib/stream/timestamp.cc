@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "control/message_text.h"
 #include "formats/exact_time.h"
 #include "stream/timestamp.h"
 #include <chrono>
@@ -37,15 +38,13 @@ timestamp timestamp::now()
 
 std::optional<timestamp> timestamp::from_pmt(const pmt::pmt_t& value)
 {
-    if (!pmt::is_tuple(value) || pmt::length(value) != 2 ||
-        !pmt::is_uint64(pmt::tuple_ref(value, 0)) ||
-        !pmt::is_real(pmt::tuple_ref(value, 1)))
+    if (!pmt::is_tuple(value) || pmt::length(value) != 2)
         return std::nullopt;
-    const double fraction = pmt::to_double(pmt::tuple_ref(value, 1));
-    const uint64_t seconds = pmt::to_uint64(pmt::tuple_ref(value, 0));
-    if (!std::isfinite(fraction) || std::abs(fraction) > 1e9 || seconds >= end_of_time)
+    const auto seconds = count_of(pmt::tuple_ref(value, 0));
+    const auto fraction = number_of(pmt::tuple_ref(value, 1));
+    if (!seconds || *seconds >= end_of_time || !fraction || std::abs(*fraction) > 1e9)
         return std::nullopt;
-    const timestamp t = normalised(seconds, fraction);
+    const timestamp t = normalised(int64_t(*seconds), *fraction);
     return t.is_time() ? std::optional<timestamp>(t) : std::nullopt;
 }
 

@@ -26,11 +26,12 @@ struct timestamp {
     bool is_time() const { return seconds >= 0 && uint64_t(seconds) < end_of_time; }
     //! What from_pmt() takes, for messages.
     static constexpr char form[] =
-        "a tuple of whole seconds since 1970 (uint64, before the year 10000) and a "
+        "a tuple of whole seconds since 1970 (an integer, before the year 10000) and a "
         "fraction";
 
     static timestamp now();
-    //! tuple(uint64, double) of a time that is_time(), or nothing
+    //! tuple(uint64, double) of a time that is_time(), or nothing. Of other kinds of
+    //! whole and real numbers, too, as pmt.to_pmt() makes them.
     static std::optional<timestamp> from_pmt(const pmt::pmt_t& value);
     pmt::pmt_t to_pmt() const;
 

@@ -266,6 +266,43 @@ class qa_clock(gr_unittest.TestCase):
             events = [message["event"] for message in graph.messages()]
             self.assertEqual(events, ["refused"] if seconds == 2**60 else [])
 
+    def test_times_as_python_makes_them(self):
+        """Of signed integers, and without a fraction; one before 1970 is refused."""
+        x = bytes_of(np.ones(2000, np.complex64))
+        for value, wanted in (((EPOCH, 0.25), 0.25), ((EPOCH, 0), 0.0), ((-EPOCH, 0.25), None)):
+            block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
+            tags = [(0, "rx_rate", RATE), (0, "rx_time", pmt.to_pmt(value))]
+            graph = Flowgraph(block, [x], [8 * CHANNELS], tags=[tags])
+            _, (out,) = graph.run()
+            ((_, found),) = tags_of(out, "rx_time")
+            self.assertEqual(len(tags_of(out, "rx_time_approximate")), wanted is None)
+            if wanted is not None:
+                self.assertEqual(found[0], EPOCH)
+                self.assertAlmostEqual(found[1], wanted + (TAPS * CHANNELS - 1) / 2 / RATE, 12)
+
+    def test_frequency_that_is_said_again(self):
+        """
+        On each buffer, as sources of users do, nothing is lost; what says that a source began anew
+        without saying when, its rate or another frequency, is a loss of unknown length.
+        """
+        x = bytes_of(self.rng.normal(size=(4000, 2)).view(np.complex128)[:, 0])
+        begin = [stamp(0, 0), (0, "rx_rate", RATE), (0, "rx_freq", 1e8)]
+        plain, _ = Flowgraph(aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1),
+                             [x], [8 * CHANNELS], tags=[begin]).run()
+        for more, events, frequencies in (
+            ([(item, "rx_freq", 1e8) for item in range(50, 4000, 50)], [], 1),
+            ([(1003, "rx_freq", 2e8)], ["lost_unknown"], 2),
+            ([(1003, "rx_rate", RATE), (1003, "rx_freq", 1e8)], ["lost_unknown"], 1),
+        ):
+            block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
+            graph = Flowgraph(block, [x], [8 * CHANNELS], tags=[begin + more])
+            data, (out,) = graph.run()
+            self.assertEqual([m["event"] for m in graph.messages()], events)
+            self.assertEqual(len(tags_of(out, "rx_freq")), frequencies)
+            self.assertEqual(block.missing(), [TAPS if events else 0])
+            if not events:
+                np.testing.assert_array_equal(data[0], plain[0])
+
     def test_most_gap_is_checked(self):
         for value in (-1.0, float("nan"), 1e7):
             for make in (aperture.pfb_channelizer, aperture.corner_turn, aperture.f_engine):

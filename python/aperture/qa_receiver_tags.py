@@ -83,7 +83,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
             (300, "rx_time", rx_time(6, 0.8)),  # a second lost
             (300, "rx_rate", 900.0),
             (300, "rx_freq", 100e6),
-            (400, "rx_freq", 100e6),  # a loss of unknown length stays one
+            (400, "rx_rate", 900.0),  # a loss of unknown length stays one
         ]
         tags = self.run_block(
             source,
@@ -94,8 +94,8 @@ class qa_receiver_tags(gr_unittest.TestCase):
             replace=True,
         )
         self.check_times(tags, [(0, 0), (300, 1.3)])
-        self.assertEqual(tags_of(tags, "rx_rate"), [(0, RATE), (300, RATE)])
-        self.assertEqual(tags_of(tags, "rx_freq"), [(0, 1.42e9), (300, 1.42e9), (400, 1.42e9)])
+        self.assertEqual(tags_of(tags, "rx_rate"), [(0, RATE), (300, RATE), (400, RATE)])
+        self.assertEqual(tags_of(tags, "rx_freq"), [(0, 1.42e9), (300, 1.42e9)])
 
     def run_changing(self, change, gate=501, **parameters):
         """Tags where change(block, graph) is called between items 500 and 501."""
@@ -119,6 +119,20 @@ class qa_receiver_tags(gr_unittest.TestCase):
         )
         self.assertEqual(tags_of(tags, "rx_freq"), [(0, 1.42e9), (501, 1.3e9)])
         self.check_times(tags, [(0, 0), (501, 0.501)])
+
+    def test_frequency_that_is_said_again(self):
+        """It is no loss: the time is still known, which another one or the rate would end."""
+        for key, value, known in (("rx_freq", 1.42e9, True), ("rx_freq", 1.4e9, False),
+                                  ("rx_rate", RATE, False)):
+            block = aperture.receiver_tags(item_size=3)
+            opened = threading.Event()
+            tags = [(0, "rx_time", START), (0, "rx_rate", RATE), (0, "rx_freq", 1.42e9),
+                    (100, key, value)]
+            graph = Flowgraph(block, [self.data], [3], tags=[tags], gates={501: opened})
+            with graph.running():
+                graph.sinks[0].wait_for(501)
+                block.set_center_frequency(1.3e9)
+            self.check_times(graph.sinks[0].tags, [(0, 0)] + [(501, 501 / RATE)] * known)
 
     def test_tuning_with_the_time_of_the_host(self):
         """What is reckoned on from the host's clock is no truer than that."""

@@ -115,13 +115,13 @@ def _time(key, value):
     """Exact seconds of tuple(uint64, double)."""
     if value is not None and pmt.is_tuple(value) and pmt.length(value) == 2:
         whole, part = pmt.tuple_ref(value, 0), pmt.tuple_ref(value, 1)
-        if (pmt.is_uint64(whole) or pmt.is_integer(whole)) and pmt.is_real(part):
-            seconds, fraction = pmt.to_uint64(whole) if pmt.is_uint64(whole) \
-                else pmt.to_long(whole), pmt.to_double(part)
+        seconds = _whole(whole)
+        if seconds is not None and pmt.is_number(part) and not pmt.is_complex(part):
+            fraction = pmt.to_double(part)
             if 0 <= seconds < END_OF_TIME and math.isfinite(fraction) and abs(fraction) <= 1e9:
                 return seconds + Fraction(fraction)
     raise Refused(f"{key}: {_shown(value)} is not allowed: a tuple of whole seconds since 1970 "
-                  "(uint64, before the year 10000) and a finite fraction (double)")
+                  "(an integer, before the year 10000) and a finite fraction")
 
 
 def _seconds(key, value):

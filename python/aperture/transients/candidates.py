@@ -110,8 +110,11 @@ def _time(message, key):
     value = _entry(message, key)
     if pmt.is_tuple(value) and pmt.length(value) == 2:
         seconds, fraction = pmt.tuple_ref(value, 0), pmt.tuple_ref(value, 1)
-        if pmt.is_uint64(seconds) and pmt.is_real(fraction):
+        try:
             time = pmt.to_uint64(seconds), pmt.to_double(fraction)
+        except (ValueError, RuntimeError):
+            pass  # of another kind, or below 0
+        else:
             if time[0] < 253402300800 and 0 <= time[1] < 1:
                 return time
     raise ValueError(f"{key} of a candidate is {value}: it must be a tuple of whole seconds since "
