@@ -33,6 +33,15 @@ def fresh_folder(name):
     return folder
 
 
+def copy_flowgraphs(source, folder):
+    """Copies flowgraphs of examples and what lies beside them, but for what they have recorded; the
+    paths of these flowgraphs, which are compiled and started there, as GNU Radio Companion does."""
+    for path in source.iterdir():
+        if path.suffix in (".grc", ".par", ".py", ".yml"):
+            shutil.copy(path, folder)
+    return sorted(folder.glob("*.grc"))
+
+
 def run(*command, cwd=None, env=None, timeout=PATIENCE, answers=""):
     """Runs a command; returns its exit status and its output, errors included.
 

@@ -29,8 +29,12 @@ CURVE = 400      # points of its colour; legends alone have 64
 
 
 def load(path):
+    """The module of a flowgraph, which takes itself for the program that was started, as when GNU
+    Radio Companion starts it."""
+    path = path.resolve()
+    sys.modules["__main__"].__file__ = str(path)
     # embedded Python blocks are modules beside it
-    sys.path.insert(0, str(path.resolve().parent))
+    sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

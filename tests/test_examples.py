@@ -23,8 +23,8 @@ from gnuradio.aperture.tracking.directions import azimuth_elevation, parse_direc
 
 from gnuradio.aperture.testing.tiers import ALL, long_test
 
-from places import (BUILD, SOURCE, fresh_folder, main, need_program, run, run_or_fail, run_script,
-                    working_in)
+from places import (BUILD, SOURCE, copy_flowgraphs, fresh_folder, main, need_program, run,
+                    run_or_fail, run_script, working_in)
 from qt_example import load
 
 #: of the first curve of our displays
@@ -89,8 +89,8 @@ class TestExamples(unittest.TestCase):
         scripts = {name for name in names if name.endswith(".py")}
         self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py", "best2_pulsar.py",
                                    "blank_interference.py", "blank_with_torch.py", "calibrate.py",
-                                   "fast_radio_burst.py", "first_flowgraph.py", "tracking.py",
-                                   "voltage_dump.py"})
+                                   "fast_radio_burst.py", "first_flowgraph.py",
+                                   "tracked_source.py", "voltage_dump.py"})
         # the configurations beside them: test_observe
         instruments = {path.name for path in (EXAMPLES / "instruments").glob("*.py")}
         self.assertEqual(instruments, {"beams.py", "correlate.py", "instrument.py"})
@@ -104,9 +104,10 @@ class TestExamples(unittest.TestCase):
     def setUpClass(cls):
         # all at once: most of the time goes into reading the descriptions of all blocks
         cls.compiled = fresh_folder("examples")
+        cls.copied = copy_flowgraphs(EXAMPLES, cls.compiled)
         cls.soapy = with_dongles(cls.compiled)
-        cls.status, cls.said = run("grcc", "-o", cls.compiled, *sorted(EXAMPLES.glob("*.grc")),
-                                   cls.soapy)
+        # beside the flowgraphs, where GNU Radio Companion writes and starts them
+        cls.status, cls.said = run("grcc", "-o", cls.compiled, *cls.copied, cls.soapy)
 
     def test_grc(self):
         """grcc compiles every flowgraph, without a complaint."""
@@ -117,6 +118,15 @@ class TestExamples(unittest.TestCase):
             self.assertNotIn(word.lower(), said.lower(), said)
         for path in EXAMPLES.glob("*.grc"):
             py_compile.compile(str(self.compiled / f"{path.stem}.py"), doraise=True)
+
+    def test_ids(self):
+        """GNU Radio Companion writes ID.py beside a flowgraph: no other file is called so, nor any
+        module that the flowgraph or its neighbours would import instead."""
+        for path in EXAMPLES.rglob("*.grc"):
+            name = yaml.safe_load(path.read_text())["options"]["parameters"]["id"]
+            self.assertEqual(name, path.stem)
+            self.assertFalse(path.with_name(f"{name}.py").exists(), path)
+            self.assertIsNone(importlib.util.find_spec(name), path)
 
     def test_compile(self):
         """Scripts are Python, those too that only `tools/test --all` runs."""
@@ -276,7 +286,7 @@ class TestExamples(unittest.TestCase):
 
     def test_tracking(self):
         """The tracked correlator's phase stands still, within the noise; the other's turns."""
-        observe = runpy.run_path(str(EXAMPLES / "tracking.py"))["observe"]
+        observe = runpy.run_path(str(EXAMPLES / "tracked_source.py"))["observe"]
         untracked, tracked = observe(600)
         self.assertEqual(len(tracked), 60)
         # 1250 spectra of 15 channels with a coherence of 5/6: 0.25 degrees

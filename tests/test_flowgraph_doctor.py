@@ -14,7 +14,7 @@ from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.flowgraphs import examine_flowgraph
 from gnuradio.aperture.testing.observations import run as run_main
 
-from places import SOURCE, fresh_folder, main, run
+from places import SOURCE, copy_flowgraphs, fresh_folder, main, run, working_in
 
 EXAMPLES = sorted((SOURCE / "examples").rglob("*.grc"))
 
@@ -23,10 +23,8 @@ class TestFlowgraphDoctor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = fresh_folder("flowgraph_doctor")
-        # names in the examples are counted from here
-        before = os.getcwd()
-        os.chdir(SOURCE)
-        cls.addClassCleanup(os.chdir, before)
+        # copies of the lab's flowgraphs are examined there
+        copy_flowgraphs(SOURCE / "examples/lab", cls.folder)
 
     def changed(self, example, changes=(), *, states=(), cut=(), key=()):
         """
@@ -217,6 +215,24 @@ class TestFlowgraphDoctor(unittest.TestCase):
             ("play_receivers", "disabled")]))
         self.assertEqual([(finding.name, finding.of) for finding in found],
                          [("no-file", ("play_0",)), ("no-file", ("play_1",))])
+
+    def test_names_of_files(self):
+        """They are looked for where GNU Radio Companion starts the flowgraph; what is in the folder
+        in which the doctor is started does not count, but is told of."""
+        array = SOURCE / "examples/lab/sun.yml"
+        self.assertEqual(self.found(self.changed("lab/fringes.grc")), [])
+        name = self.changed("lab/fringes.grc", [("array", "value", '"elsewhere/sun.yml"')])
+        elsewhere = fresh_folder("flowgraph_doctor_elsewhere")
+        (elsewhere / "elsewhere").mkdir()
+        (elsewhere / "elsewhere/sun.yml").write_text(array.read_text())
+        for folder, remedy in ((elsewhere, f"It is in {elsewhere}, but GNU Radio Companion starts "
+                                f"the flowgraph in {self.folder}"),
+                               (self.folder, "starts the flowgraph in")):
+            with working_in(folder):
+                found = self.found(name)
+                self.assertEqual(os.getcwd(), str(folder))
+            self.assertEqual({finding.name for finding in found}, {"array"})
+            self.assertIn(remedy, found[0].remedy)
 
     def test_input_source(self):
         """What an input has, beside what is set."""

@@ -16,6 +16,7 @@ import re
 import shlex
 import sys
 import unittest
+from unittest import mock
 
 import numpy as np
 import yaml
@@ -23,13 +24,15 @@ from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture.testing.tiers import long_test
 
-from places import SOURCE, fresh_folder, main, need_program, run_or_fail
+from places import (SOURCE, copy_flowgraphs, fresh_folder, main, need_program, run_or_fail,
+                    working_in)
+from qt_example import load
 
 LAB = SOURCE / "examples/lab"
 PAGES = SOURCE / "docs/lab"
 sys.path.insert(0, str(LAB))
 
-import faults  # noqa: E402 (in the folder of the lab)
+import simulated_faults as faults  # noqa: E402 (in the folder of the lab)
 import measure  # noqa: E402
 import observing  # noqa: E402
 import pictures  # noqa: E402
@@ -105,7 +108,8 @@ def check_picture(test, name, folder):
 def compile_flowgraphs(test):
     """All flowgraphs at once: the lab's two, and fringes.grc with its other sources."""
     original = yaml.safe_load((LAB / "fringes.grc").read_text())
-    paths = [LAB / "faults.grc", LAB / "fringes.grc"]
+    paths = copy_flowgraphs(LAB, test.folder)
+    test.assertEqual({path.stem for path in paths}, {"faults", "fringes"})
     for kind in ("file", "rtlsdr"):
         flowgraph = copy.deepcopy(original)
         for block in flowgraph["blocks"]:
@@ -128,6 +132,10 @@ class TestLab(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = fresh_folder("lab-faults")
+        compile_flowgraphs(cls())
+
+    def runTest(self):
+        """For setUpClass, which fails with the output of a command."""
 
     # --- pages ---
 
@@ -157,13 +165,27 @@ class TestLab(unittest.TestCase):
 
     def test_sources(self):
         """The flowgraph compiles with dongles and with files in the place of the simulator."""
-        compile_flowgraphs(self)
         for kind in ("file", "rtlsdr"):
             text = (self.folder / f"fringes_{kind}.py").read_text()
             for number in (0, 1):
                 self.assertIn(f"self.connect((self.{kind}_{number}, 0), (self.tags_{number}, 0))",
                               text)
             self.assertNotIn("self.simulator", text)
+
+    def test_start(self):
+        """They start in their own folder, as GNU Radio Companion starts them, and from elsewhere:
+        what they read is beside them."""
+        from PyQt5 import Qt
+        with mock.patch.dict(os.environ, {"QT_QPA_PLATFORM": "offscreen"}):
+            application = Qt.QApplication.instance() or Qt.QApplication(["test_lab"])
+            for name in ("fringes", "faults"):
+                for folder in (self.folder, fresh_folder("lab-elsewhere")):
+                    with self.subTest(flowgraph=name, started_in=folder), working_in(folder):
+                        window = getattr(load(self.folder / f"{name}.py"), name)()
+                        window.start()
+                        window.stop()
+                        window.wait()
+                        application.processEvents()
 
     # --- the disc ---
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 import drawing
-import faults
+import simulated_faults as faults
 import measure
 import numpy as np
 import observing

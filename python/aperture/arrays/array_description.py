@@ -51,6 +51,7 @@ import os
 from pathlib import Path
 
 from ..parameters import errors
+from ..parameters.input_files import find_file, look_for, looked_in
 from ..parameters.yaml_reader import Scalar, YamlReader
 from .array_model import (POLARIZATIONS, Antenna, ArrayDescription,  # noqa: F401 (for importers)
                           ArrayDescriptionError, Input, Source, refuse)
@@ -65,21 +66,24 @@ def shipped_arrays():
 
 
 def find_array(path_or_shipped_name):
-    """Path of an array description: that of a file, or of one that comes with gr-aperture.
+    """Path of an array description: that of a file, which is looked for as find_file() does, or
+    of one that comes with gr-aperture.
 
     Raises FileNotFoundError that lists the latter.
     """
     if not isinstance(path_or_shipped_name, (str, os.PathLike)):
         errors.refuse("array", path_or_shipped_name, "an ArrayDescription, or the name of a file "
                       f"or of a shipped description: {', '.join(shipped_arrays())}")
-    path = Path(path_or_shipped_name).expanduser()
-    if path.is_file():
-        return path
+    path = look_for(path_or_shipped_name)
+    if path is not None and os.path.isfile(path):
+        return Path(path)
     shipped = shipped_arrays()
     if str(path_or_shipped_name) in shipped:
         return _SHIPPED / f"{path_or_shipped_name}.yml"
+    searched = looked_in(path_or_shipped_name)
     raise FileNotFoundError(f"array: {str(path_or_shipped_name)!r} is neither a file nor the name "
-                            f"of a shipped description: {', '.join(shipped)}")
+                            f"of a shipped description: {', '.join(shipped)}"
+                            + (f"; files are looked for{searched}" if searched else ""))
 
 
 def load_array(path_or_shipped_name):
@@ -98,6 +102,7 @@ def read_sources(path):
 
     Raises ArrayDescriptionError that names file, line, field and what is allowed; OSError.
     """
+    path = find_file(path)
     with open(path, encoding="utf-8") as file:
         return _Reader(str(path), ArrayDescriptionError).read_sources(file)
 

@@ -41,6 +41,7 @@ import numpy as np
 from ..arrays import geometry
 from ..arrays.array_description import ArrayDescription, load_array
 from ..parameters.errors import ParameterError, refuse
+from ..parameters.input_files import find_file
 from ..parameters.yaml_reader import YamlReader
 from ..tracking.directions import Direction, azimuth_elevation, parse_direction
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations
@@ -416,7 +417,7 @@ def load_beams(text, array, time=None):
             entry[key] = value.split("+") if key == "antennas" else value
         return beams_of(array, [entry], time)
     reader = YamlReader(text, ParameterError)
-    with open(os.path.expanduser(text), encoding="utf-8") as file:
+    with open(find_file(text), encoding="utf-8") as file:
         tree = reader.tree(file)
     if not isinstance(tree, dict) or set(tree) != {"beams"}:
         raise ParameterError("beams", "a file of beams has this one key, with a list", text)

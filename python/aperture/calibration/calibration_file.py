@@ -39,6 +39,7 @@ import re
 import numpy as np
 
 from ..files.growing_file import check_path
+from ..parameters.input_files import find_file
 from ..parameters.yaml_reader import Scalar, YamlReader
 from .calibration import (Band, Calibration, CalibrationError, InputCalibration, Quality, refuse,
                           utc_text)
@@ -219,12 +220,13 @@ def load_calibration(path):
     """
     if not isinstance(path, (str, os.PathLike)):
         refuse("calibration", path, "a Calibration, or the name of its file")
-    if os.fspath(path).endswith(".calh5"):
+    path = find_file(path)
+    if path.endswith(".calh5"):
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
         from .uvcal import load_uvcal
         return load_uvcal(path)
     with open(path, encoding="utf-8") as file:
-        return _Reader(os.fspath(path), CalibrationError).read(file)
+        return _Reader(path, CalibrationError).read(file)
 
 
 def _quoted(text):

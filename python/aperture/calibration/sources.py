@@ -14,6 +14,7 @@ from ..arrays import geometry
 from ..arrays.array_description import read_sources
 from ..arrays.array_model import ArrayDescriptionError
 from ..parameters.errors import ParameterError
+from ..parameters.input_files import look_for
 from ..tracking import directions
 from .calibration import CalibrationError, refuse
 
@@ -75,7 +76,7 @@ def sky_model(text):
         refuse("source", text, RULE)
     if text == "noise":
         return NOISE
-    if text.endswith((".yml", ".yaml")) or os.path.isfile(text):
+    if text.endswith((".yml", ".yaml")) or os.path.isfile(look_for(text) or ""):
         sources = tuple((directions.parse_direction(source), source.flux)
                         for source in read_sources(text))
         if not any(flux > 0 for _, flux in sources):

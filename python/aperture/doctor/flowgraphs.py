@@ -317,12 +317,13 @@ def throttled_hardware(scene):
 
 # --- files --------------------------------------------------------------------------------------
 
-def _beside(scene, name):
+def _where_it_looks(scene, name):
     """What to do about a file that is not there."""
-    folder = os.path.dirname(os.path.abspath(scene.filename))
-    if os.path.exists(os.path.join(folder, name)):
-        return f"It is in {folder}: start the flowgraph there, or give its whole name."
-    return "Names are counted from the folder in which the flowgraph is started."
+    folder = os.path.dirname(scene.filename)
+    if os.path.exists(os.path.join(scene.started, name)):
+        return (f"It is in {scene.started}, but GNU Radio Companion starts the flowgraph in "
+                f"{folder}: give its name as it is from there, or its whole name.")
+    return f"GNU Radio Companion starts the flowgraph in {folder}: it is looked for there."
 
 
 def _makes_files(scene):
@@ -344,7 +345,7 @@ def files(scene):
                                  "there yet; a snippet of the flowgraph may make it.")
                 else:
                     yield problem("no-file", [block], f"{name}, which {block.name} reads, is not "
-                                  "there.", _beside(scene, name))
+                                  "there.", _where_it_looks(scene, name))
 
 
 def arrays(scene):
@@ -357,7 +358,7 @@ def arrays(scene):
             count = len(load_array(name).inputs)
         except (ValueError, OSError) as error:
             yield problem("array", [block], f"{label(block, 'array')} of {block.name} cannot be "
-                          f"read: {text_of(error)}.", _beside(scene, name))
+                          f"read: {text_of(error)}.", _where_it_looks(scene, name))
             continue
         inputs = number(block, "inputs")
         if inputs is not None and inputs != count:
@@ -409,16 +410,24 @@ def examine_flowgraph(filename):
     """
     Looks at a flowgraph of GNU Radio Companion, without running it.
 
-    Its expressions and imports are evaluated, as they are when GNU Radio Companion opens it.
+    Its expressions and imports are evaluated, as they are when GNU Radio Companion opens it, and
+    names of files are looked for as they are when that runs it: in its folder.
 
     Raises
     ------
     ValueError, OSError, RuntimeError
         It cannot be read; the message says why.
     """
-    flowgraph, not_made = load_flowgraph(filename)
-    scene = Flowgraph(flowgraph, filename, not_made)
-    findings = [found for check in CHECKS for found in check(scene)]
+    with open(filename, "rb"):
+        pass  # what keeps it from being read is said by Python
+    started, filename = os.getcwd(), os.path.abspath(filename)
+    os.chdir(os.path.dirname(filename))
+    try:
+        flowgraph, not_made = load_flowgraph(filename)
+        scene = Flowgraph(flowgraph, filename, not_made, started)
+        findings = [found for check in CHECKS for found in check(scene)]
+    finally:
+        os.chdir(started)
     title = value(flowgraph.options_block, "title") or ""
     count = len([block for block in scene.blocks if not block.is_variable
                  and block is not flowgraph.options_block])

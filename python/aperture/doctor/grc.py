@@ -94,11 +94,9 @@ def load_flowgraph(filename):
     GRC's flowgraph of a file, with all its values computed and checked, and the connections of the
     file that GRC could not make, [(block, port, block, port)].
     """
-    with open(filename, "rb"):
-        pass  # what keeps it from being read is said by Python
     platform = _platform()
     flowgraph = platform.make_flow_graph()
-    flowgraph.grc_file_path = os.path.abspath(filename)
+    flowgraph.grc_file_path = filename
     try:
         with _quiet():
             data = platform.parse_flow_graph(filename)
@@ -171,8 +169,9 @@ def edge(block, is_source):
 @dataclass
 class Flowgraph:
     """
-    What checks look at: flowgraph, GRC's; filename; not_made, the connections that GRC could not
-    make, as load_flowgraph() gives them.
+    What checks look at: flowgraph, GRC's; filename, from the root on; not_made, the connections
+    that GRC could not make, as load_flowgraph() gives them; started, the folder in which the
+    examination was started.
 
     Blocks that are disabled or bypassed are not among `blocks`, nor are connections to them among
     `connections`, which are those of streams.
@@ -180,6 +179,7 @@ class Flowgraph:
     flowgraph: object
     filename: str
     not_made: list
+    started: str
 
     @functools.cached_property
     def blocks(self):

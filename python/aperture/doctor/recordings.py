@@ -10,15 +10,13 @@ A check is a function of the Scene, all that was read and measured before, which
 CHECKS is the table of them.
 """
 
-import os
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..arrays.geometry import SPEED_OF_LIGHT
-from ..inputs.input_format import split_at
-from ..inputs.registry import kinds, open_input
+from ..inputs.registry import kind_by_name, kinds, open_input
 from ..inputs.times import exact, length_text, time_text
 from ..streams.levels import RANGES
 from .findings import Examination, are, names, notice, problem
@@ -33,12 +31,6 @@ LINE = 10.0                 # times the power of the channels around it
 SHORTEST = 0.05             # s
 EARTH = 7.2921e-5           # radians a second that the Earth turns
 OLDEST = 315532800          # 1980 in seconds since 1970; GPS time begins there, and little before
-#: ending of a file's name -> kind of input
-ENDINGS = {".sigmf": "sigmf", ".sigmf-meta": "sigmf", ".sigmf-data": "sigmf",
-           ".sigmf-collection": "sigmf", ".dada": "dada", ".vdif": "vdif", ".raw": "guppi",
-           **{f".{ending}": "raw" for ending in (
-               "cu8", "cs8", "cs16", "cf32", "cfile", "sc8", "sc16", "fc32", "u8", "s8", "s16",
-               "f32")}}
 
 
 @dataclass
@@ -513,7 +505,7 @@ def input_text(text):
     kind = text.partition(":")[0]
     if ":" in text and kind in kinds():
         return text
-    found = ENDINGS.get(os.path.splitext(split_at(text, ",")[0])[1].lower())
+    found = kind_by_name(text)
     return f"{found}:{text}" if found else None
 
 

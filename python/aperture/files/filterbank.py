@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays.telescopes import find_telescope
+from ..parameters.input_files import find_file
 
 #: names of telescopes.py -> SIGPROC's telescope_id
 TELESCOPE_IDS = {"Arecibo": 1, "Ooty": 2, "Nancay": 3, "Parkes": 4, "Lovell": 5, "GBT": 6,
@@ -129,7 +130,7 @@ class FilterbankFile:
     """
 
     def __init__(self, filename):
-        self.filename = os.fspath(filename)
+        self.filename = filename = find_file(filename)
         with open(filename, "rb") as file:
             self.header = self._read_header(file)
             self._begin = file.tell()

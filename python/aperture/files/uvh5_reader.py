@@ -20,7 +20,9 @@ import numpy as np
 
 from ..arrays.geometry import enu_to_ecef_rotation
 from ..packages import environment
+from ..parameters.input_files import look_for, looked_in
 from . import uvh5
+from .regular_file import check_regular
 
 #: code of the format -> polarisation product, or Stokes parameter
 POLARIZATIONS = {1: "I", 2: "Q", 3: "U", 4: "V",
@@ -45,6 +47,22 @@ def _printable(text):
     """A text of a file as it can be drawn; it need not be UTF-8."""
     text = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else str(text)
     return "".join(letter if letter.isprintable() else "?" for letter in text[:80])
+
+
+#: endings of visibilities in other formats -> what those are
+OTHER_FORMATS = {".ms": "a measurement set", ".uvfits": "UVFITS"}
+
+
+def check_uvh5(filename, what_for):
+    """Refuses visibilities in formats that only aperture_convert reads, and what is no file on a
+    disk, before it is opened; what_for: as of check_regular()."""
+    name = os.fspath(filename).rstrip("/")
+    root, ending = os.path.splitext(name)
+    other = OTHER_FORMATS.get(ending.lower())
+    if other and os.path.exists(name):
+        raise Uvh5Error(f"{name}: this is {other}, and UVH5 is read here: aperture_convert {name} "
+                        f"{root}.uvh5 makes it of that")
+    check_regular(filename, what_for)
 
 
 class Site(NamedTuple):
@@ -79,9 +97,9 @@ class VisibilityFile:
     """
 
     def __init__(self, filename):
-        self._filename = filename
+        self._filename = filename = look_for(filename) or filename
         if not os.path.exists(filename):
-            raise Uvh5Error(f"{filename}: no such file")
+            raise Uvh5Error(f"{filename}: no such file{looked_in(filename)}")
         self._size = os.path.getsize(filename)
         try:
             self._file = h5py.File(filename, "r")

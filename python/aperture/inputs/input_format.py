@@ -67,6 +67,8 @@ class InputFormat:
     kind: what stands before the colon; summary: a line of --help; names: what its names are, as
     FILE[,FILE...]; options: {key: Option}; packages: group of packages from PyPI that it needs, or
     ""; simulates: whether it has a seed, and brings its own array.
+
+    Names that are FILE... are looked for as input_files.look_for() does.
     """
     kind = ""
     summary = ""

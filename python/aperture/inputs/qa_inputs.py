@@ -83,6 +83,10 @@ class qa_inputs(gr_unittest.TestCase):
         with self.assertRaisesRegex(InputError, r"^input wav:x: expected KIND:NAME, where KIND is "
                                     "dada, .*sim"):
             registry.find_kind("wav:x")
+        for text, meant in (("s.dada", "dada:s.dada"), ("y8", "sim:y8"), ("a/b.yml", "sim:a/b.yml"),
+                            ("a.cu8,b.cu8,rate=2.4e6", "raw:a.cu8,b.cu8,rate=2.4e6")):
+            with self.assertRaisesRegex(InputError, f"; {meant} may be meant$"):
+                registry.find_kind(text)
 
     def test_table_of_options(self):
         with mock.patch.object(registry, "kinds", lambda: {"made": Made()}):

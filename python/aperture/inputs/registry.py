@@ -7,11 +7,24 @@
 
 import functools
 import importlib
+import os
 import pkgutil
 import textwrap
+from dataclasses import replace
 
+from ..arrays.array_description import shipped_arrays
+from ..parameters.input_files import look_for, looked_in
 from . import formats
-from .input_format import InputError
+from .input_format import InputError, split_at
+
+#: ending of a recording's name -> kind of input
+ENDINGS = {".sigmf": "sigmf", ".sigmf-meta": "sigmf", ".sigmf-data": "sigmf",
+           ".sigmf-collection": "sigmf", ".dada": "dada", ".vdif": "vdif", ".raw": "guppi",
+           **{f".{ending}": "raw" for ending in (
+               "cu8", "cs8", "cs16", "cf32", "cfile", "sc8", "sc16", "fc32", "u8", "s8", "s16",
+               "f32")}}
+#: and of what is no recording
+OTHER_ENDINGS = {".pcap": "pcap", ".pcapng": "pcap", ".yml": "sim", ".yaml": "sim"}
 
 
 @functools.lru_cache(maxsize=None)
@@ -27,8 +40,17 @@ def find_kind(text):
     """The InputFormat of an input, and what its text has behind the colon."""
     kind, colon, rest = text.partition(":")
     if not colon or kind not in kinds():
-        raise InputError(f"input {text}: expected KIND:NAME, where KIND is {', '.join(kinds())}")
+        likely = kind_by_name(text, {**ENDINGS, **OTHER_ENDINGS}) or (
+            "sim" if text in shipped_arrays() else None)
+        meant = "" if likely is None else f"; {likely}:{text} may be meant"
+        raise InputError(f"input {text}: expected KIND:NAME, where KIND is {', '.join(kinds())}"
+                         + meant)
     return kinds()[kind], rest
+
+
+def kind_by_name(text, endings=ENDINGS):
+    """The kind of input that the ending of its first file's name says; None if it says none."""
+    return endings.get(os.path.splitext(split_at(text, ",")[0])[1].lower())
 
 
 def open_input(text, array=None, seed=None):
@@ -65,7 +87,14 @@ def open_input(text, array=None, seed=None):
 
         make_importable(found.packages)
         require(found.packages)
-    return found.open(request)
+    if found.names.startswith("FILE"):
+        request = replace(request, names=tuple(look_for(name) or name for name in request.names))
+    try:
+        return found.open(request)
+    except FileNotFoundError as error:
+        if error.filename is not None:
+            error.strerror += looked_in(error.filename)
+        raise
 
 
 def kinds_text():

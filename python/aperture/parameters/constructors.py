@@ -21,6 +21,7 @@ from numbers import Complex
 import numpy as np
 
 from .errors import ParameterTypeError, refuse
+from .input_files import look_for
 
 #: of names of types, as _kind() gives them: what a user calls them
 KINDS = {"int": "an integer", "float": "a number", "str": "text", "bool": "True or False",
@@ -33,6 +34,9 @@ KINDS = {"int": "an integer", "float": "a number", "str": "text", "bool": "True 
          "array[complex64]": "an array of complex numbers",
          "array[float32]": "an array of real numbers",
          "array[int32]": "an array of integers"}
+
+#: parameters of blocks in C++ that are input files: a name, or a list of names
+FILES = ("filename", "files")
 
 #: The names that versions of pybind11 have for one type, and the one that is used here: up to
 #: 2.11 List[int], from 2.12 on list[int], in 3 collections.abc.Sequence[typing.SupportsInt].
@@ -151,6 +155,14 @@ def _remember(block, signature, arguments, keywords):
         pass
 
 
+def _found_if(is_file, value):
+    """A value as it is, or, of what names input files, a name or a list of names under which the
+    block can open them, if only to say why it cannot."""
+    if is_file and isinstance(value, (list, tuple)):
+        return [_found_if(True, entry) for entry in value]
+    return look_for(value) or value if is_file and isinstance(value, (str, bytes)) else value
+
+
 def _bits(value):
     """How wide an integer is."""
     return operator.index(value).bit_length() + 1
@@ -210,7 +222,11 @@ def clear_errors(block):
                 # apart from the call: type errors from within that are none of its arguments'
                 signature.bind(*arguments, **keywords)
             else:
-                function(*arguments, **keywords)
+                named = [name in FILES for name in parameters][:len(ours)]
+                ours = [*map(_found_if, named, ours), *ours[len(named):]]
+                keywords = {name: _found_if(name in FILES, value)
+                            for name, value in keywords.items()}
+                function(arguments[0], *ours, **keywords)
                 _remember(arguments[0], text, ours, keywords)
                 return
         except TypeError as error:

@@ -4,19 +4,49 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Which error a wrong parameter raises, and what a YAML reader does with the errors of fields."""
+"""Which error a wrong parameter raises, what a YAML reader does with the errors of fields, and
+where input files are looked for."""
 
 import io
+import os
+import sys
+import tempfile
+from pathlib import Path
+from unittest import mock
 
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture.arrays.array_model import Antenna
+from gnuradio.aperture.calibration.sources import sky_model
+from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.files.growing_file import check_path, file_name
+from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.parameters import input_files
 from gnuradio.aperture.parameters.errors import ParameterError, refuse
 from gnuradio.aperture.parameters.yaml_reader import YamlReader
+from gnuradio.aperture.streams.python_block import text_of
+from gnuradio.aperture.transients.par_file import read_par
 
 
 class FieldError(ParameterError):
     """An error of a format of this test's own."""
+
+
+#: what opens an input file by its name, and the name that it is tried with
+READERS = {
+    "array.yml": aperture.load_array, "beams.yml": lambda name: aperture.load_beams(name, "y8"),
+    "model.yml": sky_model, "timing.par": read_par,
+    "calibration.yml": aperture.load_calibration,
+    "calibration.calh5": aperture.load_calibration, "a.uvh5": VisibilityFile,
+    "a.fil": FilterbankFile,
+    "a.dada": lambda name: open_input(f"dada:{name}"),
+    "b.dada": lambda name: aperture.dada_source(filename=name),
+    "c.dada": aperture.dada_source,
+    "a.vdif": lambda name: open_input(f"vdif:{name}"),
+    "a.raw": lambda name: open_input(f"guppi:{name}"),
+    "a.sigmf-meta": lambda name: open_input(f"sigmf:{name}"),
+    "a.pcap": lambda name: open_input(f"pcap:{name},samples=8,rate=1e6,freq=1e9,time=0"),
+    "b.pcap": lambda name: aperture.packet_source(files=[name])}
 
 
 class qa_parameters(gr_unittest.TestCase):
@@ -53,6 +83,64 @@ class qa_parameters(gr_unittest.TestCase):
         reader.tree(io.StringIO("a: 1\nb:\n  - c: 5"))
         error = self.raised_by(reader.with_line, refuse, "b[0].c", 5, "less", FieldError)
         self.assertEqual(str(error), "F:3: b[0].c: 5 is not allowed; it must be less")
+
+    def started(self, working, script):
+        """Names are looked for as in a script of this name that was started in a folder."""
+        before = os.getcwd()
+        os.chdir(working)
+        self.addCleanup(os.chdir, before)
+        patch = mock.patch.object(sys.modules["__main__"], "__file__", str(script))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def folders(self):
+        """Two empty ones, the second for a script."""
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        folders = [Path(made.name) / name for name in ("working", "script")]
+        for folder in folders:
+            folder.mkdir()
+        return folders
+
+    def test_input_files(self):
+        """A name is that of a file in the working folder, or else of one beside the script; where
+        both are there and differ, a warning says which one it is."""
+        working, script = self.folders()
+        self.started(working, script / "flowgraph.py")
+        find = input_files.find_file
+        with mock.patch.object(input_files, "_warn") as warned:
+            with self.assertRaisesRegex(FileNotFoundError, f"in {working}, .*or in {script}, "):
+                find("a")
+            (script / "a").write_text("one")
+            self.assertEqual(find("a"), str(script / "a"))
+            self.assertEqual(find(b"a"), os.fsencode(script / "a"))
+            self.assertEqual(find(Path("a")), str(script / "a"))
+            (working / "a").write_text("one")
+            self.assertEqual(find("a"), "a")
+            warned.assert_not_called()
+            (working / "a").write_text("two")
+            self.assertEqual(find("a"), "a")
+            warned.assert_called_once_with(str(working / "a"), str(script / "a"))
+            # what is complete is taken as it is, and what is no script has no files
+            self.assertEqual(find(f"{script}/none"), f"{script}/none")
+            self.started(working, script / "aperture_fx")
+            self.assertEqual(find("b"), "b")
+
+    def test_readers_of_input_files(self):
+        """All of them find what is beside the flowgraph, and nothing is looked for elsewhere."""
+        working, script = self.folders()
+        self.started(working, script / "flowgraph.py")
+        for name, reader in READERS.items():
+            for there in (False, True):
+                if there:
+                    # which none of them can use
+                    (script / name).write_text("?")
+                with self.subTest(name=name, there=there):
+                    with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:
+                        reader(name)
+                    said = text_of(caught.exception)
+                    self.assertEqual("o such file" not in said and "neither a file" not in said,
+                                     there, said)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 from ..parameters import errors
+from ..parameters.input_files import find_file
 
 #: keys that say how the model was found, or for whom
 IGNORED = frozenset((
@@ -190,6 +191,7 @@ def read_par(path):
     OSError
         The file cannot be read.
     """
+    path = find_file(path)
     with open(path, encoding="utf-8", errors="replace") as file:
         return _Reader(os.fspath(path), file.read(1 << 20)).model()
 

@@ -8,7 +8,7 @@
 Two correlators side by side on one simulated array: Cas A crosses its fringes in the one, and
 stands still in the other, whose delays track it. An hour of a slow array, in a few seconds. Prints
 the phase of the longest baseline every five minutes, and writes tracking.png.
-Run it with tools/run python3 examples/tracking.py
+Run it with tools/run python3 examples/tracked_source.py
 """
 
 import sys
