@@ -16,13 +16,16 @@ import re
 import shlex
 import sys
 import unittest
+from dataclasses import replace
 from unittest import mock
 
+import h5py
 import numpy as np
 import yaml
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture.testing.tiers import long_test
+from gnuradio.aperture.testing.visibility_files import write_file
 
 from places import (SOURCE, copy_flowgraphs, fresh_folder, main, need_program, run_or_fail,
                     working_in)
@@ -186,6 +189,44 @@ class TestLab(unittest.TestCase):
                         window.stop()
                         window.wait()
                         application.processEvents()
+
+    # --- measure.py ---
+
+    def test_missing_integrations(self):
+        """Integrations of which there is nothing are left out and counted, channels likewise: what
+        is measured of the others is as it was."""
+        rng = np.random.default_rng(1)
+        frequencies, times = 1415e6 + 37.5e3 * (np.arange(64) - 32), np.arange(30)
+        coherence = 0.5 * np.exp(-2j * np.pi * ((frequencies - 1415e6) * 101e-9
+                                                - 0.01 * times[:, None]))
+        noise = rng.normal(0, 0.005, (2, *coherence.shape))
+        data = np.ones((30, 3, 64, 1), complex)
+        data[:, 1, :, 0] = coherence + noise[0] + 1j * noise[1]
+        flags = np.zeros(data.shape, bool)
+        flags[[4, 17]] = True
+        flags[:, :, 20] = True
+        data[flags] = 0
+        path = self.folder / "missing.uvh5"
+        write_file(path, data, [(0, 0), (0, 1), (1, 1)], ["xx"], frequencies,
+                   [(0, 0, 0), (10, 0, 0)], 30, flags)
+        with h5py.File(path, "a") as file:
+            for name, value in (("latitude", 52.0), ("longitude", 5.0), ("altitude", 10.0)):
+                file["Header"][name] = value
+        baseline = observing.read(path)
+        self.assertEqual((baseline.missing, len(baseline.times)), (2, 28))
+        # of the first integration, before the fringe has gone on
+        first = replace(baseline, times=baseline.times[:1], cross=baseline.cross[:1],
+                        powers=baseline.powers[:, :1])
+        seconds, error = observing.delay(first)
+        self.assertLess(abs(seconds - 101e-9), 4 * error)
+        self.assertLess(error, 0.5e-9)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            measure.main([str(path), "--tracked", "-o", str(self.folder / "missing.png")])
+        self.assertNotIn("nan", output.getvalue())
+        self.assertIn("2 of 30 integrations", output.getvalue())
+        rate = re.search(r"fringe rate +(\S+) \+- (\S+) mHz", output.getvalue())
+        self.assertLess(abs(float(rate[1]) - 10), 4 * float(rate[2]) + 1e-4)
 
     # --- the disc ---
 

@@ -44,16 +44,15 @@ def band(baseline, title=""):
     """Coherence and phase along the band, and the delay as a slope."""
     from observing import line
     figure, (left, right) = panels(2)
-    megahertz = baseline.frequencies / 1e6
-    coherence = baseline.coherence().mean(axis=0)  # NaN in channel 0
+    offsets, coherence = baseline.along_band()
+    megahertz = (baseline.frequency + offsets) / 1e6
     left.plot(megahertz, np.abs(coherence), ".-", color=BLUE)
     left.set(ylim=(0, 1.05), xlabel="frequency (MHz)", ylabel="coherence", title=title)
     right.plot(megahertz, np.degrees(np.angle(coherence)), ".", color=ORANGE)
-    offsets = baseline.frequencies[1:] - baseline.frequency
-    slope, error, middle = line(offsets, np.angle(coherence[1:]))
+    slope, error, middle = line(offsets, np.angle(coherence))
     fit = np.angle(np.exp(1j * (middle + slope * offsets)), deg=True)
     fit[:-1][np.abs(np.diff(fit)) > 180] = np.nan
-    right.plot(megahertz[1:], fit, "-", color=GREY, linewidth=1,
+    right.plot(megahertz, fit, "-", color=GREY, linewidth=1,
                label=f"delay {-slope / 2e-9 / np.pi:.2f} ± {error / 2e-9 / np.pi:.2f} ns".replace(
                    "-", "−"))
     phase_axis(right)

@@ -25,6 +25,9 @@ def report(baseline, direction, tracked, fit=False):
              f"{up:.3f} m up; {baseline.wavelengths():.1f} wavelengths",
              f"coherence       {np.abs(mean).mean():.4f}, channel by channel "
              f"{np.nanmean(np.abs(baseline.coherence())):.4f}"]
+    if baseline.missing:
+        lines.append(f"missing         {baseline.missing} of {baseline.missing + len(mean)} "
+                     "integrations, which are left out")
     if len(mean) < 4:
         seconds, error = observing.delay(baseline)
         lines.append(f"delay           {seconds * 1e9:.2f} +- {error * 1e9:.2f} ns")

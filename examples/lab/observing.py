@@ -8,7 +8,7 @@ What the lab's scripts share: a flowgraph that correlates a simulated array, the
 files, and the arithmetic of fringes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
@@ -28,7 +28,7 @@ class Baseline:
     names: of both; vector: metres [east, north, up] from the first to the second; site: an
     ArrayDescription or what else has latitude, longitude and height; times [time]: UTC seconds
     since 1970, of the middles of integrations; frequencies [channel]: Hz; cross [time][channel]:
-    second times conj(first); powers [2][time][channel].
+    second times conj(first); powers [2][time][channel]; missing: integrations that were left out.
     """
     names: tuple
     vector: np.ndarray
@@ -37,16 +37,26 @@ class Baseline:
     frequencies: np.ndarray
     cross: np.ndarray
     powers: np.ndarray
+    missing: int = 0
 
     def coherence(self):
-        """Complex [time][channel]. Channel 0 is NaN: it has both ends of the band in it."""
-        coherence = self.cross / np.sqrt(self.powers[0] * self.powers[1])
+        """Complex [time][channel], NaN where data are missing. Channel 0 is NaN: it has both ends
+        of the band in it."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            coherence = self.cross / np.sqrt(self.powers[0] * self.powers[1])
         coherence[:, 0] = np.nan
         return coherence
 
     def mean(self):
         """Complex [time]: the coherence, averaged over the channels."""
         return np.nanmean(self.coherence(), axis=1)
+
+    def along_band(self):
+        """Hz [channel], from the centre of the band, and complex [channel]: the coherence, averaged
+        over time, of those channels that have any."""
+        coherence = self.coherence()
+        seen = np.isfinite(coherence).any(axis=0)
+        return self.frequencies[seen] - self.frequency, np.nanmean(coherence[:, seen], axis=0)
 
     def wavelengths(self):
         """Length of the baseline at the centre of the band."""
@@ -134,17 +144,23 @@ def observe(array, seconds, integration, channels, start=NOON, chains=(), type="
 
 
 def read(path):
-    """The first Baseline between two antennas of a UVH5 file."""
+    """The first Baseline between two antennas of a UVH5 file, without the integrations in which
+    nothing was received."""
     with VisibilityFile(path) as file:
         product = file.crosses()[0]
         autos = file.autos_of(product)
         values, dates = file.read([product, *autos], max_times=100_000)
         places = file.places()
         name = {number: file.names[number] for number in (product.first, product.second)}
-        return Baseline((name[product.first], name[product.second]),
-                        places[product.second] - places[product.first], file.site,
-                        np.asarray(unix_seconds(dates)), file.frequencies, values[0],
-                        np.real(values[1:]))
+        found = Baseline((name[product.first], name[product.second]),
+                         places[product.second] - places[product.first], file.site,
+                         np.asarray(unix_seconds(dates)), file.frequencies, values[0],
+                         np.real(values[1:]))
+    seen = np.isfinite(found.coherence()).any(axis=1)
+    if not seen.any():
+        raise SystemExit(f"{path}: all of its {len(seen)} integrations are missing")
+    return replace(found, times=found.times[seen], cross=found.cross[seen],
+                   powers=found.powers[:, seen], missing=int(np.sum(~seen)))
 
 
 # --- what is measured of them --------------------------------------------------------------------
@@ -182,8 +198,8 @@ def delay(baseline):
     Seconds by which the signal reaches the second input later, and their standard deviation: of
     the slope of the phase along the band. The fringe must not have gone on much in between.
     """
-    sums = np.nansum(baseline.coherence(), axis=0)[1:]
-    slope, error, _ = line(baseline.frequencies[1:] - baseline.frequency, np.angle(sums))
+    offsets, coherence = baseline.along_band()
+    slope, error, _ = line(offsets, np.angle(coherence))
     return -slope / (2 * np.pi), error / (2 * np.pi)
 
 
