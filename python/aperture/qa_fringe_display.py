@@ -153,6 +153,34 @@ class qa_fringe_display(gr_unittest.TestCase):
             application.processEvents()
         self.assertEqual([str(warning.message) for warning in warned], [])
 
+    def test_lags_that_there_are(self):
+        """At 97 samples of delay the axis of lags ends at the 128 of 256 channels, and coherences
+        are not above 1 anywhere on it."""
+        display = aperture.fringe_display(256, 2)
+        widget = display.qwidget()
+        widget.show()
+        rate = 2.4e6
+        phase = np.exp(-2j * np.pi * np.arange(256) / 256 * 97)
+        products = np.stack([np.ones(256), phase, np.ones(256)], axis=1)
+        tags = [gr.tag_t() for _ in range(3)]
+        for tag, (key, value) in zip(tags, (
+                ("rx_time", pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0))),
+                ("rx_rate", pmt.from_double(10)), ("bandwidth", pmt.from_double(rate)))):
+            tag.key, tag.value = pmt.intern(key), value
+        top = gr.top_block()
+        top.connect(blocks.vector_source_c(np.tile(products.ravel(), 3), False, 256 * 3, tags),
+                    display)
+        top.run()
+        settle(widget, lambda: "coherence" in widget.text())
+        self.assertIn("µs (or n · 106.667 µs more or less)", widget.text())
+        (line,) = [curve for curve in widget.lags.getPlotItem().listDataItems()
+                   if curve.xData is not None]
+        self.assertAlmostEqual(line.xData[-1], 128 / rate * 1e6, places=6)
+        self.assertLess(line.yData.max(), 1.001)
+        # the middle of a lag is half a channel off that of the axis' 401 points
+        self.assertLess(abs(line.xData[np.argmax(line.yData)] - 97 / rate * 1e6), 0.3)
+        self.assertIn("repeats every 106.7 µs", widget.lags.getPlotItem().titleLabel.text)
+
     def test_error_in_drawing(self):
         """An exception while it draws is shown, and ends neither the program nor the stream."""
         display = aperture.fringe_display(CHANNELS, 2)

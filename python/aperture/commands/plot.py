@@ -31,13 +31,14 @@ from ..arrays.earth_rotation import sidereal_time, unix_seconds  # noqa: E402
 from ..arrays.geometry import SPEED_OF_LIGHT  # noqa: E402
 from ..files.growing_file import check_path  # noqa: E402
 from ..files.regular_file import check_regular  # noqa: E402
-from ..files.uvh5_reader import VisibilityFile  # noqa: E402
+from ..files.uvh5_reader import VisibilityFile, check_uvh5  # noqa: E402
 from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
 from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
                                find_products, finer_lags, peak_of, root_mean_square_lags,
-                               spread)
+                               spread, without_edge)
 from ..plots.plot_flags import draw_lost, lost_of  # noqa: E402
 from ..plots.plot_profiles import ENDINGS, profile_figure  # noqa: E402
+from ..plots.style import delay_text  # noqa: E402
 from ..plots.time_axis import Zone, clock_text  # noqa: E402
 from .running import run_command  # noqa: E402
 
@@ -64,6 +65,7 @@ class Panels:
     unit: str               # of the frequencies
     delays: np.ndarray      # [delay], seconds
     lags: np.ndarray        # [product][delay], root mean square over time
+    channel_width: float    # Hz
 
 
 def frequency_unit(frequencies):
@@ -102,11 +104,14 @@ def is_clear(lag):
     return np.max(lag) > 8 * np.median(lag) > 0
 
 
-def in_nanoseconds(delay):
-    """A delay in seconds to text, with the digits that it may have."""
-    ns = delay * 1e9
-    text = f"{ns:.1f} ns" if abs(ns) < 1000 else f"{ns:,.0f} ns"
-    return text.replace("-", "−")
+def peak_text(panels, index, peak):
+    """What is said of the delay of a clear peak, in seconds, with the digits that it may have."""
+    lag, width = panels.lags[index], panels.channel_width
+    # that of find_fringe(), of which the integrations are averaged as powers
+    ratio = np.max(lag) / (np.median(lag) / np.sqrt(2 * np.log(2)))
+    span = width * panels.values.shape[2] / np.sqrt(12)
+    error = 1 / (2 * np.pi * span * ratio * np.sqrt(len(panels.seconds)))
+    return f"peak at {delay_text(peak, error, 1 / width)}"
 
 
 def read_panels(file, products, integrations):
@@ -121,12 +126,12 @@ def read_panels(file, products, integrations):
         autos = [file.autos_of(product) for product in products]
         values = np.array([coherence(values[i], values[place[a]], values[place[b]])
                            for i, (a, b) in enumerate(autos)])
-    delays, magnitudes = root_mean_square_lags(values, file.channel_width)
+    delays, magnitudes = root_mean_square_lags(without_edge(values), file.channel_width)
     unit, size = frequency_unit(file.frequencies)
     seconds = (times - file.start) * 86400
     step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else file.integration_time or 1.0
     return Panels(products, values, is_coherence, seconds, step, file.frequencies / size, unit,
-                  delays, magnitudes)
+                  delays, magnitudes, file.channel_width)
 
 
 def draw_bandpasses(axis, file, autos, power, unit, size):
@@ -208,7 +213,7 @@ def draw_lags(axis, panels, index, span, length):
     if is_clear(panels.lags[index]):
         peak = peak_of(delays, lag)
         axis.axvline(peak / size, lw=0.7, ls=":", color=COLOURS[1])
-        axis.text(0.98, 0.93, f"peak at {in_nanoseconds(peak)}", transform=axis.transAxes,
+        axis.text(0.98, 0.93, peak_text(panels, index, peak), transform=axis.transAxes,
                   ha="right", va="top", fontsize=SMALL, color=COLOURS[1])
     axis.set_xlim(-span / size, span / size)
     axis.set_ylim(0, 1.05 * max(np.max(panels.lags), 1e-12))
@@ -477,7 +482,7 @@ def choose_figure(options):
     """The picture that fits what the files are."""
     files = options.files
     for name in files:
-        check_regular(name, "what is drawn")
+        check_uvh5(name, "what is drawn")
     if options.beams is not None:
         refuse_choices(options, "the pattern of an array")
         for name in files:
@@ -519,7 +524,7 @@ def report(options):
     name = options.files[0]
     if len(options.files) > 1 or options.beams is not None or name.endswith(".fil"):
         raise PlotError(f"-o {options.output}: a report is of one UVH5 file")
-    check_regular(name, "what is drawn")
+    check_uvh5(name, "what is drawn")
     zone = Zone(options.time_zone)
     with VisibilityFile(name) as file:
         write_report(options.output, make_report(file, options, read_panels, make_figure, utc,

@@ -19,6 +19,8 @@ from gnuradio.aperture.commands import plot
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.plots.plot_data import PlotError
 from gnuradio.aperture.plots.plot_flags import lost_of
+from gnuradio.aperture.plots.plot_fringes import baseline_figure
+from gnuradio.aperture.plots.time_axis import Zone
 from gnuradio.aperture.testing.visibility_files import write_array, write_file
 
 
@@ -155,6 +157,22 @@ class qa_plot(gr_unittest.TestCase):
         self.assertAlmostEqual(float(name.removeprefix("peak at ").removesuffix(" ns")), 90,
                                delta=0.15)
 
+    def test_edge_of_the_band(self):
+        """The first channel has both ends of the band in it, and counts neither in the lags nor in
+        the fringe of a report: that would be 98 ns for 101."""
+        frequencies = 1415e6 + 37.5e3 * (np.arange(64) - 32)
+        data = np.ones((8, 3, 64, 1), complex)
+        data[:, 1, :, 0] = 0.9 * np.exp(-2j * np.pi * (frequencies - 1415e6) * 101e-9)
+        data[:, 1, 0, 0] = 0.9 * np.cos(2 * np.pi * 1.2e6 * 101e-9)
+        write_file(self.uvh5, data, [(0, 0), (0, 1), (1, 1)], ["xx"], frequencies,
+                   [(0, 0, 0), (10, 0, 0)], 8)
+        with VisibilityFile(self.uvh5) as file:
+            panels = plot.read_panels(file, file.crosses(), None)
+            _, fringe = baseline_figure(panels, 0, file.times, None, Zone())
+        self.assertLess(abs(fringe.delay - 101e-9), 0.5e-9)
+        self.assertAlmostEqual(fringe.period, 1 / 37.5e3)
+        self.assertLess(abs(plot.peak_of(panels.delays, panels.lags[0]) - 101e-9), 0.5e-9)
+
     def test_lag_axes_show_what_the_geometry_allows(self):
         """21 m are 70 ns: with a fifth more and the peak's width of 100 ns, +-184 ns; here the
         peak at 90 ns (of cables, too) is what counts: 208 ns."""
@@ -231,6 +249,10 @@ class qa_plot(gr_unittest.TestCase):
             self.check_error("-o .*: its ending is to be a format: .*png", self.uvh5, "-o", output)
         self.check_error("-o /nowhere/a.png: there is no folder for this file", self.uvh5, "-o",
                          "/nowhere/a.png")
+        os.mkdir(os.path.join(self._folder.name, "x.ms"))
+        self.check_error("x.ms: this is a measurement set, and UVH5 is read here: "
+                         "aperture_convert .*x.ms .*x.uvh5 makes",
+                         os.path.join(self._folder.name, "x.ms/"), "-o", self.png)
         self.check_error(f"{self._folder.name}: this is a folder", self._folder.name, "-o",
                          self.png)
         self.check_error("--dpi 7: expected 30 to 600", self.uvh5, "-o", self.png, "--dpi", "7")

@@ -26,6 +26,12 @@ class Channels:
         """Hz: the middle of the band."""
         return self.first + self.width * (self.count - 1) / 2
 
+    @property
+    def period(self):
+        """Seconds by which delays repeat themselves: of a phase that is known in single channels,
+        nobody can say how often it has gone round from one to the next."""
+        return 1 / self.width if self.count > 1 and self.width > 0 else np.inf
+
 
 def on_grid(times, step, most):
     """

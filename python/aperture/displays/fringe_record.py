@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..plots.fringes import find_fringe, mean_over_channels, refine_delay, without_delay
-from ..plots.plot_data import coherence, lags
-from ..plots.style import delay_unit, minus_signs
+from ..plots.plot_data import coherence, lags, without_edge
+from ..plots.style import decimals, delay_text, minus_signs, rounded
 from .axes import on_grid, usual_step, with_breaks
 
 #: points of a lag spectrum for each 1/bandwidth
@@ -40,7 +40,8 @@ class LiveFringe:
     coherence: 0 to 1, over the whole band, without the delay; delay: seconds, positive where the
     signal reaches the second input later; rate: Hz, by which the phase grows, NaN where too few
     integrations are there; *_error: standard deviations; phase: radians, newest; clear: whether it
-    stands out of the noise, for which `limit` is the coherence.
+    stands out of the noise, for which `limit` is the coherence; period: seconds, 1/channel width,
+    by a multiple of which the delay may be another one.
     """
     coherence: float
     delay: float
@@ -50,19 +51,16 @@ class LiveFringe:
     phase: float
     clear: bool
     limit: float
+    period: float = np.inf
 
 
-def digits_for(error, most=3):
-    """Decimals that a value with this standard deviation deserves."""
-    if not np.isfinite(error) or error <= 0:
-        return 1
-    return int(np.clip(np.ceil(-np.log10(error)), 0, most))
+#: decimals at most: more would flicker
+MOST_DECIMALS = 3
 
 
-def delay_text(delay, error):
-    """A delay with its sign, in the unit that fits it: "+12.4 ns"."""
-    size, unit = delay_unit(delay)
-    return f"{delay / size:+.{digits_for(error / size)}f} {unit}"
+def live_delay(fringe):
+    """The delay of a LiveFringe, as a window says it: "+12.4 ns"."""
+    return delay_text(fringe.delay, fringe.delay_error, fringe.period, most=MOST_DECIMALS)
 
 
 def fringe_text(names, fringe):
@@ -73,12 +71,12 @@ def fringe_text(names, fringe):
     if not fringe.clear:
         return begin + f"no clear fringe, coherence below {fringe.limit:.2g}"
     text = begin + (f"coherence {fringe.coherence:.2f}, "
-                    f"delay {delay_text(fringe.delay, fringe.delay_error)}")
+                    f"delay {live_delay(fringe)}")
     if np.isfinite(fringe.rate):
         degrees = 360 * fringe.rate
-        digits = digits_for(360 * fringe.rate_error)
+        digits = decimals(360 * fringe.rate_error, MOST_DECIMALS)
         text += ", phase standing still" if abs(degrees) < 2 * 360 * fringe.rate_error else \
-            f", phase rotating {degrees:+.{digits}f}°/s"
+            f", phase rotating {rounded(degrees, digits, '+')}°/s"
     return minus_signs(text)
 
 
@@ -176,6 +174,7 @@ class FringeRecord:
     def _add(self, kept, time, spectrum):
         kept.times.append(time)
         kept.spectra.append(spectrum.astype(np.complex64))
+        spectrum = without_edge(spectrum)
         if not np.isfinite(spectrum).any():
             kept.phasors.append(complex(np.nan, np.nan))
             kept.phases.append(np.nan)
@@ -185,7 +184,7 @@ class FringeRecord:
         kept.lag_powers.append(np.abs(amplitudes) ** 2)
         # the highest of the window, as one integration may be all noise
         power = np.mean(kept.lag_powers, axis=0)
-        newest = np.array(list(kept.spectra)[-len(kept.lag_powers):])
+        newest = without_edge(list(kept.spectra)[-len(kept.lag_powers):])
         kept.delay = refine_delay(newest, width, delays[np.argmax(power)])
         phasor = complex(mean_over_channels(
             without_delay(spectrum, self._channels.frequencies(), kept.delay)))
@@ -238,7 +237,7 @@ class FringeRecord:
         if not kept.lag_powers:
             return None
         times = np.array(kept.times)[-self._window:]
-        spectra = np.array(list(kept.spectra)[-self._window:]).astype(complex)
+        spectra = without_edge(list(kept.spectra)[-self._window:]).astype(complex)
         straight = without_delay(spectra, self._channels.frequencies(), kept.delay)
         rate = self._rate(times, mean_over_channels(straight))
         turned = straight * np.exp(-2j * np.pi * (0 if np.isnan(rate) else rate)
@@ -255,7 +254,8 @@ class FringeRecord:
         spans = [values.std() for values in (self._channels.frequencies(), times)]
         errors = [error / (2 * np.pi * span) if span > 0 else np.inf for span in spans]
         return LiveFringe(float(abs(mean)), kept.delay, rate, errors[0], errors[1],
-                          float(np.angle(mean)), bool(abs(mean) > limit), float(limit))
+                          float(np.angle(mean)), bool(abs(mean) > limit), float(limit),
+                          self._channels.period)
 
     def _rate(self, times, phasors):
         """Hz, by which the phase of phasors grows; NaN of fewer than three, or of such that lie too

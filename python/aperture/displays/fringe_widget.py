@@ -10,9 +10,9 @@ import pyqtgraph
 from PyQt5 import QtWidgets
 
 from ..plots.plot_data import finer_lags
-from ..plots.style import delay_unit, minus_signs
+from ..plots.style import delay_text, delay_unit
 from . import look
-from .fringe_record import delay_text, fringe_text
+from .fringe_record import MOST_DECIMALS, fringe_text, live_delay
 
 SIZE = (1040, 620)
 #: columns of the waterfall at most: more than a window has pixels
@@ -180,16 +180,19 @@ class FringeWidget(look.Panel):
             return f"{self._name(pair)}: no data"
         if not fringe.clear:
             return f"{self._name(pair)}: no clear fringe"
-        return minus_signs(f"{self._name(pair)}: {fringe.coherence:.2f}, "
-                           f"{delay_text(fringe.delay, fringe.delay_error)}")
+        return f"{self._name(pair)}: {fringe.coherence:.2f}, {live_delay(fringe)}"
 
     def _draw_lags(self, fringe):
         channels = self._record.channels
-        # what is between 0 and the peak, and as much beyond; at least some widths of the peak
+        # what is between 0 and the peak, and as much beyond; at least some widths of the peak, and
+        # no more than all lags
         span = 12 / (channels.width * channels.count)
         if fringe is not None and fringe.clear:
             span = max(span, 2 * abs(fringe.delay))
+        span = min(span, channels.period / 2)
         size, unit = delay_unit(span)
+        look.set_title(self.lags.getPlotItem(), "lag spectrum" if channels.count < 2 else
+                       f"lag spectrum, repeats every {channels.period / size:.4g} {unit}")
         look.set_label(self.lags.getPlotItem(), "bottom", "delay", unit)
         for pair, lines in self._curves.items():
             delays, amplitudes = self._record.lag_spectrum(pair)
@@ -200,7 +203,7 @@ class FringeWidget(look.Panel):
         if fringe is not None and fringe.clear:
             self._mark.setValue(fringe.delay / size)
             self._mark.label.setFormat(
-                minus_signs(delay_text(fringe.delay, fringe.delay_error)))
+                delay_text(fringe.delay, fringe.delay_error, most=MOST_DECIMALS))
 
     def _draw_waterfall(self):
         values, begin, step = self._record.waterfall(self._chosen)

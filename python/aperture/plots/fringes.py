@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .plot_data import without_edge
+
 OVERSAMPLING = 8
 #: of the highest over the median of the spectrum's amplitudes; 1e6 cells of noise reach 4.5
 CLEAR = 6.0
@@ -21,7 +23,8 @@ class Fringe:
 
     delay: seconds, positive where the signal reaches the second input later; rate: Hz, of the
     phase at the band's centre; delay_error, rate_error: their standard deviations by the peak's
-    signal-to-noise ratio; amplitude: of the visibilities there; clear: whether it stands out.
+    signal-to-noise ratio; amplitude: of the visibilities there; clear: whether it stands out;
+    period: seconds, 1/channel width, by a multiple of which the delay may be another one.
     """
     delay: float
     rate: float
@@ -29,6 +32,7 @@ class Fringe:
     rate_error: float
     amplitude: float
     clear: bool
+    period: float = np.inf
 
 
 def delay_rate_spectrum(values, channel_width, step):
@@ -83,7 +87,8 @@ def find_fringe(values, channel_width, step):
     errors = [1 / (2 * np.pi * span * ratio) if length > 1 else np.inf
               for span, length in zip(spans, values.shape)]
     return Fringe(float(place[1]), float(place[0]), errors[1], errors[0], float(top),
-                  bool(top > CLEAR * median > 0) or median == 0 < top)
+                  bool(top > CLEAR * median > 0) or median == 0 < top,
+                  1 / channel_width if values.shape[1] > 1 else np.inf)
 
 
 def refine_delay(values, channel_width, delay):
@@ -142,4 +147,4 @@ def triangles(pairs, most=6):
 def closure_phase(first, second, third):
     """Degrees [time] of V_ab V_bc V_ac*, visibilities [time][channel] of a triangle, averaged over
     channels: neither delays nor phases of the antennas change it."""
-    return np.angle(mean_over_channels(first * second * np.conj(third)), deg=True)
+    return np.angle(mean_over_channels(without_edge(first * second * np.conj(third))), deg=True)

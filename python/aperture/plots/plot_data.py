@@ -33,6 +33,16 @@ def coherence(cross, first, second):
         return np.where(power > 0, cross / np.sqrt(power), np.nan)
 
 
+def without_edge(spectra):
+    """A copy of spectra [...][channel] without the first channel, NaN, of which the delay is not
+    taken: of complex samples both ends of the band are in it, with other phases each. Of fewer than
+    four channels all are kept."""
+    spectra = np.array(spectra)
+    if spectra.shape[-1] >= 4:
+        spectra[..., 0] = np.nan
+    return spectra
+
+
 def lags(spectrum, channel_width, oversampling=8):
     """Fourier transform of cross-spectra over frequency.
 
@@ -77,15 +87,17 @@ def finer_lags(delays, magnitudes, span, points=401):
 
     delays, magnitudes: [delay], as from root_mean_square_lags(). Their squares have no faster
     ripple than one period in 1/bandwidth, of which these are 8 points: cubic splines follow them
-    to some 1e-4 of the highest.
+    to some 1e-4 of the highest. There are no delays beyond half of 1/channel width.
     """
-    finer = np.linspace(-span, span, points)
-    near = np.flatnonzero(np.abs(delays) <= span)
-    # a few more on either side, so that the ends are good
-    chosen = slice(max(near[0] - 4, 0), near[-1] + 5) if len(near) else slice(None)
-    if len(delays[chosen]) < 4:
+    if len(delays) < 4:
         return delays, magnitudes
-    power = CubicSpline(delays[chosen], magnitudes[chosen] ** 2)(finer)
+    span = min(span, -delays[0])
+    finer = np.linspace(-span, span, points)
+    # a few more on either side, so that the ends are good: lags repeat themselves there
+    length, step = len(delays), delays[1] - delays[0]
+    near = np.flatnonzero(np.abs(delays) <= span)
+    places = np.arange(near[0] - 4, near[-1] + 5)
+    power = CubicSpline(delays[0] + step * places, magnitudes[places % length] ** 2)(finer)
     return finer, np.sqrt(np.maximum(power, 0))
 
 

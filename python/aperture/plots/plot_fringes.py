@@ -11,26 +11,20 @@ from matplotlib import pyplot as plt
 from ..arrays.geometry import SPEED_OF_LIGHT
 from .fringes import (closure_phase, delay_rate_spectrum, find_fringe, mean_over_channels,
                       without_delay)
-from .style import COLOURS, delay_unit, minus_signs
+from .plot_data import without_edge
+from .style import COLOURS, decimals, delay_text, delay_unit, minus_signs, rounded
 from .time_axis import DAY, SMALL, dates_of, time_axis
-
-
-def with_error(value, error):
-    """A delay or such in seconds, with its standard deviation, in the unit that fits it."""
-    size, unit = delay_unit(value)
-    digits = 1 if error <= 0 or not np.isfinite(error) else \
-        int(np.clip(np.ceil(-np.log10(error / size)), 0, 6))
-    return minus_signs(f"{value / size:.{digits}f} ± {error / size:.{digits}f} {unit}")
 
 
 def fringe_text(fringe, several):
     """What a Fringe is, in words; several: integrations, without which there is no rate."""
     if not fringe.clear:
         return "no clear fringe"
-    text = f"delay {with_error(fringe.delay, fringe.delay_error)}"
+    text = "delay " + delay_text(fringe.delay, fringe.delay_error, fringe.period, with_error=True)
     if several:
-        digits = int(np.clip(np.ceil(-np.log10(fringe.rate_error * 1e3)), 0, 6))
-        text += f", rate {fringe.rate * 1e3:.{digits}f} ± {fringe.rate_error * 1e3:.{digits}f} mHz"
+        digits = decimals(fringe.rate_error * 1e3)
+        text += (f", rate {rounded(fringe.rate * 1e3, digits)} ± "
+                 f"{rounded(fringe.rate_error * 1e3, digits)} mHz")
     return minus_signs(text)
 
 
@@ -70,7 +64,8 @@ def baseline_figure(panels, index, times, longitude, zone):
     size = {"GHz": 1e9, "MHz": 1e6, "kHz": 1e3}[panels.unit]
     width = (panels.frequencies[1] - panels.frequencies[0]) * size \
         if len(panels.frequencies) > 1 else 1.0
-    fringe = find_fringe(values, width, panels.step)
+    inside = without_edge(values)
+    fringe = find_fringe(inside, width, panels.step)
     figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), layout="constrained")
     numbers, half = dates_of(times), panels.step / 2 / DAY
     extent = (numbers[0] - half, numbers[-1] + half, panels.frequencies[0],
@@ -89,7 +84,7 @@ def baseline_figure(panels, index, times, longitude, zone):
         axis.ticklabel_format(axis="y", useOffset=False)
         time_axis(axis, times, longitude, zone)
         _bar(figure, picture, axis, text)
-    lined_up = without_delay(values, panels.frequencies * size, fringe.delay)
+    lined_up = without_delay(inside, panels.frequencies * size, fringe.delay)
     phase = np.angle(mean_over_channels(lined_up))
     known = np.isfinite(phase)
     phase[known] = np.unwrap(phase[known])
@@ -97,7 +92,7 @@ def baseline_figure(panels, index, times, longitude, zone):
     axes[1, 0].set_ylabel("phase at the band's centre (°, unwrapped)", fontsize=8)
     axes[1, 0].grid(alpha=0.3)
     time_axis(axes[1, 0], times, longitude, zone)
-    _draw_fringe(figure, axes[1, 1], values, width, panels.step, fringe)
+    _draw_fringe(figure, axes[1, 1], inside, width, panels.step, fringe)
     return figure, fringe
 
 

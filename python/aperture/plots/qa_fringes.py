@@ -8,8 +8,8 @@
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture.plots import fringes
-from gnuradio.aperture.plots.plot_fringes import fringe_text, with_error
+from gnuradio.aperture.plots import fringes, style
+from gnuradio.aperture.plots.plot_fringes import fringe_text
 
 
 class qa_fringes(gr_unittest.TestCase):
@@ -69,7 +69,14 @@ class qa_fringes(gr_unittest.TestCase):
         self.assertEqual(fringes.triangles([(0, 1)]), [])
 
     def test_texts(self):
-        self.assertEqual(with_error(-3.24e-8, 2e-10), "−32.4 ± 0.2 ns")
+        for values, text in (((-3.24e-8, 2e-10), "−32.4 ± 0.2 ns"),
+                             ((9.85e-7, 7e-7), "1.0 ± 0.7 µs"),
+                             ((1.2e-8, 3e-8), "10 ± 30 ns"), ((3e-11, 2e-10), "0.0 ± 0.2 ns")):
+            self.assertEqual(style.delay_text(*values, with_error=True), text)
+        # an eighth of the lags that there are, and a little more
+        self.assertEqual(style.delay_text(-1.2e-5, 1e-8, 1.067e-4), "−12.00 µs")
+        self.assertEqual(style.delay_text(-4.66667e-5, 1e-8, 1.0666667e-4),
+                         "−46.67 µs (or n · 106.67 µs more or less)")
         fringe = fringes.Fringe(3.7e-6, -0.0213, 1e-8, 2e-4, 1.0, True)
         self.assertEqual(fringe_text(fringe, True), "delay 3.70 ± 0.01 µs, rate −21.3 ± 0.2 mHz")
         self.assertEqual(fringe_text(fringe, False), "delay 3.70 ± 0.01 µs")

@@ -36,6 +36,18 @@ class qa_plot_data(gr_unittest.TestCase):
         np.testing.assert_allclose(np.abs(found), expected, atol=1e-12)
         self.assertLess(abs(delays[np.argmax(np.abs(found))] - delay), 1 / (16 * channels * width))
 
+    def test_finer_lags_end_where_lags_do(self):
+        """They repeat themselves: the last one is the first one, and so is what is between."""
+        channels, width = 31, 12.5e3
+        delay = 0.49 / width
+        delays, found = plot_data.lags(np.exp(-2j * np.pi * width * np.arange(channels) * delay),
+                                       width)
+        finer, magnitudes = plot_data.finer_lags(delays, np.abs(found), 3 / width)
+        self.assertAlmostEqual(finer[-1] * width, 0.5, places=9)
+        x = np.pi * width * (finer - delay)
+        expected = np.abs(np.sin(channels * x) / (channels * np.sin(x)))
+        np.testing.assert_allclose(magnitudes, expected, atol=3e-3)
+
     def test_lags_leave_flagged_channels_out(self):
         spectrum = np.full(20, 0.5 + 0j)
         spectrum[[3, 4, 11]] = np.nan

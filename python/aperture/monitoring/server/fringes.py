@@ -15,7 +15,7 @@ from collections import deque
 import numpy as np
 
 from ...displays.fringe_record import ODDS, LiveFringe
-from ...plots.plot_data import coherence, lags
+from ...plots.plot_data import coherence, lags, without_edge
 
 #: points of a lag spectrum for each 1/bandwidth
 OVERSAMPLING = 4
@@ -66,7 +66,8 @@ class Fringes:
                 points.clear()
             self._channels = channels
         # [pair][channel], conj(first) times second
-        spectra = coherence(values[:, self._cross], *[values[:, auto] for auto in self._autos]).T
+        spectra = without_edge(coherence(
+            values[:, self._cross], *[values[:, auto] for auto in self._autos]).T)
         delays, amplitudes = lags(spectra, channels.width, OVERSAMPLING)
         power = np.abs(amplitudes) ** 2
         self._power = power if self._power is None else \
@@ -97,7 +98,7 @@ class Fringes:
                            float(f"{delays[place]:.5g}")])
             found.append(LiveFringe(float(size), float(delays[place]), float(rates[place]),
                                     error / span, float(rate_errors[place]), phase,
-                                    bool(size > limit), float(limit)))
+                                    bool(size > limit), float(limit), channels.period))
         return found
 
     def _peaks(self, delays):
