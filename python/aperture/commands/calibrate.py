@@ -20,8 +20,7 @@ from ..calibration.loads import read_powers, with_loads
 from ..calibration.measure import (MOST_MISFIT, calibrate_file, levels_of, mean_ratios)
 from ..calibration.sources import RULE, sky_model
 from ..calibration.uvcal import save_uvcal
-from ..files.regular_file import check_regular
-from ..files.uvh5_reader import Uvh5Error, VisibilityFile
+from ..files.uvh5_reader import Uvh5Error, VisibilityFile, check_uvh5
 from .running import CommandError, run_command
 from .tables import seconds_text, table
 from .terminal import say, warn
@@ -55,7 +54,7 @@ def chosen(file, span, option):
 
 def open_file(name):
     """A UVH5 file."""
-    check_regular(name, "visibilities")
+    check_uvh5(name, "visibilities")
     return VisibilityFile(name)
 
 

@@ -14,8 +14,7 @@ import numpy as np
 from ..arguments.argument_types import whole_number
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
-from ..files.regular_file import check_regular
-from ..files.uvh5_reader import VisibilityFile
+from ..files.uvh5_reader import VisibilityFile, check_uvh5
 from ..imaging.dirty_image import (WHOLE_SKY, Field, find_peak, horizontal, make_image, to_sky)
 from ..imaging.names import names_near
 from ..imaging.visibilities import ImagingError, SkyVisibilities
@@ -168,7 +167,7 @@ def check_outputs(options):
 def image_file(options):
     """Does what the options say; returns the exit code."""
     require("imaging")
-    check_regular(options.file, "the file of visibilities")
+    check_uvh5(options.file, "the file of visibilities")
     with VisibilityFile(options.file) as file:
         check_outputs(options)
         hands, stokes = choose_hands(file, options.polarization)

@@ -9,7 +9,6 @@ import os
 
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
-from ..files.regular_file import check_regular
 from .running import CommandError, run_command
 from .terminal import say, warn
 
@@ -35,11 +34,12 @@ def merge(options):
     """Does what the options say; returns the exit code."""
     # not at the top: to load h5py takes long
     from ..files.uvh5_merge import merge as merge_files
+    from ..files.uvh5_reader import check_uvh5
 
     for path in options.input:
         if not os.path.exists(path):
             raise CommandError(f"{path}: no such file")
-        check_regular(path, "a file of visibilities")
+        check_uvh5(path, "a file of visibilities")
         if os.path.exists(options.output) and os.path.samefile(path, options.output):
             raise CommandError(f"{options.output}: this is what is read")
     check_path(options.output, options.overwrite)

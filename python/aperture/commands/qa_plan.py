@@ -108,12 +108,19 @@ class qa_plan(Observations, gr_unittest.TestCase):
             code, _, err = run(fx, *arguments)
             self.assertEqual(code, 2)
             self.assertIn(told, err)
+        # an option that there is not, in one line, though others are missing then
+        for command, word, told in ((fx, "--imput", "; --input may be meant"),
+                                    (beams_command, "--beems=a.beams", "; --beams may be meant"),
+                                    (fx, "--quux", "")):
+            code, _, err = run(command, word, "sim:y8", "-o", "x.uvh5")
+            self.assertEqual((code, err.count("\n")), (2, 1), err)
+            self.assertIn(f"error: {word.split('=')[0]}: there is no such option{told} (", err)
         # what a plan must say is said to be missing
         with open(name, "w") as file:
             file.write("input: {source: sim:y8}")
         code, _, err = run(fx, "--plan", name)
         self.assertEqual(code, 2)
-        self.assertIn("the following arguments are required: -o/--output\n", err)
+        self.assertIn("the following arguments are required: -o/--output (aperture_fx ", err)
 
 
 if __name__ == '__main__':

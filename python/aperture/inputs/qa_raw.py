@@ -135,6 +135,14 @@ class qa_raw(gr_unittest.TestCase):
         signals = open_input(f"raw:{self.write('a.sc8', data)}" + BAND)
         np.testing.assert_array_equal(read_all(signals, 17)[0], data[:17])
 
+    def test_units(self):
+        """Of rates and frequencies; exact as all of them."""
+        path = self.write("a.sc8", bytes(2000))
+        for rate, frequency, hertz in (("2.4MHz", "1.4204 GHz", (2.4e6, 1420.4e6)),
+                                       ("0.1 kHz", "0", (100, 0)), ("5Hz", "60Hz", (5, 60))):
+            signals = open_input(f"raw:{path},rate={rate},freq={frequency}")
+            self.assertEqual((signals.sample_rate, signals.center_frequency), hertz)
+
     def test_a_file_that_is_not_whole(self):
         signals = open_input(f"raw:{self.write('a.sc16', bytes(4003))}" + BAND)
         self.assertEqual(signals.samples, 1000)
@@ -145,13 +153,17 @@ class qa_raw(gr_unittest.TestCase):
         path = self.write("a.bin", bytes(100))
         empty = self.write("empty.cu8", b"")
         for error, text, problem in (
-                (InputError, f"{path},freq=1", "rate is missing: a raw file does not say it; add "
+                (InputError, f"{path},freq=1e9", "rate is missing: a raw file does not say it; add "
                  ",rate=2.4e6, in Hz"),
-                (InputError, f"{path},rate=1", "freq is missing"),
+                (InputError, f"{path},rate=1e6", "freq is missing"),
                 (InputError, path + BAND, "type is missing, and .*a.bin does not end in it; add "
                  ",type=cu8 for what rtl_sdr writes"),
                 (InputError, f"{path},type=u16{BAND}", "type=u16: expected cu8, sc8"),
                 (InputError, f"{path},type=u8,rate=0", "rate=0: expected a number from 1 to 1e.12"),
+                # megahertz are meant
+                (InputError, f"{path},rate=2.4,freq=1e9", "rate=2.4: that is 2.4 Hz, and MHz may "
+                 "be meant: write 2.4MHz, 2.4e6, or 2.4Hz if it is right"),
+                (InputError, f"{path},rate=2.4e6,freq=1420.4", "write 1420.4MHz, 1420.4e6, or "),
                 (InputError, f"{path},rate=1e99", "rate=1e99: expected a number"),
                 (InputError, f"{path},time=noon", "time=noon: expected UTC as 2024"),
                 (InputError, f"{path},type=u8,time=5;6{BAND}", "time has 2 times: expected one"),

@@ -26,9 +26,10 @@ class qa_receivers(gr_unittest.TestCase):
 
     def test_texts(self):
         """Keys of the table are for all, wherever they stand; others belong to their device."""
-        request = self.parse("soapy:driver=a,serial=1,rate=2.4e6;gain=20,driver=b\\,c,x=1;y,freq=1")
+        request = self.parse("soapy:driver=a,serial=1,rate=2.4e6;gain=20,driver=b\\,c,x=1;y,"
+                             "freq=1e9")
         self.assertEqual(request.names, ("driver=a,serial=1", "driver=b,c,x=1", "y"))
-        self.assertEqual(request.values, {"rate": 2.4e6, "gain": 20, "freq": 1})
+        self.assertEqual(request.values, {"rate": 2.4e6, "gain": 20, "freq": 1e9})
         request = self.parse("uhd:rate=1e6,freq=0")
         self.assertEqual(request.names, ("",))
         self.assertEqual(request.values, {"rate": 1e6, "freq": 0})
@@ -40,12 +41,12 @@ class qa_receivers(gr_unittest.TestCase):
                 ("soapy:driver=a,rate=1e6", "freq is missing, of the middle of the band on the "
                  "sky: freq=HZ"),
                 ("soapy:driver=a,rate=1e6;driver=b,rate=2e6", "rate is given twice"),
-                ("soapy:driver=a,,rate=1e6,freq=1", "there is nothing between two commas"),
-                ("soapy:driver=a;driver=a,rate=1e6,freq=1", "driver=a is named twice"),
-                ("soapy:rate=1e6,freq=1;", "one receiver is named twice"),
-                ("soapy:driver=a,rate=0,freq=1", "rate=0: expected a number from 1 to 1e"),
-                ("soapy:driver=a,rate=1e6,freq=1,channels=0", "channels=0: expected a whole"),
-                ("soapy:driver=a,rate=1e6,freq=1,clock=", "clock=: expected a name")):
+                ("soapy:driver=a,,rate=1e6,freq=1e9", "there is nothing between two commas"),
+                ("soapy:driver=a;driver=a,rate=1e6,freq=1e9", "driver=a is named twice"),
+                ("soapy:rate=1e6,freq=1e9;", "one receiver is named twice"),
+                ("soapy:driver=a,rate=0,freq=1e9", "rate=0: expected a number from 1 to 1e"),
+                ("soapy:driver=a,rate=1e6,freq=1e9,channels=0", "channels=0: expected a whole"),
+                ("soapy:driver=a,rate=1e6,freq=1e9,clock=", "clock=: expected a name")):
             with self.subTest(text=text), self.assertRaises(InputError) as caught:
                 self.parse(text)
             self.assertIn(problem, str(caught.exception))

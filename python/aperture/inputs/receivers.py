@@ -18,6 +18,7 @@ from .input_format import (InputError, InputFormat, Option, Request, number, spl
 from .live_source import LiveSource, Receiver
 from .recordings import describe_with
 from .signals import Signals
+from .values import hertz
 
 LATEST_EDGE = 1.5    # s, in which a pulse a second must have come
 AFTER_EDGE = 0.2     # s after a pulse, when a time is set for the next one
@@ -30,12 +31,17 @@ def _text(text):
     return text
 
 
+def _hertz(low, high, least):
+    read = hertz(low, high, least)
+    return lambda text: float(read(text))
+
+
 OPTIONS = {
-    "rate": Option(number(1, 1e10, "of Hz"), "samples a second of each input", "HZ"),
-    "freq": Option(number(0, 1e12, "of Hz"), "of the middle of the band on the sky", "HZ"),
+    "rate": Option(_hertz(1, 1e10, 1000), "samples a second of each input", "HZ"),
+    "freq": Option(_hertz(0, 1e12, 10_000), "of the middle of the band on the sky", "HZ"),
     "gain": Option(number(-200, 200, "of dB"), "of all receivers; automatic gain is switched off "
                    "in any case (default: three quarters of what the receiver has)", "DB"),
-    "bandwidth": Option(number(0, 1e10, "of Hz"), "of the filter before sampling (default: the "
+    "bandwidth": Option(_hertz(0, 1e10, 1000), "of the filter before sampling (default: the "
                         "driver's)", "HZ"),
     "antenna": Option(_text, "connector of the receiver (default: the driver's)", "NAME"),
     "channels": Option(whole_number(1, 64), "inputs of each receiver (default: 1)", "N"),
