@@ -7,6 +7,7 @@ and aperture_fx write, beside the UVH5 file as h5py has it.
 """
 
 import os
+import shutil
 import unittest
 
 from places import SOURCE, enter_environment, fresh_folder, main, run
@@ -27,6 +28,7 @@ from gnuradio.aperture.files.growing_file import GrowingFile  # noqa: E402
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout  # noqa: E402
 from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
 from gnuradio.aperture.testing.tiers import long_test  # noqa: E402
+from gnuradio.aperture.tracking.directions import parse_direction  # noqa: E402
 
 START = 1704067200
 SECONDS = 40.0  # between integrations
@@ -194,6 +196,46 @@ class TestConversion(unittest.TestCase):
         code, _, errors = run_main(fx, *self.FX, "-o", target, "--no-overwrite")
         self.assertEqual(code, 1)
         self.assertIn("the file exists", errors)
+
+    def test_tracked(self):
+        """
+        Files that were tracked or phased, in every way to name a direction, in all formats and back
+        again; and one of an earlier version, with a degree sign in its texts.
+        """
+        array = array_of(["A9x", "B2x"])
+        array.name = "Nançay"
+        array.antennas = array.antennas[:3]  # whose names UVFITS has room for
+        old = self.folder / "old.uvh5"
+        names = {"sun": None, "Cas A": "Cas A", "az=180, el=45": None,
+                 "23:23:24 +58:48:54": "ra 350.85000 deg dec +58.81500 deg",
+                 "350.85, 58.815": "ra 350.85000 deg dec +58.81500 deg"}
+        for text, name in names.items():
+            place = parse_direction(text)
+            layout = Uvh5Layout(array, FREQUENCIES, 1e6, f"aperture_fx, tracked {place}",
+                                tracked=place, keywords={"CALIB": str(place)})
+            source = self.folder / "tracked.uvh5"
+            file = GrowingFile(source, layout.create, layout.append, layout.bytes)
+            file.add([layout.integration(np.ones((CHANNELS, 3), np.complex64),
+                                         earth_rotation.julian_date(START + SECONDS * i), 1, [1],
+                                         1.0) for i in range(2)])
+            file.close()
+            shutil.copy(source, old)
+            with h5py.File(old, "r+") as opened:
+                for key, value in (("history", f"tracked {place}"),
+                                   ("phase_center_catalog/0/cat_name", place.name)):
+                    del opened["Header"][key]
+                    opened["Header"][key] = np.bytes_(value.encode())
+            for start in (source, old):
+                for ending in ("uvfits", "ms", "uvh5"):
+                    with self.subTest(text, file=start.name, ending=ending):
+                        made, back = (self.folder / f"{word}.{ending}" for word in
+                                      ("made", "back"))
+                        self.assertEqual(convert(start, made)[1], [])
+                        self.assertEqual(convert(made, back)[1], [])
+            with fits.open(self.folder / "back.uvfits") as opened:
+                # UVFITS keeps 20 letters of it
+                self.assertEqual(opened[0].header["OBJECT"], (name or "zenith")[:20])
+                self.assertTrue(opened[0].header.tostring().isascii())
 
     @long_test
     def test_both(self):

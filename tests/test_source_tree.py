@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "doctor": {"arrays", "blocks", "inputs", "streams"},
     "dumps": {"arrays", "files", "parameters", "streams"},
     "files": {"arrays", "packages", "parameters", "tracking"},
-    "imaging": {"arrays", "files", "tracking"},
+    "imaging": {"arrays", "files", "parameters", "tracking"},
     "monitoring": {"arrays", "beams", "blocks", "displays", "parameters", "plots", "streams",
                    "tracking"},
     "network": {"packages", "parameters"},

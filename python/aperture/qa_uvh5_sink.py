@@ -29,6 +29,7 @@ from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import (Beam, corner_turn, filterbank_sink, pfb_channelizer, receiver_tags,
                                snapshot, tags, uvh5_sink, xengine)
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
+from gnuradio.aperture.parameters.ascii_text import ascii_text
 from gnuradio.aperture.testing.disks import immutable, small_disk
 from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true
 from gnuradio.aperture.testing.sky_model import geometric_delays
@@ -809,7 +810,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                      if "phase_center_catalog/0" in key}
             direction = parse_direction(tracked)
             self.assertEqual(entry["cat_type"], kind)
-            self.assertEqual(entry["cat_name"], direction.name.encode())
+            self.assertEqual(entry["cat_name"], ascii_text(direction.name).encode())
             np.testing.assert_allclose(
                 np.linalg.norm(file["Header/uvw_array"], axis=1),
                 np.linalg.norm(self.read(plain)["Header/uvw_array"], axis=1), atol=1e-9)

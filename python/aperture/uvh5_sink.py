@@ -22,7 +22,8 @@ from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, nam
                                names_at)
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .files.uvh5 import COMPRESSIONS, MOUNTS, load_bitshuffle, map_products
+from .files.uvh5 import (COMPRESSIONS, GAINS, MOUNTS, NOT_APPLIED, gains_text,
+                         load_bitshuffle, map_products)
 from .parameters.errors import refuse
 from .streams.input_statistics import StatisticsReader
 from .streams.python_block import printable, python_block, text_of
@@ -35,7 +36,7 @@ TABLES = 1 << 18  # bytes
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
 #: what a calibration is there for -> what the file says of it
 CALIBRATE = {"apply": "applied to the visibilities", "applied": "applied by the F-engine",
-             "note": "not applied"}
+             "note": NOT_APPLIED}
 
 
 @dataclass(frozen=True)
@@ -280,8 +281,7 @@ class uvh5_sink(RecordingSink, python_block):
             if self._calibrated() and self._scale == "kelvin":
                 found["VISUNITS"] = "K"
         if self._gains is not None and not self._calibrated():
-            found["GAINS"] = " ".join(f"{name}:{gain:.9g}" for name, gain in
-                                      zip(self._array.input_names, self._gains))
+            found[GAINS] = gains_text(self._array.input_names, self._gains)
         return found, history
 
     def _factors_of(self, frequencies):

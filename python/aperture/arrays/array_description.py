@@ -46,11 +46,11 @@ The classes and their rules are in array_model.py.
 """
 
 import dataclasses
-import json
 import os
 from pathlib import Path
 
 from ..parameters import errors
+from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file, look_for, looked_in
 from ..parameters.yaml_reader import Scalar, YamlReader
 from .array_model import (POLARIZATIONS, Antenna, ArrayDescription,  # noqa: F401 (for importers)
@@ -240,10 +240,6 @@ def _written_list(values):
     return "[" + ", ".join(_written(value) for value in values) + "]"
 
 
-def _quoted(name):
-    return json.dumps(name, ensure_ascii=False)
-
-
 def _written_parts(kind, parts):
     """Mappings of what differs from the default of each field."""
     written = []
@@ -271,15 +267,15 @@ def save_array(description, path):
     Raises OSError that names the file.
     """
     description.validate()
-    lines = [f"name: {_quoted(description.name)}"]
+    lines = [f"name: {quoted(description.name)}"]
     lines += [f"{key}: {_written(getattr(description, key))}" for key in
               ("latitude", "longitude", "height", "sample_rate", "center_frequency")]
     lines.append("antennas:")
-    lines += [f"  - {{name: {_quoted(antenna.name)}, position: {_written_list(antenna.position)}}}"
+    lines += [f"  - {{name: {quoted(antenna.name)}, position: {_written_list(antenna.position)}}}"
               for antenna in description.antennas]
     lines.append("inputs:")
     for entry in description.inputs:
-        line = f"antenna: {_quoted(entry.antenna)}, polarization: {entry.polarization}"
+        line = f"antenna: {quoted(entry.antenna)}, polarization: {entry.polarization}"
         if entry.gain != 1:
             line += f", gain: {_written_list((entry.gain.real, entry.gain.imag))}"
         if entry.cable_delay != 0:
@@ -294,7 +290,7 @@ def save_array(description, path):
             pair = ("ra", "dec") if source.moving else ("azimuth", "elevation")
             place = ", ".join(f"{key}: {_written(getattr(source, key))}" for key in pair)
         flux = _written(source.flux)
-        lines.append(f"  - {{name: {_quoted(source.name)}, {place}, flux: {flux}"
+        lines.append(f"  - {{name: {quoted(source.name)}, {place}, flux: {flux}"
                      + "".join(f", {text}" for text in _written_pulses(source)) + "}")
     path = os.fspath(path)
     try:

@@ -27,6 +27,7 @@ from typing import Optional
 import numpy as np
 
 from ..parameters import errors
+from ..parameters.ascii_text import find_name
 
 SCALES = ("model", "kelvin")
 MOST_DELAY = 1.0  # s
@@ -249,9 +250,9 @@ class Calibration:
 
     def of(self, name):
         """The InputCalibration of an input; CalibrationError where there is none."""
-        for entry in self.inputs:
-            if entry.name == name:
-                return entry
+        place = find_name(name, self.names)
+        if place is not None:
+            return self.inputs[place]
         shown = ", ".join(self.names[:12]) + (", ..." if len(self.names) > 12 else "")
         raise CalibrationError("inputs", f"the calibration of array {self.array!r} has no input "
                                f"{name!r}, only {shown}")

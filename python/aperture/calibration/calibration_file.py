@@ -32,7 +32,6 @@
 in one text, separated by blanks: as lists, files of large arrays would take minutes to read.
 """
 
-import json
 import os
 import re
 
@@ -41,6 +40,7 @@ import numpy as np
 from ..files.growing_file import check_path
 from ..parameters.input_files import find_file
 from ..parameters.yaml_reader import Scalar, YamlReader
+from ..parameters.ascii_text import quoted
 from .calibration import (Band, Calibration, CalibrationError, InputCalibration, Quality, refuse,
                           utc_text)
 
@@ -229,10 +229,6 @@ def load_calibration(path):
         return _Reader(path, CalibrationError).read(file)
 
 
-def _quoted(text):
-    return json.dumps(text, ensure_ascii=False)
-
-
 def _float(value):
     """Such that it reads back the same, also by YAML 1.1's rules (a point before the exponent)."""
     text = repr(float(value))
@@ -261,9 +257,9 @@ def calibration_text(calibration):
     """A calibration as the text of its file."""
     span = {key: getattr(calibration, key) for key in ("measured", "valid")}
     band = calibration.band
-    lines = [f"calibration: {VERSION}", f"array: {_quoted(calibration.array)}",
-             f"source: {_quoted(calibration.source)}",
-             f"references: [{', '.join(map(_quoted, calibration.references))}]",
+    lines = [f"calibration: {VERSION}", f"array: {quoted(calibration.array)}",
+             f"source: {quoted(calibration.source)}",
+             f"references: [{', '.join(map(quoted, calibration.references))}]",
              f"band: {{first: {_float(band.first)}, width: {_float(band.width)}, channels: "
              f"{band.channels}}}",
              f"reference_frequency: {_float(calibration.reference_frequency)}"]
@@ -273,13 +269,13 @@ def calibration_text(calibration):
         lines.append("quality:")
         lines += [f"  {letter}: {_quality_text(quality)}"
                   for letter, quality in calibration.quality.items()]
-    lines += [f"history: {_quoted(calibration.history)}", "inputs:"]
+    lines += [f"history: {quoted(calibration.history)}", "inputs:"]
     for entry in calibration.inputs:
-        lines += [f"  - name: {_quoted(entry.name)}", f"    delay: {_float(entry.delay)}",
+        lines += [f"  - name: {quoted(entry.name)}", f"    delay: {_float(entry.delay)}",
                   f"    phase: {_float(entry.phase)}",
                   f"    quality: {_quality_text(entry.quality)}"]
         if entry.flagged.any():
-            lines.append(f"    flagged: {_quoted(_ranges_text(entry.flagged))}")
+            lines.append(f"    flagged: {quoted(_ranges_text(entry.flagged))}")
         lines += _folded("bandpass", [f"{abs(value):.7g}~{np.angle(value):.6f}".replace(
             "~-0.000000", "~0.000000") for value in entry.bandpass], "    ")
         for key in ("kelvin", "receiver_temperature"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays.geometry import SPEED_OF_LIGHT
+from ..files.uvh5 import GAINS, gains_of
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .outliers import parabolas, stand_out
 from .solver import Ratios, fit_line, over_channels, solve
@@ -18,7 +19,6 @@ MOST_TIMES = 32          # averages in time that are weighed one by one
 MOST_CELLS = 20_000_000  # visibilities at a time
 SUSPICIOUS = 0.1         # misfit of which the user is told
 MOST_MISFIT = 0.5        # at which there is no calibration
-LEVELS = "GAINS"         # keyword of a UVH5 file: gains for 8 bits, "A1x:12.5 A2x:13.1"
 SEVERAL = 3              # passes in which channels that stand out are looked for
 
 
@@ -356,15 +356,10 @@ def calibrate(visibilities, band, model, array="", measured=None, reference=None
 
 def levels_of(file):
     """Gains for 8 bits that a file says its inputs had, name to gain."""
-    found = {}
-    for word in file.keywords.get(LEVELS, "").split():
-        name, _, value = word.rpartition(":")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            raise CalibrationError("", f"the file's {LEVELS} has {word!r}, which is no gain") \
-                from None
-    return found
+    try:
+        return gains_of(file.keywords.get(GAINS, ""))
+    except ValueError as error:
+        raise CalibrationError("", f"the file's {error}") from None
 
 
 def mean_ratios(file, model, integrations=None, levels=None):

@@ -16,6 +16,8 @@ import h5py
 import numpy as np
 
 from ..files.growing_file import check_path
+from ..files.uvh5 import ascii_entry
+from ..parameters.ascii_text import ascii_text
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .solver import fit_line, over_channels
 
@@ -68,9 +70,9 @@ def save_uvcal(calibration, path, file):
         flags[at] = entry.flagged | (row == 0)
         qualities[at] = entry.quality.chi_squared
     begin, end = calibration.measured or (0.0, 0.0)
-    text = np.bytes_
+    text = lambda value: np.bytes_(ascii_text(value).encode())
     header = {
-        "version": text("0.1"), "history": text(calibration.history.encode()),
+        "version": text("0.1"), "history": text(calibration.history),
         "Nants_data": len(antennas), "Nfreqs": len(frequencies), "Njones": len(letters),
         "Nspws": 1, "Ntimes": 1, "integration_time": np.array([max(end - begin, 1e-9)]),
         "jones_array": np.array([JONES[letter] for letter in letters]),
@@ -80,9 +82,9 @@ def save_uvcal(calibration, path, file):
         "channel_width": np.full(len(frequencies), calibration.band.width),
         "freq_array": frequencies, "gain_scale": text("uncalib"),
         "time_range": np.array([[_julian_date(begin), _julian_date(end)]]),
-        "sky_catalog": text(calibration.source.encode() or b"unknown"),
-        "ref_antenna_name": text((calibration.references[0][:-1] if calibration.references
-                                  else file.names[antennas[0]]).encode()),
+        "sky_catalog": text(calibration.source or "unknown"),
+        "ref_antenna_name": text(calibration.references[0][:-1] if calibration.references
+                                 else file.names[antennas[0]]),
     }
     check_path(path, overwrite=True)
     new = f"{os.fspath(path)}.new"
@@ -90,7 +92,7 @@ def save_uvcal(calibration, path, file):
         with h5py.File(new, "w") as made:
             group = made.create_group("Header")
             for name, value in {**file.header(TELESCOPE), **header}.items():
-                group[name] = value
+                group[name] = ascii_entry(value)
             data = made.create_group("Data")
             for name, value in (("gains", gains), ("flags", flags), ("qualities", qualities)):
                 data.create_dataset(name, data=value, compression="gzip", compression_opts=1)

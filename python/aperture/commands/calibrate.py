@@ -20,6 +20,7 @@ from ..calibration.loads import read_powers, with_loads
 from ..calibration.measure import (MOST_MISFIT, calibrate_file, levels_of, mean_ratios)
 from ..calibration.sources import RULE, sky_model
 from ..calibration.uvcal import save_uvcal
+from ..files.uvh5 import NOT_APPLIED
 from ..files.uvh5_reader import Uvh5Error, VisibilityFile, check_uvh5
 from .running import CommandError, run_command
 from .tables import seconds_text, table
@@ -158,8 +159,8 @@ def measure(options):
         model = sky_model(options.source)
         with open_file(options.file) as file:
             numbers = chosen(file, options.integrations, "--integrations")
-            state = file.keywords.get("CALSTATE", "not applied")
-            if state != "not applied":
+            state = file.keywords.get("CALSTATE", NOT_APPLIED)
+            if state != NOT_APPLIED:
                 warn(PROGRAM, f"{options.file}: a calibration was {state}: what is measured is "
                      "what is left after it, and does not take its place")
             try:

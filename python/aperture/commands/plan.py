@@ -21,6 +21,7 @@ import json
 import os
 
 from ..arguments.command_parser import CommandParser
+from ..parameters.ascii_text import quoted
 from ..parameters.yaml_reader import YamlReader
 from ..parameters.errors import ParameterError, refuse
 
@@ -172,8 +173,9 @@ class PlanParser(CommandParser):
 
     @staticmethod
     def _written(value):
-        return json.dumps(value, ensure_ascii=False) if isinstance(value, (str, bool)) \
-            else repr(value)
+        if isinstance(value, str):
+            return quoted(value)
+        return json.dumps(value) if isinstance(value, bool) else repr(value)
 
     def write_plan(self, options):
         """Writes the file of --write-plan, which must not be there."""

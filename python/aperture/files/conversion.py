@@ -30,6 +30,7 @@ os.environ.setdefault("GIT_CEILING_DIRECTORIES", os.path.join(sys.prefix, "lib")
 from pyuvdata import UVData  # noqa: E402 (it reads what is set above)
 
 from ..arrays import geometry  # noqa: E402
+from ..parameters.ascii_text import ascii_names, ascii_text  # noqa: E402
 from .uvh5 import has_bitshuffle, load_bitshuffle  # noqa: E402
 
 UNIX_EPOCH_JD = 2440587.5
@@ -89,7 +90,23 @@ def read(path):
             data = UVData.from_file(path, check_extra=True, run_check_acceptability=True)
         except Exception as error:  # h5py, casacore, astropy and pyuvdata have theirs
             raise ConversionError(f"{path}: pyuvdata cannot read it: {error}") from None
+    _make_ascii(data)
     return data, [str(warning.message) for warning in caught]
+
+
+def _make_ascii(data):
+    """Makes all texts ASCII, which is all that pyuvdata writes, of what other programs wrote."""
+    telescope = data.telescope
+    for owner, name in ((data, "history"), (telescope, "name"), (telescope, "instrument")):
+        text = getattr(owner, name)
+        if isinstance(text, str):
+            setattr(owner, name, ascii_text(text))
+    telescope.antenna_names = np.array(ascii_names([str(name) for name in
+                                                    telescope.antenna_names]))
+    for entries in (data.extra_keywords, *data.phase_center_catalog.values()):
+        for key, value in entries.items():
+            if isinstance(value, str):
+                entries[key] = ascii_text(value)
 
 
 def phase(data, centre=zenith, name="zenith"):
@@ -115,8 +132,8 @@ def phase(data, centre=zenith, name="zenith"):
     ra, dec = centre(seconds, *data.telescope.location_lat_lon_alt_degrees)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data.phase(lon=np.radians(ra), lat=np.radians(dec), cat_name=name, cat_type="sidereal",
-                   phase_frame="icrs", epoch="J2000")
+        data.phase(lon=np.radians(ra), lat=np.radians(dec), cat_name=ascii_text(name),
+                   cat_type="sidereal", phase_frame="icrs", epoch="J2000")
     return f"phased to {name}: RA {ra:.5f}°, Dec {dec:+.5f}° (ICRS)"
 
 
@@ -233,7 +250,8 @@ def convert(source, target, centre=None, name="centre", overwrite=True, compress
     notes += _notes_on(data, ending)
     if ending == ".uvfits":
         _number_from_one(data)
-    data.history += f"; converted from {os.path.basename(str(source).rstrip('/'))} by gr-aperture"
+    data.history += ascii_text(
+        f"; converted from {os.path.basename(str(source).rstrip('/'))} by gr-aperture")
     notes += write(data, target, overwrite, compression)
     counts = f"{data.Nants_data} antennas, {data.Ntimes} times, {data.Nfreqs} channels, " \
         f"{data.Npols} polarisation{'s'[:data.Npols > 1]}"

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..parameters.ascii_text import ascii_text
 from .checked_file import PartFile
 
 HEADER_BYTES = 4096
@@ -24,7 +25,7 @@ NOT_TOLD = "LOST_MORE"   # key: runs for which the header has no room
 def header_bytes(values):
     """A header of these keys, of HEADER_BYTES."""
     text = "".join(f"{key:<16} {value}\n" for key, value in values.items())
-    data = re.sub(r"[^\n -~]", "_", text).encode("ascii")
+    data = re.sub(r"[^\n -~]", "_", ascii_text(text)).encode("ascii")
     if len(data) > HEADER_BYTES:
         raise ValueError(f"header: {len(data)} bytes are more than {HEADER_BYTES}")
     return data.ljust(HEADER_BYTES, b"\0")

@@ -13,12 +13,12 @@ frequency is written as most programs expect it: the highest channel first, foff
 
 import os
 import struct
-import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..arrays.telescopes import find_telescope
+from ..parameters.ascii_text import ascii_text
 from ..parameters.input_files import find_file
 
 #: names of telescopes.py -> SIGPROC's telescope_id
@@ -64,10 +64,7 @@ def sexagesimal(degrees, hours):
 
 
 def _string(text):
-    # readers want ASCII: é becomes e, and what has no such likeness ?
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text)
-                    if not unicodedata.combining(letter))
-    data = plain.encode("ascii", "replace")[:80]
+    data = ascii_text(text).encode("ascii")[:80]
     return struct.pack("<i", len(data)) + data
 
 

@@ -11,6 +11,7 @@ import os
 
 import numpy as np
 
+from ..parameters.ascii_text import ascii_text
 from . import file_lock
 from .checked_file import CheckedFile
 from .growing_file import check_path
@@ -170,8 +171,8 @@ class MissingSamples:
                 os.close(file_lock.create(self._path))
             with open(self._path, "a", encoding="utf-8", opener=_without_links) as file:
                 if file.tell() == 0:
-                    lines = (f"# {self._name}: nothing was received for these samples, which hold "
-                             "the mean: first, count, IF (-1: all)\n" + lines)
+                    lines = (f"# {ascii_text(self._name)}: nothing was received for these "
+                             "samples, which hold the mean: first, count, IF (-1: all)\n" + lines)
                 file.write(lines)
         except OSError as error:
             raise OSError(error.errno, error.strerror, self._path) from None

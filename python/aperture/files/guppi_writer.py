@@ -11,6 +11,7 @@ import glob
 import os
 import re
 
+from ..parameters.ascii_text import ascii_text
 from .checked_file import PartFile
 from .voltage_file import GUPPI_ENDING
 
@@ -34,7 +35,7 @@ def sequence(path):
 def card(key, value):
     """A line of a header. What readers that split at = and quotes stumble over is not in it."""
     if isinstance(value, str):
-        text = re.sub(r"[^ -<>-~]|'", "_", value)[:CARD - 12]
+        text = re.sub(r"[^ -<>-~]|'", "_", ascii_text(value))[:CARD - 12]
         text = f"'{text:<8}'"
     elif isinstance(value, float):
         # a point, without which some readers take it for a whole number

@@ -14,12 +14,23 @@ import h5py
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture import load_array, parse_direction
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.files.uvh5 import gains_of, gains_text
 from gnuradio.aperture.files.uvh5_merge import merge
 from gnuradio.aperture.files.uvh5_reader import Uvh5Error
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 
 WIDTH, CHANNELS, TIMES, LENGTH = 1e5, 7, 6, 2.0
 BEGIN = 2460000.5
+
+
+def array_of():
+    """Three antennas, in another order than in the file, and names with blanks in them."""
+    antennas = [Antenna(f"Dish {i}", (10.0 * i, i * i, 0.0)) for i in (10, 2, 1)]
+    return ArrayDescription(
+        name="test", latitude=52.0, longitude=5.0, height=10.0, antennas=antennas,
+        inputs=[Input(antenna.name, "x") for antenna in antennas], sample_rate=1e6,
+        center_frequency=1e9)
 
 
 class qa_uvh5_merge(gr_unittest.TestCase):
@@ -91,6 +102,77 @@ class qa_uvh5_merge(gr_unittest.TestCase):
         there = joined["nsamples"] > 0
         np.testing.assert_array_equal(joined["visdata"][there], whole["visdata"][there])
         self.assertFalse(joined["visdata"][~there].any())
+
+    def test_gains(self):
+        """
+        Runs that measured their own gains for 8 bits: what is joined has those of the first file,
+        in its products and in its header, in whatever order they come.
+        """
+        self.array = array_of()
+        inputs = self.array.input_names
+        own = [(1.0, 2.0, 3.0), (2.0, 0.5, 7.0), (1.0, 1.0, 1.0)]
+        a, b = np.tril_indices(len(inputs))
+        self.products = len(a)
+        rng = np.random.default_rng(1)
+        self.values = (rng.normal(size=(TIMES, CHANNELS, len(a)))
+                       + 1j * rng.normal(size=(TIMES, CHANNELS, len(a)))).astype(np.complex64)
+        before = self.values
+        whole = self.read(self.write("whole.uvh5", range(CHANNELS), range(TIMES)))["visdata"]
+        parts = []
+        # two runs, of which the second has its channels in two files; the last knows of no gains
+        for number, (channels, times, gains) in enumerate((
+                (range(CHANNELS), [0, 1], own[0]), (range(3), [2, 3], own[1]),
+                (range(3, CHANNELS), [2, 3], own[0]), (range(CHANNELS), [4, 5], own[2]))):
+            self.values = before * np.float32(np.array(gains)[a] * np.array(gains)[b])
+            keywords = {} if number == 3 else {"GAINS": gains_text(inputs, gains)}
+            parts.append(self.write(f"{number}.uvh5", channels, times, keywords=keywords))
+        for order in ([0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 1, 0]):
+            found = merge([parts[number] for number in order], self.path("all.uvh5"))
+            self.assertEqual(len(found["notes"]), 1)
+            with h5py.File(self.path("all.uvh5")) as file:
+                keywords = file["Header"].get("extra_keywords", {})
+                told = gains_of(keywords["GAINS"][()].decode()) if "GAINS" in keywords else {}
+                names = [name.decode() for name in file["Header/antenna_names"]]
+                ends = [file[f"Header/ant_{i}_array"][:6] for i in (1, 2)]
+            self.assertEqual(told, {} if order[0] == 3 else dict(zip(inputs, own[order[0]])))
+            level = np.array([told.get(names[one] + "x", 1.0) * told.get(names[two] + "x", 1.0)
+                              for one, two in zip(*ends)])
+            np.testing.assert_allclose(self.read(self.path("all.uvh5"))["visdata"],
+                                       whole * level[:, None, None], rtol=1e-6)
+        # where they agree, nothing is touched
+        self.values = before
+        same = [self.write(f"same{i}.uvh5", range(CHANNELS), times,
+                           keywords={"GAINS": gains_text(inputs, own[0])})
+                for i, times in enumerate(([0, 1, 2], [3, 4, 5]))]
+        self.assertEqual(merge(same, self.path("all.uvh5"))["notes"], [])
+        np.testing.assert_array_equal(self.read(self.path("all.uvh5"))["visdata"], whole)
+
+    def test_calibrations(self):
+        """What is calibrated is joined with what is so, in other units with nothing."""
+        mine = {"CALIB": "cal.yml: Cas A", "CALSTATE": "applied to the visibilities"}
+        other = {"CALIB": "two.yml: noise", "CALSTATE": "applied by the F-engine"}
+        noted = {"CALIB": "two.yml: noise", "CALSTATE": "not applied"}
+        calibrated = self.write("a.uvh5", range(3), range(2), keywords=mine)
+        for keywords, channels, times, refusal in (
+                (None, range(3, 7), range(2), "a.uvh5 are calibrated .by cal.yml: Cas A.,"),
+                (noted, range(3), range(2, 4), "a.uvh5 are calibrated"),
+                (other, range(3, 7), range(2), "same times are calibrated by .*, and by"),
+                (other, range(3), range(1, 4), "same times are calibrated"),
+                ({**mine, "VISUNITS": "K"}, range(3), range(2, 4),
+                 "in uncalib.* in K|in K.* in uncalib"),
+                (mine, range(3, 7), range(2), None), (other, range(3), range(2, 4), None)):
+            part = self.write("b.uvh5", channels, times, keywords=keywords)
+            for pair in ([calibrated, part], [part, calibrated]):
+                if refusal is None:
+                    merge(pair, self.path("all.uvh5"))
+                    with h5py.File(self.path("all.uvh5")) as file:
+                        text = file["Header/extra_keywords/CALIB"][()].decode()
+                    self.assertEqual(sorted(text.split("; ")),
+                                     sorted({mine["CALIB"], keywords["CALIB"]}))
+                    continue
+                with self.assertRaisesRegex(Uvh5Error, refusal):
+                    merge(pair, self.path("none.uvh5"))
+        self.assertFalse(os.path.exists(self.path("none.uvh5")))
 
     def test_refused(self):
         """Files that do not belong together are refused, and nothing is left behind."""

@@ -10,16 +10,24 @@ which may be `unprojected`. uvh5_writer.py writes such files, and
 uvh5_reader.py reads them.
 """
 
+import contextlib
 import re
 from dataclasses import dataclass
 
 import numpy as np
+
+from ..parameters.ascii_text import ascii_names
 
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
 POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 
 MOUNTS = ("fixed", "alt-az", "equatorial", "x-y", "phased", "orbiting", "alt-az+nasmyth-r",
           "alt-az+nasmyth-l", "other", "bizarre")
+
+#: extra keyword with the gains for 8 bits by which the voltages were multiplied
+GAINS = "GAINS"
+#: what the extra keyword CALSTATE says of visibilities that no calibration has corrected
+NOT_APPLIED = "not applied"
 
 #: group of a file, beside Header and Data, with statistics of inputs, which other programs ignore
 STATISTICS = "InputStatistics"
@@ -50,6 +58,38 @@ def load_bitshuffle():
     from ..packages import environment
     if not h5py.h5z.filter_avail(BITSHUFFLE):
         environment.load("hdf5plugin", "compression")
+
+
+def gains_text(names, gains):
+    """Gains for 8 bits as a file has them in its extra keyword GAINS: "A1x:12.5 A2x:13.1"."""
+    return " ".join(f"{name}:{gain:.9g}" for name, gain in zip(ascii_names(names), gains))
+
+
+def gains_of(text):
+    """Name to gain of what gains_text() makes; ValueError: it is something else."""
+    found, end = {}, 0
+    # names may have blanks in them
+    for match in re.finditer(r"\s*(\S.*?):([-+.\dEe]+)(?=\s|$)", text):
+        if match.start() != end:
+            break
+        with contextlib.suppress(ValueError):
+            if 0 < float(match[2]) < np.inf:
+                found[match[1]] = float(match[2])
+                end = match.end()
+    if text[end:].strip():
+        raise ValueError(f"{GAINS} has {text[end:].split()[0]!r}, which is no gain")
+    return found
+
+
+def ascii_entry(value):
+    """An entry of a header, as h5py gives it, with its texts in ASCII; others as they are."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "SUO":
+        return value
+    texts = [text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+             for text in array.ravel()]
+    found = np.array([name.encode() for name in ascii_names(texts)], "S").reshape(array.shape)
+    return found if array.shape else np.bytes_(found[()])
 
 
 def _name_key(name):

@@ -11,12 +11,13 @@ import os
 import h5py
 import numpy as np
 
-from .uvh5 import has_bitshuffle, load_bitshuffle
+from .uvh5 import (GAINS, NOT_APPLIED, POLARIZATIONS, ascii_entry, gains_of, has_bitshuffle,
+                   load_bitshuffle)
 from .uvh5_reader import Uvh5Error
 
 #: what all parts must have alike
 ALIKE = ("antenna_names", "antenna_numbers", "antenna_positions", "polarization_array", "Nbls",
-         "telescope_name", "latitude", "longitude", "altitude", "vis_units")
+         "telescope_name", "latitude", "longitude", "altitude")
 OF_ROWS = ("time_array", "integration_time", "lst_array", "ant_1_array", "ant_2_array",
            "uvw_array", "phase_center_id_array", "phase_center_app_ra", "phase_center_app_dec",
            "phase_center_frame_pa")
@@ -25,6 +26,11 @@ EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")
 SECONDS_A_DAY = 86400
 SAME_TIME = 0.25         # of an integration
 SAME_CHANNEL = 1e-3      # of a channel
+
+
+def _text(value):
+    """An entry of a header as text."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 class _Part:
@@ -49,6 +55,9 @@ class _Part:
             self.lengths = self.header["integration_time"][::self.baselines]
             self.antennas = [self.header[name][:self.baselines]
                              for name in ("ant_1_array", "ant_2_array")]
+            self.keywords = {name: _text(entry[()]) for name, entry in
+                             self.header.get("extra_keywords", {}).items()}
+            self.gains = gains_of(self.keywords.get(GAINS, ""))
             if has_bitshuffle(self.data["visdata"]):
                 load_bitshuffle()
         except (KeyError, ValueError, TypeError) as error:
@@ -57,20 +66,79 @@ class _Part:
                 raise
             raise Uvh5Error(f"{path}: damaged, or not a UVH5 file: {error}") from None
 
+    @property
+    def calibrated(self):
+        """By which calibration the visibilities were corrected; "": by none."""
+        if self.keywords.get("CALSTATE", NOT_APPLIED) == NOT_APPLIED:
+            return ""
+        return self.keywords.get("CALIB") or "a calibration without a name"
+
+    @property
+    def unit(self):
+        """Of the visibilities, for people."""
+        return self.keywords.get("VISUNITS") or _text(self.header["vis_units"][()]) \
+            if "vis_units" in self.header else "unknown units"
+
+    def levels(self):
+        """The gains for 8 bits that each product has been multiplied with, [baseline][product]."""
+        header = self.header
+        names = dict(zip(header["antenna_numbers"][()].tolist(),
+                         map(_text, header["antenna_names"][()])))
+        letters = {code: pair for pair, code in POLARIZATIONS.items()}
+        pairs = [letters.get(int(code), "??") for code in header["polarization_array"]]
+        level = lambda antenna, letter: self.gains.get(names.get(int(antenna), "") + letter, 1.0)
+        return np.array([[level(one, p) * level(two, q) for p, q in pairs]
+                         for one, two in zip(*self.antennas)])
+
     def check_alike(self, other):
         for name in ALIKE:
             if name in self.header and (name not in other.header or not np.array_equal(
-                    self.header[name][()], other.header[name][()])):
+                    ascii_entry(self.header[name][()]), ascii_entry(other.header[name][()]))):
                 raise Uvh5Error(f"{self.path} and {other.path}: {name} differs: they are not parts "
                                 "of one observation")
         if any((a != b).any() for a, b in zip(self.antennas, other.antennas)):
             raise Uvh5Error(f"{self.path} and {other.path}: the order of baselines differs")
         if abs(self.widths[0] - other.widths[0]) > SAME_CHANNEL * abs(other.widths[0]):
             raise Uvh5Error(f"{self.path} and {other.path}: channels have different widths")
-        names = [each.header["phase_center_catalog/0/cat_name"][()] for each in (self, other)
+        names = [ascii_entry(each.header["phase_center_catalog/0/cat_name"][()])
+                 for each in (self, other)
                  if "phase_center_catalog/0/cat_name" in each.header]
         if len(set(names)) > 1:
             raise Uvh5Error(f"{self.path} and {other.path}: phase centres differ")
+
+
+def _check_scales(parts, places):
+    """Refuses parts whose visibilities are not of one kind; places: as of _union()."""
+    first = parts[0]
+    for part in parts[1:]:
+        pair = f"{first.path} and {part.path}"
+        if bool(first.calibrated) != bool(part.calibrated):
+            which = first if first.calibrated else part
+            raise Uvh5Error(f"{pair}: the visibilities of {which.path} are calibrated (by "
+                            f"{which.calibrated}), those of the other are not")
+        if first.unit != part.unit:
+            raise Uvh5Error(f"{pair}: the visibilities of one are in {first.unit}, those of the "
+                            f"other in {part.unit}")
+    times = [set(each.tolist()) for each in places]
+    for number, part in enumerate(parts):
+        for other, earlier in enumerate(parts[:number]):
+            if part.calibrated != earlier.calibrated and times[number] & times[other]:
+                raise Uvh5Error(
+                    f"{earlier.path} and {part.path}: visibilities of the same times are "
+                    f"calibrated by {earlier.calibrated}, and by {part.calibrated}")
+
+
+def _bring_to_one_scale(parts):
+    """
+    Sets `scale` of each part, [baseline][product], which brings its visibilities to the gains for 8
+    bits of the first part, or None where they are so; returns what there is to say of it.
+    """
+    levels = [part.levels() for part in parts]
+    for part, level in zip(parts, levels):
+        part.scale = None if np.array_equal(level, levels[0]) else levels[0] / level
+    scaled = [part.path for part in parts if part.scale is not None]
+    return [f"{', '.join(scaled)}: had gains for 8 bits of its own, and is brought to those of "
+            f"{parts[0].path}"] if scaled else []
 
 
 def _union(parts):
@@ -93,7 +161,8 @@ def merge(paths, output):
 
     The channels of the result go from the lowest to the highest of all files, and its times are all
     of theirs. What no file has is flagged, with nsamples 0; of what several have, that with the
-    most samples is taken, which is the one that was not cut off.
+    most samples is taken, which is the one that was not cut off. Where their gains for 8 bits
+    differ, as those of runs that measured them anew do, all are brought to those of the first file.
 
     Parameters
     ----------
@@ -109,7 +178,10 @@ def merge(paths, output):
 
     Raises
     ------
-    Uvh5Error (a ValueError), OSError
+    Uvh5Error (a ValueError)
+        A file is not readable, or they are not of one observation; some are calibrated and others
+        not; or two of the same times are calibrated by other calibrations.
+    OSError
     """
     with contextlib.ExitStack() as stack:
         parts = [_Part(path) for path in paths]
@@ -130,6 +202,8 @@ def merge(paths, output):
                 raise Uvh5Error(f"{part.path}: its channels do not continue those of the others")
         channels = max(part.first + len(part.frequencies) for part in parts)
         times, places = _union(parts)
+        _check_scales(parts, places)
+        scaled = _bring_to_one_scale(parts)
         partial = os.path.join(os.path.dirname(output), f".{os.path.basename(output)}.part")
         try:
             with h5py.File(partial, "w") as file:
@@ -140,7 +214,7 @@ def merge(paths, output):
             with contextlib.suppress(OSError):
                 os.unlink(partial)
             raise
-        notes = [f"{path}: has no integrations" for path in empty]
+        notes = [f"{path}: has no integrations" for path in empty] + scaled
         if any("InputStatistics" in part.file for part in parts):
             notes.append("statistics of the inputs stay in the parts")
         return dict(integrations=len(times), channels=channels, flagged=1 - there, notes=notes)
@@ -171,9 +245,28 @@ def _write_header(file, parts, times, places, lowest, width, channels):
     del header["history"]
     header["history"] = np.bytes_(
         history + f"; joined of {len(parts)} files of parts of the channels or times".encode())
+    for name in ("CALIB", "CALSTATE"):
+        texts = list(dict.fromkeys(part.keywords[name] for part in parts if name in part.keywords))
+        if len(texts) > 1:
+            keywords = header.require_group("extra_keywords")
+            if name in keywords:
+                del keywords[name]
+            keywords[name] = np.bytes_("; ".join(texts).encode())
+    _make_ascii(header)
     for name, value in (("Nfreqs", channels), ("Ntimes", len(times)),
                         ("Nblts", len(times) * baselines)):
         header[name][()] = value
+
+
+def _make_ascii(header):
+    """Writes the texts again, which may be those of another program."""
+    texts = []
+    header.visititems(lambda name, entry: texts.append(name) if isinstance(entry, h5py.Dataset)
+                      and entry.dtype.kind in "SO" else None)
+    for name in texts:
+        value = ascii_entry(header[name][()])
+        del header[name]
+        header[name] = value
 
 
 def _write_catalogue(header, parts, source):
@@ -222,7 +315,8 @@ def _write_data(file, parts, places, count, channels):
             # of two files of one time and channel, that with more
             better = ~known[where] | (found.sum(axis=(0, 2)) > samples[:, where].sum(axis=(0, 2)))
             chosen = np.flatnonzero(better) + part.first
-            values[:, chosen] = part.data["visdata"][rows][:, better]
+            new = part.data["visdata"][rows][:, better]
+            values[:, chosen] = new if part.scale is None else new * part.scale[:, np.newaxis]
             flags[:, chosen] = part.data["flags"][rows][:, better]
             samples[:, chosen] = found[:, better]
             known[where] = True

@@ -15,6 +15,7 @@ from ..arrays import earth_rotation
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
+from ..parameters.ascii_text import ascii_names, ascii_text
 from .uvh5 import (COMPRESSIONS, MEASURED, MOUNTS, POLARIZATIONS, STATISTICS, load_bitshuffle,
                    map_products)
 
@@ -240,7 +241,8 @@ class Uvh5Layout:
         """An empty group of statistics; a row is a frame that was measured."""
         inputs = len(self.array.inputs)
         rows = max(1, min(256, 2048 // inputs))  # chunks of 8 kB, of which there are seven
-        group["inputs"] = np.array([name.encode() for name in self.array.input_names])
+        group["inputs"] = np.array([name.encode() for name in
+                                    ascii_names(self.array.input_names)])
         for name, dtype in (("time_array", float), ("spectra", int)):
             group.create_dataset(name, (0,), dtype, maxshape=(None,), chunks=(rows,))
         for name in MEASURED:
@@ -290,7 +292,7 @@ class Uvh5Layout:
 
     def _write_header(self, header):
         array, antennas, feeds = self.array, self.map.antennas, self.map.feeds
-        text = np.bytes_
+        text = lambda value: np.bytes_(ascii_text(value).encode())
         # x points north and y east; circular feeds have no angle to speak of
         angles = {"x": 0.0, "y": np.pi / 2, "r": 0.0, "l": 0.0}
         values = {
@@ -299,10 +301,11 @@ class Uvh5Layout:
             "latitude": float(array.latitude),
             "longitude": float(array.longitude),
             "altitude": float(array.height),
-            "telescope_name": text(array.name.encode()),
+            "telescope_name": text(array.name),
             "instrument": text("gr-aperture"),
             "Nants_telescope": len(antennas),
-            "antenna_names": np.array([antenna.name.encode() for antenna in antennas]),
+            "antenna_names": np.array([
+                name.encode() for name in ascii_names([antenna.name for antenna in antennas])]),
             "antenna_numbers": np.arange(len(antennas)),
             "antenna_positions": self._enu @ enu_to_ecef_rotation(array.latitude,
                                                                   array.longitude).T,
@@ -324,7 +327,7 @@ class Uvh5Layout:
             "spw_array": np.array([0]),
             "flex_spw_id_array": np.zeros(len(self.frequencies), int),
             "vis_units": text("uncalib"),
-            "history": text(self.history.encode()),
+            "history": text(self.history),
             "Nphase": 1,
             "blt_order": text("time, baseline"),
             "blts_are_rectangular": True,
@@ -338,7 +341,7 @@ class Uvh5Layout:
         if self.keywords:
             extra = header.create_group("extra_keywords")
             for name, value in self.keywords.items():
-                extra[name] = text(value.encode())
+                extra[name] = text(value)
         self._write_phase_center(header.create_group("phase_center_catalog/0"))
         # rows are added to these; about 1000 of them in a chunk, whole integrations
         rows = self.baselines * -(-1024 // self.baselines)
@@ -356,4 +359,5 @@ class Uvh5Layout:
                 for name, values in ephemeris(self.phase_center, [], self.array).items():
                     group.create_dataset(name, data=values, maxshape=(None,), chunks=(256,))
         for name, value in entry.items():
-            group[name] = np.bytes_(value.encode()) if isinstance(value, str) else value
+            group[name] = (np.bytes_(ascii_text(value).encode()) if isinstance(value, str) else
+                           value)

@@ -9,6 +9,8 @@ import os
 
 import numpy as np
 
+from ..parameters.ascii_text import ascii_text
+
 #: of FITS; of the mean of two parallel hands I
 STOKES = {"I": 1, "xx": -5, "yy": -6, "rr": -1, "ll": -2}
 
@@ -52,10 +54,10 @@ def write_fits(path, values, image, place, about):
     header["RESTFRQ"] = about["frequency"]
     header["DATE-OBS"], header["TIMESYS"] = about["time"], "UTC"
     for key, text in (("TELESCOP", about["telescope"]), ("OBJECT", about["object"])):
-        header[key] = text.encode("ascii", "ignore").decode()  # all that FITS has
+        header[key] = ascii_text(text)  # all that FITS has
     header["ORIGIN"] = "gr-aperture"
     for text in about["history"]:
-        header.add_history(text.encode("ascii", "backslashreplace").decode())
+        header.add_history(ascii_text(text))
     partial = f"{path}.part"
     try:
         # FITS has its fastest axis first: [stokes][frequency][y][x]

@@ -15,6 +15,7 @@ import os
 
 import numpy as np
 
+from ..parameters.ascii_text import ascii_text
 from .folding import FoldedProfiles
 
 VERSION = "6.1"
@@ -133,7 +134,7 @@ def _primary(fits, folded, site, start, direction):
         place["STT_LST"] = float(local_sidereal_time(start[0], site.longitude)) * 240
         cards = [(key, place.get(key, value)) for key, value in cards]
     for key, value in cards:
-        header.header[key] = value
+        header.header[key] = ascii_text(value) if isinstance(value, str) else value
     return header
 
 

@@ -11,6 +11,7 @@ warning of pyuvdata is an error.
 
 import json
 import sys
+import tempfile
 import unittest
 import warnings
 from pathlib import Path
@@ -224,6 +225,20 @@ class check_uvh5(unittest.TestCase):
         self.assertLess(np.abs(phases[0]).max(), 1)
         each = np.angle(tracked.data_array[crosses, 1:], deg=True)
         self.assertLess(np.abs(each).max(), 6 * 0.25 + phase_of_direction(tracked))
+
+    def test_written_again(self):
+        """pyuvdata writes what was tracked, by its name or by coordinates, in its formats."""
+        for path in (*FOLDER.glob("fx-*ed.uvh5"), FOLDER / "fx-coordinates.uvh5",
+                     *FOLDER.glob("center-*.uvh5")):
+            data = read(path)
+            with self.subTest(path.name), tempfile.TemporaryDirectory() as folder:
+                data.write_uvh5(f"{folder}/again.uvh5")
+                self.assertTrue(read(f"{folder}/again.uvh5").history.isascii())
+                if {entry["cat_type"] for entry in data.phase_center_catalog.values()} \
+                        == {"sidereal"}:
+                    data.write_uvfits(f"{folder}/again.uvfits")
+                    again = UVData.from_file(f"{folder}/again.uvfits")
+                    np.testing.assert_allclose(again.uvw_array, data.uvw_array, atol=1e-3)
 
     def test_order_of_inputs(self):
         one, two = ({}, {})

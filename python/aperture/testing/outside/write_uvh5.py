@@ -188,7 +188,8 @@ def write_tracked(folder):
     array = load_array("y8")
     array.sources = [Source("s", ra=350.85, dec=58.815, flux=25.0)]
     save_array(array, folder / "tracked.yml")
-    for name, options in (("untracked", []), ("tracked", ["--track", "Cas A"])):
+    for name, options in (("untracked", []), ("tracked", ["--track", "Cas A"]),
+                          ("coordinates", ["--track", "23:23:24 +58:48:54"])):
         code = fx.main(["--device", "cpu", "--input", f"sim:{folder / 'tracked.yml'}", "--format",
                         "fc32", "--channels", "32", "--duration", "0.1", "--integration", "0.05",
                         "-o", str(folder / f"fx-{name}.uvh5"), *options])
