@@ -12,6 +12,7 @@ from places import enter_environment, fresh_folder, main, run_or_fail
 
 enter_environment("formats")
 
+import struct  # noqa: E402
 import warnings  # noqa: E402
 from fractions import Fraction  # noqa: E402
 
@@ -23,6 +24,7 @@ from baseband import vdif  # noqa: E402
 from baseband.base.encoding import EIGHT_BIT_1_SIGMA, FOUR_BIT_1_SIGMA  # noqa: E402
 from gnuradio import blocks, gr  # noqa: E402
 from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+from gnuradio.aperture.inputs.times import exact, read_time  # noqa: E402
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
 from gnuradio.aperture.testing.tiers import ALL  # noqa: E402
 from recorded import gaps, run, wrong_samples  # noqa: E402
@@ -145,6 +147,114 @@ class TestVdif(unittest.TestCase):
         path, _ = self.write("short.vdif", 2, edv=0)
         with self.assertRaisesRegex(ValueError, "nothing says its rate.*add ,rate=,"):
             open_input(f"vdif:{path}")
+
+    def frames(self, count, threads=1, per_second=100, second=1000, epoch=48, first_number=0,
+               epoch_seconds=None):
+        """Frames, without a rate, of 800 samples of 8 bits, as a list; and the samples
+        [frame][thread][time]. After so many seconds of an epoch the next one begins."""
+        data = self.rng.integers(0, 256, (count, threads, 800), np.uint8)
+        made = []
+        for i in range(count):
+            late, number = divmod(i, per_second)
+            now, half_year = second + late, epoch
+            if epoch_seconds is not None and now >= epoch_seconds:
+                now, half_year = now - epoch_seconds, epoch + 1
+            made += [struct.pack("<8I", now, number + first_number | half_year << 24,
+                                 832 // 8 | 1 << 29, 0x4141 | 7 << 26 | thread << 16, 0, 0, 0, 0)
+                     + data[i, thread].tobytes() for thread in range(threads)]
+        return made, data
+
+    def test_rate_is_compared_with_the_whole_file(self):
+        """Whatever is lost or exchanged at the end of the first second, others end in the file."""
+        for threads in (1, 3):
+            good, data = self.frames(450, threads)
+            expected = data.transpose(0, 2, 1).reshape(-1, threads).astype(int) - 128
+            end = 100 * threads
+            for name, order, lost in (
+                    ("whole", good, []),
+                    ("lost", good[:end - threads] + good[end:], [99]),
+                    ("two lost", good[:end - threads] + good[end:2 * end - threads]
+                     + good[2 * end:], [99, 199]),
+                    ("exchanged", [*good[:end - threads], *good[end:end + threads],
+                                   *good[end - threads:end], *good[end + threads:]], []),
+                    ("many bytes too few", good[:end - threads] + good[end + 9 * threads:],
+                     range(99, 109)),
+                    ("begins at the end of a second", good[end - threads:], range(99)),
+                    # the frames behind it are not where they would be in a whole file
+                    ("bytes too many", [*good[:2 * end], bytes(333), *good[2 * end:]], None)):
+                with self.subTest(name, threads=threads):
+                    path = self.folder / "rate.vdif"
+                    path.write_bytes(b"".join(order))
+                    signals = open_input(f"vdif:{path},freq=1e9")
+                    self.assertEqual(signals.sample_rate, 80000)
+                    self.assertRegex(signals.warnings[0], "found by counting .* of [345] seconds")
+                    sent, tags, _ = run(signals)
+                    if lost is None:
+                        continue
+                    begin = 99 * 800 if name.startswith("begins") else 0
+                    self.assertEqual(signals.start_time, (1704068200, begin / 80000))
+                    right = expected.copy()
+                    for frame in lost:
+                        right[800 * frame:800 * (frame + 1)] = 0
+                    np.testing.assert_array_equal(sent[..., 0], right[begin:])
+
+    def test_rate_that_the_frames_contradict(self):
+        path = self.folder / "contradiction.vdif"
+        path.write_bytes(b"".join(self.frames(350, first_number=1)[0]))
+        with self.assertRaisesRegex(ValueError, "numbers from 1 to 100, where VDIF counts from 0"):
+            open_input(f"vdif:{path},freq=1e9")
+        with self.assertRaisesRegex(ValueError, "rate= 80000 samples a second, 100 frames, whose "
+                                    "numbers are 0 to 99, but its .* numbers from 1 to 100"):
+            open_input(f"vdif:{path},freq=1e9,rate=80e3")
+        path.write_bytes(b"".join(self.frames(350)[0]))
+        with self.assertRaisesRegex(ValueError, "rate= 40000 samples .* numbers from 0 to 99"):
+            open_input(f"vdif:{path},freq=1e9,rate=40e3")
+        self.assertIn("at the ends of 3 seconds no frame has a number above 99: all others are "
+                      "missing, or the rate is 80000",
+                      open_input(f"vdif:{path},freq=1e9,rate=160e3").warnings[0])
+        self.assertNotIn("seconds", str(open_input(f"vdif:{path},freq=1e9,rate=80e3").warnings))
+
+    def test_rate_of_headers_that_change(self):
+        first, _ = self.write("rate-1.vdif", 2, frames=100)
+        other, _ = self.write("rate-2.vdif", 2, frames=400, rate=12.8e4)
+        both = self.folder / "rates.vdif"
+        both.write_bytes(first.read_bytes() + other.read_bytes())
+        with self.assertRaisesRegex(ValueError, "headers .* 64000 .* have another rate; rate="):
+            open_input(f"vdif:{both},freq=1e9")
+
+    def test_half_years(self):
+        """The reference epoch changes in a recording, at a leap second, too; baseband says when
+        frames were taken."""
+        for name, epoch, days, leap in (("July", 48, 182, 0), ("January", 49, 184, 0),
+                                        ("leap second", 33, 184, 1)):
+            seconds = 86400 * days + leap
+            frames, data = self.frames(450, second=seconds - 2 - leap, epoch=epoch,
+                                       epoch_seconds=seconds)
+            path = self.folder / "epoch.vdif"
+            for cut in (0, 50, 150, 199, 200, 300):
+                path.write_bytes(b"".join(frames[cut:]))
+                with self.subTest(name, cut=cut), open(path, "rb") as file:
+                    signals = open_input(f"vdif:{path},freq=1e9")
+                    self.assertEqual((signals.sample_rate, signals.samples),
+                                     (80000, 800 * (450 - cut)))
+                    sent, tags, source = run(signals)
+                    np.testing.assert_array_equal(
+                        sent[:, 0, 0], data[cut:].reshape(-1).astype(int) - 128)
+                    self.assertEqual(gaps(tags), [])
+                    self.assertEqual(set(source.counts().values()), {0})
+                    time = vdif.VDIFHeader.fromfile(file).get_time(100 * u.Hz)
+                    whole, rest = signals.start_time
+                    self.assertEqual(whole + exact(rest), read_time(time.isot))
+
+    def test_seconds_that_go_on_behind_a_leap_second(self):
+        """A recorder may stay in its epoch."""
+        frames, _ = self.frames(250, second=184 * 86400 + 5, epoch=33)
+        path = self.folder / "stays.vdif"
+        path.write_bytes(b"".join(frames))
+        with open(path, "rb") as file:
+            time = vdif.VDIFHeader.fromfile(file).get_time(100 * u.Hz)
+        self.assertEqual(time.isot, "2017-01-01T00:00:04.000000000")
+        self.assertEqual(open_input(f"vdif:{path},freq=1e9").start_time, (1483228804, 0.0))
 
     def test_frequency(self):
         path, _ = self.write("frequency.vdif", 2)

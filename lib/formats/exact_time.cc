@@ -7,6 +7,7 @@
 
 #include "formats/exact_time.h"
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -60,6 +61,14 @@ int days_in_month(int year, int month)
     return days[month - 1] + (leap && month == 2);
 }
 
+// Midnights, since 1970, before which there was a leap second (IERS, Bulletin C).
+constexpr std::array<int64_t, 27> leaps{
+    78796800,  94694400,   126230400,  157766400,  189302400,  220924800, 252460800,
+    283996800, 315532800,  362793600,  394329600,  425865600,  489024000, 567993600,
+    631152000, 662688000,  709948800,  741484800,  773020800,  820454400, 867715200,
+    915148800, 1136073600, 1230768000, 1341100800, 1435708800, 1483228800
+};
+
 bool all_digits(const std::string& text)
 {
     for (const char c : text)
@@ -85,6 +94,21 @@ ratio reduced(wide numerator, wide denominator)
 }
 
 } // namespace
+
+int leap_seconds(int64_t seconds)
+{
+    return int(std::upper_bound(leaps.begin(), leaps.end(), seconds) - leaps.begin());
+}
+
+exact_time after(const exact_time& start, const exact_time& duration)
+{
+    exact_time time = start + duration;
+    for (auto leap = leaps.begin() + leap_seconds(start.seconds); leap != leaps.end();
+         ++leap)
+        if (time.seconds > *leap)
+            time.seconds--;
+    return time;
+}
 
 double exact_time::fraction() const
 {

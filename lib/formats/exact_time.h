@@ -30,6 +30,15 @@ struct exact_time {
 exact_time operator+(const exact_time& a, const exact_time& b);
 exact_time operator-(const exact_time& a, const exact_time& b);
 
+/*!
+ * Leap seconds since 1972 that have ended by a time. (Since 1970 a leap second has the
+ * number of the second after it, at which it counts here.)
+ */
+int leap_seconds(int64_t seconds);
+
+//! The time at which `duration` has passed since another one, leap seconds counted.
+exact_time after(const exact_time& start, const exact_time& duration);
+
 //! A rate in Hz, as a fraction in lowest terms.
 struct ratio {
     int64_t numerator;

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "formats/exact_time.h"
 #include "formats/vdif_frames.h"
-#include "formats/vdif_header.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -16,12 +16,22 @@ namespace gr::aperture::formats {
 namespace {
 
 constexpr int64_t search_bytes = 1 << 20;
+constexpr int epochs = 64; // that 6 bits count
+
+// With the leap second that may be at its end.
+int64_t length_of_epoch(int epoch)
+{
+    const int64_t begin = vdif_header::start_of_epoch(epoch);
+    const int64_t end = vdif_header::start_of_epoch(epoch + 1);
+    return end - begin + leap_seconds(end) - leap_seconds(begin);
+}
 
 } // namespace
 
 vdif_frames::vdif_frames(const vdif_stream& stream, std::shared_ptr<recorded_files> files)
     : d_stream(stream),
       d_samples(stream.samples()),
+      d_epoch_seconds(length_of_epoch(stream.epoch)),
       d_files(std::move(files)),
       // the version, in the highest three bits, may be any
       d_word_2(uint32_t(stream.log2_channels) << 24 | uint32_t(stream.frame_bytes / 8)),
@@ -52,11 +62,17 @@ void vdif_frames::restart()
 bool vdif_frames::is_ours(const uint32_t* words) const
 {
     const auto h = vdif_header::read(words);
-    return h.legacy == (d_stream.header_bytes == 16) && h.epoch == d_stream.epoch &&
+    return h.legacy == (d_stream.header_bytes == 16) &&
+           (h.epoch == d_stream.epoch || h.epoch == (d_stream.epoch + 1) % epochs) &&
            h.frame < d_stream.frames_per_second &&
            h.log2_channels == d_stream.log2_channels &&
            h.frame_bytes == d_stream.frame_bytes && h.complex == d_stream.complex &&
            h.bits == d_stream.bits && h.station == d_stream.station;
+}
+
+int64_t vdif_frames::late(const vdif_header& h) const
+{
+    return h.second - d_stream.second + (h.epoch == d_stream.epoch ? 0 : d_epoch_seconds);
 }
 
 bool vdif_frames::has_header(int file, int64_t offset)
@@ -141,9 +157,9 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
             continue;
         }
         const auto h = vdif_header::read(words.data());
-        const int64_t late = h.second - d_stream.second;
+        const int64_t seconds = late(h);
         // numbers of its samples could not be counted
-        if (std::abs(late) >
+        if (std::abs(seconds) >
             (int64_t(1) << 61) / (d_stream.frames_per_second * d_samples)) {
             d_counts.damaged++;
             d_offset += d_stream.frame_bytes;
@@ -152,7 +168,7 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
         frame f;
         f.invalid = h.invalid;
         f.thread = h.thread;
-        f.number = late * d_stream.frames_per_second + h.frame - d_stream.frame;
+        f.number = seconds * d_stream.frames_per_second + h.frame - d_stream.frame;
         f.where = {
             d_file, d_offset + d_stream.header_bytes, d_samples, f.number * d_samples
         };

@@ -10,6 +10,7 @@
 
 #include "formats/pieces.h"
 #include "formats/recorded_files.h"
+#include "formats/vdif_header.h"
 #include <array>
 #include <atomic>
 #include <deque>
@@ -27,7 +28,7 @@ struct vdif_stream {
     int station = 0;
     int64_t frames_per_second = 0;
     //! The frame whose first sample is number 0.
-    int epoch = 0; //!< half years since 2000
+    int epoch = 0; //!< half years since 2000; frames may be of the next one, too
     int64_t second = 0, frame = 0;
     std::vector<int> threads; //!< those that are read: a set each
 
@@ -83,6 +84,8 @@ private:
     };
 
     bool is_ours(const uint32_t* words) const;
+    // Seconds from that of sample 0 to that of a frame which is ours.
+    int64_t late(const vdif_header& h) const;
     bool has_header(int file, int64_t offset);
     // Where the next frame begins, at or behind a place of the file, or its end
     int64_t search(int file, int64_t offset);
@@ -97,7 +100,8 @@ private:
     int64_t number_of_end() const { return (d_newest + 1) * d_samples; }
 
     const vdif_stream d_stream;
-    const int64_t d_samples; // of a frame
+    const int64_t d_samples;       // of a frame
+    const int64_t d_epoch_seconds; // from the beginning of the epoch to that of the next
     const std::shared_ptr<recorded_files> d_files;
     uint32_t d_word_2; // what headers have there, for a quick search
 

@@ -32,6 +32,19 @@ struct vdif_header {
     int thread = 0;
     int station = 0;
 
+    /*!
+     * Seconds from 1970 to a reference epoch. (Of the years up to 2099 each fourth is a
+     * leap year.)
+     */
+    static int64_t start_of_epoch(int epoch)
+    {
+        const int64_t years = epoch / 2;
+        const bool leap = years % 4 == 0;
+        const int64_t days =
+            10957 + 365 * years + (years + 3) / 4 + (epoch % 2 ? 181 + leap : 0);
+        return days * 86400;
+    }
+
     static vdif_header read(const void* from)
     {
         uint32_t w[4];

@@ -8,7 +8,9 @@
 #include "formats/exact_time.h"
 #include <cppunit/TestFixture.h>
 #include <cppunit/extensions/HelperMacros.h>
+#include <initializer_list>
 #include <ctime>
+#include <utility>
 
 using namespace gr::aperture::formats;
 
@@ -23,6 +25,7 @@ class qa_exact_time : public CppUnit::TestFixture
     CPPUNIT_TEST(decimals);
     CPPUNIT_TEST(rates);
     CPPUNIT_TEST(durations);
+    CPPUNIT_TEST(leap_seconds_between_times);
     CPPUNIT_TEST_SUITE_END();
 
     static void equal(int64_t seconds, int64_t attoseconds, const exact_time& time)
@@ -131,6 +134,30 @@ public:
         const ratio rounded =
             to_inverse_ratio(*decimal::parse("0.000416666666666666667"), 1000000);
         CPPUNIT_ASSERT_EQUAL(2.4e9, rounded.to_double());
+    }
+
+    // 27 from 1972 to 2016; that of 31 December 2016 ended at 1483228800
+    void leap_seconds_between_times()
+    {
+        for (const auto& [seconds, count] :
+             std::initializer_list<std::pair<int64_t, int>>{ { 0, 0 },
+                                                             { 78796799, 0 },
+                                                             { 78796800, 1 },
+                                                             { 1435708799, 25 },
+                                                             { 1435708800, 26 },
+                                                             { 1483228799, 26 },
+                                                             { 1483228800, 27 },
+                                                             { 4000000000, 27 } })
+            CPPUNIT_ASSERT_EQUAL(count, leap_seconds(seconds));
+        constexpr int64_t half = exact_time::per_second / 2;
+        const exact_time before{ 1483228799, half };
+        // 23:59:59.5, 23:59:60.5, which has the number of the next second, and that
+        equal(1483228799, half, after(before, { 0, 0 }));
+        equal(1483228800, half, after(before, { 1, 0 }));
+        equal(1483228800, half, after(before, { 2, 0 }));
+        equal(1483228801, half, after(before, { 3, 0 }));
+        equal(1483228802, half, after({ 1483228800, half }, { 2, 0 }));
+        equal(1483228800, 0, after({ 78796799, 0 }, { 1483228800 - 78796799 + 27, 0 }));
     }
 
     void durations()

@@ -239,15 +239,18 @@ private:
         stream.bits = 8;
         stream.frames_per_second = 7;
         stream.epoch = 53;
-        stream.second = 1000;
+        // a half year may end in the file
+        constexpr int64_t end = 184 * 86400;
+        stream.second = d_script.byte() % 2 ? 1000 : end - 1;
         stream.threads = { 3, 5 };
         bytes content;
         for (int i = 0; i < frames; i++)
             for (const int thread : stream.threads) {
                 formats::vdif_header h;
                 h.legacy = stream.header_bytes == 16;
-                h.epoch = stream.epoch;
                 h.second = stream.second + i / stream.frames_per_second;
+                h.epoch = stream.epoch + int(h.second / end);
+                h.second %= end;
                 h.frame = i % stream.frames_per_second;
                 h.frame_bytes = stream.frame_bytes;
                 h.bits = stream.bits;

@@ -94,17 +94,6 @@ namespace vdif {
 
 constexpr int header_bytes = 32;
 
-//! Seconds from 1970 to a reference epoch, which is a half year. (Of the years up to
-//! 2063 each fourth is a leap year.)
-int64_t start_of_epoch(int epoch)
-{
-    const int64_t years = epoch / 2;
-    const bool leap = years % 4 == 0;
-    const int64_t days =
-        10957 + 365 * years + (years + 3) / 4 + (epoch % 2 ? 181 + leap : 0);
-    return days * 86400;
-}
-
 int64_t frames_per_second(const packet_settings& s)
 {
     return s.rate.numerator / (s.rate.denominator * s.samples);
@@ -146,7 +135,7 @@ bool read(const packet_settings& s, const uint8_t* packet, packet_header& h)
     const auto v = vdif_header::read(packet);
     const int64_t frames = frames_per_second(s);
     h.stream = v.thread;
-    h.number = (start_of_epoch(v.epoch) + v.second) * frames + v.frame;
+    h.number = (vdif_header::start_of_epoch(v.epoch) + v.second) * frames + v.frame;
     return !v.invalid && !v.legacy && v.frame < frames &&
            v.frame_bytes == header_bytes + s.payload_bytes() &&
            1 << v.log2_channels == s.inputs && v.complex == s.complex &&
@@ -158,9 +147,9 @@ void write(const packet_settings& s, const packet_header& h, uint8_t* packet)
     const int64_t frames = frames_per_second(s);
     const int64_t second = h.number / frames;
     vdif_header v;
-    while (v.epoch < 63 && start_of_epoch(v.epoch + 1) <= second)
+    while (v.epoch < 63 && vdif_header::start_of_epoch(v.epoch + 1) <= second)
         v.epoch++;
-    v.second = second - start_of_epoch(v.epoch);
+    v.second = second - vdif_header::start_of_epoch(v.epoch);
     v.frame = h.number % frames;
     v.log2_channels = log2_of(s.inputs);
     v.frame_bytes = header_bytes + s.payload_bytes();

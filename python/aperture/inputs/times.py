@@ -9,6 +9,7 @@ import math
 import re
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
+from functools import lru_cache
 
 #: what a time is, for messages
 TIME_RULE = "UTC as 2024-06-01T12:30:00.25Z, or seconds since 1970, from 1970 to 9999"
@@ -52,6 +53,33 @@ def read_time(text):
     if not 0 <= seconds < END_OF_TIME:
         raise ValueError(f"expected {TIME_RULE}")
     return seconds
+
+
+@lru_cache(maxsize=1)
+def leap_seconds():
+    """Seconds since 1970 of the midnights before which there was a leap second, in order."""
+    import erfa  # not needed by those who only connect blocks
+    steps = erfa.leap_seconds.get()
+    return [int(datetime(int(step["year"]), int(step["month"]), 1,
+                         tzinfo=timezone.utc).timestamp())
+            for step in steps if (step["year"], step["month"]) > (1972, 1)]
+
+
+def elapsed(start, end):
+    """Seconds that passed from a time to a later one, both Fractions of seconds since 1970: one
+    more for each leap second between them, which has the number of the second after it."""
+    return end - start + sum(start < leap <= end for leap in leap_seconds())
+
+
+def utc_after(start, seconds):
+    """The time, a Fraction of seconds since 1970, at which so many seconds have passed since an
+    earlier one; see elapsed()."""
+    time = start + seconds
+    for leap in leap_seconds():
+        # within the leap second it has the number of the next one
+        if start < leap and time >= leap + 1:
+            time -= 1
+    return time
 
 
 def resolution(text):

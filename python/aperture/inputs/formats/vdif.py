@@ -12,6 +12,7 @@ from ...streams.silent_block import silent
 from ..input_format import InputFormat, Option, one_of
 from ..recordings import check_recording, describe
 from ..signals import Signals
+from ..times import whole_and_fraction
 from ..values import CENTER, RATE
 from ..vdif_files import read_stream
 
@@ -58,9 +59,12 @@ class Vdif(InputFormat):
         selected = self._selected(request, stream)
         warnings = []
         rate = stream.frames_per_second * stream.samples
-        if not stream.exact:
+        warnings += [f"{what}: {text}" for text in stream.warnings]
+        if stream.counted:
+            seconds = f"{stream.counted} seconds" if stream.counted > 1 else \
+                "a single second, whose last ones may be missing"
             warnings.append(f"{what}: {rate} samples a second were found by counting the frames of "
-                            "a second, since no header says it; rate= would")
+                            f"{seconds}, since no header says it; rate= would")
         center = float(values.get("freq", 0))
         if "freq" not in values:
             center = getattr(describe(request, what, "", len(selected), float(rate), 0.0)[0],
@@ -68,18 +72,15 @@ class Vdif(InputFormat):
             if not center:
                 warnings.append(f"{what}: VDIF does not say at which frequency it was recorded: "
                                 "0 Hz is taken; freq= or --array says it")
-        per_second, first, last = stream.frames_per_second, stream.first, stream.last
-        frames = (last[0] - first[0]) * per_second + last[1] - first[1] + 1
         parameters = dict(
             # a name need not be UTF-8, which text would become on its way to C++
             files=[os.fsencode(name) for name in request.names],
             frame_bytes=stream.frame_bytes, legacy=stream.legacy, bits=stream.bits,
             complex=stream.complex, channels=stream.channels, station=stream.station,
-            frames_per_second=per_second, selected=selected,
-            first_frame=[stream.epoch, *first],
-            start_time=(stream.start + first[0], first[1] / per_second),
+            frames_per_second=stream.frames_per_second, selected=selected,
+            first_frame=[stream.epoch, *stream.first], start_time=whole_and_fraction(stream.start),
             center_frequency=center, inverted=values.get("inverted") == "yes")
-        everything = frames * stream.samples
+        everything = stream.frames * stream.samples
 
         def source(samples):
             return silent(aperture_python.vdif_source, samples=samples or everything,
