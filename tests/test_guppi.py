@@ -21,6 +21,7 @@ from astropy import units as u  # noqa: E402
 from astropy.time import Time  # noqa: E402
 from baseband import guppi  # noqa: E402
 from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+from gnuradio.aperture.inputs.times import exact  # noqa: E402
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
 from gnuradio.aperture.testing.tiers import ALL  # noqa: E402
 from recorded import gaps, run, wrong_samples  # noqa: E402
@@ -181,6 +182,86 @@ class TestGuppi(unittest.TestCase):
         np.testing.assert_array_equal(
             run(signals)[0], data[:, :, 2].transpose(0, 2, 1, 3, 4).reshape(400, 6, 2))
 
+    def test_two_conventions_of_npol(self):
+        """NPOL 2 is one polarisation of complex samples (baseband) or two (rawspec); NPOL 1 is
+        one. What PKTIDX counts says which."""
+        data = self.rng.integers(-100, 100, (3, 2, 4, 512, 2, 2), np.int8)
+        path = self.folder / "npol.raw"
+        size = data[0].nbytes
+        # samples of a block are 512 of two polarisations, 1024 of one
+        for values, polarizations, start, word in (
+                ({"NPOL": 4, "PIPERBLK": 512, "PKTIDX": 512}, 2, 1000, ""),
+                ({"NPOL": 2, "PIPERBLK": 512, "PKTIDX": 512}, 2, 1000, ""),
+                ({"NPOL": 2, "PIPERBLK": 1024, "PKTIDX": 1024}, 1, 1000, ""),
+                ({"NPOL": 1, "PIPERBLK": 1024, "PKTIDX": 1024}, 1, 1000, ""),
+                ({"NPOL": 2, "PKTIDX": 512}, 2, 1000, "PKTSIZE does not say so"),
+                ({"NPOL": 2, "PIPERBLK": 32, "PKTNTIME": 16, "PKTIDX": 32}, 2, 1000, ""),
+                ({"NPOL": 2, "PIPERBLK": 2, "HNTIME": 256, "PKTIDX": 2}, 2, 1000, ""),
+                # packets of 256 bytes are as many either way
+                ({"NPOL": 2, "PKTIDX": size // 256, "PKTSIZE": 256}, 2, 1000,
+                 "taken for two polarisations, as arrays"),
+                ({"NPOL": 2, "PKTIDX": size // 256, "PKTSIZE": 256, "npol": 1}, 1, 1000, ""),
+                ({"NPOL": 2, "PIPERBLK": 500, "PKTIDX": 512, "PKTSIZE": 0}, 2, 1000,
+                 "PIPERBLK 500 does not say so")):
+            npol = values.get("npol")
+            kept = {key: value for key, value in values.items() if key != "npol"}
+            step = kept.pop("PKTIDX")
+            for ants in (1, 2) if not word and npol is None else (2,):
+                blocks = data[:, :ants]
+                kept.update(OBSNCHAN=4 * ants, NANTS=ants, OBSBW=0.04, BLOCSIZE=blocks[0].nbytes,
+                            PKTSIZE=kept.get("PKTSIZE", 8192))
+                path.write_bytes(b"".join(
+                    self.header(**kept, PKTIDX=(start + i) * step) + block.tobytes()
+                    for i, block in enumerate(blocks)))
+                with self.subTest(**values, antennas=ants):
+                    text = f"guppi:{path},channel=1" + (f",npol={npol}" if npol else "")
+                    signals = open_input(text)
+                    # telescopes that are not known, and places of antennas, are said
+                    warned = [w for w in signals.warnings if "--array" not in w]
+                    self.assertEqual(bool(warned), bool(word), warned)
+                    self.assertIn(word, "".join(warned))
+                    samples = 1024 // polarizations
+                    late = Fraction(start * samples, 10**4) + Fraction(1, 2)
+                    self.assertEqual(signals.start_time[0] + exact(signals.start_time[1]),
+                                     SECOND + late)
+                    right = blocks.reshape(3, ants, 4, samples, polarizations, 2)[:, :, 1]
+                    np.testing.assert_array_equal(
+                        run(signals)[0], right.transpose(0, 2, 1, 3, 4).reshape(
+                            3 * samples, ants * polarizations, 2))
+                    names = [f"A{i + 1}" for i in range(ants)] if ants > 1 else ["unknown"]
+                    self.assertEqual(signals.description.input_names,
+                                     [f"{name}{letter}" for name in names
+                                      for letter in "xy"[:polarizations]])
+        with self.assertRaisesRegex(ValueError, "NPOL 4: must be 2 where npol= says"):
+            path, _ = self.write("four.raw")
+            open_input(f"guppi:{path},channel=1,npol=1")
+
+    def test_names_of_antennas(self):
+        data = np.ones((2, 1, 200, 2, 2), np.int8)
+        for names, expected in (({"ANTNMS00": "'1cB,1eB'"}, ["1cB", "1eB"]),
+                                ({"ANTNMS00": "'1cB     '", "ANTNMS01": "'1eB     '"},
+                                 ["1cB", "1eB"]),
+                                ({"ANTNMS00": "'1cB,1eB,1gB'"}, ["A1", "A2"]),
+                                ({"ANTNMS00": "'1cB,1cB'"}, ["A1", "A2"])):
+            path = self.folder / "names.raw"
+            path.write_bytes(self.header(OBSNCHAN=2, NANTS=2, BLOCSIZE=data.nbytes, **names)
+                             + data.tobytes())
+            self.assertEqual(open_input(f"guppi:{path}").description.input_names,
+                             [f"{name}{letter}" for name in expected for letter in "xy"])
+
+    def test_missing_file_of_a_sequence(self):
+        path, decoded = self.write("holes.raw", 2, blocks_of_file=6)
+        content = path.read_bytes()
+        size = len(content) // 6
+        for number, begin in ((0, 0), (1, 2), (4, 5)):
+            (self.folder / f"holes.{number:04}.raw").write_bytes(
+                content[begin * size:(begin + 1) * size])
+        signals = open_input(f"guppi:{self.folder / 'holes.0000.raw'},channel=1")
+        self.assertRegex(" ".join(signals.warnings),
+                         "holes.0002.raw to 0003.raw are missing between the files")
+        data, tags, _ = run(signals)
+        self.check_missing(components(decoded[:, :, 1]), data, gaps(tags), {1, 3, 4})
+
     def test_sequence(self):
         path, decoded = self.write("sequence.raw", 2, blocks_of_file=6)
         content = path.read_bytes()
@@ -289,7 +370,7 @@ class TestGuppi(unittest.TestCase):
                 ({"NBITS": "eight"}, "NBITS eight: must be a whole number"),
                 ({"OBSNCHAN": 0}, "OBSNCHAN 0: must be a whole number from 1"),
                 ({"NANTS": 2}, "OBSNCHAN 1: must be a multiple of NANTS 2"),
-                ({"NPOL": 3}, "NPOL 3: must be 2 "), ({"OBSBW": 0}, "OBSBW 0: must be"),
+                ({"NPOL": 3}, "NPOL 3: must be 1, 2 or 4"), ({"OBSBW": 0}, "OBSBW 0: must be"),
                 ({"TBIN": 2e-4}, "TBIN 0.0002: disagrees with OBSBW 0.01"),
                 ({"TBIN": "nan"}, "TBIN nan: must be"), ({"OBSFREQ": "'L'"}, "OBSFREQ L: must"),
                 ({"STT_IMJD": 0}, "STT_IMJD 0: must be"), ({"BLOCSIZE": 399}, "BLOCSIZE 399: must"),

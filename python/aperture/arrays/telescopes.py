@@ -59,14 +59,15 @@ def find_telescope(name):
 
 
 def array_of_recording(name, inputs, sample_rate, center_frequency, place=None,
-                       polarizations=True):
+                       polarizations=True, antennas=None):
     """An array description for a recording that comes without one.
 
     name: the telescope's, from the header (may be empty); inputs: streams in the recording; place:
-    (latitude, longitude, height) in degrees and m, where the header says it. With `polarizations`
-    two streams are the polarisations x and y of one antenna; otherwise, and of any other number,
-    streams are as many antennas with polarisation x, all at one place, because the header does not
-    say where.
+    (latitude, longitude, height) in degrees and m, where the header says it. antennas: names of
+    those that the header tells of, each with as many streams as fall to it, polarisation x or x
+    and y. Where it tells of none, with `polarizations` two streams are the polarisations x and y
+    of one antenna; otherwise, and of any other number, streams are as many antennas with
+    polarisation x, all at one place, because the header does not say where.
     Returns the description and a list of warnings about what had to be assumed.
     """
     place = (name or "recording", *place) if place else find_telescope(name)
@@ -76,15 +77,17 @@ def array_of_recording(name, inputs, sample_rate, center_frequency, place=None,
         place = (name or "unknown", 0.0, 0.0, 0.0)
         warnings.append(f"{named}: taken to be at latitude 0°, longitude 0° (--array gives the "
                         "right place)")
-    if inputs == 1 or inputs == 2 and polarizations:
-        antennas = [Antenna(place[0], (0.0, 0.0, 0.0))]
-        signals = [Input(place[0], polarization) for polarization in "xy"[:inputs]]
-    else:
-        antennas = [Antenna(f"A{i + 1}", (0.0, 0.0, 0.0)) for i in range(inputs)]
-        signals = [Input(antenna.name, "x") for antenna in antennas]
-        to = "and" if inputs == 2 else "to"
-        warnings.append(f"{inputs} streams: taken to be antennas A1 {to} A{inputs}, polarisation "
-                        "x, all at one place (--array gives the right ones)")
+    if not antennas:
+        antennas = [place[0]] if inputs == 1 or inputs == 2 and polarizations else \
+            [f"A{i + 1}" for i in range(inputs)]
+    letters = "xy"[:inputs // len(antennas)]
+    signals = [Input(antenna, letter) for antenna in antennas for letter in letters]
+    if len(antennas) > 1:
+        to = "and" if len(antennas) == 2 else "to"
+        warnings.append(f"{inputs} streams: taken to be antennas {antennas[0]} {to} {antennas[-1]},"
+                        f" polarisation{'' if len(letters) == 1 else 's'} {' and '.join(letters)}, "
+                        "all at one place (--array gives the right ones)")
+    antennas = [Antenna(antenna, (0.0, 0.0, 0.0)) for antenna in antennas]
     description = ArrayDescription(
         name=place[0], latitude=place[1], longitude=place[2], height=place[3],
         antennas=antennas, inputs=signals, sample_rate=sample_rate,

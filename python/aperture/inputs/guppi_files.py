@@ -11,12 +11,14 @@ The `baseband` package reads the first header. Of the others, of which there may
 the few values are read that say where a block's samples are.
 """
 
-import math
+import glob
 import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+
+from .times import utc_after
 
 CARD = 80
 MOST_HEADER = 1 << 18    # bytes
@@ -55,7 +57,8 @@ class GuppiStream:
     block has in common with the next one; rate: samples a second of a channel, a Fraction; width:
     Hz, of a channel, below 0 where the sky frequency falls; first_frequency: Hz, of channel 0;
     start: of sample 0, s since 1970, a Fraction; blocks: list of (Block, number of its first
-    sample), in the order of time; warnings: list of str.
+    sample), in the order of time; unused: the fraction of the blocks that is not among them;
+    warnings: list of str.
     """
     header: dict
     bits: int
@@ -70,7 +73,18 @@ class GuppiStream:
     first_frequency: float
     start: Fraction
     blocks: list = field(default_factory=list)
+    unused: float = 0.0
     warnings: list = field(default_factory=list)
+
+    def antenna_names(self):
+        """Of an array, as ANTNMS00, ANTNMS01, ... list them, or A1, A2, ...; None: it is none."""
+        if self.antennas == 1 or self.polarizations > 2:
+            return None
+        listed = ",".join(self.header[key] for key in sorted(self.header)
+                          if re.fullmatch(r"ANTNMS\d\d", key))
+        names = [name.strip() for name in listed.split(",")]
+        known = len(set(names)) == len(names) == self.antennas and all(names)
+        return names if known else [f"A{i + 1}" for i in range(self.antennas)]
 
     @property
     def bytes_of_sample(self):
@@ -212,8 +226,9 @@ def _digits(value):
     return len(re.sub(r"[eEdD].*|[+-.]", "", value).strip("0"))
 
 
-def _describe(name, values):
-    """A GuppiStream without blocks, of the values of a header."""
+def _describe(name, values, size, rise, npol):
+    """A GuppiStream without blocks, of the values of a header; size: bytes of a block; rise: of
+    PKTIDX from block to block, or None; npol: polarisations, where the user says it."""
     bits = _whole(name, values, "NBITS", 1, 64)
     if bits not in (8, 16):
         raise ValueError(f"{name}: NBITS {bits}: must be 8 or 16")
@@ -241,9 +256,8 @@ def _describe(name, values):
         abs(width) * per_hertz
     is_complex = per_hertz == 1
     parts = _whole(name, values, "NPOL", 1, 4)
-    if is_complex and parts == 1 or parts == 3:
-        raise ValueError(f"{name}: NPOL {parts}: must be 2 (one polarisation of complex samples) "
-                         "or 4 (two)")
+    if parts == 3:
+        raise ValueError(f"{name}: NPOL {parts}: must be 1, 2 or 4")
     middle = _fraction(name, values, "OBSFREQ", -10**9, 10**9, "the middle of the band in MHz")
     days = _whole(name, values, "STT_IMJD", UNIX_EPOCH, 2973483)
     seconds = _fraction(name, values, "STT_SMJD", 0, 86400, "the second of the day")
@@ -252,11 +266,54 @@ def _describe(name, values):
     samples_first = values.get("PKTFMT", "1SFA") != "SIMPLE"
     if not samples_first and antennas > 1:
         raise ValueError(f"{name}: PKTFMT SIMPLE: cannot be read with NANTS {antennas}")
-    return GuppiStream(
-        values, bits, is_complex, parts // 2 if is_complex else parts, antennas, channels,
+    stream = GuppiStream(
+        values, bits, is_complex, (parts + 1) // 2 if is_complex else parts, antennas, channels,
         samples_first, _whole(name, values, "OVERLAP", 0, 1 << 40, 0), rate, float(width),
         float(middle * 10**6 - bandwidth * 10**6 / 2 + width / 2),
         (days - UNIX_EPOCH) * 86400 + seconds + part)
+    if is_complex and parts == 2:
+        stream.polarizations = npol or _polarizations(name, stream, size, rise)
+    elif npol not in (None, stream.polarizations):
+        raise ValueError(f"{name}: NPOL {parts}: must be 2 where npol= says what it means, and is "
+                         f"{stream.polarizations} polarisation"
+                         f"{'s' if stream.polarizations > 1 else ''}")
+    return stream
+
+
+def _packets_per_block(values, rise):
+    """By how much PKTIDX rises from block to block, as PIPERBLK says; None if nothing does, or if
+    by its usual rise it does otherwise. (Where many blocks are lost, that is a multiple.)"""
+    text = values.get("PIPERBLK", "")
+    said = int(text) if text.isdecimal() and len(text) < 18 else 0
+    return said if said and (not rise or rise % said == 0) else None
+
+
+def _polarizations(name, stream, size, rise):
+    """
+    What NPOL 2 means of complex samples: baseband has the two components of one polarisation in
+    mind, and rawspec and the recorders of arrays two polarisations. The samples that a block has
+    follow from it, and PKTIDX mostly counts samples, or packets of PKTNTIME or HNTIME of them.
+    """
+    values, said = stream.header, _packets_per_block(stream.header, rise)
+    counted = said or rise
+    bytes_of_packet = values.get("PKTSIZE", "")
+    if not said and rise and bytes_of_packet.isdecimal() and rise * int(bytes_of_packet) == size:
+        counted = None  # bytes are as many either way
+    times = [int(values[key]) for key in ("PKTNTIME", "HNTIME")
+             if values.get(key, "").isdecimal()]
+    for each in [1, *times] if counted else ():
+        for count in (1, 2):
+            stream.polarizations = count
+            if stream.samples_in(size) - stream.overlap == counted * each:
+                return count
+    assumed = 2 if "NANTS" in values else 1
+    stream.warnings.append(
+        f"{name}: NPOL 2 is taken for "
+        + ("two polarisations, as arrays (NANTS) are recorded: npol=1 if it is the two components "
+           "of one" if assumed == 2 else
+           "the two components of one polarisation, as baseband has it: npol=2 if it is two, as "
+           "rawspec has it"))
+    return assumed
 
 
 def _longest_rise(numbers):
@@ -303,13 +360,20 @@ def _steps(name, stream, blocks, samples):
     """Samples that one PKTIDX stands for."""
     usual = _usual_rise([int(block.values["PKTIDX"]) for block in blocks])
     new = samples - stream.overlap
+    said = _packets_per_block(stream.header, usual)
+    if said:
+        return Fraction(new, said)
+    if usual and "PIPERBLK" in stream.header:
+        stream.warnings.append(f"{name}: PKTIDX rises by {usual} from block to block: PIPERBLK "
+                               f"{stream.header['PIPERBLK']} does not say so, and is not used")
     try:
         size = Fraction(stream.header.get("PKTSIZE", ""))
         packet = stream.samples_in(size)
     except ValueError:
         packet = None
     if usual:
-        if packet and usual % (new / packet) == 0:
+        # it counts packets, if not samples by chance
+        if packet and (usual == new / packet or usual % (new / packet) == 0 and usual != new):
             return packet
         stream.warnings.append(
             f"{name}: PKTIDX rises by {usual} from block to block, which have {new} new samples: "
@@ -318,9 +382,11 @@ def _steps(name, stream, blocks, samples):
     return packet or Fraction(1)
 
 
-def read_stream(names):
+def read_stream(names, npol=None):
     """
     What GUPPI files that follow each other hold.
+
+    npol: polarisations, where NPOL does not say how many there are; None: see _polarizations().
 
     Raises
     ------
@@ -336,31 +402,40 @@ def read_stream(names):
                          "END, and BLOCSIZE bytes of samples, again and again")
     common = Counter(block.common for block in blocks).most_common(1)[0][0]
     usual = [block for block in blocks if block.common == common]
-    stream = _describe(names[usual[0].file], usual[0].values)
-    _check(names[usual[0].file], usual[0])
+    size = Counter(block.size for block in usual).most_common(1)[0][0]
+    rise = _usual_rise([int(block.values["PKTIDX"]) for block in usual if _has_number(block)])
+    stream = _describe(names[usual[0].file], usual[0].values, size, rise, npol)
+    _check(names[usual[0].file], usual[0], stream)
+    warnings += stream.warnings
     stream.warnings = warnings
+    _mind_the_gaps(names, warnings)
     if len(usual) < len(blocks):
         warnings.append(f"{names[0]}: {len(blocks) - len(usual)} of {len(blocks)} blocks have "
                         "other headers than the rest, and are not used")
-    _place(names, stream, usual)
+    _place(names, stream, usual, size)
+    stream.unused = 1 - len(stream.blocks) / len(blocks)
     return stream
 
 
-def _check(name, block):
+def _check(name, block, stream):
     """Lets baseband judge the first header."""
     from baseband.guppi import GUPPIHeader
     try:
-        header = GUPPIHeader(list(block.values.items()))
+        parts = stream.polarizations * (2 if stream.complex else 1)  # as it counts them
+        header = GUPPIHeader(list({**block.values, "NPOL": parts}.items()))
         header.samples_per_frame, header.sample_rate, header.overlap
     except Exception as error:  # what baseband raises depends on what is wrong
         reason = f": {error}" if str(error) else " by what baseband expects of one"
         raise ValueError(f"{name}: its header is none of GUPPI{reason}") from None
 
 
-def _place(names, stream, blocks):
-    """Where the samples of the blocks are on one clock."""
+def _has_number(block):
+    return block.values.get("PKTIDX", "").isdecimal() and len(block.values["PKTIDX"]) < 18
+
+
+def _place(names, stream, blocks, size):
+    """Where the samples of the blocks, most of which have so many bytes, are on one clock."""
     name, warnings = names[blocks[0].file], stream.warnings
-    size = Counter(block.size for block in blocks).most_common(1)[0][0]
     samples = stream.samples_in(size)
     if samples.denominator != 1:
         raise ValueError(f"{name}: BLOCSIZE {size}: must be a multiple of the bytes of a sample "
@@ -373,8 +448,7 @@ def _place(names, stream, blocks):
     for block in blocks:
         whole = stream.samples_in(block.size).denominator == 1 and block.there == block.size
         # of a block that is cut off, its size must be the usual one for places to be known
-        if (whole or block.size == size) and block.values.get("PKTIDX", "").isdecimal() and \
-                len(block.values["PKTIDX"]) < 18 and block.there:
+        if (whole or block.size == size) and _has_number(block) and block.there:
             good.append(block)
         else:
             warnings.append(
@@ -391,7 +465,7 @@ def _place(names, stream, blocks):
         warnings.append(f"{name}: PKTIDX of {len(good) - len(places)} blocks is not between those "
                         "of their neighbours: they are not used")
     first = Fraction(numbers[places[0]]) * step
-    stream.start += first / stream.rate
+    stream.start = utc_after(stream.start, first / stream.rate)
     firsts = [numbers[place] * step - first for place in places]
     odd = [number for number in firsts if number.denominator != 1]
     if odd:
@@ -436,19 +510,32 @@ def pieces_of(stream, channel):
     return pieces, layout
 
 
+def _numbered(name):
+    """(what stands before the number, the number, what stands behind it) of NAME.0000.raw; None
+    of other names."""
+    match = re.fullmatch(r"(.*\.)(\d{4,})(\.raw)", name, re.DOTALL)
+    return (match[1], int(match[2]), match[3]) if match else None
+
+
 def sequence(name):
-    """NAME.0000.raw and those that follow it, NAME.0001.raw and so on; else the name alone."""
-    match = re.fullmatch(r"(.*\.)(\d{4})(\.raw)", name, re.DOTALL)
-    if not match:
+    """NAME.0000.raw and those that are there of the numbers behind it; else the name alone."""
+    found = _numbered(name)
+    if not found:
         return [name]
-    names, number = [name], int(match[2]) + 1
-    while os.path.exists(following := f"{match[1]}{number:04}{match[3]}"):
-        names.append(following)
-        number += 1
-    return names
+    begin, first, end = found
+    parts = (_numbered(other) for other in glob.glob(f"{glob.escape(begin)}*{end}"))
+    numbers = sorted({part[1] for part in parts if part and part[0] == begin and part[1] > first})
+    return [name, *(f"{begin}{number:04}{end}" for number in numbers)]
 
 
-def whole_and_fraction(time):
-    """Whole seconds, and the rest as a double below 1."""
-    seconds = math.floor(time)
-    return seconds, min(float(time - seconds), math.nextafter(1.0, 0.0))
+def _mind_the_gaps(names, warnings):
+    """Warns of files that are missing in a sequence."""
+    parts = [_numbered(name) for name in names]
+    if None in parts or len({(begin, end) for begin, _, end in parts}) > 1:
+        return
+    begin, _, end = parts[0]
+    for (_, before, _), (_, number, _) in zip(parts, parts[1:]):
+        if number > before + 1:
+            lost = f"{begin}{before + 1:04}{end}" + (
+                f" to {number - 1:04}{end} are" if number > before + 2 else " is")
+            warnings.append(f"{lost} missing between the files that are read")

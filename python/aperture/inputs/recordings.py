@@ -37,7 +37,7 @@ def time_of_file(filename, length, option):
 
 
 def describe(request, what, telescope, inputs, sample_rate, center_frequency, place=None,
-             polarizations=True):
+             polarizations=True, antennas=None):
     """
     The array description of a recording.
 
@@ -55,6 +55,8 @@ def describe(request, what, telescope, inputs, sample_rate, center_frequency, pl
         Latitude, longitude (degrees) and height (m), where the recording says it.
     polarizations : bool
         Whether two inputs are taken to be the polarisations of one antenna.
+    antennas : list of str, optional
+        Names of the antennas, where the recording tells of them: each has as many inputs.
 
     Returns
     -------
@@ -66,7 +68,8 @@ def describe(request, what, telescope, inputs, sample_rate, center_frequency, pl
         # what no name can be is in headers, too, and keeps nobody from reading
         name = "".join(filter(str.isprintable, telescope))[:64].strip()
         description, warnings = array_of_recording(name, inputs, sample_rate,
-                                                   center_frequency, place, polarizations)
+                                                   center_frequency, place, polarizations,
+                                                   antennas)
         return description, [f"{what}: {text}" for text in warnings]
 
     return describe_with(request, what, made, inputs, sample_rate, center_frequency)

@@ -48,6 +48,9 @@ class Signals:
         Of the source: 1 has all inputs interleaved, more have one input each.
     sync_time : Fraction or None
         Seconds since 1970 at timestamp 0, of what has timestamps.
+    unused : float
+        The fraction of what the files hold that is damaged, or contradicts the rest, and is not
+        read, as far as it is known before they are read; warnings say what it is.
     part : callable or None
         part(first, count): the Signals of some of the inputs, where the others need not be read.
     """
@@ -65,6 +68,7 @@ class Signals:
     ports: int = 1
     endless: bool = False
     sync_time: object = None
+    unused: float = 0.0
     part: Optional[Callable] = None
 
     @property

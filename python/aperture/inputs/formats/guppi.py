@@ -9,10 +9,11 @@ import os
 
 from ... import aperture_python
 from ...streams.silent_block import silent
-from ..guppi_files import pieces_of, read_stream, sequence, whole_and_fraction
+from ..guppi_files import pieces_of, read_stream, sequence
 from ..input_format import InputFormat, Option, whole_number
 from ..recordings import check_recording, describe
 from ..signals import Signals
+from ..times import whole_and_fraction
 
 LARGEST_TERM = 10**18   # of a rate as a fraction
 
@@ -25,6 +26,9 @@ class Guppi(InputFormat):
     options = {
         "channel": Option(whole_number(0, 1 << 20), "coarse channel that is read, from 0 on; must "
                           "be given where there are more than one", "N"),
+        "npol": Option(whole_number(1, 2), "polarisations of each antenna, where NPOL 2 may be two "
+                       "of them (rawspec) or the two components of one (baseband); default: "
+                       "what PIPERBLK and PKTIDX say", "1|2"),
     }
 
     def open(self, request):
@@ -32,7 +36,7 @@ class Guppi(InputFormat):
         names = sequence(request.names[0]) if len(request.names) == 1 else list(request.names)
         for name in names:
             check_recording(name)
-        stream = read_stream(names)
+        stream = read_stream(names, request.values.get("npol"))
         channel = self._channel(request, stream)
         what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         pieces, layout = pieces_of(stream, channel)
@@ -55,10 +59,11 @@ class Guppi(InputFormat):
 
         made = source(0)
         description, more = describe(request, what, str(stream.header.get("TELESCOP", "")),
-                                     len(layout), float(rate), center)
+                                     len(layout), float(rate), center,
+                                     antennas=stream.antenna_names())
         return Signals(description, made.type(), float(rate), center, made.samples(), source,
                        made.start_time(), made.inverted(), files=names,
-                       warnings=[*stream.warnings, *more])
+                       warnings=[*stream.warnings, *more], unused=stream.unused)
 
     @staticmethod
     def _channel(request, stream):
