@@ -7,6 +7,7 @@
 
 #include "formats/dada.h"
 #include "kernels/common/number_text.h"
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -125,6 +126,60 @@ void read_rate(const reader& header, dada_file& file)
         std::copysign(file.rate.to_double() / samples_per_hertz, bandwidth.to_double());
 }
 
+std::string upper_case(std::string text)
+{
+    for (char& c : text)
+        c = char(std::toupper(static_cast<unsigned char>(c)));
+    return text;
+}
+
+// Whether high bytes come first.
+bool read_endian(const reader& header)
+{
+    if (!header.has("ENDIAN"))
+        return false;
+    const std::string text = upper_case(header.text("ENDIAN"));
+    if (text != "BIG" && text != "LITTLE")
+        header.fail("ENDIAN", "must be LITTLE or BIG");
+    return text == "BIG";
+}
+
+// Antennas are in the order of the samples, which ORDER may say otherwise.
+void read_inputs(const reader& header, dada_file& file)
+{
+    const int64_t polarizations = header.integer("NPOL", 1, 65536);
+    if (header.has("NANT"))
+        file.antennas = header.integer("NANT", 1, 65536);
+    file.inputs = file.antennas * polarizations;
+    if (file.inputs > 65536)
+        header.fail("NANT",
+                    "must be such that NANT NPOL, " + std::to_string(file.inputs) +
+                        ", is at most 65536");
+    if (!header.has("ORDER")) {
+        if (file.antennas > 1)
+            file.warnings.push_back(
+                "NANT " + header.text("NANT") +
+                ", and no ORDER: a sample of each polarisation of each antenna is "
+                "taken to follow the other, antenna by antenna");
+        return;
+    }
+    std::string order;
+    for (const char axis : upper_case(header.text("ORDER"))) {
+        const bool one = axis == 'F' || (axis == 'A' && file.antennas == 1) ||
+                         (axis == 'P' && polarizations == 1);
+        // time may be divided by an axis along which there is one only
+        if (!one && !(axis == 'T' && !order.empty() && order.back() == 'T'))
+            order += axis;
+    }
+    const std::string expected = std::string("T") + (file.antennas > 1 ? "A" : "") +
+                                 (polarizations > 1 ? "P" : "");
+    if (order != expected)
+        header.fail("ORDER",
+                    "must be such that time is the slowest axis, then antennas (A), then "
+                    "polarisations (P), " +
+                        expected + " here");
+}
+
 exact_time read_start(const reader& header, dada_file& file)
 {
     const std::string utc_rule = "must be yyyy-mm-dd-hh:mm:ss[.f] (UTC, after 1970)";
@@ -158,6 +213,22 @@ exact_time read_start(const reader& header, dada_file& file)
                                     header.text("UTC_START") + ": UTC_START is used");
     }
     return *utc;
+}
+
+// BYTES_PER_SECOND tells of inputs that no other key does.
+void check_byte_rate(const reader& header, dada_file& file)
+{
+    if (!header.has("BYTES_PER_SECOND"))
+        return;
+    const double said =
+        header.number("BYTES_PER_SECOND", "must be a number of bytes").to_double();
+    const double expected = file.rate.to_double() * double(file.item_bytes());
+    if (said > 0 && std::abs(said / expected - 1) > rate_tolerance)
+        file.warnings.push_back(
+            "BYTES_PER_SECOND " + header.text("BYTES_PER_SECOND") + " is not the " +
+            text_of(expected) +
+            " that TSAMP, NBIT, NDIM, NPOL and NANT make: other inputs or channels may "
+            "be among the samples");
 }
 
 // How many samples are there, and what is missing.
@@ -243,7 +314,8 @@ dada_file open_dada(const std::string& filename)
     if (file.bits != 8 && file.bits != 16 && file.bits != 32)
         header.fail("NBIT", "must be 8, 16 or 32");
     file.dimensions = int(header.integer("NDIM", 1, 2));
-    file.inputs = header.integer("NPOL", 1, 65536);
+    read_inputs(header, file);
+    file.big_endian = read_endian(header);
     if (header.integer("NCHAN", 1, std::numeric_limits<int>::max()) != 1)
         header.fail("NCHAN",
                     "must be 1: files that were channelised already are not read");
@@ -261,7 +333,8 @@ dada_file open_dada(const std::string& filename)
         header.fail("OBS_OFFSET",
                     "must be a multiple of the " + std::to_string(file.item_bytes()) +
                         " bytes of one sample of each input");
-    file.start = recording + file.rate.duration(offset / file.item_bytes());
+    file.start = after(recording, file.rate.duration(offset / file.item_bytes()));
+    check_byte_rate(header, file);
     read_size(header, file_bytes, file);
     return file;
 }

@@ -19,16 +19,18 @@ namespace gr::aperture::formats {
 
 /*!
  * What a PSRDADA file holds: an ASCII header of HDR_SIZE bytes with a keyword and a value
- * on each line, then samples, time slowest: `[time][polarisation][re, im]`.
+ * on each line, then samples, time slowest: `[time][antenna][polarisation][re, im]`.
  */
 struct dada_file {
     std::string name;
     std::map<std::string, std::string> header; //!< keyword -> value, comments removed
     int64_t header_bytes = 0;
-    //! Of a number, low byte first: 8 or 16, two's complement, or 32, a float.
+    //! Of a number: 8 or 16, two's complement, or 32, a float.
     int bits = 8;
-    int dimensions = 2; //!< 2: complex samples, 1: real ones
-    int64_t inputs = 1; //!< NPOL: signals that are interleaved
+    int dimensions = 2;   //!< 2: complex samples, 1: real ones
+    int64_t antennas = 1; //!< NANT
+    int64_t inputs = 1;   //!< NANT NPOL: signals that are interleaved
+    bool big_endian = false;
     ratio rate{ 1, 1 }; //!< samples a second of one input
     double center = 0;  //!< Hz, middle of the band
     //! Hz; negative if the sky frequency falls from low to high baseband
@@ -46,7 +48,10 @@ struct dada_file {
     int64_t item_bytes() const { return sample_bytes() * inputs; }
     formats::coding coding() const
     {
-        return bits == 8 ? coding::s8 : bits == 16 ? coding::s16 : coding::f32;
+        return bits == 8    ? coding::s8
+               : bits == 16 ? big_endian ? coding::s16_be : coding::s16
+               : big_endian ? coding::f32_be
+                            : coding::f32;
     }
 };
 
@@ -58,7 +63,11 @@ struct dada_file {
  * rounded inverse. The start is UTC_START (with PICOSECONDS where given) rather than
  * MJD_START, because recordings start on a tick of a second, which decimals of a second
  * can write exactly and decimals of a day cannot; MJD_START is used where UTC_START is
- * missing. The file begins OBS_OFFSET bytes after that.
+ * missing. The file begins OBS_OFFSET bytes after that, leap seconds counted.
+ *
+ * Numbers have their low byte first, or, with ENDIAN BIG, their high one. ORDER, where it
+ * is given, has to be that of the samples above, but for axes along which there is one
+ * only. BYTES_PER_SECOND is compared with what the other keys say.
  *
  * FILE_SIZE is compared with what is there, and counts the bytes behind the header or
  * those of the whole file: both are in use.

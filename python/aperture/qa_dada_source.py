@@ -104,6 +104,45 @@ class qa_dada_source(gr_unittest.TestCase):
                     np.testing.assert_array_equal(out, data)
                     self.assertEqual(source.clamped(), [0] * inputs)
 
+    def test_high_bytes_first(self):
+        for bits, kind in ((8, "i1"), (16, "i2"), (32, "f4")):
+            data = self.rng.integers(-100, 100, (1001, 2, 2)) * (1 if bits == 8 else 300)
+            for endian, order in (("BIG", ">"), ("big", ">"), ("LITTLE", "<"), ("unset", "<")):
+                source = dada_source(self.write(data.astype(order + kind), NBIT=bits,
+                                                ENDIAN=endian))
+                out, _ = self.run_source(source, np.dtype("<" + kind), (2, 2))
+                np.testing.assert_array_equal(out, data)
+        self.expect_error(ValueError, self.write(data, ENDIAN="middle"), "ENDIAN middle:",
+                          "LITTLE or BIG")
+
+    def test_antennas(self):
+        """NANT antennas of NPOL polarisations, in the order that is taken or said."""
+        data = self.integers(8, 1000, 6, 2)
+        for keys, warned in (({"NANT": 3, "NPOL": 2}, True), ({"NANT": 6, "NPOL": 1}, True),
+                             ({"NANT": 3, "NPOL": 2, "ORDER": "TAFP"}, False),
+                             ({"NANT": 3, "NPOL": 2, "ORDER": "tap"}, False),
+                             ({"NANT": 6, "NPOL": 1, "ORDER": "TFTAP"}, False),
+                             ({"NANT": 1, "NPOL": 6, "ORDER": "TAFTP"}, False),
+                             ({"NPOL": 6, "ORDER": "TFP"}, False)):
+            source = dada_source(self.write(data, **keys))
+            self.assertEqual((source.inputs(), source.samples()), (6, 1000))
+            self.assertEqual("NANT" in source.warning(), warned, source.warning())
+            out, _ = self.run_source(source, INTEGERS[8], (6, 2))
+            np.testing.assert_array_equal(out, data)
+        for keys in ({"NANT": 3, "NPOL": 2, "ORDER": "TAFTP"}, {"NPOL": 6, "ORDER": "FPT"},
+                     {"NANT": 3, "NPOL": 2, "ORDER": "TPA"}, {"NPOL": 1, "ORDER": "S"}):
+            self.expect_error(ValueError, self.write(data, **keys), f"ORDER {keys['ORDER']}:",
+                              "time is the slowest axis")
+        self.expect_error(ValueError, self.write(data, NANT=40000, NPOL=2), "NANT 40000:", "80000")
+
+    def test_bytes_per_second(self):
+        """They tell of inputs that no other key does."""
+        data = self.integers(8, 1000, 2, 2)
+        for said, warned in (("64000000", False), ("64000000.000000", False), ("unset", False),
+                             ("384000000", True)):
+            source = dada_source(self.write(data, BYTES_PER_SECOND=said))
+            self.assertEqual(f"BYTES_PER_SECOND {said} is not" in source.warning(), warned)
+
     def test_floats(self):
         """NBIT 32: floats, and the imaginary parts of an inverted band have the other sign."""
         data = self.rng.normal(size=(1001, 3, 2)).astype("<f4")
@@ -263,6 +302,21 @@ class qa_dada_source(gr_unittest.TestCase):
                     # division are rounded once each
                     self.assertLessEqual(abs(Fraction(fraction) - (late - int(late))),
                                          2**-53 + 10**-18, (bandwidth, offset, begin))
+
+    def test_leap_seconds(self):
+        """A file that begins an hour behind a leap second, of a recording that began an hour before
+        it; ERFA knows when they were."""
+        import erfa
+        steps = [(int(step["year"]), int(step["month"])) for step in erfa.leap_seconds.get()
+                 if (step["year"], step["month"]) > (1972, 1)]
+        self.assertGreaterEqual(len(steps), 27)
+        data = self.integers(8, 10, 2, 2)
+        for year, month in steps:
+            midnight = unix(f"{year}-{month:02}-01-00:00:00")
+            start = datetime.utcfromtimestamp(midnight - 3600).strftime("%Y-%m-%d-%H:%M:%S")
+            for late, expected in ((3599, -1), (3601, 0), (7201, 3600)):
+                path = self.write(data, UTC_START=start, OBS_OFFSET=late * 64000000)
+                self.assertEqual(self.first_time(path), (midnight + expected, 0.0))
 
     def test_contradictory_start(self):
         path = self.write(self.integers(8, 10, 2, 2), MJD_START="58908.5")

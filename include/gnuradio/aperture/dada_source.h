@@ -19,13 +19,14 @@
 namespace gr::aperture {
 
 /*!
- * \brief Reads a PSRDADA file: samples of NPOL inputs.
+ * \brief Reads a PSRDADA file: samples of NPOL inputs of each of NANT antennas.
  * \ingroup aperture
  *
  * One port out: an item is one sample of each input, in the order of the file, of type
  * sc8, sc16 or fc32 (NDIM 2), s8, s16 or f32 (NDIM 1), for NBIT 8, 16 and 32; NCHAN 1.
  * The format does not say how numbers are coded: two's complement integers of 8 and 16
- * bits and floats of 32 bits, low byte first, are assumed.
+ * bits and floats of 32 bits, low byte first, or high byte first with ENDIAN BIG, are
+ * assumed.
  *
  * Where BW is negative (the sky frequency falls with that of the baseband) complex
  * samples are conjugated, and the stream is as if BW were positive. Real samples are
@@ -34,7 +35,8 @@ namespace gr::aperture {
  * by clamped() (16 bit: -32768, +32767).
  *
  * Item 0 carries rx_time (UTC_START, or MJD_START if there is none, OBS_OFFSET and
- * `begin` added in integer arithmetic), rx_freq (the middle of the band) and rx_rate.
+ * `begin` added in integer arithmetic, leap seconds counted), rx_freq (the middle of the
+ * band) and rx_rate.
  *
  * A file that is shorter than FILE_SIZE (with or without its header: both are in use), or
  * not a whole number of samples, is read as far as it goes, with a warning. A flowgraph

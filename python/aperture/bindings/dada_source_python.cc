@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(dada_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(424c2640bcc2d7534cbea0024fa6df4e) */
+/* BINDTOOL_HEADER_FILE_HASH(f35de12d2ebff0caf217a401e50ad7c8) */
 /***********************************************************************************/
 
 #include "block_binding.h"

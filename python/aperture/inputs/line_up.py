@@ -13,7 +13,7 @@ from .. import aperture_python
 from ..streams.silent_block import silent
 from .recordings import describe
 from .signals import Signals
-from .times import length_text, time_text, whole_and_fraction
+from .times import elapsed, length_text, time_text, whole_and_fraction
 
 MOST_SAMPLES = 2**62            # that are counted
 MOST_OFF = Fraction(1, 100)     # of a sample, by which inputs may be apart without a word
@@ -37,7 +37,8 @@ class Recording:
 
     name: for messages; inputs: interleaved sample by sample; coding, complex: as recording_source
     has them; rate: samples a second, a Fraction; center_frequency: Hz; pieces: in the order of
-    time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None.
+    time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None;
+    antennas: names of those that it tells of, or None.
     """
     name: str
     inputs: int
@@ -49,6 +50,7 @@ class Recording:
     inverted: bool = False
     telescope: str = ""
     place: tuple = None
+    antennas: list = None
     warnings: list = field(default_factory=list)
 
 
@@ -92,7 +94,7 @@ def line_up(recordings):
     for entry in recordings:
         row, end = [], None
         for piece in entry.pieces:
-            place = (piece.start - start) * rate
+            place = elapsed(start, piece.start) * rate
             first = round(place)
             if first + piece.samples > MOST_SAMPLES:
                 raise ValueError(f"{entry.name}: ends {length_text(piece.start - start)} after the "
@@ -189,7 +191,8 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
     description, more = describe(
         request, ", ".join(entry.name for entry in recordings[:4])
         + (", ..." if len(recordings) > 4 else ""), first.telescope, len(layout), float(rate),
-        first.center_frequency, place=first.place, polarizations=polarizations)
+        first.center_frequency, place=first.place, polarizations=polarizations,
+        antennas=first.antennas if len(recordings) == 1 else None)
     return Signals(description, made.type(), float(rate), first.center_frequency, made.samples(),
                    source, made.start_time(), made.inverted(), files=files,
                    warnings=[*warnings, *more])

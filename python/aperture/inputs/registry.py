@@ -16,6 +16,7 @@ from ..arrays.array_description import shipped_arrays
 from ..parameters.input_files import look_for, looked_in
 from . import formats
 from .input_format import InputError, split_at
+from .times import exact, leap_seconds, time_text
 
 #: ending of a recording's name -> kind of input
 ENDINGS = {".sigmf": "sigmf", ".sigmf-meta": "sigmf", ".sigmf-data": "sigmf",
@@ -90,11 +91,24 @@ def open_input(text, array=None, seed=None):
     if found.names.startswith("FILE"):
         request = replace(request, names=tuple(look_for(name) or name for name in request.names))
     try:
-        return found.open(request)
+        signals = found.open(request)
     except FileNotFoundError as error:
         if error.filename is not None:
             error.strerror += looked_in(error.filename)
         raise
+    if not found.simulates:
+        signals.warnings += _leap_seconds_within(text, signals)
+    return signals
+
+
+def _leap_seconds_within(text, signals):
+    """Warns of leap seconds in a recording, whose clock goes on as if there were none."""
+    if signals.samples is None or signals.live:
+        return []
+    begin = signals.start_time[0] + exact(signals.start_time[1])
+    last = begin + signals.samples / exact(signals.sample_rate)
+    return [f"{text}: a leap second ends at {time_text(leap)}, within it: the times of all samples "
+            "behind it are 1 s late" for leap in leap_seconds() if begin < leap < last]
 
 
 def kinds_text():

@@ -14,7 +14,7 @@ from ..input_format import InputFormat, Option, one_of
 from ..line_up import Piece, Recording, signals_of
 from ..recordings import check_recording, describe
 from ..signals import Signals
-from ..times import exact
+from ..times import elapsed, exact, utc_after
 
 #: what may differ between the files of one observation
 OF_ONE_FILE = {"OBS_OFFSET", "FILE_NUMBER", "FILE_NAME", "FILE_SIZE", "OBS_OVERLAP", "MJD_START",
@@ -43,7 +43,7 @@ class Dada(InputFormat):
         first = open_file(name)
         description, more = describe(request, name, first.header().get("TELESCOPE", ""),
                                      first.inputs(), first.sample_rate(),
-                                     first.center_frequency())
+                                     first.center_frequency(), antennas=_antennas(first.header()))
 
         def source(samples):
             return silent(aperture_python.dada_source, filename=os.fsencode(name),
@@ -61,8 +61,9 @@ class Dada(InputFormat):
         recordings = []
         for header, part in sorted(parts, key=lambda entry: entry[1].pieces[0].start):
             for before, recording in recordings:
-                if _continues(before, recording, header, part):
-                    recording.pieces += part.pieces
+                known = _known_samples(before, recording, header, part)
+                if known is not None:
+                    recording.pieces.append(_without(known, header, part))
                     recording.warnings += part.warnings
                     break
             else:
@@ -76,29 +77,70 @@ class Dada(InputFormat):
     def _recording(request, name, made):
         header = made.header()
         bits, is_complex = int(header["NBIT"]), int(header["NDIM"]) == 2
-        coding = {8: "s8", 16: "s16", 32: "f32"}[bits]
+        # as recording_source names them; dada_source has refused what is neither
+        order = "_be" if bits > 8 and header.get("ENDIAN", "").upper() == "BIG" else ""
+        coding = {8: "s8", 16: "s16", 32: "f32"}[bits] + order
         if "type" in request.values:
             if bits != 32:
                 raise ValueError(f"{name}: NBIT {bits}: must be 32 where type= is given")
-            coding = request.values["type"]
+            coding = request.values["type"] + order
         seconds, fraction = made.start_time()
         return Recording(
             name, made.inputs(), coding, is_complex,
             # 1/TSAMP, which need not be a decimal number
             Fraction(made.sample_rate()).limit_denominator(10**6), made.center_frequency(),
             [Piece(name, int(header["HDR_SIZE"]), made.samples(), seconds + exact(fraction))],
-            float(header["BW"]) < 0, header.get("TELESCOPE", ""),
+            float(header["BW"]) < 0, header.get("TELESCOPE", ""), antennas=_antennas(header),
             warnings=[text for text in [made.warning()] if text])
 
 
-def _continues(header, recording, later_header, later):
-    """Whether a file goes on where an earlier one of the same observation has ended."""
+def _antennas(header):
+    """Names of the antennas that a header counts (NANT), None where it does not."""
+    number = int(header["NANT"]) if header.get("NANT", "unset") != "unset" else 1
+    return [f"A{i + 1}" for i in range(number)] if number > 1 else None
+
+
+def _bytes_of_item(header):
+    """Bytes of one sample of each input."""
+    return (int(header["NBIT"]) // 8 * int(header["NDIM"]) * int(header["NPOL"])
+            * len(_antennas(header) or "1"))
+
+
+def _overlap(header):
+    text = header.get("OBS_OVERLAP", "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _known_samples(header, recording, later_header, later):
+    """
+    How many samples of a file an earlier one of the same observation has already, where it goes
+    on at the end of that, or by OBS_OVERLAP before; None where it is not of those that do.
+    """
     def observation(values):
         return {key: value for key, value in values.items() if key not in OF_ONE_FILE}
 
+    if observation(header) != observation(later_header):
+        return None
     last, next_ = recording.pieces[-1], later.pieces[0]
-    return (observation(header) == observation(later_header)
-            and next_.start >= last.start + (last.samples - 1) / recording.rate)
+    end = utc_after(last.start, last.samples / recording.rate)
+    known = round(elapsed(next_.start, end) * recording.rate) if next_.start < end else 0
+    if known == 0:
+        return 0
+    declared = max(_overlap(header), _overlap(later_header))
+    if not declared or known >= min(last.samples, next_.samples):
+        return None
+    if known * _bytes_of_item(header) > declared:
+        raise ValueError(
+            f"{next_.file}: its first {known} samples, {known * _bytes_of_item(header)} bytes, are "
+            f"of the time of {last.file}, but OBS_OVERLAP is {declared}: expected as many bytes")
+    return known
+
+
+def _without(known, header, recording):
+    """The piece of a file without so many samples at its beginning."""
+    piece = recording.pieces[0]
+    return Piece(piece.file, piece.byte + known * _bytes_of_item(header), piece.samples - known,
+                 utc_after(piece.start, known / recording.rate))
 
 
 FORMAT = Dada()
