@@ -41,6 +41,13 @@ void put32_of_host(std::vector<uint8_t>& bytes, uint32_t number)
     bytes.insert(bytes.end(), as_bytes, as_bytes + 4);
 }
 
+// The types of 802.1Q and 802.1ad, and those that switches used before the latter.
+bool is_vlan(uint16_t type)
+{
+    return type == 0x8100 || type == 0x88a8 || type == 0x9100 || type == 0x9200 ||
+           type == 0x9300;
+}
+
 uint32_t sum_of(const uint8_t* data, size_t bytes, uint32_t sum = 0)
 {
     for (size_t i = 0; i + 1 < bytes; i += 2)
@@ -234,17 +241,18 @@ bool pcap_reader::decode(captured& c, uint32_t link, size_t begin, size_t end)
     const auto skip = [&](size_t bytes, size_t type_at) {
         if (end - begin < bytes)
             return false;
-        const uint16_t type = net16(begin + type_at);
+        uint16_t type = net16(begin + type_at);
         begin += bytes;
+        // tags of VLANs: two bytes of theirs, and the type of what follows
+        while (is_vlan(type) && end - begin >= 4) {
+            type = net16(begin + 2);
+            begin += 4;
+        }
         return type == 0x0800 || type == 0x86dd;
     };
     bool is_ip = false;
     switch (link) {
     case link_ethernet:
-        // VLAN tags of 4 bytes stand before the type
-        while (end - begin >= 18 &&
-               (net16(begin + 12) == 0x8100 || net16(begin + 12) == 0x88a8))
-            begin += 4;
         is_ip = skip(14, 12);
         break;
     case link_cooked:

@@ -28,7 +28,8 @@ struct captured {
 
 /*!
  * Reads the UDP datagrams of a file as tcpdump (pcap) and Wireshark (pcapng) write it:
- * of Ethernet, with VLANs, of Linux's "cooked" captures, of loopback and of bare IP.
+ * of Ethernet and of Linux's "cooked" captures, both with VLANs, of loopback and of bare
+ * IP.
  */
 class pcap_reader
 {

@@ -106,9 +106,16 @@ class qa_packet_source(gr_unittest.TestCase):
         sent = self.payloads(40, 16)
         parameters = dict(samples=8, complex=True, inputs=1, rate=1e3, addresses=["0.0.0.0:4015"])
         for options, make in (
-                ({}, lambda p: net.ethernet(p, vlan=7)),
+                *(({}, lambda p, vlans=vlans: net.ethernet(p, vlans=vlans)) for vlans in (
+                    [0x8100], [0x9100], [0x88a8, 0x8100], [0x9100, 0x9200, 0x9300, 0x8100])),
                 ({"link": 101}, lambda p: net.ethernet(p)[14:]),
-                ({"link": 113}, lambda p: bytes(14) + net.ethernet(p)[12:]),
+                # Linux's cooked frames have 14 bytes before the type, or 18 behind it
+                *(({"link": 113}, lambda p, vlans=vlans: bytes(14)
+                   + net.ethernet(p, vlans=vlans)[12:])
+                  for vlans in ([], [0x8100], [0x88a8, 0x8100])),
+                *(({"link": 276}, lambda p, vlans=vlans: net.ethernet(p, vlans=vlans)[12:14]
+                   + bytes(18) + net.ethernet(p, vlans=vlans)[14:])
+                  for vlans in ([], [0x8100], [0x9100, 0x8100])),
                 ({"link": 0}, lambda p: b"\2\0\0\0" + net.ethernet(p)[14:])):
             with self.subTest(options=options):
                 frames = [make(net.plain(i, row)) for i, row in enumerate(sent)]

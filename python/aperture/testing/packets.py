@@ -46,8 +46,8 @@ def vdif(second, frame, thread, payload, bits, channels=1, is_complex=False, sta
 
 # ---- files of captured packets
 
-def ethernet(payload, port=4015, source=("10.0.0.1", 5000), to="10.0.0.2", vlan=None, version=4):
-    """An Ethernet frame with a UDP datagram; of IPv4 or IPv6."""
+def ethernet(payload, port=4015, source=("10.0.0.1", 5000), to="10.0.0.2", vlans=(), version=4):
+    """An Ethernet frame with a UDP datagram; of IPv4 or IPv6; vlans: types of their tags."""
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     addresses = socket.inet_pton(family, source[0]), socket.inet_pton(family, to)
     udp = struct.pack(">4H", source[1], port, 8 + len(payload), 0) + payload
@@ -55,9 +55,9 @@ def ethernet(payload, port=4015, source=("10.0.0.1", 5000), to="10.0.0.2", vlan=
         head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0)
     else:
         head = struct.pack(">IHBB", 6 << 28, len(udp), 17, 64)
-    tag = b"" if vlan is None else struct.pack(">HH", 0x8100, vlan)
+    tags = b"".join(struct.pack(">HH", kind, 7 + number) for number, kind in enumerate(vlans))
     kind = struct.pack(">H", 0x0800 if version == 4 else 0x86dd)
-    return bytes(12) + tag + kind + head + b"".join(addresses) + udp
+    return bytes(12) + tags + kind + head + b"".join(addresses) + udp
 
 
 def write_pcap(filename, frames, order="<", nanoseconds=False, link=1, times=None):
