@@ -907,6 +907,53 @@ os._exit(1)
             self.path.write_bytes(header.replace(b"?" * len(name), name))
             self.assertEqual(filterbank.FilterbankFile(self.path).header["source_name"], found)
 
+    def header(self, *entries):
+        """The bytes of a header: (keyword, type, value), a string without a type."""
+        def string(text):
+            return struct.pack("<i", len(text)) + text.encode()
+
+        return string("HEADER_START") + b"".join(
+            string(key) + (string(value) if kind is None else
+                           struct.pack("<" + kind, value) if kind else b"")
+            for key, kind, value in entries) + string("HEADER_END")
+
+    def test_headers_of_others(self):
+        """What SIGPROC's manual allows: an empty name, no nifs, npuls (a long), a table of
+        frequencies instead of fch1 and foff, and numbers with a sign."""
+        needed = [("nchans", "i", 4), ("nbits", "i", 8), ("tsamp", "d", 1e-3)]
+        band = [("fch1", "d", 1500.0), ("foff", "d", -1.0)]
+        ascending = np.array([1497.0, 1498.0, 1499.0, 1500.0]) * 1e6
+        data = np.arange(-100, 100, dtype=np.int8).reshape(50, 4)
+
+        def read(*entries, content=data):
+            self.path.write_bytes(self.header(*entries) + content.tobytes())
+            return filterbank.FilterbankFile(self.path)
+
+        for more in ([("source_name", None, "")], [("nifs", "i", 1)], [("npuls", "q", 7)],
+                     [("npuls", "i", 7)], [("npuls", "q", 7), ("source_name", None, "")],
+                     [("npuls", "q", -1)], [("nbins", "i", 1)]):
+            with self.subTest(more=more):
+                file = read(*more, *needed, *band)
+                np.testing.assert_allclose(file.frequencies, ascending)
+                np.testing.assert_array_equal(file.read()[:, 0], data.view(np.uint8)[:, ::-1])
+                for key, kind, value in more:
+                    self.assertEqual(file.header[key], value)
+        table = [("FREQUENCY_START", "", None),
+                 *(("fchannel", "d", 1500.0 - i) for i in range(4)), ("FREQUENCY_END", "", None)]
+        file = read(*needed, *table)
+        np.testing.assert_allclose(file.frequencies, ascending)
+        np.testing.assert_array_equal(file.read()[:, 0], data.view(np.uint8)[:, ::-1])
+        for wrong in ([*table[:3], *table[4:]], [*table[:2], *table[1:5]]):
+            with self.assertRaisesRegex(ValueError, r"frequencies \(fchannel\) of 4 channels: "):
+                read(*needed, *wrong)
+        for bits, kind in ((8, "i1"), (16, "<i2"), (32, "<f4")):
+            values = np.arange(-100, 100).reshape(50, 4) * (1 if bits == 8 else 300)
+            for signed in (1, 0):
+                file = read(*needed, *band, ("nbits", "i", bits), ("signed", "b", signed),
+                            content=values.astype(kind))
+                right = values if signed or bits == 32 else values % 2**bits
+                np.testing.assert_array_equal(file.read()[:, 0], right[:, ::-1])
+
     def test_reading(self):
         items = self.powers(20, 3, 1, 5)
         self.run_sink(items, tags_of(0))

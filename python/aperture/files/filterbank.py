@@ -26,14 +26,16 @@ TELESCOPE_IDS = {"Arecibo": 1, "Ooty": 2, "Nancay": 3, "Parkes": 4, "Lovell": 5,
                  "GMRT": 7, "Effelsberg": 8, "ATCA": 9, "SRT": 10, "LOFAR": 11, "VLA": 12,
                  "CHIME": 20, "FAST": 21, "MeerKAT": 64}
 
-# keyword -> how its value is stored ("s": a string with its length in front)
+# keyword -> how its value is stored ("s": a string with its length in front; "l": a long of C,
+# of 8 bytes or 4; "": it has none)
 KEYWORDS = {"source_name": "s", "rawdatafile": "s", "machine_id": "i", "telescope_id": "i",
             "data_type": "i", "nchans": "i", "nbits": "i", "nifs": "i", "nbeams": "i",
             "ibeam": "i", "nsamples": "i", "barycentric": "i", "pulsarcentric": "i",
             "fch1": "d", "foff": "d", "tstart": "d", "tsamp": "d", "src_raj": "d",
             "src_dej": "d", "az_start": "d", "za_start": "d", "refdm": "d", "period": "d",
-            "signed": "b"}
-NEEDED = ("fch1", "foff", "nchans", "nbits", "nifs", "tsamp")
+            "signed": "b", "npuls": "l", "nbins": "i", "FREQUENCY_START": "", "fchannel": "d",
+            "FREQUENCY_END": ""}
+NEEDED = ("nchans", "nbits", "tsamp")
 # 8 bits: where the mean is put, and the standard deviation; 0.4 % of the
 # signal-to-noise ratio is lost
 LEVEL, SIGNED_LEVEL = 64.0, 128.0
@@ -120,10 +122,12 @@ class Levels:
 
 
 class FilterbankFile:
-    """A filterbank file, opened for reading, of 8, 16 or 32 bits.
+    """A filterbank file, opened for reading, of 8, 16 or 32 bits; integers are unsigned unless
+    `signed` says otherwise.
 
-    Attributes: `header`, a dictionary; `frequencies` [channel], Hz, ascending; `samples`; `ifs`;
-    `interval`, s; `start`, modified Julian date.
+    Attributes: `header`, a dictionary, in which `fchannel` is a list; `frequencies` [channel], Hz,
+    ascending; `width` of a channel, Hz; `samples`; `ifs`; `interval`, s; `start`, modified Julian
+    date.
     """
 
     def __init__(self, filename):
@@ -131,11 +135,13 @@ class FilterbankFile:
         with open(filename, "rb") as file:
             self.header = self._read_header(file)
             self._begin = file.tell()
-        absent = [key for key in NEEDED if key not in self.header]
+        frequencies = () if "fchannel" in self.header else ("fch1", "foff")
+        absent = [key for key in (*frequencies, *NEEDED) if key not in self.header]
         if absent:
             raise FilterbankError(f"{filename}: the header lacks {', '.join(absent)}")
-        kinds = {8: np.uint8, 16: np.uint16, 32: np.float32}
-        channels, self.ifs = self.header["nchans"], self.header["nifs"]
+        kinds = {8: np.int8, 16: np.int16, 32: np.float32} if self.header.get("signed") else \
+            {8: np.uint8, 16: np.uint16, 32: np.float32}
+        channels, self.ifs = self.header["nchans"], self.header.get("nifs", 1)
         if (self.header["nbits"] not in kinds or not 1 <= channels <= MOST_CHANNELS
                 or not 1 <= self.ifs <= MOST_CHANNELS):
             raise FilterbankError(f"{filename}: {self.header['nbits']} bits, {self.ifs} IFs, "
@@ -151,9 +157,25 @@ class FilterbankFile:
         self._sample = channels * self.ifs * self._kind.itemsize
         self.samples = (os.path.getsize(filename) - self._begin) // self._sample
         self.interval, self.start = self.header["tsamp"], self.header.get("tstart", 0.0)
-        frequencies = 1e6 * (self.header["fch1"] + self.header["foff"] * np.arange(channels))
-        self._direction = -1 if self.header["foff"] < 0 else 1
+        frequencies = 1e6 * self._frequencies(channels)
+        self._direction = -1 if frequencies[-1] < frequencies[0] else 1
         self.frequencies = frequencies[::self._direction]
+        self.width = 1e6 * abs(self.header["foff"]) if "foff" in self.header else float(
+            np.median(np.diff(self.frequencies))) if channels > 1 else 0.0
+
+    def _frequencies(self, channels):
+        """[channel], MHz, as the file has them: in a table, or at equal distances."""
+        table = self.header.get("fchannel")
+        if table is None:
+            return self.header["fch1"] + self.header["foff"] * np.arange(channels)
+        table = np.array(table)
+        steps = np.diff(table)
+        if len(table) != channels or not np.isfinite(table).all() or not (
+                (steps > 0).all() or (steps < 0).all()):
+            raise FilterbankError(f"{self.filename}: {len(table)} frequencies (fchannel) of "
+                                  f"{channels} channels: expected one of each, rising or falling "
+                                  "throughout")
+        return table
 
     def _read_header(self, file):
         def value(kind):
@@ -162,11 +184,22 @@ class FilterbankFile:
                 raise EOFError
             return struct.unpack("<" + kind, data)[0]
 
-        def string():
+        def string(shortest=1):
             length = value("i")
-            if not 1 <= length <= 256:
+            if not shortest <= length <= 256:
                 raise ValueError
             return value(f"{length}s").decode("utf-8", "replace")
+
+        def long():
+            low, place = value("I"), file.tell()
+            high = value("i")
+            if high in (0, -1):
+                return low | high << 32
+            # what follows is the length of the next keyword
+            file.seek(place)
+            return low
+
+        readers = {"s": lambda: string(0), "l": long, "": lambda: True}
 
         header, begun = {}, False
         try:
@@ -177,7 +210,11 @@ class FilterbankFile:
                 kind = KEYWORDS.get(key)
                 if kind is None:
                     raise FilterbankError(f"{self.filename}: keyword {key!r} is not known")
-                header[key] = string() if kind == "s" else value(kind)
+                found = readers[kind]() if kind in readers else value(kind)
+                if key == "fchannel":
+                    header.setdefault(key, []).append(found)
+                else:
+                    header[key] = found
         except FilterbankError:
             raise
         except (ValueError, EOFError) as error:

@@ -197,7 +197,7 @@ def one_beam_figure(name, powers, seconds, file):
 
 
 def _about(file, beams):
-    width = abs(file.header["foff"]) * len(file.frequencies)
+    width = file.width / 1e6 * len(file.frequencies)
     unit, size = time_unit(file.samples * file.interval)
     return (f"{np.mean(file.frequencies) / 1e6:.6g} MHz, {width:.4g} MHz in "
             f"{len(file.frequencies)} channels, {file.samples * file.interval / size:.4g} {unit} "
