@@ -6,11 +6,11 @@
 """Timing models of pulsars, as TEMPO, TEMPO2 and PINT write them into .par files.
 
 Taken: F0, F1, F2 (or P0, P1), PEPOCH, DM, RAJ, DECJ, PMRA, PMDEC, POSEPOCH, PX, UNITS (TDB or TCB,
-TDB if it is missing) and EPHVER (2 or 5, which say the same). What only describes how the model was
-found is passed over, and so is EPHEM (the ephemeris is ERFA's: barycentre.py) and CLK (UTC as it
-comes). TZRMJD is not used: phase 0 is at PEPOCH, at the barycentre. All else, binaries, glitches,
-further derivatives, ecliptic positions, is refused with its line, unless its value is 0 and means
-that there is none of it.
+TDB if it is missing) and EPHVER (2 or 5, which say the same). What only describes how the model
+was found is passed over, as T2EFAC and JUMP of any number of receivers, and so is EPHEM (the
+ephemeris is ERFA's: barycentre.py) and CLK (UTC as it comes). TZRMJD is not used: phase 0 is at
+PEPOCH, at the barycentre. All else, binaries, glitches, further derivatives, ecliptic positions, is
+refused with its line, unless its value is 0 and means that there is none of it.
 """
 
 import os
@@ -29,6 +29,10 @@ IGNORED = frozenset((
     "MODE INFO TZRMJD TZRFRQ TZRSITE DILATEFREQ PLANET_SHAPIRO T2CMETHOD TIMEEPH "
     "CORRECT_TROPOSPHERE DMDATA SOLARN0 NE_SW RM DMEPOCH EPHVER UNITS S400 S1400 DIST AGE "
     "TRACK BADTOA NTOAS DM_SERIES SWM BINARYMODEL").split())
+#: what says how times of arrival were weighted, or set off against each other, for each receiver,
+#: and the noise; there may be many of them
+OF_TIMES = re.compile(r"(T2|DM|TN)?(EFAC|EQUAD|ECORR|EF|EQ)|TNGLOBALE[FQ]|(DM)?JUMP(_?\d+)?|"
+                      r"RN(AMP|IDX)|TN(RED|DM)(AMP|GAM|C)")
 #: of which 0 means that there is none
 NONE_IF_ZERO = re.compile(r"F([3-9]|1[0-9])|DM[1-9]|PMRV|SINI|A1|FD[0-9]|WAVE_OM|GLPH_.*|"
                           r"GLF[0-2]_.*")
@@ -80,6 +84,8 @@ class _Reader:
             if not words or words[0] == "C":
                 continue
             key = words[0].upper()
+            if OF_TIMES.fullmatch(key):
+                continue
             if key in self.values:
                 self.refuse(key, f"given a second time, first on line {self.lines[key]}", number)
             self.lines[key] = number

@@ -157,6 +157,14 @@ class TestParFile(unittest.TestCase):
         self.assertAlmostEqual(float(-old.frequency_derivative / old.frequency ** 2), 2.05e-15, 20)
         self.assertEqual(old.dec, -54)
 
+    def test_receivers(self):
+        """Weights and offsets of receivers, of which there are many, say nothing of the phase."""
+        lines = "".join(f"{key} -f {receiver} 1.1\n" for receiver in ("L-wide", "S-wide")
+                        for key in ("T2EFAC", "T2EQUAD", "ECORR", "JUMP", "DMEFAC", "DMJUMP"))
+        lines += ("JUMP MJD 55000 56000 1e-3 1\nTNEF -be A 1.2\nTNRedAmp -13.5\nTNRedGam 3\n"
+                  "JUMP_3 0\n")
+        self.assertEqual(parse_par(PAR + lines), parse_par(PAR))
+
     def test_refused(self):
         """What is not supported or wrong is told with its line."""
         for old, new, rule in (
