@@ -101,9 +101,9 @@ const recording_case cases[] = {
     { "VDIF, 2 bits, 8 threads", coding::offset2, false, 8, 8, false },
     { "VDIF, 2 bits, complex, 2 threads", coding::offset2, true, 2, 2, false },
     { "VDIF, 4 bits, 2 threads", coding::offset4, false, 2, 2, false },
-    { "VDIF, 8 bits, 1 thread", coding::u8, false, 1, 1, false },
-    { "VDIF, 8 bits, 2 threads", coding::u8, false, 2, 2, false },
-    { "VDIF, 8 bits, complex, 16 threads", coding::u8, true, 16, 16, false },
+    { "VDIF, 8 bits, 1 thread", coding::offset8, false, 1, 1, false },
+    { "VDIF, 8 bits, 2 threads", coding::offset8, false, 2, 2, false },
+    { "VDIF, 8 bits, complex, 16 threads", coding::offset8, true, 16, 16, false },
 };
 
 vdif_stream stream_of(const recording_case& c)

@@ -24,7 +24,7 @@ formats::coding coding_of(int bits)
     case 4:
         return formats::coding::offset4;
     case 8:
-        return formats::coding::u8;
+        return formats::coding::offset8;
     case 16:
         return formats::coding::u16;
     }

@@ -29,10 +29,11 @@ constexpr auto bytes = sample_type::s8, words = sample_type::s16,
 constexpr auto complex_bytes = sample_type::sc8, complex_words = sample_type::sc16,
                complex_floats = sample_type::fc32;
 
-constexpr std::array<coding_facts, 17> all_codings{ {
+constexpr std::array<coding_facts, 18> all_codings{ {
     { coding::offset1, "offset1", 1, false, bytes, complex_bytes },
     { coding::offset2, "offset2", 2, false, bytes, complex_bytes },
     { coding::offset4, "offset4", 4, false, bytes, complex_bytes },
+    { coding::offset8, "offset8", 8, false, bytes, complex_bytes },
     { coding::u8, "u8", 8, false, bytes, complex_bytes },
     { coding::s8, "s8", 8, true, bytes, complex_bytes },
     { coding::u16, "u16", 16, false, words, complex_words },
@@ -127,10 +128,20 @@ inline number as(word bits)
 
 // Loops that the compiler makes for each generation of processors.
 
-APERTURE_SIMD void unpack_u8(const uint8_t* file, int64_t count, int8_t* out)
+APERTURE_SIMD void unpack_offset8(const uint8_t* file, int64_t count, int8_t* out)
 {
     for (int64_t i = 0; i < count; i++)
         out[i] = int8_t(file[i] ^ 0x80);
+}
+
+APERTURE_SIMD void unpack_u8(const uint8_t* file, int64_t count, int8_t* out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const auto below = int8_t(file[i] ^ 0x80); // what is read, less a half
+        // of this and the next integer, the even one
+        const auto even = int8_t(below + (below & 1));
+        out[i] = below == 127 ? below : even;
+    }
 }
 
 #define APERTURE_UNPACK(name, word, big, type, value)                      \
@@ -190,6 +201,8 @@ void unpack(coding c, const void* from, int skipped, int64_t count, void* to)
         return unpack_bits<2>(file, skipped, count, bytes_out);
     case coding::offset4:
         return unpack_bits<4>(file, skipped, count, bytes_out);
+    case coding::offset8:
+        return unpack_offset8(file, count, bytes_out);
     case coding::u8:
         return unpack_u8(file, count, bytes_out);
     case coding::s8:

@@ -24,6 +24,7 @@ enum class coding {
     offset1,
     offset2,
     offset4,
+    offset8,
     u8,
     s8,
     u16,
@@ -48,6 +49,14 @@ enum class coding {
  *  - offset2: 0 to 3 become -30, -9, 9, 30. The ratio 3.333 lies between the optimum for
  *    Gaussian noise, 3.3165, and the 3.3359 that VLBI programs use.
  *  - offset4: c becomes 7 (c - 8).
+ *
+ * And of a byte without a sign there are two readings:
+ *
+ *  - offset8: c becomes c - 128, as of VDIF, whose 8 bits hold a signed integer.
+ *  - u8: c - 127.5, rounded half to even and at most 127, as receivers of 8 bits write
+ *    (RTL-SDR): their zero lies between two levels. Half a step in all samples of all
+ *    inputs would be a signal that they have in common; rounded like this, the halves
+ *    cancel, and are noise of a quarter of a step squared.
  */
 inline constexpr int8_t levels_of_1_bit[] = { -20, 20 };
 inline constexpr int8_t levels_of_2_bits[] = { -30, -9, 9, 30 };
@@ -61,7 +70,7 @@ int bits_of(coding c);
 //! Components are in a file as they are in memory.
 bool is_plain(coding c);
 //! What a sample becomes: s8 or sc8 of at most 8 bits, s16 or sc16 of 16 bits (offset
-//! binary has 128 or 32768 subtracted), else f32 or fc32.
+//! binary has 32768 subtracted), else f32 or fc32.
 sample_type type_of(coding c, bool complex);
 
 /*!

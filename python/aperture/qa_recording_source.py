@@ -97,7 +97,8 @@ class qa_recording_source(gr_unittest.TestCase):
         for is_complex in (False, True):
             components = samples * inputs * (1 + is_complex)
             for coding, dtype, of_file, expected_type in (
-                    ("u8", "u1", lambda v: v.astype(int) - 128, "s8"),
+                    ("u8", "u1", lambda v: np.minimum(np.rint(v - 127.5), 127), "s8"),
+                    ("offset8", "u1", lambda v: v.astype(int) - 128, "s8"),
                     ("s8", "i1", lambda v: v, "s8"),
                     ("u16", "<u2", lambda v: v.astype(int) - 32768, "s16"),
                     ("u16_be", ">u2", lambda v: v.astype(int) - 32768, "s16"),
@@ -384,7 +385,7 @@ class qa_recording_source(gr_unittest.TestCase):
                 ({"pieces": [(0, 0, 2**62 + 1, 0, 0)]}, "pieces[0]", "below 2^62"),
                 ({"pieces": [(0, 0, 5, 0, 0), (0, 8, 5, 4, 0)]}, "pieces[1]: (0, 8, 5, 4, 0)",
                  "behind the last sample", "4"),
-                ({"coding": "s9"}, "coding: s9", "offset1, offset2, offset4, u8, s8, u16"),
+                ({"coding": "s9"}, "coding: s9", "offset1, offset2, offset4, offset8, u8, s8"),
                 ({"inputs": 0}, "inputs: 0", "65536"),
                 ({"inputs_per_port": -1}, "inputs_per_port: -1", "divisor"),
                 ({"inputs": 3, "inputs_per_port": 2}, "inputs_per_port: 2", "inputs, 3"),

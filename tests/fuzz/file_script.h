@@ -270,7 +270,7 @@ private:
         if (d_script.byte() % 4 == 0 && !content.empty())
             const_cast<memory_file&>(file).shorten(d_script.below(content.size()));
         formats::recording_layout layout;
-        layout.written = formats::coding::u8;
+        layout.written = formats::coding::offset8;
         layout.complex = false;
         layout.inputs = { { 0, 0, 1 }, { 1, 0, 1 } };
         const auto where = std::make_shared<formats::vdif_frames>(stream, files);

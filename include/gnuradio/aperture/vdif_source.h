@@ -26,8 +26,8 @@ namespace gr::aperture {
  *
  * The parameters say what all frames have in common. Each frame's header is read when its
  * time comes, so that recordings of any length start at once. Samples are offset binary,
- * and become what recording_source makes of offset1, offset2, offset4, u8 and u16; an
- * input is a channel of a thread.
+ * and become what recording_source makes of offset1, offset2, offset4, offset8 and u16;
+ * an input is a channel of a thread.
  *
  * Frames may be out of order by up to 64 frames of a thread. Frames that are not there,
  * or that the recorder marked as invalid, are zeros with tags `missing`. Frames that come

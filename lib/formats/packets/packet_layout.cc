@@ -57,6 +57,9 @@ void set_coding(packet_settings& s, const std::string& parameter, const std::str
         return;
     try {
         s.written = parse_coding(parameter, name);
+        // bytes of packets are offset binary: they hold a signed integer
+        if (s.written == coding::u8)
+            s.written = coding::offset8;
     } catch (const std::invalid_argument& error) {
         throw std::invalid_argument(std::string(error.what()) + " or sc4");
     }

@@ -111,7 +111,7 @@ void check(const packet_settings& s)
 {
     const auto w = s.written;
     require(!s.sc4 && (w == coding::offset1 || w == coding::offset2 ||
-                       w == coding::offset4 || w == coding::u8 || w == coding::u16),
+                       w == coding::offset4 || w == coding::offset8 || w == coding::u16),
             "coding",
             s.sc4 ? "sc4" : name_of(w),
             "offset1, offset2, offset4, u8 or u16, which VDIF has");

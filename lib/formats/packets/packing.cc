@@ -62,7 +62,7 @@ bool can_pack(coding c)
     case coding::offset1:
     case coding::offset2:
     case coding::offset4:
-    case coding::u8:
+    case coding::offset8:
     case coding::s8:
     case coding::u16:
     case coding::u16_be:
@@ -92,7 +92,7 @@ void pack(coding c, const void* from, int64_t count, void* packet)
     case coding::f32:
         std::memcpy(packet, from, size_t(count) * size_t(bits_of(c)) / 8);
         return;
-    case coding::u8:
+    case coding::offset8:
         return pack_words<uint8_t>(from, count, packet, [](auto w) { return w ^ 0x80; });
     case coding::u16:
         return pack_words<uint16_t>(

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(recording_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(1856b4dcb016739d11f00e1949c05615) */
+/* BINDTOOL_HEADER_FILE_HASH(17424f1506b1f963ffc32c8c7f34978c) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -33,9 +33,11 @@ where the samples of an input are in the pieces of its set.
 
 An item is one sample of each input of a port. Its type follows from `coding`:
 
-- offset1, offset2, offset4, u8, s8: s8 or sc8. u8 becomes s8 by subtracting 128. The levels of
-  offset1 are -20, 20, those of offset2 -30, -9, 9, 30, those of offset4 7 (c - 8) for c from 0
-  to 15; the first sample is in the lowest bits of a byte.
+- offset1, offset2, offset4, offset8, u8, s8: s8 or sc8. The levels of offset1 are -20, 20,
+  those of offset2 -30, -9, 9, 30, those of offset4 7 (c - 8) for c from 0 to 15; the first
+  sample is in the lowest bits of a byte. offset8 becomes s8 by subtracting 128. u8 is c - 127.5,
+  as receivers of 8 bits (RTL-SDR) have their zero between two levels, rounded half to even and
+  at most 127.
 - u16, s16: s16 or sc16. u16 becomes s16 by subtracting 32768.
 - u32, s32, f32, f64: f32 or fc32. u32 has 2147483648 subtracted.
 

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(vdif_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(8662208c7897f9f11cbad0434f6938df) */
+/* BINDTOOL_HEADER_FILE_HASH(cf4ea0c96689803515beb2fb8d3bf7c9) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -27,7 +27,7 @@ void bind_vdif_source(py::module& m)
 
 The parameters say what all frames have in common. Each frame's header is read when its time
 comes, so that recordings of any length start at once. Samples are offset binary, and become
-what recording_source makes of offset1, offset2, offset4, u8 and u16; an input is a channel of a
+what recording_source makes of offset1, offset2, offset4, offset8 and u16; an input is a channel of a
 thread.
 
 Frames may be out of order by up to 64 frames of a thread. Frames that are not there, or that

@@ -42,10 +42,10 @@ class qa_raw(gr_unittest.TestCase):
     def test_types(self):
         """Every type, with one and three inputs, behind a header of an odd number of bytes."""
         for name, kind, low, given, offset in (
-                ("cu8", "u1", 0, "sc8", 128), ("sc8", "i1", -128, "sc8", 0),
+                ("cu8", "u1", 0, "sc8", 127.5), ("sc8", "i1", -128, "sc8", 0),
                 ("sc16", "<i2", -32768, "sc16", 0), ("sc16_be", ">i2", -32768, "sc16", 0),
                 ("fc32", "<f4", None, "fc32", 0), ("fc32_be", ">f4", None, "fc32", 0),
-                ("u8", "u1", 0, "s8", 128), ("s8", "i1", -128, "s8", 0),
+                ("u8", "u1", 0, "s8", 127.5), ("s8", "i1", -128, "s8", 0),
                 ("s16", "<i2", -32768, "s16", 0), ("s16_be", ">i2", -32768, "s16", 0),
                 ("f32", "<f4", None, "f32", 0), ("f32_be", ">f4", None, "f32", 0)):
             for inputs in (1, 3):
@@ -64,7 +64,24 @@ class qa_raw(gr_unittest.TestCase):
                     self.assertEqual(signals.files, [path])
                     out, _ = read_all(signals)
                     np.testing.assert_array_equal(
-                        out, data.astype(float) - offset if offset else data)
+                        out, np.minimum(np.rint(data - offset), 127) if offset else data)
+
+    def test_bytes_have_no_common_offset(self):
+        """
+        Two dongles with nothing in common: the mean of each, and of their product, is that of
+        noise, at all levels from 1.5 steps on; what rounding adds is a quarter of a step squared.
+        """
+        samples = 400000
+        for rms in (1.5, 4, 30):
+            with self.subTest(rms=rms):
+                names = [self.write(f"{name}.cu8", np.clip(np.rint(self.rng.normal(
+                    127.5, rms, (samples, 2))), 0, 255).astype(np.uint8)) for name in "ab"]
+                out, _ = read_all(open_input(f"raw:{names[0]},{names[1]},time=1000" + BAND))
+                power = np.mean(out.astype(float)**2, axis=(0, 2))
+                # the samples' own rounding adds a twelfth
+                np.testing.assert_allclose(power, rms**2 + 1 / 12 + 1 / 4, rtol=0.01)
+                error = 5 * np.sqrt(power.max() / samples)
+                self.assertLess(np.abs(out.mean(axis=0)).max(), error)  # 0.5 without it
 
     def test_endings(self):
         data = self.rng.integers(-128, 128, (100, 2), np.int8)
