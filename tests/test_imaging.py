@@ -8,6 +8,7 @@ which gets the same visibilities by way of a measurement set.
 
 import os
 import re
+import shutil
 import unittest
 import warnings
 from dataclasses import replace
@@ -23,6 +24,7 @@ from astropy.io import fits  # noqa: E402
 from astropy.wcs import WCS, FITSFixedWarning  # noqa: E402
 from gnuradio.aperture.arrays import earth_rotation, geometry  # noqa: E402
 from gnuradio.aperture.commands import image as command  # noqa: E402
+from gnuradio.aperture.files.conversion import convert  # noqa: E402
 from gnuradio.aperture.files.growing_file import GrowingFile  # noqa: E402
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile  # noqa: E402
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout  # noqa: E402
@@ -42,14 +44,14 @@ FREQUENCIES = 1.5e8 + 2e5 * np.arange(5)
 PAGE = SOURCE / "docs/imaging.md"
 
 
-def write_sources(path, array, sources, seconds, phase_center=None, autos=None):
+def write_sources(path, array, sources, seconds, phase_center=None, autos=None, **more):
     """
     A UVH5 file of point sources, by the definitions of signal and product.
 
     sources: (Direction, flux) of each; seconds: of the integrations, since 1970; autos: the power
-    of every input, which is otherwise the sum of the fluxes.
+    of every input, which is otherwise the sum of the fluxes; more: of the layout.
     """
-    layout = Uvh5Layout(array, FREQUENCIES, 2e5, phase_center=phase_center)
+    layout = Uvh5Layout(array, FREQUENCIES, 2e5, phase_center=phase_center, **more)
     file = GrowingFile(path, layout.create, layout.append, layout.bytes)
     for number, time in enumerate(seconds):
         sums, counted = integration_of(array, sources, time, number, autos)
@@ -230,6 +232,37 @@ class TestImages(unittest.TestCase):
                 # an integration of 45 baselines
                 self.assertLessEqual(image.visibilities, 90)
                 self.assertEqual(list(some.times.round()), [START + 1200])
+
+    def test_units(self):
+        """
+        Visibilities in Jy and in kelvin are imaged in these, and the FITS image says so; others in
+        correlation coefficients. A measurement set in Jy is read by WSClean.
+        """
+        asked = ["--centre", f"{self.source.ra}, {self.source.dec}", "--width", "40"]
+        for unit, keywords, arguments, expected, bunit in (
+                ("Jy", None, [], 3, "Jy/beam"), ("Jy", None, ["--as-is"], 3, "Jy/beam"),
+                ("Jy", None, ["--coherence"], 3 / 9, ""),
+                ("uncalib", {"VISUNITS": "K"}, [], 3, "K"),
+                ("uncalib", None, ["--as-is"], 3, "uncalib"), ("uncalib", None, [], 3 / 9, "")):
+            path, made = self.folder / "units.uvh5", self.folder / "units.fits"
+            write_sources(str(path), self.array, [(self.source, 3.0)], self.times, autos=9.0,
+                          unit=unit, keywords=keywords)
+            code, out, errors = run(command, path, "-o", made, "-o", self.folder / "units.png",
+                                    *asked, *arguments)
+            self.assertEqual((code, errors), (0, ""))
+            _, _, value, header = fits_peak(made)
+            self.assertEqual(header["BUNIT"], bunit)
+            self.assertAlmostEqual(value, expected, delta=0.01 * expected)
+            self.assertEqual(f" {bunit} at" in out, bunit in ("Jy/beam", "K"))
+            if bunit == "Jy/beam" and shutil.which("wsclean"):
+                summary, notes = convert(path, self.folder / "units.ms",
+                                         lambda *_: (self.source.ra, self.source.dec), "source")
+                self.assertEqual(notes, [])
+                run_or_fail(self, "wsclean", "-quiet", "-name", "units", "-size", 64, 64, "-scale",
+                            "0.5deg", "-pol", "XX", "-weight", "natural", "-niter", 0, "units.ms",
+                            cwd=self.folder, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+                _, _, value, header = fits_peak(self.folder / "units-image.fits")
+                self.assertAlmostEqual(value, 3, delta=0.03)
 
     def test_pictures(self):
         """The picture of a field and of the sky; what is named in it."""

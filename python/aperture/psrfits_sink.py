@@ -73,7 +73,7 @@ class psrfits_sink(RollingSink, python_block):
     products : str
         power, I, IQUV or coherency, as in the power detector.
     source : str
-        The pulsar's name; empty: that of the .par file.
+        The pulsar's name; empty: that of the .par file, or of the beam.
     dm : float
         pc/cm^3; None: that of the .par file, or 0.
     par, period, period_derivative, epoch, phase, start_time, hours
@@ -157,8 +157,9 @@ class psrfits_sink(RollingSink, python_block):
             powers=np.array([item[beam] for item in self._powers]),
             counts=np.array([item[beam] for item in self._counts]), times=list(self._times),
             lengths=np.array(self._lengths), frequencies=np.array(self._frequencies),
-            channels=self._channels, dm=self._dm, source=self._source, beam=self._names[beam],
-            products=(self._products,), segments=self._segments)
+            channels=self._channels, dm=self._dm, source=self._source or self._beam(beam).name,
+            beam=self._names[beam], products=(self._products,), segments=self._segments,
+            start=self._begin)
 
     # ---- inside
 
@@ -259,17 +260,19 @@ class psrfits_sink(RollingSink, python_block):
         begun = host.monotonic()
         for beam, path in enumerate(self._paths):
             direction = self._direction or self._beam_direction(beam)
-            write_profiles(path, self.profiles(beam), self._array, self._begin, direction)
+            write_profiles(path, self.profiles(beam), self._array, direction=direction)
         now = host.monotonic()
         self._next_write = now + max(WRITE_INTERVAL, (now - begun) / MOST_WRITING)
         self._unwritten = False
 
+    def _beam(self, row):
+        """The Beam of one of the rows, of which there may be two for each."""
+        return self._beams[min(row * len(self._beams) // len(self._names), len(self._beams) - 1)]
+
     def _beam_direction(self, row):
         """ICRS, of where the beam looks at the beginning; 0, 0 where it looks nowhere."""
         try:
-            beam = self._beams[min(row * len(self._beams) // len(self._names),
-                                   len(self._beams) - 1)]
-            return tuple(map(float, icrs(beam, self._begin[0], self._array)[:2]))
+            return tuple(map(float, icrs(self._beam(row), self._begin[0], self._array)[:2]))
         except (AttributeError, TypeError, ValueError):
             return 0.0, 0.0
 

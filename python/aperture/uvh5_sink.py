@@ -149,7 +149,8 @@ class uvh5_sink(RecordingSink, python_block):
         they are as they were received.
     scale : str
         "model": corrected visibilities are those of the source that the calibration was measured
-        with; "kelvin": they are in kelvin, as hot and cold loads say (extra keyword VISUNITS).
+        with (in Jy where its fluxes are: the file's vis_units says so); "kelvin": they are in
+        kelvin, as hot and cold loads say (extra keyword VISUNITS).
     gains : list of float
         Factor of the voltages of each input that is to be known for no more than 8 bits, as
         `aperture_fx` measures it. Of calibrated visibilities it is taken out, of others it is
@@ -283,6 +284,11 @@ class uvh5_sink(RecordingSink, python_block):
         if self._gains is not None and not self._calibrated():
             found[GAINS] = gains_text(self._array.input_names, self._gains)
         return found, history
+
+    def _unit(self):
+        """Of the visibilities, as the format has it, which knows no kelvin."""
+        known = self._calibrated() and self._scale == "model"
+        return (known and self._calibration.unit) or "uncalib"
 
     def _factors_of(self, frequencies):
         """What visibilities are multiplied with, complex64 [channel][product], or None."""
@@ -505,7 +511,7 @@ class uvh5_sink(RecordingSink, python_block):
             keywords, history = self._keywords()
             layouts = [self._make_layout(self._array, frequencies, width, history, self._mount,
                                          center, self._tracked, keywords, self._compression,
-                                         self._statistics is not None)
+                                         self._statistics is not None, self._unit())
                        for center in self._centers]
             self._filenames = names_at(self._filenames, time, self._ended)
             self._warn_of_calibration(time)

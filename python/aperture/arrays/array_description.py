@@ -98,7 +98,8 @@ def load_array(path_or_shipped_name):
 
 
 def read_sources(path):
-    """The sources of an array description, or of a file that has nothing else.
+    """The sources of an array description, or of a file that has nothing else, and whether it has
+    nothing else.
 
     Raises ArrayDescriptionError that names file, line, field and what is allowed; OSError.
     """
@@ -168,14 +169,14 @@ class _Reader(YamlReader):
         return self.with_line(self.description, self.tree(file))
 
     def read_sources(self, file):
-        """The sources of a file, which may have no more than them."""
+        """The sources of a file, which may have no more than them, and whether it has not."""
         return self.with_line(self._sources, self.tree(file))
 
     def _sources(self, tree):
         if isinstance(tree, dict) and "antennas" in tree:
-            return self.description(tree).sources
+            return self.description(tree).sources, False
         values = self.fields("", tree, {"sources": (_as_is, True)})
-        return self.entries("sources", values["sources"], _SOURCE, Source)
+        return self.entries("sources", values["sources"], _SOURCE, Source), True
 
     def fields(self, path, values, known):
         """The values of a mapping, read as its table `known` says."""

@@ -31,6 +31,7 @@ from ..parameters.ascii_text import find_name
 
 SCALES = ("model", "kelvin")
 MOST_DELAY = 1.0  # s
+UNITS = ("", "Jy")
 
 
 class CalibrationError(errors.ParameterError):
@@ -194,6 +195,8 @@ class Calibration:
         Polarisation to Quality, of all inputs together.
     history : str
         What made it.
+    unit : str
+        Of visibilities after it: "Jy", or "" where they are in units of the source's power.
     """
     array: str
     band: Band
@@ -205,10 +208,13 @@ class Calibration:
     valid: Optional[tuple] = None
     quality: dict = field(default_factory=dict)
     history: str = ""
+    unit: str = ""
 
     def __post_init__(self):
         check_text("array", self.array)
         check_text("source", self.source)
+        if self.unit not in UNITS:
+            refuse("unit", self.unit, "Jy, or left out")
         if not isinstance(self.band, Band):
             refuse("band", self.band, "a Band")
         if self.reference_frequency is None:

@@ -15,6 +15,7 @@
     valid: [2024-01-01T00:00:00.000Z, 2024-01-02T00:00:00.000Z]  # may be left out
     quality: {x: {signal_to_noise: 210.0, chi_squared: 1.01, misfit: 0.002}}
     history: "aperture_calibrate lab.uvh5"
+    unit: Jy                           # of visibilities after it; left out: of the source's power
     inputs:
       - name: "Bx"
         delay: -2.5e-08                # s by which it is to be delayed
@@ -38,9 +39,9 @@ import re
 import numpy as np
 
 from ..files.growing_file import check_path
+from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file
 from ..parameters.yaml_reader import Scalar, YamlReader
-from ..parameters.ascii_text import quoted
 from .calibration import (Band, Calibration, CalibrationError, InputCalibration, Quality, refuse,
                           utc_text)
 
@@ -179,7 +180,7 @@ def _inputs(field, values):
 
 _TOP = {"calibration": _whole, "array": _text, "source": _text, "references": _texts,
         "band": _band, "reference_frequency": _number, "measured": _span, "valid": _span,
-        "quality": _qualities, "history": _text, "inputs": _inputs}
+        "quality": _qualities, "history": _text, "unit": _text, "inputs": _inputs}
 
 
 class _Reader(YamlReader):
@@ -265,6 +266,8 @@ def calibration_text(calibration):
              f"reference_frequency: {_float(calibration.reference_frequency)}"]
     lines += [f"{key}: [{utc_text(times[0])}, {utc_text(times[1])}]"
               for key, times in span.items() if times is not None]
+    if calibration.unit:
+        lines.append(f"unit: {calibration.unit}")
     if calibration.quality:
         lines.append("quality:")
         lines += [f"  {letter}: {_quality_text(quality)}"

@@ -351,7 +351,8 @@ def calibrate(visibilities, band, model, array="", measured=None, reference=None
                                          float(gains.misfit))
         texts += _told(part, gains, flagged, model, most_misfit)
     return Calibration(array=array, band=band, inputs=inputs, source=model.name[:200],
-                       references=references, quality=qualities, measured=measured), texts
+                       references=references, quality=qualities, measured=measured,
+                       unit=model.unit), texts
 
 
 def levels_of(file):

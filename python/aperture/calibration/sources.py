@@ -19,17 +19,18 @@ from ..tracking import directions
 from .calibration import CalibrationError, refuse
 
 RULE = ('"noise" (one signal in all inputs), ' + directions.RULE
-        + ", or a YAML file with sources as an array description has them")
+        + ", or a YAML file with sources as an array description has them, their fluxes in Jy")
 
 
 @dataclass(frozen=True)
 class SkyModel:
     """
     name: for people; sources: (Direction, flux) of each, none for a noise source, which is the same
-    in all inputs.
+    in all inputs; unit: of the fluxes, "Jy" or "" where they are relative.
     """
     name: str
     sources: tuple = ()
+    unit: str = ""
 
     @property
     def is_noise(self):
@@ -70,6 +71,9 @@ def sky_model(text):
     """
     The SkyModel that a text names: see RULE.
 
+    Fluxes in a file of sources are in Jy; those of an array description are in units of the
+    receivers' noise, and what is named by its direction has a flux of 1.
+
     Raises CalibrationError; ArrayDescriptionError for what is wrong in a file; OSError.
     """
     if not isinstance(text, str) or not text.strip():
@@ -77,12 +81,12 @@ def sky_model(text):
     if text == "noise":
         return NOISE
     if text.endswith((".yml", ".yaml")) or os.path.isfile(look_for(text) or ""):
-        sources = tuple((directions.parse_direction(source), source.flux)
-                        for source in read_sources(text))
+        found, alone = read_sources(text)
+        sources = tuple((directions.parse_direction(source), source.flux) for source in found)
         if not any(flux > 0 for _, flux in sources):
             raise ArrayDescriptionError("sources", "a model needs one source of a flux above 0",
                                         text)
-        return SkyModel(text, sources)
+        return SkyModel(text, sources, "Jy" if alone else "")
     try:
         return SkyModel(text, ((directions.parse_direction(text, "source"), 1.0),))
     except ParameterError as error:

@@ -80,7 +80,7 @@ def save_uvcal(calibration, path, file):
         "ant_array": np.array(antennas), "cal_type": text("gain"), "cal_style": text("sky"),
         "gain_convention": text("divide"), "wide_band": False,
         "channel_width": np.full(len(frequencies), calibration.band.width),
-        "freq_array": frequencies, "gain_scale": text("uncalib"),
+        "freq_array": frequencies, "gain_scale": text(calibration.unit or "uncalib"),
         "time_range": np.array([[_julian_date(begin), _julian_date(end)]]),
         "sky_catalog": text(calibration.source or "unknown"),
         "ref_antenna_name": text(calibration.references[0][:-1] if calibration.references
@@ -182,4 +182,5 @@ def _calibration_of(path, file):
         source=_text(header["sky_catalog"][()]) if "sky_catalog" in header else "",
         references=[reference + letter for letter in "xyrl" if reference + letter in found],
         measured=None if span is None else tuple((span - 2440587.5) * 86400),
-        history=" ".join(_text(header["history"][()]).split()) if "history" in header else "")
+        history=" ".join(_text(header["history"][()]).split()) if "history" in header else "",
+        unit="Jy" if "gain_scale" in header and _text(header["gain_scale"][()]) == "Jy" else "")

@@ -90,10 +90,14 @@ def parser():
         help="xx, yy, rr, ll, or I for the mean of both hands (default: I where there are both)")
     add("--channels", type=numbers, default=":", metavar="FIRST:LAST", help="from 0")
     add("--integrations", type=numbers, default=":", metavar="FIRST:LAST", help="from 0")
-    add("--as-is", action="store_true",
-        help="take visibilities as they are in the file (default: they are divided by the root of "
-        "the powers of both inputs, where these are in the file, so that all baselines count "
-        "alike and the unit is a correlation coefficient)")
+    scale = result.add_mutually_exclusive_group()
+    scale.add_argument(
+        "--as-is", action="store_true",
+        help="take visibilities as they are in the file (default: those in Jy or kelvin; others "
+        "are divided by the root of the powers of both inputs, where these are in the file, so "
+        "that all baselines count alike and the unit is a correlation coefficient)")
+    scale.add_argument("--coherence", action="store_true",
+                       help="divide visibilities in Jy or kelvin by these powers, too")
     add("--no-names", dest="names", action="store_false", help="name no sources in a picture")
     add("--dpi", type=whole_number(30, 600), default=100, metavar="N",
         help="of a picture (default: %(default)s)")
@@ -172,8 +176,12 @@ def image_file(options):
         check_outputs(options)
         hands, stokes = choose_hands(file, options.polarization)
         pairs = {(a, a, hand) for a in file.antennas for hand in hands}
-        coherence = not options.as_is and pairs <= {
-            (auto.first, auto.second, auto.polarization) for auto in file.autos()}
+        coherence = pairs <= {(auto.first, auto.second, auto.polarization)
+                              for auto in file.autos()}
+        if options.coherence and not coherence:
+            raise CommandError(f"--coherence: {options.file} does not have the powers of all "
+                               "inputs")
+        coherence &= options.coherence or not (options.as_is or file.unit)
         visibilities = SkyVisibilities(file, hands, coherence, options.channels,
                                        options.integrations)
         field, whole_sky = choose_field(options, visibilities, phase_centre_of(file))
@@ -187,6 +195,17 @@ def image_file(options):
         image = make_image(visibilities, field, options.weight)
         write_outputs(options, file, visibilities, image, stokes, coherence, whole_sky)
     return 0
+
+
+def unit_of(file, coherence):
+    """The unit of an image: for people, and as FITS has it."""
+    if coherence:
+        return "correlation coefficient", ""
+    if not file.unit:
+        return "power (not calibrated)", "uncalib"
+    # a point source has its flux density at its peak, which is one beam; others have one in all
+    unit = {"Jy": "Jy/beam", "K str": "K sr/beam"}.get(file.unit, file.unit)
+    return unit, unit
 
 
 def write_outputs(options, file, visibilities, image, stokes, coherence, whole_sky):
@@ -204,18 +223,19 @@ def write_outputs(options, file, visibilities, image, stokes, coherence, whole_s
     time = str(np.datetime64(int(round(start * 1e3)), "ms"))
     width = with_prefix(file.channel_width * len(visibilities.frequencies), "Hz")
     frequency = float(visibilities.frequencies.mean())
+    unit, fits_unit = unit_of(file, coherence)
+    height = f"{peak:.4g}" + (f" {unit}" if file.unit and not coherence else "")
     rows = [
         ("centre", f"{field.centre.name}: {hours_text(ra, dec, field.cell)}"),
         ("field", f"{field.pixels} × {field.pixels} pixels of {angle_text(field.cell, 6)}"
          + (", the whole sky" if whole_sky else f", {angle_text(field.width)} wide")),
         ("weights", f"{options.weight}; {image.visibilities} visibilities"),
         ("beam", f"{beam}, position angle {image.beam.angle:.0f}°"),
-        ("peak", f"{peak:.4g} at {hours_text(peak_ra, peak_dec, field.cell)}, azimuth "
+        ("peak", f"{height} at {hours_text(peak_ra, peak_dec, field.cell)}, azimuth "
          f"{azimuth:.2f}°, elevation {elevation:.2f}°")]
-    unit = "correlation coefficient" if coherence else "power (not calibrated)"
     about = {"frequency": frequency, "time": time, "telescope": file.telescope,
              "bandwidth": file.channel_width * len(visibilities.frequencies),
-             "object": field.centre.name, "unit": "" if coherence else "uncalib",
+             "object": field.centre.name, "unit": fits_unit,
              "stokes": stokes, "history": [f"aperture_image: {os.path.basename(options.file)}, "
                                            f"weights {options.weight}"]}
     for path in options.output:

@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
+from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays.array_description import Source, save_array
 from gnuradio.aperture.arrays.pulses import Pulsar
 from gnuradio.aperture.commands import beams_command
@@ -55,6 +56,10 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
         # of 800 powers of 3 spectra and 16 channels
         self.assertGreater(ratios["b_1"], 40)
         self.assertLess(max(ratios["b_0"], ratios["b_2"]), ratios["b_1"] / 2)
+        # without a .par file, what the beam looks at; the picture begins when the data do
+        self.assertEqual({folded.source for folded in found.values()}, {"b 0", "b 1", "b 2"})
+        for folded in found.values():
+            self.assertEqual(folded.start[0], DEFAULT_START_TIME)
         # the pulsar's phase is 0.3 at the first sample, with which the profile begins
         phase = (np.argmax(profile(found["b_1"])) + 0.5) / 40
         self.assertAlmostEqual(phase, 0.7, delta=0.04)

@@ -211,6 +211,35 @@ class qa_calibrate(gr_unittest.TestCase):
         self.assertIn("GAINS has 'Bx', which is no gain",
                       self.refused(path, "-o", self.path("levels.yml")))
 
+    def test_janskys(self):
+        """
+        After a model with fluxes in Jy visibilities are in Jy, and the file says so; it does not
+        of other models, and not of what is only noted.
+        """
+        model = self.path("model.yml")
+        with open(model, "w") as file:
+            file.write("sources:\n  - {name: s, azimuth: 0, elevation: 90, flux: 300}\n")
+        made, other = self.path("jansky.yml"), self.path("array.yml")
+        self.calibrate(self.raw, "-o", made, "--source", model, "--uvcal",
+                       self.path("jansky.calh5"))
+        for name in (made, self.path("jansky.calh5")):
+            self.assertEqual(aperture.load_calibration(name).unit, "Jy")
+        with h5py.File(self.path("jansky.calh5")) as file:
+            self.assertEqual(file["Header/gain_scale"][()], b"Jy")
+        # fluxes of an array are in units of the receivers' noise
+        save_array(bench(), other)
+        self.calibrate(self.raw, "-o", self.path("other.yml"), "--source", other)
+        for calibration, how, unit in ((made, "apply", "Jy"), (made, "note", "uncalib"),
+                                       (self.path("other.yml"), "apply", "uncalib")):
+            path = self.path("janskys.uvh5")
+            Correlator(path, 10000, seed=2, calibration=calibration, calibrate=how).observe()
+            with h5py.File(path) as file:
+                self.assertEqual(file["Header/vis_units"][()].decode(), unit)
+                self.assertEqual("pol_convention" in file["Header"], unit == "Jy")
+            if unit == "Jy":
+                # of 10000 spectra and 30 times the receiver's noise, a percent
+                np.testing.assert_allclose(visibilities(path)[0][:, 1:], 300, rtol=0.06)
+
     def loads(self):
         """Recordings with hot and cold loads of receivers of 50, 80 and 120 K, whose gains are
         hidden; and these gains [input][channel]."""

@@ -91,7 +91,8 @@ class VisibilityFile:
     `polarizations`, in the file's order, like "xx"; `times` [integration], Julian dates of
     their middles; `integration_time`, s; `pairs`, (antenna, antenna) numbers; `names`,
     antenna number to name; `positions`, antenna number to metres (any fixed frame); `site`,
-    a Site, None where the file does not say; `keywords`, the texts among its extra keywords. Of
+    a Site, None where the file does not say; `keywords`, the texts among its extra keywords;
+    `unit`, of the visibilities, "Jy", "K str" or "K", "" where they are not calibrated. Of
     each row, a baseline at a time: `first` and `second`, its antennas, and `integration_of`, an
     index of `times`.
     """
@@ -221,6 +222,7 @@ class VisibilityFile:
         self.telescope = _printable(telescope)
         self.site = self._read_site(header)
         self.keywords = self._read_keywords(header)
+        self.unit = self._read_unit(header)
         self.pairs = sorted(set(zip(self.first.tolist(), self.second.tolist())))
         self.names, self.positions = self._read_antennas(header)
 
@@ -243,6 +245,14 @@ class VisibilityFile:
                     found[name] = text.decode("utf-8", "replace") if isinstance(text, bytes) \
                         else str(text)
         return found
+
+    def _read_unit(self, header):
+        if "vis_units" in header:
+            unit = _printable(np.ravel(self._dataset("Header/vis_units", "SOU")[()])[0])
+            if unit.lower() not in ("uncalib", ""):
+                return unit
+        # for what the format does not know
+        return _printable(self.keywords.get("VISUNITS", ""))
 
     def _read_antennas(self, header):
         numbers = sorted(set(self.first.tolist()) | set(self.second.tolist()))

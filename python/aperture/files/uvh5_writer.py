@@ -88,11 +88,13 @@ class Uvh5Layout:
     statistics : bool
         Whether `append` is given InputStatistics, too, which go into a group of their own beside
         Header and Data.
+    unit : str
+        Of the visibilities, as the format has it: uncalib, Jy or K str.
     """
 
     def __init__(self, array, frequencies, channel_width, history="", mount="fixed",
                  phase_center=None, tracked=None, keywords=None, compression="none",
-                 statistics=False):
+                 statistics=False, unit="uncalib"):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         if compression not in COMPRESSIONS:
@@ -110,7 +112,7 @@ class Uvh5Layout:
         self.phase_center = tracked if phase_center is None else phase_center
         self._tracked = tracked
         self.keywords = dict(keywords or {})
-        self._statistics = statistics
+        self._statistics, self._unit = statistics, unit
         self._enu, self.moved = nominal_places(
             np.array([antenna.position for antenna in self.map.antennas], float))
 
@@ -326,7 +328,7 @@ class Uvh5Layout:
                                             for name in self.map.polarizations]),
             "spw_array": np.array([0]),
             "flex_spw_id_array": np.zeros(len(self.frequencies), int),
-            "vis_units": text("uncalib"),
+            "vis_units": text(self._unit),
             "history": text(self.history),
             "Nphase": 1,
             "blt_order": text("time, baseline"),
@@ -336,6 +338,9 @@ class Uvh5Layout:
         if set(feeds) <= set("xy"):
             # what programs that do not know feed_angle read
             values["x_orientation"] = text("north")
+        if self._unit != "uncalib":
+            # of an unpolarised source each hand has the flux, which is their mean
+            values["pol_convention"] = text("avg")
         for name, value in values.items():
             header[name] = value
         if self.keywords:

@@ -22,7 +22,15 @@ ENDINGS = (".fits", ".psrfits", ".rf", ".sf", ".ar")
 
 def utc(time):
     """(whole seconds, fraction) as text, to a second."""
-    return str(np.datetime64(int(time[0]), "s")).replace("T", " ")
+    return str(np.datetime64(int(time[0] + (time[1] > 0.9995)), "s")).replace("T", " ")
+
+
+def begin_of(folded):
+    """When the first sub-integration begins, (whole seconds, fraction), of what may not say so."""
+    if folded.start is not None:
+        return folded.start
+    begin = folded.times[0][1] - folded.lengths[0] / 2
+    return folded.times[0][0] + int(np.floor(begin)), float(begin % 1)
 
 
 def _averaged_rows(values, weights, most):
@@ -105,11 +113,11 @@ def profile_figure(filename, dm=None):
     for axis in (top, left, right):
         axis.set_xlabel("phase (turns)")
     sweep = abs(float(delay(dm, folded.channels[0], folded.channels[-1])))
-    name = " ".join(part for part in (folded.source, folded.beam) if part)
+    name = folded.beam if folded.source in folded.beam else f"{folded.source} {folded.beam}".strip()
     figure.suptitle(
         f"{name}: period {folded.period:.9g} s, {len(values)} bins, "
         f"{np.mean(folded.channels) / 1e6:.6g} MHz, {seconds / size:.4g} {unit} from "
-        f"{utc(folded.times[0])} UTC\nlined up with DM {dm:g} pc/cm³ ({sweep * 1e3:.4g} ms over "
+        f"{utc(begin_of(folded))} UTC\nlined up with DM {dm:g} pc/cm³ ({sweep * 1e3:.4g} ms over "
         "the band), phase at infinite frequency".replace("$", r"\$"), x=0.05, ha="left",
         fontsize=11)
     return figure

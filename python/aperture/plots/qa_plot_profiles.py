@@ -11,10 +11,12 @@ import io
 import os
 import tempfile
 import unittest
+from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
 from gnuradio.aperture.commands.plot import main
-from gnuradio.aperture.plots.plot_profiles import over_frequency, over_time
+from gnuradio.aperture.plots.plot_profiles import over_frequency, over_time, profile_figure
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import (FoldedProfiles, dedispersed, profile, rotate,
                                                   signal_to_noise)
@@ -95,6 +97,24 @@ class TestProfiles(unittest.TestCase):
                     file.write(damaged)
                 with self.assertRaises((ValueError, OSError)):
                     read_profiles(path)
+
+    def test_title(self):
+        """The name once, and the time when the first sub-integration began, of a file that says
+        when that was and of one that does not."""
+        begins = {None: "2023-12-31 23:59:55", (1704067197, 0.9999): "2023-12-31 23:59:58",
+                  (1704067195, 0.2): "2023-12-31 23:59:55"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "p.fits")
+            for start, text in begins.items():
+                for source, beam, name in (("B0329+54", "PSR B0329+54 x", "PSR B0329+54 x"),
+                                           ("B0329+54", "zenith", "B0329+54 zenith")):
+                    write_profiles(path, replace(model(), start=start, source=source, beam=beam))
+                    figure = profile_figure(path)
+                    title = figure.get_suptitle() if hasattr(figure, "get_suptitle") else \
+                        figure._suptitle.get_text()
+                    plt.close(figure)
+                    self.assertIn(f" from {text} UTC", title)
+                    self.assertTrue(title.startswith(f"{name}: period"), title)
 
     def test_command(self):
         """aperture_plot draws it, with another DM if asked, and refuses what does not fit."""

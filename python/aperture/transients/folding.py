@@ -22,7 +22,8 @@ class FoldedProfiles:
     tuples (whole seconds, fraction) of UTC since 1970 near the middle of each sub-integration, at
     which the phase is a whole number of turns; lengths: s; frequencies: turns/s then; channels:
     Hz, ascending; dm: pc/cm^3 that channels are to be lined up with (they are not yet); segments:
-    of the model of the phase, or None; beam: its name; source: its name.
+    of the model of the phase, or None; beam: its name; source: its name; start: (whole seconds,
+    fraction) of UTC since 1970 when the observation began, or None.
     """
     powers: np.ndarray
     counts: np.ndarray
@@ -35,6 +36,7 @@ class FoldedProfiles:
     beam: str = ""
     products: tuple = ("power",)
     segments: list = None
+    start: tuple = None
 
     @property
     def period(self):

@@ -195,13 +195,15 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
     site : ArrayDescription
         Where the telescope is.
     start : (whole seconds, fraction)
-        UTC since 1970 when the observation began; None: with the first sub-integration.
+        UTC since 1970 when the observation began; None: as `folded` says, or with the first
+        sub-integration.
     direction : (float, float)
         ICRS right ascension and declination, degrees.
 
     Raises OSError.
     """
     from astropy.io import fits
+    start = start or folded.start
     if start is None:
         early = folded.times[0][1] - folded.lengths[0] / 2
         start = (folded.times[0][0] + int(np.floor(early)), float(early - np.floor(early)))
@@ -270,4 +272,4 @@ def _read(header, table):
         lengths=np.asarray(rows["TSUBINT"], float), frequencies=1 / period,
         channels=frequencies[order], dm=float(table.header.get("DM", 0) or 0),
         source=header.get("SRC_NAME", "").strip(), beam=str(header.get("PNT_ID", "")).strip(),
-        products=(kind,))
+        products=(kind,), start=(start, float(header["STT_OFFS"])))

@@ -108,6 +108,10 @@ class check_uvh5(unittest.TestCase):
                         seen += 1
             self.assertEqual(seen, len(inputs) ** 2)
 
+    def test_units(self):
+        for name, unit in (("linear", "uncalib"), ("circular", "Jy")):
+            self.assertEqual(read(FOLDER / f"products-{name}.uvh5").vis_units, unit)
+
     def test_feeds(self):
         # x points north and y east
         data = read(FOLDER / "products-linear.uvh5")

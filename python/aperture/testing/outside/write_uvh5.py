@@ -64,7 +64,8 @@ def write_products(folder):
         channels, spectra = 6, 20
         parts = rng.integers(-7, 8, (2, 3, len(inputs), channels, spectra))
         voltages = parts[0] + 1j * parts[1]
-        layout = Uvh5Layout(array_of(inputs), 1.4e9 + 1e5 * np.arange(channels), 1e5, "a test")
+        layout = Uvh5Layout(array_of(inputs), 1.4e9 + 1e5 * np.arange(channels), 1e5, "a test",
+                            unit="Jy" if name == "circular" else "uncalib")
         a, b = np.tril_indices(len(inputs))
         counted = rng.integers(0, spectra + 1, (3, len(a)))
         integrations = [
