@@ -7,6 +7,7 @@
 
 #include "kernels/common/number_text.h"
 #include "runtime/backend.h"
+#include "runtime/call_check.h"
 #include "runtime/device_buffer.h"
 #include "runtime/fault.h"
 #include "runtime/host_wait.h"
@@ -67,21 +68,72 @@ private:
     std::set<std::string> d_said;
 };
 
+/*!
+ * The signatures that signature_on() has made: on the CPU they look like all others, and
+ * a block that forgot it is to be told before it comes to a GPU.
+ */
+class made_signatures
+{
+public:
+    static made_signatures& get()
+    {
+        static auto& all = *new made_signatures; // blocks may outlive what is static
+        return all;
+    }
+    gr::io_signature::sptr add(gr::io_signature::sptr made)
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        for (auto i = d_made.begin(); i != d_made.end();)
+            i = i->expired() ? d_made.erase(i) : std::next(i);
+        d_made.insert(made);
+        return made;
+    }
+    bool has(const gr::io_signature::sptr& signature)
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        return d_made.count(signature) > 0;
+    }
+
+private:
+    std::mutex d_mutex;
+    std::set<std::weak_ptr<gr::io_signature>, std::owner_less<>> d_made;
+};
+
+//! \throws std::invalid_argument for a signature that was made by another function
+void check_signature(const gr::block& block,
+                     const gr::io_signature::sptr& signature,
+                     const std::string& side,
+                     const device& d)
+{
+    const auto type = signature->stream_buffer_type(0);
+    if (made_signatures::get().has(signature) && type == buffer_type_on(d))
+        return;
+    const int ports = signature->max_streams(), bytes = signature->sizeof_stream_item(0);
+    throw std::invalid_argument(
+        block.name() + ": the " + side +
+        " signature was not made by signature_on() for " + d.name() +
+        ", so that its items would be in the memory of the host; it must be "
+        "signature_on(device, " +
+        std::to_string(ports) + ", " + (bytes > 0 ? std::to_string(bytes) : "size") +
+        ")" + (ports == 0 ? ", also of a sink, which has no outputs" : ""));
+}
+
 } // namespace
 
 gr::io_signature::sptr signature_on(const device& d, int streams, int item_size)
 {
-    return gr::io_signature::make(streams, streams, item_size, buffer_type_on(d));
+    return made_signatures::get().add(
+        gr::io_signature::make(streams, streams, item_size, buffer_type_on(d)));
 }
 
 gr::io_signature::sptr signature_on(const device& d, const std::vector<int>& item_sizes)
 {
     const int streams = int(item_sizes.size());
-    return gr::io_signature::makev(
+    return made_signatures::get().add(gr::io_signature::makev(
         streams,
         streams,
         item_sizes,
-        gr::gr_vector_buffer_type(item_sizes.size(), buffer_type_on(d)));
+        gr::gr_vector_buffer_type(item_sizes.size(), buffer_type_on(d))));
 }
 
 /*!
@@ -93,12 +145,19 @@ public:
     edges(device_block& block,
           const std::vector<device>& inputs,
           const std::vector<device>& outputs)
-        : d_block(block), d_input_devices(inputs), d_output_devices(outputs)
+        : check(block), d_block(block), d_input_devices(inputs), d_output_devices(outputs)
     {
         make_stream(block.runs_on());
         for (const auto* ports : { &inputs, &outputs })
             for (const auto& d : *ports)
                 make_stream(d);
+        // gr::block is there before all that derives from it
+        const auto in = block.input_signature(), out = block.output_signature();
+        if (in->max_streams() != 0)
+            check_signature(block, in, "input", input_device(0));
+        // GNU Radio looks for the buffers of inputs in it, too
+        if (in->max_streams() != 0 || out->max_streams() != 0)
+            check_signature(block, out, "output", output_device(0));
     }
 
     const device& input_device(int port) const { return of(d_input_devices, port); }
@@ -137,6 +196,7 @@ public:
      */
     bool gathers(const gr_vector_int& ninput_items);
 
+    call_check check;
     //! by their rings, in the present call
     bool outputs_held = false;
     std::atomic<double> latency{ 0.1 };
@@ -401,6 +461,7 @@ bool device_block::start()
 {
     said_errors::get().forget();
     d_edges->clear_error();
+    d_edges->check.start();
     // GNU Radio starts blocks in their own threads, all of them before the first is
     // called
     thread_of_device_block = on_device();
@@ -433,16 +494,22 @@ int device_block::general_work(int noutput_items,
     if (failed())
         return WORK_DONE;
     try { // an exception that leaves this would hang the flowgraph
-        if (!on_device())
-            return process(noutput_items, ninput_items, input_items, output_items);
-        if (d_edges->gathers(ninput_items))
-            return 0;
-        if (!d_edges->begin_call(noutput_items, ninput_items))
-            return WORK_DONE;
-        d_edges->point(input_items);
+        if (on_device()) {
+            if (d_edges->gathers(ninput_items))
+                return 0;
+            if (!d_edges->begin_call(noutput_items, ninput_items))
+                return WORK_DONE;
+            d_edges->point(input_items);
+        }
+        d_edges->check.begin(noutput_items, ninput_items);
         const int done = process(noutput_items, ninput_items, input_items, output_items);
-        d_edges->release_inputs();
-        return failed() ? int(WORK_DONE) : done;
+        if (on_device())
+            d_edges->release_inputs();
+        if (failed())
+            return WORK_DONE;
+        if (const auto warning = d_edges->check.end(done); !warning.empty())
+            d_logger->error("{:s}", warning);
+        return done;
     } catch (const std::exception& e) {
         fail(e.what());
         return WORK_DONE;
@@ -462,14 +529,27 @@ double device_block::latency() const { return d_edges->latency; }
 
 void device_block::consume(int port, int items)
 {
+    d_edges->check.consume(port, items);
     d_edges->release_inputs();
     block::consume(port, items);
 }
 
 void device_block::consume_each(int items)
 {
+    d_edges->check.consume_each(items);
     d_edges->release_inputs();
     block::consume_each(items);
+}
+
+void device_block::produce(int port, int items)
+{
+    d_edges->check.produce(port, items);
+    block::produce(port, items);
+}
+
+void device_block::set_call_rules(const call_rules& rules)
+{
+    d_edges->check.rules = rules;
 }
 
 bool device_block::fail(const std::string& what)

@@ -15,6 +15,7 @@
 #include <gnuradio/buffer_reader.h>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gr::aperture {
@@ -89,6 +90,10 @@ clocked_block::clocked_block(const std::vector<device>& inputs,
 {
     set_tag_propagation_policy(TPP_DONT);
     message_port_register_out(status_port);
+    // what is searched for in a thread of its own may take long, and ends by itself
+    call_rules rules;
+    rules.most_idle = std::numeric_limits<double>::infinity();
+    set_call_rules(rules);
 }
 
 bool clocked_block::start()

@@ -58,6 +58,60 @@ public:
     }
 };
 
+//! A copy that does with its numbers of items what the test wants.
+class misusing : public device_block
+{
+public:
+    using numbers = std::function<int(misusing&, int room, int offered)>;
+
+    misusing(const std::string& on, numbers call)
+        : gr::block("misusing",
+                    signature_on(device::select(on), 1, 4),
+                    signature_on(device::select(on), 1, 4)),
+          device_block(device::select(on)),
+          d_call(std::move(call))
+    {
+        call_rules rules;
+        rules.most_idle = 0;
+        set_call_rules(rules);
+        set_latency(0);
+    }
+
+    int process(int noutput_items,
+                gr_vector_int& ninput_items,
+                gr_vector_const_void_star&,
+                gr_vector_void_star&) override
+    {
+        return d_call(*this, noutput_items, ninput_items[0]);
+    }
+
+    using device_block::consume;
+    using device_block::consume_each;
+    using device_block::produce;
+
+private:
+    const numbers d_call;
+};
+
+//! A block that makes its ports by itself.
+class without_signature : public device_block
+{
+public:
+    without_signature(const std::string& on,
+                      gr::io_signature::sptr in,
+                      gr::io_signature::sptr out)
+        : gr::block("without_signature", in, out), device_block(device::select(on))
+    {
+    }
+    int process(int,
+                gr_vector_int&,
+                gr_vector_const_void_star&,
+                gr_vector_void_star&) override
+    {
+        return WORK_DONE;
+    }
+};
+
 template <class checked>
 void assert_right(const std::shared_ptr<checked>& s, int64_t items)
 {
@@ -114,6 +168,9 @@ class qa_device_flow : public CppUnit::TestFixture
     CPPUNIT_TEST(errors_end_the_flowgraph);
     CPPUNIT_TEST(one_line_says_an_error);
     CPPUNIT_TEST(errors_on_the_cpu_end_it_too);
+    CPPUNIT_TEST(ports_without_signature_on_are_refused);
+    CPPUNIT_TEST(misuse_is_an_error);
+    CPPUNIT_TEST(a_block_that_gets_nowhere_is_told_once);
     CPPUNIT_TEST(memory_that_does_not_fit);
     CPPUNIT_TEST(no_device_on_the_cpu);
     CPPUNIT_TEST_SUITE_END();
@@ -965,6 +1022,119 @@ public:
         }
         int calls_left;
     };
+
+    void ports_without_signature_on_are_refused()
+    {
+        const auto plain = gr::io_signature::make(1, 1, 4),
+                   none = gr::io_signature::make(0, 0, 0);
+        for (const std::string on : { "cpu", "emulated" }) {
+            const auto d = device::select(on);
+            const auto made = signature_on(d, 1, 4);
+            const auto refused = [&](const gr::io_signature::sptr& in,
+                                     const gr::io_signature::sptr& out,
+                                     const std::string& side,
+                                     const std::string& right) {
+                try {
+                    make<without_signature>(on, in, out);
+                    CPPUNIT_FAIL(on + ": no error");
+                } catch (const std::invalid_argument& e) {
+                    CPPUNIT_ASSERT_EQUAL("without_signature: the " + side +
+                                             " signature was not made by signature_on() "
+                                             "for " +
+                                             on +
+                                             ", so that its items would be "
+                                             "in the memory of the host; it must be "
+                                             "signature_on(device, " +
+                                             right,
+                                         std::string(e.what()));
+                }
+            };
+            refused(plain, made, "input", "1, 4)");
+            refused(made, plain, "output", "1, 4)");
+            refused(none, plain, "output", "1, 4)");
+            refused(
+                made, none, "output", "0, size), also of a sink, which has no outputs");
+            make<without_signature>(on, made, made);
+            make<without_signature>(on, made, signature_on(d, 0, 4));
+            make<without_signature>(on, none, made);
+            make<without_signature>(on, none, none); // messages only
+        }
+        try { // of another device
+            make<without_signature>("emulated",
+                                    signature_on(device::select("cpu"), 1, 4),
+                                    signature_on(device::select("emulated"), 1, 4));
+            CPPUNIT_FAIL("no error");
+        } catch (const std::invalid_argument&) {
+        }
+    }
+
+    //! What would be a crash, or a flowgraph that never ends.
+    void misuse_is_an_error()
+    {
+        const std::vector<std::pair<misusing::numbers, std::string>> cases{
+            { [](misusing& b, int room, int) { return b.consume_each(1), room + 1; },
+              "there is room for " },
+            { [](misusing&, int, int) { return -7; }, "process() returned -7: " },
+            { [](misusing& b, int, int offered) {
+                 return b.consume_each(offered + 1), 1;
+             },
+              " (ninput_items)" },
+            { [](misusing& b, int, int) { return b.consume(0, -1), 1; },
+              "consume() of -1 items of input 0" },
+            { [](misusing& b, int, int) { return b.consume(1, 1), 1; },
+              "consume() of input 1: the block has 1 inputs" },
+            { [](misusing& b, int room, int) { return b.produce(0, room + 1), -2; },
+              " (noutput_items)" },
+            { [](misusing&, int room, int) { return room; },
+              "has never consumed one of its inputs. It must consume() what it has "
+              "read" },
+            { [](misusing&, int, int) { return 0; },
+              "process() has taken and made nothing for 0 s, though its inputs have "
+              "ended, "
+              "and would never end; items that wait: 1001 at input 0. It must "
+              "consume()" },
+        };
+        for (const char* on : { "cpu", "emulated" })
+            for (const auto& [call, text] : cases) {
+                auto b = make<misusing>(on, call);
+                d_top = gr::make_top_block("test");
+                chain({ make<source>(4, 1001), b, make<sink>(4, sequence()) });
+                d_top->run(); // it ends by itself
+                CPPUNIT_ASSERT_MESSAGE(b->error() + ": not \"" + text + "\"",
+                                       b->error().find(text) != std::string::npos);
+            }
+    }
+
+    //! While more may come it is not ended: it may wait for something else.
+    void a_block_that_gets_nowhere_is_told_once()
+    {
+        static std::ostringstream log; // GNU Radio keeps what writes to it
+        auto lines = std::make_shared<spdlog::sinks::ostream_sink_mt>(log);
+        gr::logging::singleton().add_default_sink(lines);
+        for (const char* on : { "cpu", "emulated" }) {
+            log.str("");
+            int idle = 0;
+            auto b = make<misusing>(on, [&idle](misusing& self, int room, int offered) {
+                // the ring is full long before
+                if (++idle < 20000)
+                    return 0;
+                const int n = std::min(room, offered);
+                self.consume_each(n);
+                return idle < 20010 ? n : int(gr::block::WORK_DONE);
+            });
+            d_top = gr::make_top_block("test");
+            chain({ make<source>(4, int64_t(1) << 50), b, make<sink>(4, sequence()) });
+            d_top->run();
+            CPPUNIT_ASSERT_EQUAL(std::string(), b->error());
+            const std::string all = log.str(),
+                              line = "process() has taken and made nothing for 0 s, "
+                                     "though there are items: ";
+            const size_t at = all.find(line);
+            CPPUNIT_ASSERT_MESSAGE(all, at != std::string::npos);
+            CPPUNIT_ASSERT(all.find(line, at + 1) == std::string::npos);
+        }
+        lines->set_level(spdlog::level::off);
+    }
 
     void work_of_the_host()
     {

@@ -29,6 +29,16 @@ signature_on(const device& d, int streams, int item_size);
 APERTURE_DEVICE_API gr::io_signature::sptr
 signature_on(const device& d, const std::vector<int>& item_sizes);
 
+//! By what a block that gets nowhere is found, and what it is told.
+struct call_rules {
+    //! That does the work of a call.
+    std::string function = "process()";
+    std::string remedy =
+        "It must consume() what it has read, and return WORK_DONE where there is no more";
+    //! Seconds in which calls may take and make nothing although nothing else can come.
+    double most_idle = 10;
+};
+
 /*!
  * What blocks share whose kernels run on a device: a stream, and all that keeps its work
  * in order with that of the blocks around it. A derived block makes its io_signatures
@@ -96,6 +106,7 @@ public:
     static bool is_thread_of_one();
 
 protected:
+    //! \throws std::invalid_argument for ports that were not made by signature_on()
     explicit device_block(const device& d);
 
     /*!
@@ -137,10 +148,16 @@ protected:
     //! be written again; readers may be at them.
     bool outputs_held() const;
 
-    //! gr::block's, after the work so far was made known as the last that reads the
-    //! inputs.
+    /*!
+     * gr::block's, after the work so far was made known as the last that reads the
+     * inputs. \throws std::runtime_error for more items than the call was given or has
+     * room for, as after a process() that returns too many
+     */
     void consume(int port, int items);
     void consume_each(int items);
+    void produce(int port, int items);
+
+    void set_call_rules(const call_rules& rules);
 
     //! Logs an error that ends the flowgraph: process() is not called again. Of several,
     //! the first one counts. \returns false
