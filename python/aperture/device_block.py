@@ -6,6 +6,7 @@
 """Blocks in Python whose items stay on the device."""
 
 import contextlib
+import functools
 import warnings
 
 import numpy as np
@@ -13,7 +14,8 @@ from gnuradio import gr
 
 from .aperture_python import device_block_gateway
 from .parameters.errors import refuse
-from .streams.python_block import keep_while_connected, let_go, text_of
+from .streams.block_array import BlockArray, Call, RestrictedArray
+from .streams.python_block import keep_while_connected, let_go, text_with_place
 
 
 def _cupy(stream):
@@ -46,6 +48,22 @@ def _torch_on_host(array):
         # PyTorch has no tensors that are not to be written, as inputs are
         warnings.simplefilter("ignore", UserWarning)
         return torch.from_numpy(array)
+
+
+class _Outputs(tuple):
+    """The arrays of the outputs, which are written and not replaced."""
+
+    def __setitem__(self, port, value):
+        raise TypeError(f"outputs[{port}] = ... would replace the array and write nothing: write "
+                        f"outputs[{port}][...] = ...")
+
+
+def _entries(name, signature):
+    """An entry for each port, of in_sig or out_sig."""
+    if signature is None or isinstance(signature, (list, tuple, gr.py_io_signature)):
+        return list(signature or [])
+    refuse(name, signature, "a list with an entry for each port, such as [numpy.float32]; [] or "
+           "None: no ports")
 
 
 def _item(name, port, item):
@@ -90,15 +108,20 @@ class device_block(gr.gateway.gateway_block):
             and a shape, of vectors
         device: auto (a GPU if there is one), cpu, cuda, cuda:N; for tests, emulated
         arrays: what work() gets on a GPU: "cupy", "torch", "numba": arrays of that library, with
-            the block's stream as its current one (Numba: kernel[blocks, threads, self.stream]);
-            "device": arrays with DLPack and __cuda_array_interface__, for any library. On the
-            CPU and on the emulated device: tensors for "torch", otherwise NumPy's arrays
+            the block's stream as its current one (Numba: kernel[blocks, threads, self.stream]),
+            on the CPU and on the emulated device tensors for "torch", otherwise NumPy's arrays;
+            "device": arrays with DLPack and __cuda_array_interface__, which are given to any
+            library, and have no arithmetic of their own, on the emulated device likewise. On the
+            CPU these are NumPy's, and outputs refuse what they refuse on a GPU
         decimation, interpolation: so many items of each input for so many of each output
         history: items that each input has before the new ones, plus 1, as GNU Radio counts
 
     Raises:
         ValueError: naming the parameter, its value and what is allowed
     """
+
+    #: seconds that work() may take and make nothing, though nothing else can come
+    most_idle = 10
 
     def __init__(self, name, in_sig, out_sig, device="auto", arrays="device", decimation=1,
                  interpolation=1, history=1):
@@ -110,7 +133,8 @@ class device_block(gr.gateway.gateway_block):
                                  ("history", history)):
             if not isinstance(value, (int, np.integer)) or value < 1:
                 refuse(parameter, value, "an integer above 0")
-        signatures = [[_item(what, port, item) for port, item in enumerate(signature or [])]
+        signatures = [[_item(what, port, item)
+                       for port, item in enumerate(_entries(what, signature))]
                       for what, signature in (("in_sig", in_sig), ("out_sig", out_sig))]
         if not any(signatures):
             refuse("out_sig", out_sig, "at least one input or output")
@@ -118,7 +142,8 @@ class device_block(gr.gateway.gateway_block):
         self._adapter = None
         self._error = None
         self.gateway = device_block_gateway(name, self, *signatures, int(decimation),
-                                            int(interpolation), device)
+                                            int(interpolation), device, arrays == "device")
+        self.gateway.set_most_idle(self.most_idle)
         self._in_sig, self._out_sig = map(_signature, signatures)
         #: (typestr, shape) of the items of each output
         self.item_formats = signatures[1]
@@ -135,8 +160,8 @@ class device_block(gr.gateway.gateway_block):
 
         Args:
             inputs, outputs: an array for each port, of shape [item, ...]; inputs are not to be
-                written. They are valid until work() returns. On a GPU work is enqueued and not
-                waited for
+                written, outputs[0][...] = result writes an output. They are valid until work()
+                returns. On a GPU work is enqueued and not waited for
 
         Returns:
             how many items were written (a sink: read), or None: all; below 0 ends the stream
@@ -160,6 +185,22 @@ class device_block(gr.gateway.gateway_block):
     def error(self):
         """What ended the block; empty if there was no error since the last start."""
         return self.gateway.error()
+
+    def _not_in_work(self, name):
+        raise RuntimeError(f"{name}() is not for a device_block: work() returns how many items it "
+                           "has written, and what belongs to these is consumed")
+
+    def consume(self, port, items):
+        """Not for a device_block: what belongs to the items that work() returns is consumed."""
+        self._not_in_work("consume")
+
+    def consume_each(self, items):
+        """Not for a device_block, as consume()."""
+        self._not_in_work("consume_each")
+
+    def produce(self, port, items):
+        """Not for a device_block: work() returns how many items it has written."""
+        self._not_in_work("produce")
 
     def to_basic_block(self):
         keep_while_connected(self)
@@ -186,8 +227,8 @@ class device_block(gr.gateway.gateway_block):
     def _guarded(self, function, *arguments):
         try:
             return function(*arguments)
-        except Exception as error:
-            return text_of(error) or type(error).__name__
+        except BaseException as error:  # also of sys.exit()
+            return text_with_place(error, self.gateway.debug)
 
     def _begin(self):
         self._adapter = None
@@ -205,18 +246,30 @@ class device_block(gr.gateway.gateway_block):
             if self._adapter is None:
                 self._adapter = self._make_adapter((inputs or outputs)[0])
             context, convert = self._adapter
-            if convert is None:
-                made = self.work(inputs, outputs)
+            if context is None:
+                made = self.work(inputs, _Outputs(outputs))
             else:
-                with context():
-                    made = self.work([convert(array) for array in inputs],
-                                     [convert(array) for array in outputs])
-            if made is not None and not isinstance(made, (int, np.integer)):
+                with context() as call:
+                    take = convert or call.take
+                    made = self.work(list(map(take, inputs)), _Outputs(map(take, outputs)))
+            if made is None:
+                self._need_taken(outputs)
+            elif not isinstance(made, (int, np.integer)):
                 raise TypeError(f"work() returned {made!r}: it must be a number of items, or None: "
                                 "all")
+            elif made > 0:
+                self._need_taken(outputs)
             return made
-        except Exception as error:
-            return text_of(error) or type(error).__name__
+        except BaseException as error:  # also of sys.exit()
+            return text_with_place(error, self.gateway.debug)
+
+    def _need_taken(self, outputs):
+        """Raises for an output of the device that nobody has asked for."""
+        for port, array in enumerate(outputs):
+            if not getattr(array, "taken", True):
+                raise RuntimeError(f"work() has made items of outputs[{port}] and written none: it "
+                                   f"must write them, outputs[{port}][...] = result, or return "
+                                   "how many there are, 0")
 
     def _make_adapter(self, array):
         if not isinstance(array, np.ndarray):
@@ -225,4 +278,7 @@ class device_block(gr.gateway.gateway_block):
                 import cupy
                 self.xp = cupy
             return LIBRARIES[self._arrays](array.stream)
-        return (contextlib.nullcontext, _torch_on_host) if self._arrays == "torch" else (None, None)
+        if self._arrays == "torch":
+            return contextlib.nullcontext, _torch_on_host
+        kind = RestrictedArray if self._arrays == "device" else BlockArray
+        return functools.partial(Call, kind), None

@@ -10,9 +10,11 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pmt
@@ -38,7 +40,7 @@ def samples(count=ITEMS, seed=1):
 
 class conjugate(aperture.device_block):
     def __init__(self, device):
-        super().__init__("conjugate", [np.complex64], [np.complex64], device=device)
+        super().__init__("conjugate", [np.complex64], [np.complex64], device=device, arrays="cupy")
 
     def work(self, inputs, outputs):
         np.conjugate(inputs[0], out=outputs[0])
@@ -49,7 +51,7 @@ class difference(aperture.device_block):
 
     def __init__(self, device):
         super().__init__("difference", [np.float32], [np.float32, (np.int16, 2)], device=device,
-                         decimation=2, interpolation=3, history=5)
+                         arrays="cupy", decimation=2, interpolation=3, history=5)
 
     def work(self, inputs, outputs):
         x = inputs[0]
@@ -64,7 +66,7 @@ class difference(aperture.device_block):
 
 class source(aperture.device_block):
     def __init__(self, device, most):
-        super().__init__("source", [], [np.int32], device=device)
+        super().__init__("source", [], [np.int32], device=device, arrays="cupy")
         self.most = most
 
     def start(self):
@@ -81,7 +83,7 @@ class source(aperture.device_block):
 
 class sink(aperture.device_block):
     def __init__(self, device):
-        super().__init__("sink", [np.int32], None, device=device)
+        super().__init__("sink", [np.int32], None, device=device, arrays="cupy")
 
     def start(self):
         self.parts = []
@@ -93,7 +95,7 @@ class sink(aperture.device_block):
 
 
 class calling(aperture.device_block):
-    """Does in work() what the test wants, and otherwise copies."""
+    """Does in work() what the test wants, after a copy."""
 
     def __init__(self, device, function):
         super().__init__("calling", [np.complex64], [np.complex64], device=device)
@@ -109,17 +111,46 @@ class calling(aperture.device_block):
         return self.function(self, inputs, outputs)
 
 
+class doing(aperture.device_block):
+    """Does in work() what the test wants, and nothing else."""
+
+    most_idle = 0
+
+    def __init__(self, function, inputs=(np.complex64,), outputs=(np.complex64,), **others):
+        super().__init__("doing", list(inputs), list(outputs), **others)
+        self.function = function
+
+    def work(self, inputs, outputs):
+        return self.function(self, inputs, outputs)
+
+
+class other_library:
+    """An array that is not NumPy's, as far as DLPack says."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
 class qa_device_block(gr_unittest.TestCase):
     def run_chain(self, *chain):
         top = gr.top_block()
         top.connect(*chain)
+        self.run_to_its_end(top)
+        return top
+
+    def run_to_its_end(self, top):
         thread = threading.Timer(PATIENCE, lambda: os._exit(9))  # a flowgraph that hangs
         thread.start()
         try:
             top.run()
         finally:
             thread.cancel()
-        return top
 
     def test_between_blocks_of_all_kinds(self):
         x = samples()
@@ -220,16 +251,167 @@ class qa_device_block(gr_unittest.TestCase):
                 raise KeyError("what is missing")
 
         cases = [(fails, "KeyError: 'what is missing'"),
-                 (lambda *_: 10**9, "work() returned 1000000000: it must be a multiple of 1"),
-                 (lambda *_: "three", "work() returned 'three': it must be a number"),
-                 (lambda self, x, y: x[0].__setitem__(0, 1), "read-only"),
-                 (lambda self, x, y: np.add(x[0], np.ones(3), out=y[0]), "broadcast")]
+                 (lambda *_: 10**9, r"work\(\) returned 1000000000: it must be a multiple of 1"),
+                 (lambda *_: "three", r"work\(\) returned 'three': it must be a number"),
+                 (lambda self, x, y: x[0].__setitem__(..., y[0]), "(read-only|not be written)"),
+                 (lambda *_: sys.exit("on purpose"), "SystemExit: on purpose")]
         for device in DEVICES:
             for function, text in cases:
                 with self.subTest(device=device, text=text):
                     block = calling(device, function)
                     self.run_chain(blocks.null_source(8), block, blocks.null_sink(8))
-                    self.assertIn(text, block.error())
+                    self.assertRegex(block.error(), text)
+
+    def error_of(self, *arguments, source=None, **others):
+        """That of a block that does what it is told."""
+        block = doing(*arguments, **others)
+        sizes = [[signature.itemsize for signature in side()]
+                 for side in (block.in_sig, block.out_sig)]
+        top = gr.top_block()
+        top.connect(source or blocks.null_source(sizes[0][0]), block)
+        for port, size in enumerate(sizes[1]):
+            top.connect((block, port), blocks.null_sink(size))
+        self.run_to_its_end(top)
+        return block.error()
+
+    def test_what_a_gpu_refuses(self):
+        """Another type, another shape, an array on the host, one that was kept: on all devices."""
+        kept = []
+
+        def keeps(self, inputs, outputs):
+            kept.append(inputs[0])
+            outputs[0][...] = kept[0]
+
+        def copies(self, inputs, outputs):
+            outputs[0][...] = inputs[0]
+
+        def of_host(self, inputs, outputs):
+            outputs[0][...] = np.zeros(len(outputs[0]), np.complex64)
+
+        single = [np.float32]
+        cases = [(copies, dict(outputs=single), "the elements are .*c.*, the output's are .*f"),
+                 (copies, dict(inputs=single), "the elements are .*f.*, the output's are .*c"),
+                 (copies, dict(outputs=[np.complex128]), "the elements are "),
+                 (copies, dict(outputs=[(np.complex64, 3)]), r"the shape is \(\d+,\), the out"),
+                 (copies, dict(inputs=[(np.complex64, 3)]), r"the shape is \(\d+, 3\), the o"),
+                 (of_host, {}, "this is an array on the host"),
+                 (keeps, {}, "used after work\\(\\) has returned")]
+        for device in DEVICES:
+            for function, others, text in cases:
+                with self.subTest(device=device, text=text):
+                    kept.clear()
+                    self.assertRegex(self.error_of(function, device=device, **others), text)
+
+    def test_arrays_of_the_device_have_no_arithmetic(self):
+        """With arrays="device" the emulated device has what a GPU has; the error says what has
+        it."""
+        cases = [lambda self, x, y: 2 * x[0], lambda self, x, y: np.conjugate(x[0], out=y[0]),
+                 lambda self, x, y: abs(x[0]), lambda self, x, y: x[0][3],
+                 lambda self, x, y: np.add(np.ones(3), y[0])]
+        for number, function in enumerate(cases):
+            with self.subTest(number=number):
+                self.assertRegex(self.error_of(function, device="emulated"),
+                                 'of an array on emulated: .* arrays="cupy"')
+        for function in (lambda self, x, y: np.asarray(x[0]), lambda self, x, y: float(x[0])):
+            self.assertIn("TypeError", self.error_of(function, device="emulated"))
+        # a host's array is none of the device's, whatever is asked of it
+        self.assertIn('arrays="cupy"', self.error_of(
+            lambda self, x, y: y[0].__setitem__(slice(None), 0), device="cpu"))
+
+    def test_arithmetic_on_the_cpu(self):
+        """What is computed from the inputs by NumPy is of the device, for any kind of function."""
+        x = samples(1000)
+
+        def work(self, inputs, outputs):
+            y = np.fft.ifft(np.fft.fft(inputs[0])).astype(np.complex64)
+            outputs[0][...] = np.where(y.real > 0, inputs[0], -inputs[0].conj().copy())
+            outputs[0][:1] += 0 * outputs[0][:1]
+            np.copyto(outputs[1], np.concatenate([inputs[0], inputs[0]])[:len(y)])
+
+        block = doing(work, device="cpu", outputs=[np.complex64] * 2)
+        ends = [blocks.vector_sink_c() for _ in range(2)]
+        top = gr.top_block()
+        top.connect(blocks.vector_source_c(x), block, ends[0])
+        top.connect((block, 1), ends[1])
+        top.run()
+        self.assertEqual(block.error(), "")
+        np.testing.assert_array_equal(ends[0].data(), np.where(x.real > 0, x, -x.conj()))
+        np.testing.assert_array_equal(ends[1].data(), x)
+
+    def test_a_library_on_the_emulated_device(self):
+        """DLPack takes inputs to a library, and brings its arrays to outputs."""
+        x = samples(5000)
+
+        def work(self, inputs, outputs):
+            outputs[0][...] = other_library(np.from_dlpack(inputs[0]).conj())
+
+        block, end = doing(work, device="emulated"), blocks.vector_sink_c()
+        self.run_chain(blocks.vector_source_c(x), block, end)
+        self.assertEqual(block.error(), "")
+        np.testing.assert_array_equal(end.data(), x.conj())
+
+    def test_no_imaginary_part_is_lost(self):
+        """Nor with arrays of NumPy, which only warns."""
+        for device in DEVICES:
+            for arrays in ("cupy", "numba"):
+                with self.subTest(device=device, arrays=arrays):
+                    error = self.error_of(lambda self, x, y: y[0].__setitem__(slice(None), x[0]),
+                                          outputs=[np.float32], device=device, arrays=arrays)
+                    self.assertIn("imaginary part would be lost", error)
+
+    def test_misuse(self):
+        """What would be silent, or hang, is one error."""
+        def forgets(self, inputs, outputs):
+            outputs[0][...] = inputs[0]
+
+        cases = [(lambda self, x, y: y.__setitem__(0, x[0]), {}, "write outputs[0][...] = ..."),
+                 (forgets, dict(outputs=[np.complex64] * 2), "outputs[1] and written none"),
+                 (lambda *_: None, {}, "outputs[0] and written none"),
+                 (lambda self, x, y: self.consume(0, 5), {}, "consume() is not for"),
+                 (lambda self, x, y: self.consume_each(5), {}, "consume_each() is not for"),
+                 (lambda *_: 0, {}, "work() has taken and made nothing for 0 s, though its inputs "
+                  "have ended")]
+        for device in DEVICES:
+            for arrays in ("device", "cupy"):
+                for function, others, text in cases:
+                    with self.subTest(device=device, arrays=arrays, text=text):
+                        self.assertIn(text, self.error_of(
+                            function, source=blocks.vector_source_c(samples(1000)), device=device,
+                            arrays=arrays, **others))
+
+    def test_errors_say_where(self):
+        """Type, file and line of an exception; its traceback where it is asked for."""
+        folder = tempfile.TemporaryDirectory(prefix="qa_device_block")
+        self.addCleanup(folder.cleanup)
+        program = Path(folder.name, "own_block.py")
+        program.write_text("""\
+import numpy as np, sys
+from gnuradio import aperture, blocks, gr
+
+def deeper(x):
+    raise ValueError("deliberately,\\nin two lines")  # line 5
+
+class own(aperture.device_block):
+    def __init__(self):
+        super().__init__("own", [np.complex64], [np.complex64], device=sys.argv[1], arrays="cupy")
+    def work(self, inputs, outputs):
+        np.apply_along_axis(deeper, 0, inputs[0])
+
+top, block = gr.top_block(), own()
+top.connect(blocks.vector_source_c(range(10)), block, blocks.null_sink(8))
+top.run()
+print(block.error())
+""")
+        for device in DEVICES:
+            for asked in (False, True):
+                with self.subTest(device=device, asked=asked):
+                    environment = {**os.environ, "APERTURE_TRACEBACK": "1" if asked else ""}
+                    done = subprocess.run([sys.executable, program, device], env=environment,
+                                          timeout=PATIENCE, capture_output=True, text=True)
+                    text = f"ValueError: deliberately, in two lines ({program}, line 5)"
+                    self.assertIn(text + "\n", done.stdout)
+                    self.assertEqual(done.stderr.count("Traceback"), int(asked), done.stderr)
+                    self.assertEqual("in work" in done.stderr, asked)
 
     def test_embedded_in_grc(self):
         """GNU Radio Companion takes the source of such a block for an Embedded Python Block."""
@@ -254,6 +436,9 @@ class blk(aperture.device_block):
         cases = [(dict(in_sig=[np.complex64], out_sig=None, arrays="cuda"),
                   "arrays: 'cuda' is not allowed; it must be device, cupy, torch, numba"),
                  (dict(in_sig=[], out_sig=[]), "out_sig: "),
+                 (dict(in_sig=np.float32, out_sig=[]), "in_sig: <class 'numpy.float32'> is not "
+                  "allowed; it must be a list with an entry for each port"),
+                 (dict(in_sig=[], out_sig="float32"), "out_sig: 'float32' is not allowed"),
                  (dict(in_sig=["nonsense"], out_sig=[]), "in_sig[0]: 'nonsense'"),
                  (dict(in_sig=[(np.float32, 0)], out_sig=[]), "in_sig[0]: "),
                  (dict(in_sig=[np.object_], out_sig=[]), "in_sig[0]: "),

@@ -99,7 +99,7 @@ def running(top, let_end=lambda: None):
 class same(aperture.device_block):
     def __init__(self, device):
         super().__init__("same", [(np.uint32, 2)], [(np.uint32, 2), (np.int16, (2, 2))],
-                         device=device)
+                         device=device, arrays="cupy")
 
     def work(self, inputs, outputs):
         outputs[0][...] = inputs[0]

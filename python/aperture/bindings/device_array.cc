@@ -9,7 +9,8 @@
  * The Python module device_array: arrays in the memory of a GPU, as CuPy, PyTorch, JAX
  * and Numba take them without a copy, and the stream that they are in order with. It
  * knows neither GNU Radio nor NumPy nor CUDA: who makes an array brings the functions
- * that order streams and copy memory.
+ * that order streams and copy memory. Arrays of the emulated device are the same but for
+ * their memory, which is that of the host: libraries take them as arrays of the CPU.
  */
 
 #include <pybind11/pybind11.h>
@@ -91,15 +92,31 @@ std::string shape_text(const std::vector<int64_t>& shape)
  * brought in order with it.
  */
 struct stream {
-    stream(int64_t handle, int device, py::function order, py::function copy)
-        : handle(handle), device(device), order(std::move(order)), copy(std::move(copy))
+    stream(int64_t handle,
+           int device,
+           py::function order,
+           py::function copy,
+           std::string name)
+        : handle(handle),
+          device(device),
+          emulated(!name.empty()),
+          name(emulated ? std::move(name) : "cuda:" + std::to_string(device)),
+          order(std::move(order)),
+          copy(std::move(copy)),
+          used(emulated)
     {
     }
 
-    std::string name() const { return "cuda:" + std::to_string(device); }
+    //! Of DLPack.
+    int32_t kind() const { return emulated ? dlpack::cpu : dlpack::cuda; }
+    int32_t index() const { return emulated ? 0 : device; }
 
     int64_t use()
     {
+        if (emulated)
+            throw py::attribute_error("the stream of " + name +
+                                      " has no handle, which those of GPUs have: "
+                                      "take arrays by from_dlpack() of a library");
         used = true;
         return handle;
     }
@@ -130,9 +147,11 @@ struct stream {
 
     const int64_t handle;
     const int device;
+    const bool emulated; // not of a GPU
+    const std::string name;
     const py::function order; // (first, second): handles of streams
     const py::function copy;  // (to, from, bytes), in this stream
-    bool used = false;        // somebody knows which stream it is
+    bool used;                // somebody knows which stream it is
     std::vector<int64_t> lent;
     py::list kept; // what work of this call reads
 };
@@ -164,11 +183,13 @@ public:
         d_pointer = pointer;
         d_shape[0] = items;
         d_expired = false;
+        d_taken = false;
     }
 
     uintptr_t pointer() const
     {
         check();
+        d_taken = true;
         return d_pointer;
     }
     const std::vector<int64_t>& shape() const { return d_shape; }
@@ -193,8 +214,13 @@ public:
     py::dict cuda_array_interface() const
     {
         check();
+        if (d_stream->emulated)
+            throw py::attribute_error(
+                "__cuda_array_interface__ of an array on " + d_stream->name +
+                ", which is not on a GPU: take it by from_dlpack()");
         if (!d_stream->used)
             throw std::runtime_error("__cuda_array_interface__" + forgotten_stream());
+        d_taken = true;
         py::dict d;
         d["version"] = 3;
         d["shape"] = shape_tuple();
@@ -208,18 +234,9 @@ public:
     py::capsule dlpack(const py::object& stream_of_consumer)
     {
         check();
-        const int64_t consumer =
-            stream_of_consumer.is_none() ? 1 : stream_of_consumer.cast<int64_t>();
-        if (consumer == 0)
-            throw py::value_error(
-                "stream: 0 is not allowed, as it is ambiguous: 1 is the "
-                "legacy default stream, 2 that of the thread");
-        if (consumer > 0)
-            d_stream->lend_to(consumer);
-        else if (!d_stream->used)
-            throw std::runtime_error(
-                "stream: -1 leaves the order of streams to you, but nobody has asked for "
-                "array.stream.handle, the stream that work must be given to");
+        d_taken = true;
+        if (!d_stream->emulated)
+            lend_to(stream_of_consumer);
         struct context {
             dlpack::managed_tensor managed;
             std::vector<int64_t> shape;
@@ -227,7 +244,7 @@ public:
         auto made = std::make_unique<context>();
         made->shape = d_shape;
         made->managed.tensor = { reinterpret_cast<void*>(d_pointer),
-                                 { dlpack::cuda, d_stream->device },
+                                 { d_stream->kind(), d_stream->index() },
                                  int32_t(d_shape.size()),
                                  type_of(d_typestr),
                                  made->shape.data(),
@@ -269,14 +286,18 @@ public:
                                  "PyTorch and JAX");
         const auto where = source.attr("__dlpack_device__")().cast<py::tuple>();
         const int kind = where[0].cast<int>(), index = where[1].cast<int>();
-        if (kind != dlpack::cuda || index != d_stream->device)
+        // an array of NumPy never is on a device
+        if (kind != d_stream->kind() || index != d_stream->index() ||
+            (d_stream->emulated && py::hasattr(source, "__array_interface__")))
             throw py::value_error(what +
                                   (kind == dlpack::cuda
                                        ? "the array is on cuda:" + std::to_string(index)
                                        : std::string("this is an array on the host")) +
-                                  "; it must be on " + d_stream->name());
+                                  "; it must be on " + d_stream->name);
         py::object given =
-            source.attr("__dlpack__")(py::arg("stream") = d_stream->handle);
+            d_stream->emulated
+                ? source.attr("__dlpack__")()
+                : source.attr("__dlpack__")(py::arg("stream") = d_stream->handle);
         const auto* managed = static_cast<const dlpack::managed_tensor*>(
             PyCapsule_GetPointer(given.ptr(), "dltensor"));
         if (!managed)
@@ -300,7 +321,7 @@ public:
     std::string no_host_array() const
     {
         return d_stream->used
-                   ? " of an array on " + d_stream->name() +
+                   ? " of an array on " + d_stream->name +
                          ": it does not become one of NumPy by itself: take it by "
                          "cupy.from_dlpack() and copy it with .get(), which waits for "
                          "the "
@@ -308,10 +329,42 @@ public:
                    : forgotten_stream();
     }
 
+    [[noreturn]] void no_arithmetic(const std::string& what) const
+    {
+        throw py::type_error(
+            what + " of an array on " + d_stream->name +
+            ": its elements are not to be had here. arrays=\"device\", the default, is "
+            "for "
+            "libraries that take arrays by from_dlpack(); to compute with inputs and "
+            "outputs themselves say arrays=\"cupy\" (CuPy's on a GPU, otherwise NumPy's) "
+            "or arrays=\"torch\"");
+    }
+
+    //! Whether anybody has asked for the memory since it was made or renewed.
+    bool taken() const { return d_taken; }
+
 private:
+    //! Brings the stream of who takes the array, as DLPack numbers it, in order with
+    //! ours.
+    void lend_to(const py::object& stream_of_consumer)
+    {
+        const int64_t consumer =
+            stream_of_consumer.is_none() ? 1 : stream_of_consumer.cast<int64_t>();
+        if (consumer == 0)
+            throw py::value_error(
+                "stream: 0 is not allowed, as it is ambiguous: 1 is the "
+                "legacy default stream, 2 that of the thread");
+        if (consumer > 0)
+            d_stream->lend_to(consumer);
+        else if (!d_stream->used)
+            throw std::runtime_error(
+                "stream: -1 leaves the order of streams to you, but nobody has asked for "
+                "array.stream.handle, the stream that work must be given to");
+    }
+
     std::string forgotten_stream() const
     {
-        return " of an array on " + d_stream->name() +
+        return " of an array on " + d_stream->name +
                ": the stream was forgotten. What is done with the array must be given to "
                "the block's stream, array.stream.handle (in CuPy, `with "
                "cupy.cuda.ExternalStream(handle):`), or the array be taken by "
@@ -349,6 +402,7 @@ private:
             throw py::value_error(copied(source) +
                                   "the array is not contiguous: copy it first");
         d_stream->used = true;
+        d_taken = true;
         d_stream->copy(d_pointer, from, bytes());
     }
 
@@ -360,6 +414,17 @@ private:
     stream* const d_stream;
     const bool d_read_only;
     bool d_expired = false;
+    mutable bool d_taken = false;
+};
+
+//! What arrays have elsewhere, and what Python asks for it by.
+constexpr const char* arithmetic[] = {
+    "__getitem__", "__iter__",    "__add__",      "__radd__",       "__iadd__",
+    "__sub__",     "__rsub__",    "__isub__",     "__mul__",        "__rmul__",
+    "__imul__",    "__truediv__", "__rtruediv__", "__itruediv__",   "__pow__",
+    "__rpow__",    "__matmul__",  "__rmatmul__",  "__neg__",        "__abs__",
+    "__lt__",      "__le__",      "__gt__",       "__ge__",         "__float__",
+    "__complex__", "__and__",     "__or__",       "__array_ufunc__"
 };
 
 } // namespace
@@ -374,24 +439,27 @@ Work on the block's arrays is given to this stream, or to one that a library bri
 it (from_dlpack). `handle` is what cupy.cuda.ExternalStream, torch.cuda.ExternalStream and
 numba.cuda.external_stream take.
 )doc")
-        .def(py::init<int64_t, int, py::function, py::function>(),
+        .def(py::init<int64_t, int, py::function, py::function, std::string>(),
              py::arg("handle"),
              py::arg("device"),
              py::arg("order"),
-             py::arg("copy"))
+             py::arg("copy"),
+             py::arg("name") = "",
+             "name: of the emulated device; otherwise it is a GPU's.")
         .def_property_readonly("handle", &stream::use)
         .def_readonly("device", &stream::device, "Which GPU.")
         .def("__cuda_stream__", [](stream& s) { return py::make_tuple(0, s.use()); })
         .def("close", &stream::close, "Ends a call: for who made the stream.");
 
-    py::class_<device_array>(
+    py::class_<device_array> arrays(
         m, "DeviceArray", R"doc(An array on a GPU, during one call of work().
 
 It is contiguous, the last axis fastest. Take it by from_dlpack() of CuPy, PyTorch or JAX, which
 costs no copy and brings the library's current stream in order with the block's; or by
 __cuda_array_interface__, with work given to `stream`. `array[...] = other` copies an array on the
-same GPU, of the same shape and type.
-)doc")
+same GPU, of the same shape and type. It has no elements in Python, and no arithmetic.
+)doc");
+    arrays
         .def(py::init<uintptr_t, std::vector<int64_t>, std::string, py::object, bool>(),
              py::arg("pointer"),
              py::arg("shape"),
@@ -415,7 +483,8 @@ same GPU, of the same shape and type.
             py::arg("stream") = py::none())
         .def("__dlpack_device__",
              [](const device_array& a) {
-                 return py::make_tuple(dlpack::cuda, a.owner().cast<stream*>()->device);
+                 const auto* s = a.owner().cast<stream*>();
+                 return py::make_tuple(s->kind(), s->index());
              })
         .def("__array__",
              [](const device_array& a, const py::args&, const py::kwargs&) -> py::object {
@@ -434,6 +503,9 @@ same GPU, of the same shape and type.
                          "only whole arrays are copied: array[...] = other");
                  a.copy_from(source);
              })
+        .def_property_readonly("taken",
+                               &device_array::taken,
+                               "Whether anybody has asked for its memory in this call.")
         .def("expire", &device_array::expire, "Ends its use: for who made it.")
         .def("renew",
              &device_array::renew,
@@ -442,6 +514,12 @@ same GPU, of the same shape and type.
              "For who made it, where nobody else holds it: the array of the next call.")
         .def("__repr__", [](const device_array& a) {
             return "<DeviceArray " + shape_text(a.shape()) + " of " + a.typestr() +
-                   " on " + a.owner().cast<stream*>()->name() + ">";
+                   " on " + a.owner().cast<stream*>()->name + ">";
         });
+    for (const char* name : arithmetic)
+        arrays.def(name,
+                   [what = std::string(name)](
+                       const device_array& a, const py::args&, const py::kwargs&) {
+                       a.no_arithmetic(what);
+                   });
 }

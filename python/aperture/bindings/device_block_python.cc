@@ -132,12 +132,17 @@ private:
     std::optional<py::gil_scoped_release> d_released;
 };
 
+//! What nobody writes by chance.
+constexpr unsigned char pattern[] = { 0x9d, 0x41, 0xe7, 0x7b, 0x2c, 0xb3, 0x5e, 0x88,
+                                      0x16, 0xf2, 0xc9, 0x35, 0xa4, 0x6f, 0xd0, 0x1b };
+
 class python_block : public device_block
 {
 public:
     /*!
      * \param owner its methods _call(inputs, outputs), _begin() and _end() are called. It
      * must live as long as a flowgraph holds the block.
+     * \param device_arrays also on the emulated device its arrays are those of a GPU
      */
     python_block(const std::string& name,
                  py::handle owner,
@@ -145,7 +150,8 @@ public:
                  std::vector<item_format> outputs,
                  int decimation,
                  int interpolation,
-                 const device& d)
+                 const device& d,
+                 bool device_arrays)
         : gr::block(name, signature_of(d, inputs, {}), signature_of(d, outputs, inputs)),
           device_block(d),
           d_owner(owner),
@@ -153,9 +159,12 @@ public:
           d_out(std::move(outputs)),
           d_decimation(decimation),
           d_interpolation(interpolation),
+          d_device_arrays(d.type() == device::kind::cuda ||
+                          (d.type() == device::kind::emulated && device_arrays)),
           d_arrays_in(d_in.size()),
           d_arrays_out(d_out.size())
     {
+        set_most_idle(call_rules().most_idle);
         set_relative_rate(uint64_t(interpolation), uint64_t(decimation));
         if (interpolation > 1)
             set_output_multiple(interpolation);
@@ -204,7 +213,7 @@ public:
             return;
         enter_python();
         const py::gil_scoped_acquire locked;
-        if (runs_on().type() == device::kind::cuda && !d_stream_of_arrays)
+        if (d_device_arrays && !d_stream_of_arrays)
             make_stream_of_arrays();
         d_calls = 0;
         d_seconds = 0;
@@ -254,6 +263,9 @@ public:
         while (done < d_kept.size() &&
                (!d_kept[done].first || d_kept[done].first->done()))
             done++;
+        const bool on_host = runs_on().type() != device::kind::cuda;
+        if (on_host)
+            mark(output_items, out);
         int made = 0;
         bool reads_objects = false; // of other libraries
         {
@@ -313,6 +325,10 @@ public:
                  std::to_string(most) + ", the items that it was asked for");
             return WORK_DONE;
         }
+        if (const int port = on_host ? still_marked(output_items, made) : -1; port >= 0) {
+            fail(forgotten(port, made));
+            return WORK_DONE;
+        }
         if (emulated)
             send(output_items, made);
         consume_each(made / unit * d_decimation);
@@ -346,6 +362,18 @@ public:
         });
     }
 
+    void set_most_idle(double seconds)
+    {
+        set_call_rules(
+            { "work()",
+              "It must return how many items it has written, or -1 where there "
+              "is no more; a block that needs many items at a time says so by "
+              "set_output_multiple(), decimation or history",
+              seconds });
+    }
+
+    void debug(const std::string& text) { d_logger->debug("{:s}", text); }
+
     int64_t calls() const { return d_calls; }
     double seconds() const { return d_seconds; }
 
@@ -362,6 +390,20 @@ private:
         const auto module = py::module::import("gnuradio.aperture.device_array");
         d_array_type = module.attr("DeviceArray");
         stream* const s = &work_stream();
+        if (runs_on().type() == device::kind::emulated) {
+            // Python has copies in the memory of the host there: see fetch()
+            const auto order = [](intptr_t, intptr_t) {};
+            const auto copy = [](uintptr_t to, uintptr_t from, size_t bytes) {
+                std::memcpy(
+                    reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+            };
+            d_stream_of_arrays = module.attr("Stream")(0,
+                                                       runs_on().index(),
+                                                       py::cpp_function(order),
+                                                       py::cpp_function(copy),
+                                                       runs_on().name());
+            return;
+        }
         const auto handle = reinterpret_cast<intptr_t>(s->native_handle());
         // the driver lets one thread in at a time, and Python need not wait for it
         const auto order = [this, s, handle](intptr_t first, intptr_t second) {
@@ -424,6 +466,51 @@ private:
             }
     }
 
+    //! Where the host can read what work() writes to an output.
+    char* written(const gr_vector_void_star& output_items, size_t port) const
+    {
+        return runs_on().type() == device::kind::emulated
+                   ? d_host_out[port]->data()
+                   : static_cast<char*>(output_items[port]);
+    }
+
+    //! Bytes of the pattern in so many items of an output.
+    size_t marked(size_t port, int items) const
+    {
+        return std::min(sizeof(pattern), size_t(items) * d_out[port].bytes);
+    }
+
+    /*!
+     * Before a call: writes over the beginning of each output, so that one which work()
+     * has forgotten is seen. Nobody reads there before the call has produced it.
+     */
+    void mark(const gr_vector_void_star& output_items, int room) const
+    {
+        for (size_t i = 0; i < d_out.size(); i++)
+            std::memcpy(written(output_items, i), pattern, marked(i, room));
+    }
+
+    //! \returns an output of which the first items are as before the call; -1: none
+    int still_marked(const gr_vector_void_star& output_items, int made) const
+    {
+        for (size_t i = 0; i < d_out.size(); i++) {
+            const size_t bytes = marked(i, made);
+            // fewer bytes may be the same by chance
+            if (bytes >= sizeof(pattern) / 2 &&
+                std::memcmp(written(output_items, i), pattern, bytes) == 0)
+                return int(i);
+        }
+        return -1;
+    }
+
+    static std::string forgotten(int port, int made)
+    {
+        const std::string output = "outputs[" + std::to_string(port) + "]";
+        return "work() has made " + std::to_string(made) + " items of " + output +
+               " and written none: it must write them into the array, " + output +
+               "[...] = result, or return how many there are, 0";
+    }
+
     /*!
      * Makes the thread known to Python until leave_python(): otherwise each call would do
      * it again.
@@ -483,7 +570,8 @@ private:
     const py::handle d_owner; // borrowed: see the constructor
     const std::vector<item_format> d_in, d_out;
     const int d_decimation, d_interpolation;
-    py::object d_array_type, d_stream_of_arrays;       // on a GPU
+    const bool d_device_arrays;                        // those of device_array
+    py::object d_array_type, d_stream_of_arrays;       // of device_array
     std::vector<py::object> d_arrays_in, d_arrays_out; // of the ports, from call to call
     //! What work reads, until an event; nullptr: until the next call.
     std::deque<std::pair<event_sptr, py::object>> d_kept;
@@ -516,7 +604,8 @@ void bind_device_block(py::module& m)
                          const formats& outputs,
                          int decimation,
                          int interpolation,
-                         const std::string& device_name) {
+                         const std::string& device_name,
+                         bool device_arrays) {
                  return gnuradio::make_block_sptr<python_block>(
                      name,
                      owner,
@@ -524,7 +613,8 @@ void bind_device_block(py::module& m)
                      formats_of(outputs),
                      decimation,
                      interpolation,
-                     device::select(device_name));
+                     device::select(device_name),
+                     device_arrays);
              }),
              py::arg("name"),
              py::arg("owner"),
@@ -532,7 +622,14 @@ void bind_device_block(py::module& m)
              py::arg("outputs"),
              py::arg("decimation"),
              py::arg("interpolation"),
-             py::arg("device"))
+             py::arg("device"),
+             py::arg("device_arrays"))
+        .def("set_most_idle",
+             &python_block::set_most_idle,
+             py::arg("seconds"),
+             "After which a work() that takes and makes nothing is an error, though "
+             "nothing "
+             "else can come.")
         .def("add_item_tag",
              &python_block::add_tag,
              py::arg("port"),
@@ -552,6 +649,8 @@ void bind_device_block(py::module& m)
              py::arg("port"),
              py::arg("method"),
              "Has messages of a port handled by a method of the owner, given by name.")
+        .def(
+            "debug", &python_block::debug, py::arg("text"), "Logs a text at level debug.")
         .def("calls", &python_block::calls, "Calls of work() since the start.")
         .def("seconds",
              &python_block::seconds,

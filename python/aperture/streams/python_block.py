@@ -6,7 +6,12 @@
 """What our blocks in Python share: how long they live, and what an exception in them does."""
 
 import gc
+import os
+import sys
+import sysconfig
 import threading
+import traceback
+from pathlib import Path
 
 from gnuradio import gr
 
@@ -64,6 +69,38 @@ def text_of(error):
     return printable(" ".join(text.split("\n")))
 
 
+def _is_users(file):
+    """Whether a file of code is neither ours nor an installed library's."""
+    libraries = [Path(__file__).parents[1], *map(sysconfig.get_path, ("stdlib", "platstdlib"))]
+    return not (any(Path(file).is_relative_to(folder) for folder in libraries)
+                or {"dist-packages", "site-packages"} & set(Path(file).parts))
+
+
+def text_with_place(error, debug):
+    """
+    What an exception in a user's code tells him, in one line: its type, and where in his code it
+    was. `trace` has the rest.
+    """
+    trace(error, debug)
+    places = [(frame.f_code.co_filename, line)
+              for frame, line in traceback.walk_tb(error.__traceback__)]
+    users = [f" ({file}, line {line})" for file, line in places if _is_users(file)]
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    return printable(" ".join(text.split()) + "".join(users[-1:]))
+
+
+def trace(error, debug=None):
+    """Prints the traceback of an exception with APERTURE_TRACEBACK=1 in the environment; otherwise
+    gives it to a function that logs it for debugging."""
+    printed = os.environ.get("APERTURE_TRACEBACK", "") not in ("", "0")
+    if printed or debug is not None:
+        text = printable("".join(traceback.format_exception(error)))
+        if printed:
+            print(text, end="", file=sys.stderr, flush=True)
+        else:
+            debug(text)
+
+
 class python_block(gr.sync_block):
     """
     A sync_block whose subclasses have, instead of start(), work() and stop(),
@@ -116,6 +153,7 @@ class python_block(gr.sync_block):
             if self._error is None:
                 self._error = self._say(error)
                 self.logger.error(self._error)
+                trace(error)
             return None
 
     def _start(self):
