@@ -257,7 +257,9 @@ clocked_block::progress folder_impl::make(int done,
                                           const gr_vector_void_star& output_items)
 {
     if (rate() <= 0) {
-        fail("rx_rate: the first item has none; it is needed for the time of each item");
+        fail(std::string("rx_rate: the first item has none; it is needed for the time of "
+                         "each item") +
+             who_says_the_rate);
         return {};
     }
     const auto run = next_run(int64_t(1) << 40);

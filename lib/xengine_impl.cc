@@ -120,7 +120,8 @@ bool xengine_impl::begin_integration()
         d_frames = int(d_length);
     else if (rate() <= 0)
         return fail("integration: " + text_of(d_length) +
-                    " seconds need the tag rx_rate on the first frame");
+                    " seconds need the tag rx_rate on the first frame" +
+                    who_says_the_rate);
     else
         d_frames = int(std::llround(
             std::clamp(d_length * rate(), 1., double(std::numeric_limits<int>::max()))));

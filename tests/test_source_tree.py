@@ -56,7 +56,8 @@ DEPENDS = {"PyQt5", "astropy", "gnuradio", "h5py", "matplotlib", "numpy", "packa
 RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules} | {"jsonschema"}
 LONGEST_LINE = 100  # characters of Python
-IN_CPP = {"references", "spead", "tags"}  # modules of the bindings that everybody may know
+# modules of the bindings that everybody may know
+IN_CPP = {"logged", "references", "spead", "tags"}
 
 
 def packages_imported(path):

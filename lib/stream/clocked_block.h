@@ -32,6 +32,11 @@ int ports_of(int inputs, int inputs_per_port);
 //! Bytes of a frame [channel][input][time]. \throws std::invalid_argument
 int frame_item_size(int channels, int inputs, int times, sample_type type);
 
+//! The end of an error about an rx_rate that is not there, in the words of GNU Radio
+//! Companion.
+inline constexpr const char* who_says_the_rate =
+    ": Receiver Tags behind each source says it, as does Sample Rate of FX Correlator";
+
 /*!
  * What blocks with a clock share: they read rx_time, rx_rate and rx_freq on their inputs,
  * line the ports up, notice losses, and see when the input ends.

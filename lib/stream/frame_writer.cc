@@ -52,7 +52,7 @@ void frame_writer::on_begin()
         const auto f = facts();
         if (f.rate <= 0) {
             fail("align: " + text_of(d_align) +
-                 " s needs the tag rx_rate on the first item");
+                 " s needs the tag rx_rate on the first item" + who_says_the_rate);
             return;
         }
         // a millionth of a spectrum for the rounding of the time

@@ -113,8 +113,9 @@ class fringe_display(display_block):
         for item in items:
             channels = channels_of(item, self._channels)
             if channels is None:
-                return ("the visibilities do not say their bandwidth: connect the output of "
-                        "xengine, whose tags say it")
+                return ("the visibilities do not say their bandwidth: the sources say no sample "
+                        "rate (Receiver Tags behind each source says it, as does Sample Rate of FX "
+                        "Correlator), or what is connected is not the output of an X-engine")
             self.record.add(self._times.of(item), 1 / item.rate if item.rate else None, channels,
                             item.data.view(np.complex64).reshape(self._channels, -1))
         return bool(items)

@@ -9,6 +9,7 @@
 import dataclasses
 import os
 import re
+import tempfile
 import time
 import warnings
 
@@ -16,8 +17,9 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import numpy as np
 import pmt
-from PyQt5 import QtWidgets
+from PyQt5 import QtCore, QtWidgets
 from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture.streams.python_block import python_block
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
@@ -180,6 +182,65 @@ class qa_fringe_display(gr_unittest.TestCase):
         # the middle of a lag is half a channel off that of the axis' 401 points
         self.assertLess(abs(line.xData[np.argmax(line.yData)] - 97 / rate * 1e6), 0.3)
         self.assertIn("repeats every 106.7 µs", widget.lags.getPlotItem().titleLabel.text)
+
+    def test_error_of_another_block(self):
+        """What ends the flowgraph is in the window, which stays; here that nobody says the rate,
+        in the words of GNU Radio Companion, and an exception of a block in Python."""
+        class broken(python_block):
+            def __init__(self):
+                super().__init__("broken", [np.complex64], [np.complex64])
+
+            def _work(self, input_items, output_items):
+                raise RuntimeError("no torch")
+
+        for block, said in ((None, "Sample Rate of FX Correlator"), (None, "Receiver Tags behind"),
+                            (broken, "broken: RuntimeError: no torch")):
+            display = aperture.fringe_display(CHANNELS, 2)
+            widget = display.qwidget()
+            widget.show()
+            correlator = aperture.fx_correlator(CHANNELS, 0.1, sample_rate=1e6 if block else 0)
+            top = gr.top_block()
+            for port in range(2):
+                source = blocks.vector_source_c(np.ones(100000))
+                if block is None:
+                    top.connect(source, (correlator, port))
+                else:
+                    top.connect(source, block(), (correlator, port))
+            top.connect(correlator, display)
+            self.assertFalse(widget.errors.isVisible())
+            top.run()
+            settle(widget, lambda widget=widget: widget.errors.isVisible())
+            self.assertIn(said, widget.errors.text())
+
+    def test_size_of_the_window(self):
+        """A window as GNU Radio Companion makes it opens as large as what is in it, as far as the
+        screen goes; one that a user has left at another size stays so."""
+        for geometry in (None, QtCore.QByteArray(b"as it was left")):
+            display = aperture.fringe_display(CHANNELS, 2)
+            window, area, inside = (QtWidgets.QWidget(), QtWidgets.QScrollArea(),
+                                    QtWidgets.QWidget())
+            QtWidgets.QVBoxLayout(window).addWidget(area)
+            area.setWidgetResizable(True)
+            area.setWidget(inside)
+            QtWidgets.QVBoxLayout(inside).addWidget(display.qwidget())
+            window.settings = QtCore.QSettings(
+                os.path.join(tempfile.mkdtemp(), "a.ini"), QtCore.QSettings.IniFormat)
+            if geometry is not None:
+                window.settings.setValue("geometry", geometry)
+            window.show()
+            first = window.size()
+            for _ in range(10):
+                application.processEvents()
+            screen = application.primaryScreen().availableGeometry()
+            self.assertLess(first.width(), display.qwidget().sizeHint().width())
+            if geometry is not None:
+                self.assertEqual(window.size(), first)
+                continue
+            missing = inside.sizeHint() - area.viewport().size()
+            self.assertTrue(missing.width() <= 0 or
+                            window.frameGeometry().width() == screen.width())
+            self.assertTrue(missing.height() <= 0 or
+                            window.frameGeometry().height() == screen.height())
 
     def test_error_in_drawing(self):
         """An exception while it draws is shown, and ends neither the program nor the stream."""

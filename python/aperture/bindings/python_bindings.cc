@@ -34,6 +34,7 @@ void bind_f_engine(py::module& m);
 void bind_folder(py::module& m);
 void bind_item_ring(py::module& m);
 void bind_flagger(py::module& m);
+void bind_logged(py::module& m);
 void bind_measure_offsets(py::module& m);
 void bind_packet_sink(py::module& m);
 void bind_packet_source(py::module& m);
@@ -98,6 +99,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_folder(m);
     bind_item_ring(m);
     bind_flagger(m);
+    bind_logged(m);
     bind_measure_offsets(m);
     bind_packet_sink(m);
     bind_packet_source(m);

@@ -14,7 +14,7 @@ from ..plots.style import delay_text, delay_unit
 from . import look
 from .fringe_record import MOST_DECIMALS, fringe_text, live_delay
 
-SIZE = (1040, 620)
+SIZE = (1040, 580)
 #: columns of the waterfall at most: more than a window has pixels
 MOST_COLUMNS = 1024
 LEAST_DEGREES = 40.0   # of the axis of phases

@@ -23,12 +23,14 @@ import numpy as np
 import pyqtgraph
 from PyQt5 import QtCore, QtGui, QtWidgets
 
+from .. import logged
 from ..plots.style import COLOURS
 
 INK, PAPER, FAINT = "#202020", "#FFFFFF", "#A0A0A0"
 HEADLINE_POINTS, TITLE_POINTS, LABEL_POINTS, TICK_POINTS = 11, 11, 10, 9
 #: of amplitudes and powers, and of phases, where both ends are the same
 AMPLITUDE_MAP, PHASE_MAP = "viridis", "CET-C6"
+ERROR_PAUSE = 300      # ms from one look for errors to the next
 LEAST_PAUSE = 100      # ms from one drawing to the next
 #: at most this part of the time is spent with drawing, as long as that takes
 LARGEST_SHARE = 0.1
@@ -264,6 +266,9 @@ class Panel(QtWidgets.QWidget):
     size: width and height in pixels that it has by itself, and which it never goes below two
     thirds of
 
+    Errors that GNU Radio logs from now on are told above the plots, since they end a flowgraph and
+    leave its window. A window that is too small for what is in it is enlarged as it opens.
+
     It lives until its parent is destroyed, or deleteLater() is called.
     """
 
@@ -284,6 +289,16 @@ class Panel(QtWidgets.QWidget):
         box.setSpacing(4)
         self.headline = headline()
         box.addWidget(self.headline)
+        self.errors = headline()
+        self.errors.setWordWrap(True)
+        self.errors.setStyleSheet(f"color: {PAPER}; background: {COLOURS[1]}; padding: 4px;")
+        self.errors.hide()
+        box.addWidget(self.errors)
+        self._logged = logged.count()
+        watch = QtCore.QTimer(self)
+        watch.timeout.connect(self._look_for_errors)
+        watch.start(ERROR_PAUSE)
+        self._is_new = True
         self.choices = QtWidgets.QHBoxLayout()   # below it: what the user chooses
         box.addLayout(self.choices)
         self.grid = QtWidgets.QGridLayout()
@@ -293,6 +308,59 @@ class Panel(QtWidgets.QWidget):
     def sizeHint(self):
         """Qt's name of the size that a widget has by itself."""
         return self._size
+
+    def _look_for_errors(self):
+        """The first one is the cause of those that follow."""
+        if self.errors.isVisibleTo(self):
+            return
+        found = logged.after(self._logged)
+        if found:
+            name, text = (part.decode("utf-8", "backslashreplace") for part in found[0])
+            self.errors.setText(f"Error in {name}: {text}")
+            self.errors.setToolTip(self.errors.text())
+            # or the layout would give plots the heights that they have by themselves, and scroll
+            policy = self.errors.sizePolicy()
+            policy.setHeightForWidth(False)
+            self.errors.setSizePolicy(policy)
+            self.errors.setFixedHeight(self.errors.heightForWidth(max(self.width() - 8, 200)))
+            self.errors.show()
+
+    def showEvent(self, event):
+        """Qt's: as it opens, the window gets room for all that is in it."""
+        super().showEvent(event)
+        if self._is_new:
+            self._is_new = False
+            # not before all of the window is laid out
+            QtCore.QTimer.singleShot(0, functools.partial(enlarge, self.window()))
+
+
+def enlarge(window):
+    """
+    Makes a window as large as what scrolls in it, so that nothing has to, as far as the screen
+    goes: GNU Radio Companion's opens with a size that knows nothing of what is in it.
+
+    One that fills the screen, or that GNU Radio Companion opens as the user has left it, stays.
+    """
+    settings = getattr(window, "settings", None)
+    if window.isMaximized() or window.isFullScreen() or (
+            isinstance(settings, QtCore.QSettings) and settings.contains("geometry")):
+        return
+    size = QtCore.QSize(window.size())
+    for area in window.findChildren(QtWidgets.QScrollArea):
+        if area.widget() is not None and area.findChildren(Panel):
+            missing = area.widget().sizeHint() - area.viewport().size()
+            size += QtCore.QSize(max(missing.width(), 0), max(missing.height(), 0))
+    screen = window.screen().availableGeometry() if hasattr(window, "screen") else \
+        QtWidgets.QApplication.desktop().availableGeometry(window)
+    border = window.frameGeometry().size() - window.size()
+    size = size.boundedTo(screen.size() - border)
+    if size == window.size():
+        return
+    window.resize(size)
+    # and on the screen
+    frame = window.frameGeometry()
+    window.move(max(screen.left(), min(frame.left(), screen.right() - frame.width() + 1)),
+                max(screen.top(), min(frame.top(), screen.bottom() - frame.height() + 1)))
 
 
 class Ticker(QtCore.QObject):

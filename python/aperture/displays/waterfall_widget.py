@@ -48,7 +48,7 @@ class WaterfallWidget(look.Panel):
         self.grid.setRowStretch(1, 3)
         for plot in (self.spectrum, self.waterfall.widget):
             # one below the other: the same frequencies at the same places
-            plot.getPlotItem().getAxis("left").setWidth(78)
+            plot.getPlotItem().getAxis("left").setWidth(98)
         # the width of the bar of colours
         self.spectrum.getPlotItem().setContentsMargins(0, 0, 88, 0)
         self._unit = unit

@@ -81,4 +81,5 @@ def require(found, keys, sender, of="integration"):
     else:
         text += f": the {sender} knows them only if the source tells them"
     raise ValueError(f"{text}; the source's first sample must have the tags rx_time, rx_rate and "
-                     "rx_freq (docs/tags.md, \"Sources without tags\", has a block that adds them)")
+                     "rx_freq: Receiver Tags behind each source adds them, as do Sample Rate and "
+                     "Center Frequency of FX Correlator (docs/tags.md, \"Sources without tags\")")
