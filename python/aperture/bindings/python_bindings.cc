@@ -50,6 +50,7 @@ void bind_snapshot(py::module& m);
 void bind_spead(py::module& m);
 void bind_stream_align(py::module& m);
 void bind_tags(py::module& m);
+void bind_references(py::module& m);
 void bind_tap(py::module& m);
 void bind_vdif_source(py::module& m);
 void bind_xengine(py::module& m);
@@ -61,20 +62,6 @@ PYBIND11_MODULE(aperture_python, m)
     py::module::import("gnuradio.gr");
 
     keep_error_texts();
-
-    // for streams/python_block.py; the reference is to the caster's own pointer, which
-    // does not count
-    m.def_submodule("references", "How long blocks live.")
-        .def(
-            "holders",
-            [](const std::shared_ptr<gr::basic_block>& block) {
-                return block.use_count() - 1;
-            },
-            py::arg("block"),
-            R"doc(How many pointers to a block there are, in C++ and in Python.
-
-1: only the Python object that is asked about; no flowgraph holds the block.
-)doc");
 
     /**************************************/
     // The following comment block is used for
@@ -114,6 +101,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_spead(m);
     bind_stream_align(m);
     bind_tags(m);
+    bind_references(m);
     bind_tap(m);
     bind_vdif_source(m);
     bind_xengine(m);

@@ -9,7 +9,6 @@ import gc
 import os
 import sys
 import sysconfig
-import threading
 import traceback
 from pathlib import Path
 
@@ -20,35 +19,21 @@ from .. import references
 # GNU Radio's gateway in C++ calls the Python object without holding a reference to it, so that a
 # block that is made within connect(...) would be freed under its flowgraph. Blocks that were
 # connected are therefore held here until the gateway belongs to the Python object alone.
-_connected = set()
-_lock = threading.Lock()
+_connected = references.HeldBlocks()
 
 
 def keep_while_connected(block):
     """Keeps a block with a `gateway` alive, from to_basic_block() until no flowgraph holds it."""
-    with _lock:
-        _connected.add(block)
+    _connected.keep(block, block.gateway)
 
 
 def let_go():
     """Forgets blocks that no flowgraph holds any more."""
-    # where it is held the garbage collection has come in between; the next one is as good
-    if not _lock.acquire(blocking=False):
-        return
-    try:
-        free = [block for block in _connected if references.holders(block.gateway) <= 1]
-        _connected.difference_update(free)
-    finally:
-        _lock.release()
-    # with the list the last references go, outside of the lock
+    _connected.let_go()
 
 
-def _after_collection(phase, _):
-    if phase == "stop" and _connected:
-        let_go()
-
-
-gc.callbacks.append(_after_collection)
+# no function in Python: an interrupt that comes in one that the collector calls gets lost
+gc.callbacks.append(references.after_collection)
 
 
 def printable(text):

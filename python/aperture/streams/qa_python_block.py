@@ -9,6 +9,8 @@ gets lost."""
 
 import gc
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 import weakref
@@ -21,7 +23,7 @@ from gnuradio.aperture import filterbank_sink, pointing, uvh5_sink
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.streams.python_block import printable, python_block, text_of
-from gnuradio.aperture.testing.qa_tools import comes_true
+from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
 
 ARRAY = ArrayDescription(
     name="test", latitude=52.0, longitude=5.0, height=10.0,
@@ -126,6 +128,34 @@ class qa_python_block(gr_unittest.TestCase):
         del top
         gc.collect()
         self.assertIsNone(reference())
+
+    def test_interrupt_in_a_collection(self):
+        """A Ctrl-C that comes while garbage is collected is not lost in what we do then."""
+        program = """
+import _thread, functools, gc, signal
+from gnuradio import aperture, blocks, gr
+class one(aperture.device_block):
+    def work(self, inputs, outputs):
+        pass
+top = gr.top_block()
+top.connect(blocks.null_source(8), one("one", ["c8"], None, device="cpu"))
+# what notes an interrupt without any code in Python, in which it would be handled at once:
+# getattr(number, "start", ...) calls interrupt_main(number)
+class Number(int):
+    start = stop = property(_thread.interrupt_main)
+interrupt = functools.partial(getattr, Number(signal.SIGINT))
+gc.callbacks.insert(0, interrupt)
+try:
+    gc.collect()
+    gc.callbacks.remove(interrupt)
+    print("lost")
+except KeyboardInterrupt:
+    gc.callbacks.remove(interrupt)
+    print("interrupted")
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.stdout.split(), ["interrupted"], done.stderr)
 
     def test_users_reference(self):
         """A block that the user has kept goes from flowgraph to flowgraph."""
