@@ -1,12 +1,17 @@
 # Copyright 2026 gr-aperture's authors.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What it costs to load the package: GNU Radio Companion and every script pay for it."""
+"""
+What it costs to load the package, for which GNU Radio Companion and every script pay; and what is
+said where the system is not as it should be.
+"""
 
 import json
+import os
+import sys
 import unittest
 
-from places import main, run_or_fail
+from places import SOURCE, fresh_folder, main, run, run_or_fail
 
 #: what only some of the package's modules need, and is large
 HEAVY = ("PyQt5", "astropy", "erfa", "h5py", "matplotlib", "pyqtgraph", "scipy")
@@ -51,6 +56,39 @@ class TestImport(unittest.TestCase):
     def test_time(self):
         """It takes about as long as what it needs of others."""
         self.assertLess(self.cost["share"], LONGEST)
+
+    def test_another_numpy(self):
+        """A newer NumPy before the system's: one sentence with what to do, from every command."""
+        folder = fresh_folder("another_numpy") / "lib/site-packages"
+        (folder / "numpy").mkdir(parents=True)
+        (folder / "numpy/__init__.py").write_text('__version__ = "9.1.0"\n')
+        environment = {**os.environ,
+                       "PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"}
+        programs = [path for path in (SOURCE / "apps").glob("aperture_*") if "." not in path.name]
+        self.assertGreater(len(programs), 8)
+        for program in programs:
+            status, output = run(sys.executable, program, "--help", env=environment)
+            self.assertEqual(status, 1, output)
+            self.assertRegex(output, rf"^{program.name}: error: NumPy 9\.1\.0 in {folder} comes "
+                             r"before the \d\S+ that GNU Radio was built with, .* -m pip "
+                             r"uninstall numpy. .*\n$")
+        status, output = run(sys.executable, "-c", "from gnuradio import aperture",
+                             env=environment)
+        self.assertEqual(status, 1)
+        self.assertIn("\nImportError: NumPy 9.1.0 in", output)
+
+    def test_home_that_cannot_be_written(self):
+        """GNU Radio wants its folder there: one sentence with what to do."""
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("XDG_", "GR_"))}
+        folder = fresh_folder("home")
+        command = [sys.executable, SOURCE / "apps/aperture_fx", "--input", "sim:two-dish",
+                   "--duration", "0.01", "--device", "cpu", "-o", folder / "a.uvh5"]
+        # nobody can make a folder there, not even root
+        status, output = run(*command, env={**environment, "HOME": "/proc/self"})
+        self.assertEqual(status, 1)
+        self.assertRegex(output, r"aperture_fx: error: GNU Radio .*folder \.gnuradio of HOME, which "
+                         r"is /proc/self: set HOME to .*\n$")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,10 @@
 #
 """Channelise, correlate and beamform many antennas: blocks for GNU Radio and Python tools."""
 
+# before extensions, which would fail with pages of text
+from .arguments import numpy_version
+numpy_version.check()
+
 # the blocks in C++
 from . import aperture_python
 from .parameters.constructors import clear_errors, clear_errors_of
@@ -55,4 +59,4 @@ for _block in (bandpass_display, calibrator, candidate_sink, delay_tracker, devi
                pointing, psrfits_sink, sky_display, spead_sink, spead_source, uvh5_sink,
                voltage_ring, voltage_sink, waterfall_display):
     clear_errors(_block)
-del _block, clear_errors, clear_errors_of
+del _block, clear_errors, clear_errors_of, numpy_version

@@ -11,13 +11,15 @@ import contextlib
 import io
 import os
 import signal
+import tempfile
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
 from gnuradio import gr_unittest
-from gnuradio.aperture.commands import running, tables
+from gnuradio.aperture.commands import running, surroundings, tables
 from gnuradio.aperture.testing.qa_tools import PATIENCE
 
 
@@ -99,6 +101,28 @@ class qa_running(gr_unittest.TestCase):
             self.assertEqual(running.run_command("program", parser, interrupted, []), 130)
         self.assertEqual(stderr.getvalue(), "program: error: interrupted before anything was "
                                             "observed\n")
+
+    def test_limits_of_the_system(self):
+        """GNU Radio's own words are followed by what is to be done."""
+        with tempfile.TemporaryDirectory(prefix="qa_running") as kernel:
+            limits = {"shmmni": 4096, "shmmax": 18446744073692774399, "shmall": 1 << 40}
+
+            def advice(error, **changed):
+                for name, value in {**limits, **changed}.items():
+                    Path(kernel, name).write_text(f"{value}\n")
+                return surroundings.advice(error, kernel)
+
+            lost = MemoryError("std::bad_alloc")
+            self.assertEqual(advice(lost), "")
+            self.assertIn("kernel.shmmni is 32 segments: `sudo sysctl -w kernel.shmmni=4096`",
+                          advice(lost, shmmni=32))
+            self.assertIn("sysctl -w kernel.shmmax=1073741824 kernel.shmall=1048576`",
+                          advice(lost, shmmax=33554432, shmall=8192))
+            self.assertEqual(advice(MemoryError("Unable to allocate 9 GiB"), shmmni=32), "")
+            for name in limits:  # another kernel
+                Path(kernel, name).unlink()
+            self.assertEqual(surroundings.advice(lost, kernel), "")
+            self.assertEqual(advice(RuntimeError("filesystem error: cannot create [/a/b]")), "")
 
     def test_second_interrupt_stops_at_once(self):
         calls, ended = [], threading.Event()

@@ -17,6 +17,7 @@ from typing import Optional
 from gnuradio import gr
 
 from .progress import ProgressBar
+from .surroundings import advice
 from .terminal import fail, prepare_streams, say, warn
 
 TOGETHER = 0.2           # s
@@ -146,6 +147,9 @@ def observe(program, chain, plan, output, report):
 
 def error_text(error):
     """What an exception tells a user, in one line."""
+    remedy = advice(error)
+    if remedy:
+        return remedy
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):

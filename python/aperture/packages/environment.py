@@ -54,7 +54,9 @@ def folder():
     given = os.environ.get("APERTURE_VENV")
     if given:
         return Path(given).absolute()
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    if data.startswith("~"):  # nobody knows whose this process is, as in a container
+        data = "/nonexistent"
     return Path(data) / "gr-aperture" / "venv"
 
 
@@ -71,7 +73,7 @@ def _stamp(group):
 def is_installed(group):
     """Whether the environment has the group in the versions of this gr-aperture."""
     stamp = _stamp(group)
-    return stamp.exists() and stamp.read_bytes() == locked_versions(group).read_bytes()
+    return os.path.exists(stamp) and stamp.read_bytes() == locked_versions(group).read_bytes()
 
 
 def missing_modules(group):
@@ -86,7 +88,7 @@ def make_importable(group):
     """
     packages = (folder() / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
                 / "site-packages")
-    if missing_modules(group) and packages.is_dir() and str(packages) not in sys.path:
+    if missing_modules(group) and os.path.isdir(packages) and str(packages) not in sys.path:
         sys.path.append(str(packages))
         importlib.invalidate_caches()
 
@@ -98,7 +100,8 @@ def enter():
     version is imported.
     """
     python = folder() / "bin" / "python"
-    if python.exists() and Path(sys.prefix).resolve() != folder().resolve():
+    # also where another user's folder may not be looked into
+    if os.path.exists(python) and os.path.realpath(sys.prefix) != os.path.realpath(folder()):
         if sys.stdout is not None:  # which it is where the descriptor is closed
             sys.stdout.flush()
         os.execv(python, [str(python), *sys.argv])
@@ -153,7 +156,7 @@ def load(name, group):
 
 def require_installed(group):
     """Raises PackageError unless `command` starts a process that has the group."""
-    if not (folder() / "bin" / "python").exists():
+    if not os.path.exists(folder() / "bin" / "python"):
         require(group)
     elif not is_installed(group):
         raise PackageError(f"this needs {' and '.join(GROUPS[group].modules)} from PyPI: "
@@ -164,7 +167,7 @@ def command(module, *arguments):
     """The command, for subprocess, that calls main() of a module in the environment (where there
     is none, with this Python)."""
     python = folder() / "bin" / "python"
-    return [str(python if python.exists() else sys.executable), "-c",
+    return [str(python if os.path.exists(python) else sys.executable), "-c",
             f"import sys; from {module} import main; sys.exit(main())", *map(str, arguments)]
 
 
@@ -173,16 +176,19 @@ def _make():
     path = folder()
     python = path / "bin" / "python"
     version = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}"
-    if python.exists() and (path / version / "site-packages" / "pip").exists():
+    if os.path.exists(python) and os.path.exists(path / version / "site-packages" / "pip"):
         return
     try:
         # what is there was made for another Python, or is not whole
-        venv.EnvBuilder(system_site_packages=True, clear=path.exists(), symlinks=True,
+        venv.EnvBuilder(system_site_packages=True, clear=os.path.exists(path), symlinks=True,
                         with_pip=True).create(path)
     except subprocess.CalledProcessError:
         # pip for it is a package of its own in Debian and Ubuntu
         raise PackageError(f"{path}: could not be made: is python3-venv installed? "
                            "(apt install python3-venv)") from None
+    except OSError as error:
+        raise PackageError(f"{path}: could not be made: {error.strerror}; APERTURE_VENV names "
+                           "another folder, HOME where your own are") from None
 
 
 def install(groups):

@@ -1,0 +1,44 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""What GNU Radio needs of the system: it says little where that is not there."""
+
+import os
+from pathlib import Path
+
+#: limits of System V shared memory, of which GNU Radio makes its buffers: what Linux sets, and what
+#: they count
+USUAL = {"shmmni": (4096, "segments"), "shmmax": (1 << 30, "bytes of a segment"),
+         "shmall": (1 << 20, "pages of all segments")}
+
+
+def small_limits(kernel="/proc/sys/kernel"):
+    """A sentence about limits of shared memory that are below what is usual; empty: none is."""
+    found, commands = [], []
+    for name, (usual, what) in USUAL.items():
+        try:
+            value = int(Path(kernel, name).read_text())
+        except (OSError, ValueError):
+            continue
+        if value < usual:
+            found.append(f"kernel.{name} is {value} {what}")
+            commands.append(f"kernel.{name}={usual}")
+    if not found:
+        return ""
+    return (f"GNU Radio's buffers are System V shared memory, and {', '.join(found)}: "
+            f"`sudo sysctl -w {' '.join(commands)}` allows what is usual (a line of each in "
+            "/etc/sysctl.d keeps it; a container gets it by --sysctl)")
+
+
+def advice(error, kernel="/proc/sys/kernel"):
+    """What is to be done about an error of GNU Radio, in a sentence; empty: nothing is known."""
+    text = str(error)
+    if isinstance(error, MemoryError) and "bad_alloc" in text:
+        return small_limits(kernel)
+    if "filesystem error" in text and ".gnuradio" in text:
+        return ("GNU Radio keeps settings in the folder .gnuradio of HOME, which is "
+                f"{os.environ.get('HOME') or 'not set'}: set HOME to a folder in which you may "
+                "write, HOME=/tmp for example")
+    return ""
