@@ -87,8 +87,8 @@ class TestImport(unittest.TestCase):
         # nobody can make a folder there, not even root
         status, output = run(*command, env={**environment, "HOME": "/proc/self"})
         self.assertEqual(status, 1)
-        self.assertRegex(output, r"aperture_fx: error: GNU Radio .*folder \.gnuradio of HOME, which "
-                         r"is /proc/self: set HOME to .*\n$")
+        self.assertRegex(output, r"aperture_fx: error: GNU Radio .*folder \.gnuradio of HOME, "
+                         r"which is /proc/self: set HOME to .*\n$")
 
 
 if __name__ == "__main__":
