@@ -66,6 +66,7 @@ corner_turn_impl::corner_turn_impl(const parameters& p,
     set_most_gap(p.most_gap);
     begin_anew_where_restated();
     set_relative_time(p.relative_time);
+    set_follow_clock(p.follow_clock);
 }
 
 frame_writer::spectra_facts corner_turn_impl::facts() const

@@ -130,6 +130,7 @@ stream_align_impl::stream_align_impl(const parameters& p)
 {
     set_most_gap(p.most_gap);
     set_relative_time(p.relative_time);
+    set_follow_clock(p.follow_clock);
     take_filled_samples();
     if (p.method != "time") {
         compare_true_times_only();

@@ -363,6 +363,21 @@ class TestCommands(unittest.TestCase):
         # 200 Hz between the oscillators within channels of 9.4 kHz
         self.assertGreater(coherence.min(), 0.95, output)
 
+    def test_follow_clock(self):
+        """The option reaches the block that follows, and is off where nothing is said."""
+        patch = played()
+        patch.start()
+        self.addCleanup(patch.stop)
+        from gnuradio.aperture.inputs import live_source, registry
+        for option, follow in (
+                (",follow_clock=yes", True), (",follow_clock=no", False), ("", False)):
+            with mock.patch.object(
+                    live_source.aperture_python, "stream_align",
+                    wraps=live_source.aperture_python.stream_align) as made:
+                registry.open_input(f"soapy:driver=aperture_test,serial=1,rate=1e6,freq=100e6"
+                                    f"{option}").source(0)
+            self.assertIs(made.call_args.kwargs["follow_clock"], follow)
+
     def test_tune(self):
         """Receivers that are tuned while they run are lined up anew, with another phase."""
         patch = played()

@@ -113,6 +113,7 @@ protected:
         this->set_latency(p.latency);
         this->set_most_gap(p.most_gap);
         this->set_relative_time(p.relative_time);
+        this->set_follow_clock(p.follow_clock);
         this->take_filled_samples();
         this->set_history(d_windows.history());
         // of spectra, not of frames: the buffer before this block need not hold a whole

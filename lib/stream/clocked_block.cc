@@ -23,6 +23,8 @@ namespace gr::aperture {
 namespace {
 
 const pmt::pmt_t status_port = pmt::mp("status");
+// What rx_time_clock may say that names no clock.
+constexpr char counted_clock[] = "samples", followed_clock[] = "followed";
 
 //! Tuners round: to a fraction of a hertz, or some hundred at most.
 bool same_frequency(double a, double b)
@@ -106,6 +108,7 @@ bool clocked_block::start()
     d_frequency.reset();
     d_changes.clear();
     d_timed.clear();
+    d_told.clear();
     d_companion_seen = 0;
     d_taken_frequency.reset();
     for (size_t port = 0; port < d_ports.size(); port++) {
@@ -374,12 +377,15 @@ void clocked_block::begin()
     std::vector<bool> approximate(d_ports.size());
     for (size_t port = 0; port < d_ports.size(); port++) {
         std::vector<gr::tag_t> tags;
+        pmt::pmt_t clock;
         get_tags_in_range(tags, port, 0, 1);
         for (const auto& t : tags) {
             if (t.key == key(tags::rx_time))
                 times[port] = timestamp::from_pmt(t.value);
             else if (t.key == key(tags::approximate))
                 approximate[port] = pmt::is_true(t.value);
+            else if (t.key == key(tags::clock))
+                clock = t.value;
             else if (t.key == key(tags::rx_rate))
                 set_rate(port, 0, t.value);
             else if (auto number = number_of(t.value)) {
@@ -391,6 +397,7 @@ void clocked_block::begin()
                     d_samples_per_item = int64_t(*number);
             }
         }
+        set_clock(int(port), clock);
     }
     for (size_t port = 0; port < d_ports.size(); port++) {
         d_approximate = d_approximate || approximate[port];
@@ -537,6 +544,8 @@ void clocked_block::read_tags_of_item(int port,
     for (const auto& t : tags) {
         if (t.key == key(tags::approximate)) {
             approximate = pmt::is_true(t.value);
+        } else if (t.key == key(tags::clock)) {
+            set_clock(port, t.value);
         } else if (t.key == key(tags::rx_time)) {
             time = timestamp::from_pmt(t.value);
             if (!time)
@@ -594,7 +603,7 @@ void clocked_block::read_tags_of_item(int port,
                        std::to_string(port) + " must have a count");
         } else if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
                    t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
-                   t.key != key(tags::approximate) &&
+                   t.key != key(tags::approximate) && t.key != key(tags::clock) &&
                    t.key != key(tags::samples_per_item))
             on_tag(port, t);
 }
@@ -618,6 +627,9 @@ void clocked_block::report_alignment()
             break;
         case kind::no_stamp:
             report("taken_as_aligned", e.port, e.item, -1);
+            break;
+        case kind::drift:
+            report_drift(e);
             break;
         case kind::new_start:
             report("clock_jump", e.port, e.item, e.count);
@@ -669,6 +681,43 @@ void clocked_block::set_rate(int port, int64_t item, const pmt::pmt_t& given)
             d_alignment.set_kept(items_to_keep());
         }
     }
+}
+
+void clocked_block::set_clock(int port, const pmt::pmt_t& name)
+{
+    using source = stream_clock::source;
+    auto said = source::items;
+    if (name && pmt::is_symbol(name)) { // GNU Radio's strings are symbols
+        const std::string text = pmt::symbol_to_string(name);
+        said = text == counted_clock    ? source::items
+               : text == followed_clock ? source::followed
+                                        : source::another;
+    } else if (name) {
+        refuse("rx_time_clock: " + text_of(name) + " on port " + std::to_string(port) +
+               " must be a string, the name of a clock");
+    }
+    if (said == source::items && d_follow_clock)
+        said = source::another;
+    d_alignment.set_source(port, said);
+}
+
+void clocked_block::report_drift(const stream_alignment::event& e)
+{
+    const std::string ppm = text_of(std::round(e.slope * 1e8) / 100);
+    const std::string reason =
+        "rx_time walks away from the samples by " + ppm +
+        " millionths, through parts of them: it is of another clock than the samples, or "
+        "rx_rate is not quite the rate. Where the samples lie is not known, and they are "
+        "missing from here on. Where it is so, follow_clock of the first block with a "
+        "clock, or the tag rx_time_clock of the source, has the time follow";
+    pmt::pmt_t dict = pmt::make_dict();
+    dict = pmt::dict_add(dict, key(tags::event), pmt::intern("clock_drift"));
+    dict = pmt::dict_add(dict, key(tags::port), pmt::from_long(e.port));
+    dict = pmt::dict_add(dict, key(tags::item), pmt::from_uint64(e.item));
+    dict = pmt::dict_add(dict, key(tags::ppm), pmt::from_double(e.slope * 1e6));
+    dict = pmt::dict_add(dict, key(tags::reason), pmt::intern(reason));
+    message_port_pub(status_port, dict);
+    d_logger->warn("clock_drift at item {:d} of port {:d}: {:s}", e.item, e.port, reason);
 }
 
 void clocked_block::on_tag(int, const gr::tag_t&) {}
@@ -754,10 +803,17 @@ void clocked_block::tag_time(int port, uint64_t item, const timestamp& time)
     if (d_timed[port] != int64_t(item))
         tag(port, item, tags::rx_time, time.to_pmt());
     d_timed[port] = item;
+    if (d_told.size() <= size_t(port))
+        d_told.resize(port + 1, false);
+    if (d_alignment.is_followed() && !d_told[port])
+        tag(port, item, tags::clock, pmt::intern(followed_clock));
+    d_told[port] = d_alignment.is_followed();
 }
 
 void clocked_block::tag_description(int port, uint64_t item, const description& d)
 {
+    if (d_told.size() > size_t(port))
+        d_told[port] = false; // said again, as all else is
     tag_time(port, item, d.time);
     if (d_approximate)
         tag(port, item, tags::approximate, pmt::PMT_T);

@@ -164,6 +164,9 @@ protected:
     void set_most_gap(double seconds);
     //! In the constructor: rx_time counts from a device's start, whatever its value.
     void set_relative_time(bool relative) { d_relative_time = relative; }
+    //! In the constructor: the stamps of all ports are of other clocks than the items,
+    //! and the time follows them.
+    void set_follow_clock(bool follow) { d_follow_clock = follow; }
     //! In the constructor: a jump beside a repeated rx_rate is not filled at all. Blocks
     //! with a clock say both where their own alignment began anew.
     void begin_anew_where_restated() { d_anew_where_restated = true; }
@@ -294,11 +297,14 @@ private:
     void report_alignment();
     void read_tags_of_item(int port, int64_t item, const std::vector<gr::tag_t>& tags);
     void set_rate(int port, int64_t item, const pmt::pmt_t& given);
+    //! What rx_time_clock says; nothing where it does not.
+    void set_clock(int port, const pmt::pmt_t& name);
+    void report_drift(const stream_alignment::event& e);
     void change_frequency(int64_t tick, double frequency);
 
     stream_alignment d_alignment;
     double d_most_gap = 60; // seconds
-    bool d_relative_time = false, d_anew_where_restated = false;
+    bool d_relative_time = false, d_anew_where_restated = false, d_follow_clock = false;
     bool d_takes_filled = false, d_true_times_only = false;
     std::string d_companion;      // what it is; empty: there is none
     int64_t d_companion_seen = 0; // its items whose tags were read
@@ -311,6 +317,7 @@ private:
     int64_t d_samples_per_item = 0;
     bool d_approximate = false;
     std::vector<int64_t> d_timed; // newest item of each output with an rx_time
+    std::vector<char> d_told;     // each output, that its time was followed
     std::optional<double> d_taken_frequency;
     std::optional<double> d_frequency;
     std::vector<change> d_changes;

@@ -18,6 +18,8 @@ namespace {
 constexpr double furthest = 1e17;
 // How long a port that does not know the time waits for a stamp, where others know it.
 constexpr double longest_wait = 1; // seconds
+// What was followed before is right to this.
+constexpr double exact = 1e-9; // seconds
 
 stream_alignment::event::kind kind_of(stream_clock::event e)
 {
@@ -31,6 +33,8 @@ stream_alignment::event::kind kind_of(stream_clock::event e)
         return kind::odd_stamp;
     case stream_clock::event::first_stamp:
         return kind::first_stamp;
+    case stream_clock::event::drift:
+        return kind::drift;
     default:
         return kind::no_stamp;
     }
@@ -47,7 +51,9 @@ stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
       d_waits(ports),
       d_introduced(ports),
       d_resumed(ports),
-      d_filled(ports)
+      d_filled(ports),
+      d_corrections(ports),
+      d_reached(ports)
 {
 }
 
@@ -62,6 +68,9 @@ void stream_alignment::reset()
     std::fill(d_introduced.begin(), d_introduced.end(), std::nullopt);
     std::fill(d_resumed.begin(), d_resumed.end(), 0);
     std::fill(d_filled.begin(), d_filled.end(), 0);
+    for (auto& corrections : d_corrections)
+        corrections.clear();
+    std::fill(d_reached.begin(), d_reached.end(), 0);
     d_origin = {};
     d_axis.clear();
     d_leader = -1;
@@ -125,13 +134,22 @@ void stream_alignment::stamp(int port, int64_t item, const timestamp& time, bool
         return;
     }
     auto& clock = d_clocks[port];
-    const double decided = d_axis.back().walked;
     const bool first = !clock.knows_time();
+    if (clock.was_followed() && !first && port != leader()) {
+        // How far the clock that leads has walked is not known before it was read as far.
+        compare_corrections(port, restated);
+        if (!restated) {
+            d_corrections[port].push_back({ item, time });
+            compare_corrections(port, false);
+            return;
+        }
+    }
+    const double decided = d_axis.back().walked;
     const auto outcomes =
         clock.stamp(item,
                     time,
                     restated,
-                    { decided, walked_at(item + clock.offset()), port == d_leader });
+                    { decided, walked_at(item + clock.offset()), port == leader() });
     if (first)
         d_first_lags[port] = clock.lag(item) - decided;
     if (!d_time_known) {
@@ -172,6 +190,23 @@ bool stream_alignment::introduce(int port,
     d_frozen[port] = item;
     d_introduced[port] = introduction{ time, known };
     return true;
+}
+
+void stream_alignment::compare_corrections(int port, bool all)
+{
+    auto& corrections = d_corrections[port];
+    auto& clock = d_clocks[port];
+    while (!corrections.empty()) {
+        const auto [item, time] = corrections.front();
+        const int64_t tick = item + clock.offset();
+        const int first = leader();
+        if (!all && first != port && first < int(d_clocks.size()) &&
+            d_reached[first] + d_clocks[first].offset() <= tick)
+            return;
+        corrections.pop_front();
+        const double walked = axis_at(tick).walked;
+        apply(port, clock.stamp(item, time, false, { walked, walked, false }));
+    }
 }
 
 timestamp stream_alignment::settle(int port)
@@ -235,6 +270,9 @@ void stream_alignment::reached(int port, int64_t item)
 {
     auto& clock = d_clocks[port];
     apply(port, clock.reached(item, d_axis.back().walked));
+    d_reached[port] = std::max(d_reached[port], item);
+    for (size_t other = 0; other < d_clocks.size(); other++)
+        compare_corrections(int(other), false);
     if (!clock.trusted() && !d_frozen[port])
         d_timeline.pass(port, item + clock.offset());
 }
@@ -255,7 +293,7 @@ void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew
                    : o.what == stream_clock::event::overlap     ? -o.count
                    : o.what == stream_clock::event::first_stamp ? o.count
                                                                 : 0;
-    event e{ kind_of(o.what), port, o.item, std::abs(o.count) };
+    event e{ kind_of(o.what), port, o.item, std::abs(o.count), o.slope };
     if (o.opened) {
         const int64_t tick = *o.opened + o.offset;
         // what would be filled with missing items; what others are ahead by is not
@@ -275,29 +313,42 @@ void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew
 
 double stream_alignment::walked_at(int64_t tick) const
 {
-    if (d_leader < 0)
+    if (d_leader < 0 || !d_clocks[d_leader].is_followed())
         return d_axis.back().walked;
     const auto& clock = d_clocks[d_leader];
     return clock.lag(tick - clock.offset()) - d_first_lags[d_leader];
 }
 
-void stream_alignment::follow(int port, int64_t item)
+int stream_alignment::leader() const
 {
     // A clock that was confirmed stays so, even while a stamp is on probation: a clock
     // that leads is replaced by that of a lower port only, whoever is read first.
-    const int leader = std::find_if(d_clocks.begin(),
-                                    d_clocks.end(),
-                                    [](const auto& c) { return c.confirmed(); }) -
-                       d_clocks.begin();
-    if (port != leader || d_frozen[port])
+    return int(std::find_if(d_clocks.begin(),
+                            d_clocks.end(),
+                            [](const auto& c) { return c.confirmed(); }) -
+               d_clocks.begin());
+}
+
+bool stream_alignment::is_followed() const
+{
+    return std::any_of(
+        d_clocks.begin(), d_clocks.end(), [](const auto& c) { return c.is_followed(); });
+}
+
+void stream_alignment::follow(int port, int64_t item)
+{
+    if (port != leader() || d_frozen[port])
         return;
-    d_leader = leader;
+    d_leader = port;
     const auto& clock = d_clocks[port];
+    if (!clock.is_followed())
+        return;
     const int64_t tick = item + clock.offset();
     const double walked = walked_at(tick);
     // Stamps that agree lie half an item or their scatter apart at most, and so do the
     // first one and the mean of others where the clock did not walk.
-    if (std::abs(walked - d_axis.back().walked) > 0.5 + clock.scatter())
+    const double most = clock.was_followed() ? exact * d_rate : 0.5 + clock.scatter();
+    if (std::abs(walked - d_axis.back().walked) > most)
         d_axis.push_back({ std::max({ tick, position(), d_axis.back().tick }),
                            d_origin.after(walked, d_rate),
                            walked });
@@ -327,6 +378,8 @@ stream_alignment::resumed stream_alignment::resume(const std::vector<int64_t>& e
         for (size_t port = 0; port < d_clocks.size(); port++)
             if (d_introduced[port] && d_introduced[port]->known == known)
                 result.later = result.later + settle(int(port));
+    for (size_t port = 0; port < d_clocks.size(); port++)
+        compare_corrections(int(port), true);
     const int64_t position = d_timeline.position();
     bool jumped = false; // what the loose ones were compared with
     for (size_t port = 0; port < d_clocks.size(); port++)

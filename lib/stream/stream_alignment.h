@@ -36,14 +36,20 @@ public:
             odd_stamp,
             first_stamp,
             no_stamp,
+            drift,      //!< the stamps walk by `slope` and are not to be followed
             new_start,  //!< a jump of `count` items: the alignment begins anew
             early_start //!< `count` items lie before the first one that all ports have
         } what;
         int port;
         int64_t item, count;
+        double slope = 0; //!< ticks a tick
     };
 
     void reset();
+    //! Whose clock the stamps of a port are, from the next one on.
+    void set_source(int port, stream_clock::source s) { d_clocks[port].set_source(s); }
+    //! The time follows the stamps of a port.
+    bool is_followed() const;
     /*!
      * The first items of all ports.
      * \param times of each port's item 0, where it is known
@@ -166,6 +172,12 @@ private:
         double walked;    // ticks, from the origin that the clocks know
     };
 
+    //! A stamp of a clock that was followed before.
+    struct correction {
+        int64_t item;
+        timestamp time;
+    };
+
     struct introduction {
         timestamp time;
         bool known;
@@ -183,6 +195,12 @@ private:
     void apply(int port, const stream_clock::outcomes& outcomes, bool restated = false);
     void apply(int port, const stream_clock::outcome& outcome, bool anew);
     void follow(int port, int64_t item);
+    //! The lowest port whose clock stamps have confirmed, whose time is that of all; or
+    //! one that is not there.
+    int leader() const;
+    //! Compares what was followed before with the time of all, as far as this was read,
+    //! or all of it.
+    void compare_corrections(int port, bool all);
     //! The first stamp of all: it sets the time of all ports.
     void set_time(int port, int64_t item, const timestamp& time, int64_t moved);
     double most_ticks() const { return d_most_gap * d_rate; }
@@ -197,7 +215,9 @@ private:
     std::vector<std::optional<introduction>> d_introduced; // until resume()
     std::vector<int64_t> d_resumed; // item of each port at resume()
     std::vector<int64_t> d_filled;  // item up to which a port was filled in
-    timestamp d_origin;             // of the clocks
+    std::vector<std::deque<correction>> d_corrections; // not compared so far
+    std::vector<int64_t> d_reached;                    // item
+    timestamp d_origin;                                // of the clocks
     std::deque<axis> d_axis;
     int d_leader = -1;
     bool d_time_known = false, d_anew_where_restated = false;

@@ -19,6 +19,10 @@ constexpr size_t most_points = 32;
 constexpr size_t most_suspects = 8;
 // Cheap crystals are off by a hundred millionths, and drift apart from another one.
 constexpr double steepest = 2e-4;
+// A rate that is not what it is called may be further off.
+constexpr double steepest_noticed = 0.02;
+// By how much exact stamps may be off a whole item.
+constexpr double near_whole = 0.05;
 // Bits: that exact stamps lie on a grid by chance is one in 256.
 constexpr double enough_evidence = 8;
 
@@ -45,7 +49,9 @@ double evidence_of_stamp(double steps)
 
 void stream_clock::begin(const timestamp& origin, double rate)
 {
+    const source kept = d_source;
     *this = {};
+    d_source = kept;
     d_origin = origin;
     d_rate = rate;
 }
@@ -129,11 +135,17 @@ double stream_clock::rounding(double evidence) const
     return 0;
 }
 
-double stream_clock::scatter() const { return std::max(rounding(0), d_peak); }
+double stream_clock::peak() const
+{
+    // Who lies on one side only does not scatter, but walks.
+    return std::min(std::max(d_late, d_early), 3 * std::min(d_late, d_early));
+}
+
+double stream_clock::scatter() const { return std::max(rounding(0), peak()); }
 
 double stream_clock::tolerance() const
 {
-    return std::max({ 0.5, 1.001 * rounding(enough_evidence), 1.5 * d_peak });
+    return std::max({ 0.5, 1.001 * rounding(enough_evidence), 1.5 * peak() });
 }
 
 void stream_clock::note_resolution(int64_t item, const timestamp& time)
@@ -150,45 +162,81 @@ void stream_clock::note_resolution(int64_t item, const timestamp& time)
     }
 }
 
-stream_clock::line stream_clock::fit(const std::deque<point>& points, size_t skip)
+stream_clock::line stream_clock::fit(const std::deque<point>& points)
 {
-    const size_t n = points.size() - skip;
-    const auto first = points.begin() + skip;
+    const size_t n = points.size();
+    const point& first = points.front();
     double x = 0, y = 0;
-    for (auto p = first; p != points.end(); ++p) {
-        x += double(p->item - first->item) / n;
-        y += (p->offset - first->offset) / n;
+    for (const auto& p : points) {
+        x += double(p.item - first.item) / n;
+        y += (p.offset - first.offset) / n;
     }
     double xx = 0, xy = 0;
-    for (auto p = first; p != points.end(); ++p) {
-        const double dx = double(p->item - first->item) - x;
+    for (const auto& p : points) {
+        const double dx = double(p.item - first.item) - x;
         xx += dx * dx;
-        xy += dx * (p->offset - first->offset - y);
+        xy += dx * (p.offset - first.offset - y);
     }
-    line l{ xx > 0 ? xy / xx : 0, 0, first->item + std::llround(x), 0 };
-    l.level = first->offset + y + l.slope * (std::round(x) - x);
-    for (auto p = first; p != points.end(); ++p)
-        l.scatter = std::max(
-            l.scatter,
-            std::abs(p->offset - l.level - l.slope * double(p->item - l.centre)));
+    line l{ xx > 0 ? xy / xx : 0, 0, first.item + std::llround(x), 0 };
+    l.level = first.offset + y + l.slope * (std::round(x) - x);
+    for (const auto& p : points)
+        l.scatter =
+            std::max(l.scatter,
+                     std::abs(p.offset - l.level - l.slope * double(p.item - l.centre)));
     return l;
 }
 
-bool stream_clock::on_line(const point& p) const
+bool stream_clock::walks_finely(const std::deque<point>& points, const line& l) const
 {
-    // A few stamps make a line by chance, and equal losses at equal intervals make one,
-    // too: only many of them are believed to be the drift of a clock.
-    const bool small = std::abs(p.offset - expected(p.item)) <= 2;
-    const size_t wanted = small ? 3 : 7;
-    if (d_history.size() < wanted)
-        return false;
-    const line l = fit(d_history, d_history.size() > 8 ? d_history.size() - 8 : 0);
-    const auto first = d_history.size() > 8 ? d_history.end() - 8 : d_history.begin();
-    const double walk = std::abs(l.slope) * double(d_history.back().item - first->item);
+    double off = 0, step = 0; // the most, from whole items and at a time
+    for (size_t i = 1; i < points.size(); i++) {
+        const double walked = points[i].offset - points[0].offset;
+        off = std::max(off, std::abs(walked - std::round(walked)));
+        step = std::max(step, std::abs(points[i].offset - points[i - 1].offset));
+    }
+    return off > near_whole + rounding(0) + 2 * l.scatter ||
+           step <= rounding(enough_evidence);
+}
+
+std::optional<stream_clock::line>
+stream_clock::line_through(const std::deque<point>& before, const point& p) const
+{
+    // A few stamps make a line by chance: only many of them are believed to be the drift
+    // of a clock.
+    const bool small = !before.empty() && std::abs(p.offset - before.back().offset) <= 2;
+    if (before.size() < (small ? 3 : 5))
+        return std::nullopt;
+    std::deque<point> newest(before.end() - std::min<size_t>(before.size(), 8),
+                             before.end());
+    line l = fit(newest);
+    const double walk =
+        std::abs(l.slope) * double(newest.back().item - newest.front().item);
     const double near = std::max(0.25, scatter());
-    return std::abs(l.slope) <= steepest && walk > 0.25 + 3 * l.scatter &&
-           l.scatter <= near &&
-           std::abs(p.offset - l.level - l.slope * double(p.item - l.centre)) <= near;
+    if (std::abs(l.slope) > (is_followed() ? steepest : steepest_noticed) ||
+        walk <= 0.25 + 3 * l.scatter || l.scatter > near ||
+        std::abs(p.offset - l.level - l.slope * double(p.item - l.centre)) > near)
+        return std::nullopt;
+    newest.push_back(p);
+    if (newest.size() > 8)
+        newest.pop_front();
+    l = fit(newest);
+    return walks_finely(newest, l) ? std::optional<line>(l) : std::nullopt;
+}
+
+std::optional<double> stream_clock::walk_of_points() const
+{
+    if (d_points.size() < 8)
+        return std::nullopt;
+    const line l = fit(d_points);
+    const double items = double(d_points.back().item - d_points.front().item);
+    if (std::abs(l.slope) * items > 0.25 + 3 * l.scatter + rounding(0) &&
+        walks_finely(d_points, l))
+        return l.slope;
+    // What scatters too much to be seen as a line still walks away in the mean.
+    const double walked = expected(d_points.back().item) - d_anchor;
+    if (std::abs(walked) > 0.5 + scatter())
+        return items > 0 && l.slope * walked > 0 ? l.slope : walked / std::max(1., items);
+    return std::nullopt;
 }
 
 void stream_clock::remember(const point& p)
@@ -200,14 +248,18 @@ void stream_clock::remember(const point& p)
 
 void stream_clock::confirm(const point& p, bool restated)
 {
-    d_peak = std::max(0.99 * d_peak, std::abs(p.offset - expected(p.item)));
+    const double late = p.offset - expected(p.item);
+    d_late = std::max(0.99 * d_late, late);
+    d_early = std::max(0.99 * d_early, -late);
     d_points.push_back(p);
     if (d_points.size() > most_points)
         d_points.pop_front();
     d_confirmed[restated] = std::min(d_confirmed[restated] + 1, 1000);
-    if (d_points.size() < 8)
+    if (!is_followed() && d_points.size() <= 8)
+        d_anchor = expected(p.item);
+    if (!is_followed() || d_points.size() < 8)
         return;
-    const line l = fit(d_points, 0);
+    const line l = fit(d_points);
     const double walk =
         std::abs(l.slope) * double(d_points.back().item - d_points.front().item);
     d_slope = walk > 0.25 + 3 * l.scatter && std::abs(l.slope) <= steepest ? l.slope : 0;
@@ -235,16 +287,18 @@ int64_t stream_clock::jump_to(const point& p, double decided) const
 }
 
 //! The stamps that agree with each other are the clock from here on.
-void stream_clock::jump(const std::vector<point>& agreed, int64_t count)
+void stream_clock::jump(const std::deque<point>& agreed, int64_t count)
 {
-    d_points.assign(agreed.begin(), agreed.end());
+    d_points = agreed;
+    d_anchor = expected(agreed.back().item);
     d_offset += count;
     d_state = state::trusted;
     d_suspects.clear();
     // what lies on a slope of small jumps may be the drift of a clock
     const int64_t walked =
         d_history.empty() ? 0 : agreed.front().item - d_history.back().item;
-    if (std::abs(double(count)) > std::max(2., steepest * double(walked)))
+    const double most = is_followed() ? steepest : steepest_noticed;
+    if (std::abs(double(count)) > std::max(2., most * double(walked)))
         d_history.clear();
     for (const auto& p : agreed)
         remember(p);
@@ -252,7 +306,7 @@ void stream_clock::jump(const std::vector<point>& agreed, int64_t count)
 
 stream_clock::outcomes stream_clock::reached(int64_t item, double decided)
 {
-    if (d_state == state::trusted || item < d_expiry)
+    if (d_state == state::trusted || d_state == state::astray || item < d_expiry)
         return {};
     outcome o;
     o.opened = d_expiry;
@@ -295,7 +349,9 @@ stream_clock::outcomes stream_clock::stamp(int64_t item,
     note_resolution(item, time);
     const point p{ item, time, offset_of(item, time) };
     const auto more = d_state == state::probation ? judge_on_probation(p, walked.decided)
-                                                  : judge(p, restated, walked);
+                      : d_state == state::astray
+                          ? judge_astray(p, restated, walked.decided)
+                          : judge(p, restated, walked);
     out.insert(out.end(), more.begin(), more.end());
     // The pause after a jump on probation says nothing of the usual ones.
     if (d_knows && d_newest < item && d_state != state::probation) {
@@ -316,6 +372,8 @@ stream_clock::judge(const point& p, bool restated, const walk& walked)
     if (!d_knows) {
         const int64_t count = jump_to(p, walked.decided);
         jump({ p }, count);
+        if (was_followed()) // whoever sends the items has confirmed it
+            d_confirmed[false] = 2;
         o.what = event::first_stamp;
         o.count = count;
         o.closed = o.opened = p.item;
@@ -323,15 +381,22 @@ stream_clock::judge(const point& p, bool restated, const walk& walked)
         return { o };
     }
     const double late = p.offset - expected(p.item);
-    const bool drifts = std::abs(late) > tolerance() && on_line(p);
-    if (std::abs(late) <= tolerance() || drifts) {
-        if (drifts) {
-            auto all = d_history;
-            all.push_back(p);
-            d_slope = fit(all, all.size() > 8 ? all.size() - 8 : 0).slope;
-        }
-        confirm(p, restated);
+    const bool corrects = was_followed() && (!restated || std::abs(late) <= tolerance());
+    std::optional<line> drift;
+    if (std::abs(late) > tolerance() && !corrects)
+        drift = line_through(d_history, p);
+    if (drift && !is_followed())
+        return { go_astray(p, drift->slope) };
+    if (std::abs(late) <= tolerance() || drift || corrects) {
+        if (drift)
+            d_slope = drift->slope;
+        if (corrects)
+            d_points = { p };
+        else
+            confirm(p, restated);
         remember(p);
+        if (const auto slope = is_followed() ? std::nullopt : walk_of_points())
+            return { go_astray(p, *slope) };
         // The clock that leads may have been read further than this one, or less far, and
         // what it says scatters: who agrees with what was decided stays where it is.
         const auto [low, high] = std::minmax({ walked.decided, walked.now });
@@ -398,13 +463,81 @@ stream_clock::outcomes stream_clock::judge_on_probation(const point& p, double d
         describe(o, count);
         o.item = first.item;
         jump({ first, p }, count);
+    } else if (const auto drift = line_through(d_suspects, p)) {
+        if (!is_followed())
+            return { go_astray(p, drift->slope) };
+        const int64_t count = jump_to(p, decided);
+        describe(o, count);
+        o.item = d_suspects.front().item;
+        auto walked = d_suspects;
+        walked.push_back(p);
+        jump(walked, count);
+        d_slope = drift->slope;
     } else {
         if (d_suspects.size() == most_suspects)
-            d_suspects.erase(d_suspects.begin());
+            d_suspects.pop_front();
         d_suspects.push_back(p);
         d_expiry = p.item + patience();
         return {};
     }
+    o.opened = p.item;
+    o.offset = d_offset;
+    return { o };
+}
+
+stream_clock::outcome stream_clock::go_astray(const point& p, double slope)
+{
+    outcome o;
+    o.item = p.item;
+    o.slope = slope;
+    o.closed = p.item;
+    if (!d_told)
+        o.what = event::drift;
+    d_told = true;
+    d_state = state::astray;
+    d_closed = p.item;
+    d_astray = slope;
+    d_points = { p };
+    d_suspects.clear();
+    d_history.clear();
+    return o;
+}
+
+stream_clock::outcomes
+stream_clock::judge_astray(const point& p, bool restated, double decided)
+{
+    outcome o;
+    o.item = p.item;
+    const point& last = d_points.back();
+    const double walk = d_astray * double(p.item - last.item);
+    const double off = std::abs(p.offset - last.offset);
+    bool trusted = false;
+    if (off > 2 + tolerance() + 2 * std::abs(walk)) {
+        // who says the rate again began anew
+        trusted = restated;
+        d_points = { p };
+    } else {
+        d_points.push_back(p);
+        // The walk has ended where it would be seen in the newest stamps, but is not.
+        for (size_t count = 4; count <= d_points.size(); count++) {
+            const std::deque<point> newest(d_points.end() - count, d_points.end());
+            const line l = fit(newest);
+            const double items = double(p.item - newest.front().item);
+            const double foretold = std::abs(d_astray) * items;
+            if (foretold <= 0.5 + 3 * l.scatter + 2 * rounding(0))
+                continue;
+            trusted = std::abs(l.slope) * items < foretold / 4;
+            break;
+        }
+        if (d_points.size() > most_points) // keep what reaches far back
+            for (size_t i = 1; i < d_points.size(); i++)
+                d_points.erase(d_points.begin() + i);
+    }
+    if (!trusted)
+        return {};
+    const int64_t count = jump_to(p, decided);
+    describe(o, count);
+    jump({ p }, count);
     o.opened = p.item;
     o.offset = d_offset;
     return { o };

@@ -156,6 +156,83 @@ class qa_clock(gr_unittest.TestCase):
         (message,) = graph.messages()
         self.assertEqual((message["event"], message["count"]), ("overlap", 1))
 
+    def test_regular_losses(self):
+        """Of whole samples, with a stamp at each: no drift of a clock, and nothing else is lost."""
+        for lost, variation, restated in ((10, 0.02, False), (1, 0, False), (10, 0, True)):
+            rng = np.random.default_rng(5)
+            whole, losing = Stream(rng, 1, False, False), Stream(rng, 1, False, False)
+            whole.ticks, losing.ticks = np.arange(60000), np.arange(59000)
+            whole.tags = [stamp(0, 0), (0, "rx_rate", RATE)]
+            losing.tags = list(whole.tags)
+            at = 0
+            for _ in range(25):
+                at += round(2000 * (1 + variation * rng.uniform(-1, 1)))
+                losing.ticks[at:] += lost
+                losing.tags.append(stamp(at, losing.ticks[at]))
+                if restated:
+                    losing.tags.append((at, "rx_rate", RATE))
+            noise = (rng.normal(size=(61000, 2)) @ [1, 1j]).astype(np.complex64)
+            good, _ = self.spectra([whole, losing], noise)
+            # each loss costs what it has, and a window
+            self.assertGreater(good, 2 * (59000 // CHANNELS) - 25 * (lost // CHANNELS + TAPS + 1))
+
+    def drifting(self, chain, seconds, drift=50e-6, tags=()):
+        """
+        A sample clock beside that of the stamps, which come every 10 ms. Returns the graph, the
+        output's tags, and by how many samples each of its rx_time is wrong.
+        """
+        samples = round(seconds * RATE)
+        times = [stamp(item, Fraction(item) * Fraction(1 + drift))
+                 for item in range(0, samples, round(0.01 * RATE))]
+        noise = (self.rng.normal(size=(samples, 2)) @ [1, 1j]).astype(np.complex64)
+        size = chain[-1].output_signature().sizeof_stream_item(0)
+        graph = Flowgraph(
+            chain, [bytes_of(noise)], [size], chunks=0,
+            tags=[[*times, (0, "rx_rate", RATE), (0, "rx_freq", 1e8), *tags]])
+        _, (out,) = graph.run()
+        ((_, length),) = tags_of(out, "samples_per_item")
+        middle = (TAPS * CHANNELS - 1) / 2
+        errors = [
+            qa_tools.seconds_between(value, rx_time(EPOCH, 0)) * RATE
+            - (item * length + middle) * (1 + drift)
+            for item, value in tags_of(out, "rx_time")
+        ]
+        return graph, out, errors
+
+    def test_times_that_follow_a_clock(self):
+        """Where it is asked for, or said, frames and integrations follow, to some samples."""
+        times = 128
+        common = {"channels": CHANNELS, "inputs": 1, "spectra_per_frame": times}
+        fx = [lambda: aperture.xengine(**common, type="fc32", integration=20)]
+        beams = [
+            lambda: aperture.beam_power(**common, type="fc32", beams=1, spectra=20 * times),
+        ]
+        beamed = [lambda: aperture.beamformer(**common, type="fc32", beams=1)] + fx
+        said = (0, "rx_time_clock", pmt.intern("gps"))
+        for behind, follow, tags in ((fx, True, ()), (beams, True, ()), (beamed, False, (said,))):
+            chain = [aperture.f_engine(**common, taps=TAPS, follow_clock=follow)]
+            chain += [make() for make in behind]
+            graph, out, errors = self.drifting(chain, 2.5, tags=tags)
+            self.assertGreater(len(errors), 50)
+            self.assertLess(np.abs(errors).max(), 5)
+            self.assertEqual([m["event"] for m in graph.messages()], [])
+            self.assertEqual(
+                [value for _, value in tags_of(out, "rx_time_clock")], ["followed"])
+
+    def test_clock_that_is_not_followed(self):
+        """It is said once, and what cannot be placed is missing."""
+        common = {"channels": CHANNELS, "inputs": 1, "spectra_per_frame": 128}
+        chain = [aperture.f_engine(**common, taps=TAPS),
+                 aperture.xengine(**common, type="fc32", integration=20)]
+        graph, out, _ = self.drifting(chain, 1)
+        (message,) = graph.messages()
+        self.assertEqual(message["event"], "clock_drift")
+        self.assertAlmostEqual(message["ppm"], 50, delta=5)
+        self.assertIn("follow_clock", message["reason"])
+        counted = [value[0] for _, value in tags_of(out, "counted")]
+        self.assertGreater(counted[0], 0)
+        self.assertEqual(set(counted[2:]), {0})
+
     def test_multiples_of_decimal_fractions(self):
         """A tenth of a second is a tenth, though no double is."""
         rate = 1000

@@ -18,6 +18,7 @@
 
 using gr::aperture::rate_limit;
 using gr::aperture::stream_alignment;
+using gr::aperture::stream_clock;
 using gr::aperture::timeline;
 using gr::aperture::timestamp;
 using kind = stream_alignment::event::kind;
@@ -438,12 +439,154 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
     return result;
 }
 
+/*!
+ * A receiver that loses `lost` items about every `period` items, or whose clock is not
+ * that of its stamps, beside one that has one stamp at its start. What is true is known
+ * by counting.
+ */
+struct history {
+    double rate = 2.4e6;
+    int64_t period = 100000, lost = 10;
+    double variation = 0; // of the period
+    double grid = 0;      // seconds to which stamps are rounded
+    double jitter = 0;    // items, of a stamp
+    double drift = 0;     // ticks a tick by which the stamps run faster
+    int64_t dense = 0;    // items from one further stamp to the next; 0: there are none
+    bool restated = false;
+    stream_clock::source source = stream_clock::source::items;
+
+    struct stamp {
+        int64_t item;
+        timestamp time;
+    };
+    std::vector<std::pair<int64_t, int64_t>> pieces; // item, its tick
+    std::vector<stamp> stamps;
+    int64_t items = 0;
+
+    void make()
+    {
+        int64_t item = 0, tick = 0;
+        pieces = { { 0, 0 } };
+        stamps = { { 0, epoch } };
+        const auto say = [&](int64_t at) {
+            const double when = double(tick + at - item) * (1 + drift) +
+                                (at ? jitter * random_real(-1, 1) : 0);
+            timestamp t = epoch.after(when, rate);
+            if (grid > 0)
+                t.fraction = std::round(t.fraction / grid) * grid;
+            stamps.push_back({ at, t });
+        };
+        for (int loss = 0; loss < 40; loss++) {
+            const int64_t next =
+                item +
+                std::llround(double(period) * (1 + variation * random_real(-1, 1)));
+            for (int64_t at = dense ? (item / dense + 1) * dense : next; at < next;
+                 at += dense)
+                say(at);
+            tick += next - item + lost;
+            item = next;
+            if (lost)
+                pieces.push_back({ item, tick });
+            say(item);
+        }
+        items = item + period;
+    }
+    //! How far the stamps run on from one to the next.
+    double walk_of_a_stamp() const
+    {
+        return std::abs(drift) * double(dense ? dense : period);
+    }
+    double true_time(int64_t item) const
+    {
+        const auto next = std::upper_bound(pieces.begin(),
+                                           pieces.end(),
+                                           std::make_pair(item, int64_t(1) << 62)) -
+                          1;
+        return double(next->second + item - next->first) * (1 + drift);
+    }
+};
+
+//! What became of one.
+struct fate {
+    int64_t there = 0, missing = 0; // items of the receiver, ticks without one
+    double worst = 0;               // items by which any lies in the wrong place
+    std::vector<stream_alignment::event> events;
+};
+
+fate play(const history& h)
+{
+    stream_alignment a(2, 1, 1);
+    a.set_source(1, h.source);
+    a.begin({ epoch, epoch }, epoch, h.rate, 60);
+    const auto [item_behind, tick_behind] = h.pieces.back();
+    const int64_t ticks = tick_behind + h.items - item_behind;
+    fate f;
+    std::vector<int64_t> end{ 0, 0 };
+    for (size_t told = 1; a.position() < ticks && end[1] < h.items;) {
+        end[0] = ticks;
+        a.reached(0, ticks);
+        end[1] = std::min(h.items, end[1] + 1 + random_below(2 * h.period));
+        for (; told < h.stamps.size() && h.stamps[told].item < end[1]; told++) {
+            a.reached(1, h.stamps[told].item);
+            a.stamp(1, h.stamps[told].item, h.stamps[told].time, h.restated);
+        }
+        a.reached(1, end[1]);
+        while (true) {
+            const auto run = a.next(end, ticks);
+            if (run.windows == 0)
+                break;
+            const int64_t first = run.first_item[1];
+            (first < 0 ? f.missing : f.there) += run.windows;
+            const auto compare = [&](int64_t item) {
+                const double said =
+                    a.time_of(double(a.position() + item - first)).since(epoch);
+                f.worst = std::max(f.worst, std::abs(said * h.rate - h.true_time(item)));
+            };
+            if (first >= 0) {
+                compare(first);
+                compare(first + run.windows - 1);
+                for (const auto& [item, tick] : h.pieces)
+                    if (item > first && item < first + run.windows)
+                        compare(item);
+            }
+            a.advance(run.windows);
+        }
+    }
+    f.events = a.take_events();
+    return f;
+}
+
+std::string text_of(const history& h)
+{
+    std::ostringstream text;
+    text << " rate " << h.rate << " period " << h.period << " lost " << h.lost
+         << " variation " << h.variation << " grid " << h.grid << " jitter " << h.jitter
+         << " drift " << h.drift << " dense " << h.dense << " restated " << h.restated;
+    return text.str();
+}
+
+template <class container>
+auto any_of(const container& values)
+{
+    return values[random_below(int64_t(values.size()))];
+}
+
+int64_t count_of(const fate& f, kind what)
+{
+    return std::count_if(
+        f.events.begin(), f.events.end(), [=](const auto& e) { return e.what == what; });
+}
+
 //! One stream that is stamped every `period` items, with a clock that the test bends.
 class single
 {
 public:
-    single(double rate, int64_t period) : d_rate(rate), d_period(period), d_a(1, 1, 1)
+    single(double rate,
+           int64_t period,
+           stream_clock::source source = stream_clock::source::items)
+        : d_rate(rate), d_period(period), d_a(1, 1, 1)
     {
+        d_a.set_source(0, source);
         d_a.begin({ epoch }, epoch, rate, 60);
     }
 
@@ -498,6 +641,10 @@ class qa_stream_alignment : public CppUnit::TestFixture
     CPPUNIT_TEST(jump_where_stamps_are_rare);
     CPPUNIT_TEST(jump_that_nothing_confirms);
     CPPUNIT_TEST(restated_stamps_apart);
+    CPPUNIT_TEST(regular_losses);
+    CPPUNIT_TEST(drift_that_is_not_followed);
+    CPPUNIT_TEST(drift_that_ends);
+    CPPUNIT_TEST(drift_that_was_followed);
     CPPUNIT_TEST(drift_of_one_stream);
     CPPUNIT_TEST(streams_that_drift_apart);
     CPPUNIT_TEST(scatter);
@@ -718,12 +865,147 @@ public:
         CPPUNIT_ASSERT_EQUAL(int64_t(25000), a.needed_from(0));
     }
 
+    //! However regular losses of whole items are, they are no drift of a clock, followed
+    //! or not: what is there is in its place, and as much is missing as was lost.
+    void regular_losses()
+    {
+        for (int round = 0; round < 1500; round++) {
+            generator.seed(round);
+            history h;
+            h.rate = any_of(std::vector{ 1e6, 2.4e6, 2.048e6, 3.2e7, 48000. });
+            h.period = any_of(std::vector{ 997, 5000, 100000, 1000000 });
+            h.lost = any_of(std::vector{ 1, 2, 3, 7, 10, 64, 500 });
+            h.variation = any_of(std::vector{ 0., 0.001, 0.02, 0.1 });
+            h.grid = any_of(std::vector{ 0., 0., 1e-9 });
+            h.restated = random_below(2);
+            h.dense = random_below(3) ? 0 : h.period / 10;
+            h.source = any_of(std::vector{ stream_clock::source::items,
+                                           stream_clock::source::another });
+            h.make();
+            const fate f = play(h);
+            const std::string which = "history " + std::to_string(round) + text_of(h);
+            CPPUNIT_ASSERT_MESSAGE(which + ": off by " + std::to_string(f.worst),
+                                   f.worst < 0.3);
+            CPPUNIT_ASSERT_EQUAL_MESSAGE(which, int64_t(0), count_of(f, kind::drift));
+            if (h.dense == 0) // else up to the next stamp
+                CPPUNIT_ASSERT_EQUAL_MESSAGE(which, 40 * h.lost, f.missing);
+        }
+    }
+
+    //! Who walks through parts of items is told of once, and missing from then on.
+    void drift_that_is_not_followed()
+    {
+        for (int round = 0; round < 600; round++) {
+            generator.seed(round);
+            history h;
+            h.lost = 0;
+            h.rate = any_of(std::vector{ 1e6, 2.4e6, 2.048e6 });
+            h.period = any_of(std::vector{ 100000, 1000000 });
+            h.dense = random_below(2) ? 0 : h.period / 10;
+            h.drift = any_of(std::vector{ 1e-6, 5e-6, 23e-6, 5e-5 }) *
+                      random_real(0.8, 1.2) * (random_below(2) ? 1 : -1);
+            h.jitter = any_of(std::vector{ 0., 0., 0.1 });
+            h.grid = any_of(std::vector{ 0., 1e-9 });
+            h.restated = random_below(2);
+            h.make();
+            const fate f = play(h);
+            const std::string which = "history " + std::to_string(round) + text_of(h);
+            const double step = h.walk_of_a_stamp();
+            // through whole items by chance
+            if (step > 0.5 && std::abs(step - std::round(step)) < 0.05 + h.jitter)
+                continue;
+            CPPUNIT_ASSERT_MESSAGE(which + ": off by " + std::to_string(f.worst),
+                                   f.worst < 1 + 2 * step);
+            CPPUNIT_ASSERT_EQUAL_MESSAGE(which, int64_t(1), count_of(f, kind::drift));
+        }
+    }
+
+    //! Once the stamps agree again, the items are put where they say, and are there.
+    void drift_that_ends()
+    {
+        single s(1e6, 10000);
+        s.stamps(50, 0.);
+        double late = 0;
+        s.stamps(50, [&](double) { return late += 0.12e-6; });
+        const auto events = s.events();
+        CPPUNIT_ASSERT(events.size() <= 3); // a gap or two before it is known
+        CPPUNIT_ASSERT(events.back().what == kind::drift);
+        CPPUNIT_ASSERT_DOUBLES_EQUAL(12e-6, events.back().slope, 2e-6);
+        auto& a = s.alignment();
+        a.advance(s.item());
+        CPPUNIT_ASSERT_EQUAL(timeline::none, a.needed_from(0));
+        s.stamps(12, late);
+        CPPUNIT_ASSERT(a.needed_from(0) < s.item() + 20);
+        CPPUNIT_ASSERT_EQUAL(int64_t(6), s.offset());
+        s.stamps(50, late);
+        CPPUNIT_ASSERT_EQUAL(size_t(1), s.events().size()); // a gap
+        s.stamps(1, late + 100e-6);
+        s.stamps(1, late + 100e-6);
+        CPPUNIT_ASSERT_EQUAL(int64_t(106), s.offset());
+    }
+
+    /*!
+     * Stamps of who has followed a clock: the time is theirs from each on, to the
+     * nanosecond, in however long items it is counted; and no port moves, whichever is
+     * read first, as they all say the same.
+     */
+    void drift_that_was_followed()
+    {
+        for (const double samples : { 1., 16., 262144. })
+            for (uint32_t seed = 0; seed < 10; seed++) {
+                generator.seed(seed);
+                const double rate = 2.4e6 / samples;
+                stream_alignment a(2, 1, 1);
+                for (const int port : { 0, 1 })
+                    a.set_source(port, stream_clock::source::followed);
+                a.begin({ epoch, epoch }, epoch, rate, 60);
+                std::vector<stream::stamp> stamps;
+                double walked = 0; // seconds
+                for (int64_t item = 0; item < 5000;) {
+                    item += 1 + random_below(100);
+                    walked += random_real(-1, 3) / 2.4e6;
+                    stamps.push_back(
+                        { item, epoch.after(double(item), rate).after(walked, 1), true });
+                }
+                std::vector<int64_t> end{ 0, 0 };
+                std::vector<size_t> told{ 0, 0 };
+                size_t stamp = 0;
+                while (a.position() < 5000) {
+                    for (const int port : { 0, 1 }) {
+                        end[port] += random_below(500);
+                        for (size_t& i = told[port];
+                             i < stamps.size() && stamps[i].item < end[port];
+                             i++) {
+                            a.reached(port, stamps[i].item);
+                            a.stamp(port, stamps[i].item, stamps[i].time, false);
+                        }
+                        a.reached(port, end[port]);
+                    }
+                    for (auto run = a.next(end, 1); run.windows; run = a.next(end, 1)) {
+                        const int64_t at = a.position();
+                        CPPUNIT_ASSERT_EQUAL(at, run.first_item[0]);
+                        CPPUNIT_ASSERT_EQUAL(at, run.first_item[1]);
+                        while (stamp < stamps.size() && stamps[stamp].item <= at)
+                            stamp++;
+                        const auto said =
+                            stamp ? stamps[stamp - 1] : stream::stamp{ 0, epoch, true };
+                        CPPUNIT_ASSERT_DOUBLES_EQUAL(
+                            double(at - said.item) / rate,
+                            a.time_of(double(at)).since(said.time),
+                            1.1e-9);
+                        a.advance(1);
+                    }
+                }
+                CPPUNIT_ASSERT(a.take_events().empty());
+            }
+    }
+
     //! The time follows, and nothing is lost.
     void drift_of_one_stream()
     {
         for (const double drift : { 1e-5, -1e-5, 4e-5 })
             for (const int64_t period : { 1000, 4000, 15000 }) {
-                single s(1e6, period);
+                single s(1e6, period, stream_clock::source::another);
                 s.stamps(3000, [=](double t) { return t * drift; });
                 // more than half an item from stamp to stamp: not before it is known
                 const size_t allowed = std::abs(drift) * double(period) < 0.4 ? 0 : 8;
@@ -742,6 +1024,7 @@ public:
         for (const double drift : { 1e-5, -1e-5 })
             for (const int64_t period : { 1000, 15000, 120000 }) {
                 stream_alignment a(2, 1, 1);
+                a.set_source(1, stream_clock::source::another);
                 a.begin({ epoch, epoch }, epoch, 1e6, 60);
                 int64_t worst = 0, steps = 0;
                 for (int64_t item = period; item < 2000 * period; item += period)

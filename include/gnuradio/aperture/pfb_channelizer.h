@@ -85,6 +85,7 @@ public:
         int most_delay = 0;
         double most_gap = 60;
         bool relative_time = false;
+        bool follow_clock = false;
         std::string device = "auto";
         double latency = 0.1;
     };
@@ -143,6 +144,12 @@ public:
                       &parameters::relative_time,
                       "rx_time counts from the device's start, whatever its value; below "
                       "1e8 s (1973) it does anyway"),
+            parameter("follow_clock",
+                      &parameters::follow_clock,
+                      "whether rx_time of the inputs comes from another clock than their "
+                      "samples (GPS beside a free crystal), or rx_rate is not quite what "
+                      "it is called: the time then follows rx_time where it walks away "
+                      "from the samples; otherwise what comes then is missing"),
             parameter("device", &parameters::device, meaning_of_device),
             parameter("latency", &parameters::latency, meaning_of_latency));
     }

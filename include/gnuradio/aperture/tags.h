@@ -28,6 +28,11 @@ inline constexpr char rx_freq[] = "rx_freq";
 inline constexpr char rx_rate[] = "rx_rate";
 //! bool: rx_time was taken from the host's clock and may be wrong by the latency
 inline constexpr char approximate[] = "rx_time_approximate";
+//! string: whose clock rx_time is. `samples`: that of the samples, which counts them;
+//! `followed`: a block before has followed a clock, so that rx_time moves on where
+//! nothing was lost; any other name: a clock apart from that of the samples, to be
+//! followed
+inline constexpr char clock[] = "rx_time_clock";
 //! double, Hz: all channels of this edge together
 inline constexpr char bandwidth[] = "bandwidth";
 //! uint64: samples of one input that one item advances by
@@ -82,9 +87,11 @@ inline constexpr char time[] = "time";
 inline constexpr char event[] = "event";
 //! long, in `status`: number of the port
 inline constexpr char port[] = "port";
+//! double, in `status`: millionths by which rx_time runs faster than the samples
+inline constexpr char ppm[] = "ppm";
 //! uint64, in `status`: number of the item of that port
 inline constexpr char item[] = "item";
-//! string, in `status`: why a message was refused, or what was assumed
+//! string, in `status`: why a message was refused, what was assumed, or what can be done
 inline constexpr char reason[] = "reason";
 //! symbol or string, in `direction` messages and in `status` of `delay_tracker`: what is
 //! followed

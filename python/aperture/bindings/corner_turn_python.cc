@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(56799d1a3f719d1678276dcd40cd7e9e) */
+/* BINDTOOL_HEADER_FILE_HASH(26874abc97bbbaf3e02dda598230a0b8) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(cbe2db4cffa8bc016a341c6c85ab52b6) */
+/* BINDTOOL_HEADER_FILE_HASH(2408324188ae2d99994db2ae74c674fa) */
 /***********************************************************************************/
 
 #include "block_binding.h"

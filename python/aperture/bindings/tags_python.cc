@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(7ea0a009e16c3784364c5268979557a0) */
+/* BINDTOOL_HEADER_FILE_HASH(2075dd946a23117986dd75a6ebec039d) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -31,6 +31,8 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("rx_freq") = tags::rx_freq;
     t.attr("rx_rate") = tags::rx_rate;
     t.attr("approximate") = tags::approximate;
+    t.attr("clock") = tags::clock;
+    t.attr("ppm") = tags::ppm;
     t.attr("bandwidth") = tags::bandwidth;
     t.attr("samples_per_item") = tags::samples_per_item;
     t.attr("missing") = tags::missing;

@@ -63,11 +63,13 @@ class LiveSource(gr.hier_block2):
     Receivers as one source: a port for each input, of fc32, lined up.
 
     receivers: list of Receiver, of one rate; samples: of each input, 0: without end; clock_error:
-    ppm; most_offset, search: s, as the options of receivers are. It has no message port of its own:
-    a block that has one that is connected within is never freed, nor would its receivers be.
+    ppm; most_offset, search: s; follow_clock: as the options of receivers are. It has no message
+    port of its own: a block that has one that is connected within is never freed, nor would its
+    receivers be.
     """
 
-    def __init__(self, receivers, samples=0, clock_error=0.0, most_offset=SEARCH, search=SEARCH):
+    def __init__(self, receivers, samples=0, clock_error=0.0, most_offset=SEARCH, search=SEARCH,
+                 follow_clock=False):
         inputs = sum(receiver.channels for receiver in receivers)
         gr.hier_block2.__init__(self, "receivers", gr.io_signature(0, 0, 0),
                                 gr.io_signature(inputs, inputs, gr.sizeof_gr_complex))
@@ -81,6 +83,7 @@ class LiveSource(gr.hier_block2):
         self.align = aperture_python.stream_align(
             inputs=inputs, clock_error=clock_error, interval=FOLLOW if clock_error else 0,
             search_samples=length(search), most_offset=length(most_offset),
+            follow_clock=follow_clock,
             # one alone has nothing to be lined up with
             method="auto" if inputs > 1 else "time")
         for receiver in receivers:

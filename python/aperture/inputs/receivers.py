@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 
 from ..arrays.array_description import Antenna, ArrayDescription, Input
-from .input_format import (InputError, InputFormat, Option, Request, number, split_at,
+from .input_format import (InputError, InputFormat, Option, Request, number, one_of, split_at,
                            whole_number)
 from .live_source import LiveSource, Receiver
 from .recordings import describe_with
@@ -51,6 +51,9 @@ OPTIONS = {
                    "have one are lined up by their time (default: none)", "SOURCE"),
     "clock_error": Option(number(0, 1000, "of ppm"), "of receivers on crystals of their own, the "
                           "error of the worst one (default: 0, all are on one clock)", "PPM"),
+    "follow_clock": Option(one_of("yes", "no"), "yes: the receivers' times come from another clock "
+                           "than their samples, and the time follows it; default: no, what cannot "
+                           "be placed then is missing", "yes|no"),
     "most_offset": Option(number(1e-6, 100, "of s"), "by which receivers may begin apart that "
                           "have no true time (default: 0.4)", "SECONDS"),
     "search": Option(number(1e-6, 100, "of s"), "of samples that are compared to find by how much "
@@ -200,6 +203,7 @@ class ReceiverFormat(InputFormat):
                                           count, rate, frequency)
         options = {key: values[key] for key in ("clock_error", "most_offset", "search")
                    if key in values}
+        options["follow_clock"] = values.get("follow_clock") == "yes"
         now = time.time()
 
         def source(samples):
