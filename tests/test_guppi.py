@@ -20,6 +20,7 @@ import numpy as np  # noqa: E402
 from astropy import units as u  # noqa: E402
 from astropy.time import Time  # noqa: E402
 from baseband import guppi  # noqa: E402
+from gnuradio.aperture.doctor.recordings import examine_recording  # noqa: E402
 from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
 from gnuradio.aperture.inputs.times import exact  # noqa: E402
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
@@ -361,6 +362,18 @@ class TestGuppi(unittest.TestCase):
             self.assertLessEqual(wrong, 256 * 2 if signals.warnings else 64, what)
             self.assertEqual(source.error(), "", what)
         self.assertGreater(read, 0.85 * files)
+
+    def test_doctor(self):
+        """It is wrong when most of a recording is not used, and the doctor says so."""
+        for bad, expected in ((0, []), (1, ["unused"]), (17, ["unused"])):
+            *_, warned = self.blocks("doctor.raw", lambda all, bad=bad: [
+                block.replace(b"PKTFMT  = '1SFA", b"PKTFMT  = '%04d" % i) if i < bad else block
+                for i, block in enumerate(all)])
+            examination = examine_recording(f"guppi:{self.folder / 'doctor.raw'},channel=1")
+            found = [entry for entry in examination.problems if entry.name == "unused"]
+            self.assertEqual([entry.name for entry in found], expected, warned)
+            for entry in found:
+                self.assertIn(f"{bad / 20:.1%} of the blocks", entry.what)
 
     def test_refused(self):
         good = dict(BLOCSIZE=400)

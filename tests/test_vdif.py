@@ -23,6 +23,8 @@ from astropy.time import Time  # noqa: E402
 from baseband import vdif  # noqa: E402
 from baseband.base.encoding import EIGHT_BIT_1_SIGMA, FOUR_BIT_1_SIGMA  # noqa: E402
 from gnuradio import blocks, gr  # noqa: E402
+from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM  # noqa: E402
+from gnuradio.aperture.doctor.recordings import examine_recording  # noqa: E402
 from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
 from gnuradio.aperture.inputs.times import exact, read_time  # noqa: E402
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
@@ -255,6 +257,19 @@ class TestVdif(unittest.TestCase):
             time = vdif.VDIFHeader.fromfile(file).get_time(100 * u.Hz)
         self.assertEqual(time.isot, "2017-01-01T00:00:04.000000000")
         self.assertEqual(open_input(f"vdif:{path},freq=1e9").start_time, (1483228804, 0.0))
+
+    def test_doctor(self):
+        """It says which frames are not used, and that is wrong where they are many."""
+        frames, _ = self.frames(250)
+        path = self.folder / "doctor.vdif"
+        for bad, kind in ((1, NOTICE), (9, PROBLEM)):
+            path.write_bytes(b"".join(
+                frame[:12] + b"\0\0" + frame[14:] if i % 20 == 3 and i < 20 * bad else frame
+                for i, frame in enumerate(frames)))
+            found = {entry.name: entry for entry in
+                     examine_recording(f"vdif:{path},freq=1e9").findings}
+            self.assertEqual(found["unused"].kind, kind)
+            self.assertIn(f"{bad} damaged frame", found["unused"].what)
 
     def test_frequency(self):
         path, _ = self.write("frequency.vdif", 2)

@@ -17,12 +17,13 @@ from ..doctor.desk import Desk
 from ..doctor.findings import NOTICE, PROBLEM
 from ..doctor.flowgraphs import ENDING, examine_flowgraph
 from ..doctor.receivers import examine_receivers
-from ..doctor.recordings import examine_recording, input_text
+from ..doctor.recordings import SECONDS, examine_recording, input_text
 from .running import CommandError, run_command
 from .terminal import say
 
 PROGRAM = "aperture_doctor"
 WIDTH = 96
+RECEIVER_SECONDS = 2.0
 HEADINGS = {PROBLEM: "Wrong", NOTICE: "Good to know"}
 
 EPILOG = """\
@@ -53,13 +54,15 @@ class Subject:
 
 
 def _receivers(options):
-    return examine_receivers(Desk(), options.seconds, options.sample_rate)
+    seconds = RECEIVER_SECONDS if options.seconds is None else options.seconds
+    return examine_receivers(Desk(), seconds, options.sample_rate)
 
 
 def _recording(options):
     if options.seconds == 0:
         raise CommandError("--seconds 0: of a recording, something has to be looked at")
-    return examine_recording(input_text(options.subject), options.seconds, options.array)
+    seconds = SECONDS if options.seconds is None else options.seconds
+    return examine_recording(input_text(options.subject), seconds, options.array)
 
 
 def _flowgraph(options):
@@ -96,10 +99,10 @@ def parser():
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("subject", help="; ".join(subject.help for subject in SUBJECTS))
     found.add_argument("--json", action="store_true", help="print what was found for programs")
-    found.add_argument("--seconds", type=_number_above(0, True), default=2.0, metavar="S",
+    found.add_argument("--seconds", type=_number_above(0, True), metavar="S",
                        help="how long all receivers are run together, to see whether samples are "
-                       "lost (0: open none), or how much of the beginning of a recording is looked "
-                       "at (default: 2)")
+                       f"lost (0: open none; default: {RECEIVER_SECONDS:g}), or how much of a "
+                       f"recording is looked at, from its beginning on (default: {SECONDS:g})")
     group = found.add_argument_group("recordings")
     group.add_argument("--array", metavar="ARRAY",
                        help="the description of its array, a file or the name of a shipped one")
@@ -149,7 +152,7 @@ def report(examination):
             parts.append("\n".join([f"{heading}:"] + [
                 _finding_text(finding, number) for number, finding in enumerate(found, 1)]))
     if not examination.problems:
-        parts.append("Nothing wrong was found.")
+        parts.append(f"Nothing wrong was found{examination.where}.")
     return "\n\n".join(parts)
 
 

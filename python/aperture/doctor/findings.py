@@ -30,10 +30,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """All that was found: things, each a dictionary with a `name`, and findings about them."""
+    """All that was found: things, each a dictionary with a `name`, findings about them, and where
+    it was sought, as " in the first 10 s", if not everywhere."""
     subject: str
     things: list
     findings: list
+    where: str = ""
 
     @property
     def problems(self):

@@ -10,12 +10,15 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
+from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture.commands import doctor as command
+from gnuradio.aperture.doctor import pairs, recordings
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.recordings import examine_recording, input_text
 from gnuradio.aperture.testing.receivers import Receiver, Receivers
@@ -108,6 +111,64 @@ class qa_recordings(gr_unittest.TestCase):
         examination = self.examine(self.write("a", self.pair[0]), self.write("b", self.later),
                                    time="2024-06-01T12:00:00Z;2024-06-01T12:00:00.003Z")
         self.assertNotIn("offset", self.found(examination))
+
+    def long_pair(self, count, late=0):
+        """Two inputs of which half of the power is common; the second begins so many samples
+        later."""
+        rng = np.random.default_rng(7)
+
+        def normal(size):
+            return rng.normal(size=(size, 2)).astype(np.float32).view(np.complex64)[:, 0] / 2
+
+        common = normal(count + late)
+        return common[:count] + normal(count), common[late:] + normal(count)
+
+    def test_lost(self):
+        """A buffer that one of two lost on the way, anywhere in the recording."""
+        pair = self.long_pair(400000, late=20)
+        for which, at, count in ((1, 300000, 5000), (0, 300000, 5000), (1, 220000, 60000),
+                                 (0, 350000, 300), (1, 30000, 3)):
+            samples = list(pair)
+            samples[which] = np.delete(samples[which], np.s_[at:at + count])
+            with self.subTest(which=which, at=at, count=count):
+                files = [self.write(name, part) for name, part in zip("ab", samples)]
+                found = self.found(self.examine(*files))
+                # the end of the shorter file is missing, too
+                self.assertEqual(set(found) - {"missing"}, {"lost", "offset"})
+                self.assertEqual(found["lost"].of, (("A1x", "A2x")[which],))
+                self.assertIn(f" lost {count} samples ", found["lost"].what)
+                place = re.search(r"\) ([\d.]+) (m?s) after .*within ([\d.]+) (m?s)",
+                                  found["lost"].what).groups()
+                when, within = (float(value) * {"s": 1e6, "ms": 1e3}[unit]
+                                for value, unit in (place[:2], place[2:]))
+                self.assertLess(abs(when - at), within)
+                self.assertLess(within, 40000)
+        twice = np.delete(pair[1], [*range(100000, 100400), *range(300000, 300400)])
+        examination = self.examine(self.write("a", pair[0]), self.write("b", twice))
+        self.assertEqual([finding.what[:23] for finding in examination.problems
+                          if finding.name == "lost"], ["A2x lost 400 samples (4"] * 2)
+
+    def test_one_begins_much_later(self):
+        """By more than half of the samples in which it is sought first."""
+        a, b = self.long_pair(400000, late=140000)
+        with mock.patch.object(pairs, "COMPARED", 1 << 18):
+            found = self.found(self.examine(self.write("a", a), self.write("b", b)))
+        self.assertEqual(list(found), ["offset"])
+        self.assertRegex(found["offset"].what, r"A2x begins 140 ms \(140000\.\d samples\) later")
+
+    def test_part(self):
+        """What was not looked at is said, and so is why."""
+        files = [self.write(name, samples) for name, samples in zip("ab", self.pair)]
+        notice = self.found(self.examine(*files, seconds=0.06), NOTICE)["part"]
+        self.assertIn("Only the first 60 ms were looked at: nothing is said of the 40.003 ms",
+                      notice.what)
+        self.assertIn("--seconds 1 ", notice.remedy)
+        with mock.patch.object(recordings, "MOST_BYTES", 6 * 50000):
+            notice = self.found(self.examine(*files, seconds=0.06), NOTICE)["part"]
+        self.assertIn("first 50 ms were looked at, as more does not fit", notice.what)
+        status, out, _ = self.run_command(self.text(*files), "--seconds", "0.06")
+        self.assertEqual(status, 0)
+        self.assertIn("\nNothing wrong was found in the first 60 ms.", out)
 
     def test_nothing_in_common(self):
         """Two of two may be of a faint source; one of three is an odd one out."""

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What is wrong with a recording, by its first seconds.
+What is wrong with a recording, by its beginning or all of it.
 
 A check is a function of the Scene, all that was read and measured before, which yields findings;
 CHECKS is the table of them.
@@ -20,12 +20,19 @@ from ..inputs.registry import kind_by_name, kinds, open_input
 from ..inputs.times import exact, length_text, time_text
 from ..streams.levels import RANGES
 from .findings import Examination, are, names, notice, problem
-from .pairs import compare
+from .losses import find_losses
+from .pairs import COMPARED, compare
 from .samples import TYPES, read_samples
 
-MOST_SAMPLES = 1 << 22      # of each input, that are looked at
-MOST_PARTS = 1 << 25        # components of all inputs
+SECONDS = 10.0              # that are looked at, where nobody says how many
+MOST_BYTES = 1 << 29        # of samples, that are kept
+AT_ONCE = 1 << 20           # samples, of which sums are taken
+MOST_IN_SPECTRA = 1 << 22   # samples of each input, in which lines are sought
 MOST_COMPARED = 32          # inputs, with the first one
+MOST_WIDE = 4               # of them in as many samples as there are, where nothing is found
+PLACES = 48                 # of all pairs, at which losses are sought, but
+FEWEST_PLACES = 6           # of each
+MOST_UNUSED = 1e-2          # of what files hold
 CHANNELS = 1024             # of the spectra in which lines are sought
 LINE = 10.0                 # times the power of the channels around it
 SHORTEST = 0.05             # s
@@ -64,13 +71,24 @@ class Input:
 @dataclass
 class Scene:
     """All that is known: signals, the seconds that were read, Inputs, what kept more from being
-    read, Pairs with the first, and what became of packets."""
+    read, Pairs with the first, Losses, what became of packets, and of frames in files, and whether
+    more than fits into memory was to be read."""
     signals: object
     seconds: float
     inputs: list
     error: str = ""
     pairs: list = field(default_factory=list)
+    losses: list = field(default_factory=list)
     packets: dict = field(default_factory=dict)
+    frames: dict = field(default_factory=dict)
+    full: bool = False
+
+    @property
+    def rest(self):
+        """Seconds that were not looked at; 0 of what has no end."""
+        whole = self.signals.samples
+        return 0.0 if whole is None or self.error else max(
+            0.0, whole / self.signals.sample_rate - self.seconds)
 
     def channel_text(self, offset):
         """A frequency, by its distance from the middle of the band."""
@@ -84,7 +102,7 @@ def _at_the_ends(parts, limit):
     """The fraction of values that were clamped: at the limit of the type, or such as pile up at the
     largest value that there is."""
     if limit is not None:
-        clamped = np.mean(np.abs(parts.astype(np.int32)) >= limit)
+        clamped = np.mean((parts >= limit) | (parts <= -limit))
         if clamped > 0:
             return float(clamped)
     values, counts = np.unique(parts[:1 << 18], return_counts=True)
@@ -134,21 +152,25 @@ def measure(samples, number, signals):
                   float(np.mean(samples.missing[number])) if samples.count else 0.0)
     if not len(parts):
         return found
+    # in pieces, since what NumPy makes on the way is larger than the samples
+    pieces = [parts[first:first + AT_ONCE] for first in range(0, len(parts), AT_ONCE)]
     with np.errstate(all="ignore"):
-        found.finite = bool(np.isfinite(parts).all() and np.abs(parts, dtype=np.float64).max()
-                            < 1e15)
+        found.finite = all(np.isfinite(piece).all()
+                           and np.abs(piece, dtype=np.float64).max() < 1e15 for piece in pieces)
     if not found.finite:
         return found
-    found.constant = bool((parts == parts[0]).all())
-    found.mean = tuple(map(float, np.mean(parts, axis=0, dtype=np.float64)))
-    found.parts = tuple(map(float, np.std(parts, axis=0, dtype=np.float64)))
-    found.rms = float(np.sqrt(np.mean(np.square(found.parts))))
+    found.constant = all((piece == parts[0]).all() for piece in pieces)
+    mean = sum(np.sum(piece, axis=0, dtype=np.float64) for piece in pieces) / len(parts)
+    power = sum(np.sum(np.square(piece - mean), axis=0) for piece in pieces) / len(parts)
+    found.mean, found.parts = tuple(map(float, mean)), tuple(map(float, np.sqrt(power)))
+    found.rms = float(np.sqrt(np.mean(power)))
     found.zeros = _dropped(parts)
     found.few_levels = limit is not None and len(np.unique(parts[:1 << 16])) <= 16
     if not found.constant:
         found.peak = _at_the_ends(parts.ravel(), limit)
-        found.lines = _lines(samples.series(number) - (complex(*found.mean) if is_complex
-                                                       else found.mean[0]), signals.sample_rate)
+        series = samples.series(number, 0, MOST_IN_SPECTRA)
+        found.lines = _lines(series - (complex(*found.mean) if is_complex else found.mean[0]),
+                             signals.sample_rate)
     return found
 
 
@@ -179,6 +201,37 @@ def broken(scene):
         yield problem("broken", [], f"It could not be read on: {scene.error}.",
                       "What came before was looked at. Copy the file again from where it was "
                       "recorded, and look whether the disk is full there.")
+
+
+def part(scene):
+    """Not all of it was looked at."""
+    if scene.rest > 0:
+        why = ", as more does not fit into the memory that this takes" if scene.full else ""
+        yield notice(
+            "part", [], f"Only the first {length_text(scene.seconds)} were looked at{why}: nothing "
+            f"is said of the {length_text(scene.rest)} behind them.",
+            "" if scene.full else f"--seconds {np.ceil(scene.seconds + scene.rest):.0f} looks at "
+            "all of it.")
+
+
+def unused(scene):
+    """Frames and blocks that contradict the others, or are damaged."""
+    if scene.signals.unused > MOST_UNUSED:
+        yield problem(
+            "unused", [], f"{scene.signals.unused:.1%} of the blocks of the recording are not "
+            "used, as they are damaged or contradict the others.",
+            "What its reader says of them stands below. Copy the files again from where they were "
+            "recorded; if they are the same there, the recorder writes what it does not say.")
+    counts = {name: number for name, number in scene.frames.items() if number}
+    skipped = counts.pop("skipped", 0)
+    if counts or skipped:
+        frames = names([f"{number} {name} frame{'s' if number > 1 else ''}"
+                        for name, number in counts.items()]
+                       + ([f"{skipped} bytes between frames"] if skipped else []))
+        lost = max((entry.missing for entry in scene.inputs), default=0.0)
+        report = problem if lost > MOST_UNUSED else notice
+        yield report("unused", [], f"{frames} are not used.",
+                     "Copy the files again from where they were recorded.")
 
 
 def short(scene):
@@ -471,6 +524,22 @@ def offset(scene):
             f"for raw:), {length_text(abs(pair.offset) / rate)} apart.")
 
 
+def lost(scene):
+    """Samples that one input lost while others went on."""
+    rate = scene.signals.sample_rate
+    for loss in scene.losses:
+        name = _name(scene, loss.number)
+        middle, within = (loss.begin + loss.end) / 2 / rate, (loss.end - loss.begin) / 2 / rate
+        yield problem(
+            "lost", [name], f"{name} lost {loss.samples} samples "
+            f"({length_text(loss.samples / rate)}) {length_text(middle)} after the beginning "
+            f"(within {length_text(within)}), and nothing marks them: from there on it is ahead of "
+            "the other inputs, and the fringes are lost.",
+            "The computer did not keep up. Record again with a lower sample rate or a faster disk, "
+            "at best to memory (/dev/shm), or in a flowgraph with Receiver Tags and Stream Align, "
+            "which notice a loss; of this recording, only use what comes before.")
+
+
 def nothing_in_common(scene):
     """Inputs that do not see the same signal."""
     apart = [pair for pair in scene.pairs if not pair.found]
@@ -488,13 +557,13 @@ def nothing_in_common(scene):
                 "nothing-in-common", [a, b], what,
                 "That is so for sources that are fainter than the receivers' noise. If a noise "
                 "source or the Sun was on: one input's antenna, frequency or polarisation is "
-                "another one, they run on two clocks, or they began more than half of this time "
-                "apart (--seconds).")
+                "another one, they run on two clocks, or they began more than "
+                f"{length_text(pair.compared / 2 / scene.signals.sample_rate)} apart.")
 
 
-CHECKS = [told, broken, short, times, frequency, not_numbers, silent, missing, packets, clamped,
-          level, unequal, dc, one_part, lines, identical, reversed_band, two_clocks, offset,
-          nothing_in_common]
+CHECKS = [unused, told, broken, part, short, times, frequency, not_numbers, silent, missing,
+          packets, clamped, level, unequal, dc, one_part, lines, identical, reversed_band,
+          two_clocks, offset, lost, nothing_in_common]
 
 
 # --- the examination ----------------------------------------------------------------------------
@@ -530,7 +599,7 @@ def _head(signals, seconds):
             f"{length}; the first {length_text(seconds)} were looked at")
 
 
-def examine_recording(text, seconds=2.0, array=None):
+def examine_recording(text, seconds=SECONDS, array=None):
     """
     Looks at a recording.
 
@@ -539,7 +608,7 @@ def examine_recording(text, seconds=2.0, array=None):
     text : str
         Of an input, as input_text() gives it.
     seconds : float
-        How much of it, at most; 4 million samples of each input are the most.
+        How much of it, at most, as far as 512 MiB of samples go.
     array : str, optional
         The description of its array.
 
@@ -552,20 +621,41 @@ def examine_recording(text, seconds=2.0, array=None):
     if signals.live or signals.ports != 1:
         raise ValueError(f"{text}: is a receiver, not a recording; aperture_doctor receivers looks "
                          "at receivers")
-    parts = signals.inputs * (1 if signals.real else 2)
-    count = int(max(1, min(seconds * signals.sample_rate, MOST_SAMPLES, MOST_PARTS // parts)))
-    samples = read_samples(signals, count if signals.samples is None
-                           else min(count, signals.samples))
+    kind, is_complex, _ = TYPES[signals.sample_type]
+    # with a byte of each input that says whether a sample is missing
+    each = signals.inputs * (np.dtype(kind).itemsize * (2 if is_complex else 1) + 1)
+    wanted = seconds * signals.sample_rate
+    if signals.samples is not None:
+        wanted = min(wanted, signals.samples)
+    count = int(max(1, min(wanted, MOST_BYTES // each)))
+    samples = read_samples(signals, count)
     scene = Scene(signals, samples.count / signals.sample_rate,
                   [measure(samples, number, signals) for number in range(signals.inputs)],
-                  samples.error, packets=samples.packets)
+                  samples.error, packets=samples.packets, frames=samples.frames,
+                  full=count < int(wanted))
     good = [entry.number for entry in scene.inputs if entry.finite and not entry.silent]
-    compared = [compare(samples, good[0], number, signals.center_frequency, signals.sample_rate)
-                for number in good[1:MOST_COMPARED]]
-    scene.pairs = [pair for pair in compared if pair is not None]
+    _compare_all(scene, samples, good[0] if good else None, good[1:MOST_COMPARED])
     findings = [found for check in CHECKS for found in check(scene)]
     things = [{"name": "the recording", "summary": _head(signals, scene.seconds)}]
     things += [{"name": entry.name, "summary": _summary(scene, entry), "rms": entry.rms,
                 "mean": list(entry.mean), "clamped": entry.peak, "missing": entry.missing}
                for entry in scene.inputs]
-    return Examination("recording", things, findings)
+    return Examination("recording", things, findings,
+                       f" in the first {length_text(scene.seconds)}" if scene.rest else "")
+
+
+def _compare_all(scene, samples, reference, others):
+    """Compares inputs with a reference: the Pairs and Losses of a scene."""
+    rate, wide, losses = scene.signals.sample_rate, MOST_WIDE, {}
+    for number in others:
+        pair = compare(samples, reference, number, scene.signals.center_frequency, rate,
+                       **({} if wide else {"most": COMPARED}))
+        if pair is None:
+            continue
+        wide -= pair.compared > COMPARED
+        scene.pairs.append(pair)
+        for loss in find_losses(samples, pair, max(FEWEST_PLACES, PLACES // len(others))):
+            # what the reference lost, every pair shows
+            near = round(loss.begin / rate) if loss.number == reference else loss.begin
+            losses.setdefault((loss.number, loss.samples, near), loss)
+    scene.losses = sorted(losses.values(), key=lambda loss: loss.begin)

@@ -29,12 +29,13 @@ class Samples:
     """
     What was read: parts, [sample][input][component] as they are; missing, bool [input][sample];
     error: why there are no more, or ""; packets: of inputs that are packets, what became of them,
-    as packet_source.counts().
+    as packet_source.counts(); frames: of files of frames, likewise, as vdif_source.counts().
     """
     parts: np.ndarray
     missing: np.ndarray
     error: str = ""
     packets: dict = field(default_factory=dict)
+    frames: dict = field(default_factory=dict)
 
     @property
     def count(self):
@@ -52,15 +53,23 @@ class Samples:
 
 
 class _Collector(python_block):
-    """Keeps all bytes that come, and the tags `missing`."""
+    """Keeps all bytes that come, of so many items at most, and the tags `missing`."""
 
-    def __init__(self, size):
-        python_block.__init__(self, "collector", [(np.uint8, size)], None)
-        self.pieces, self.missing = [], []
+    def __init__(self, size, count):
+        python_block.__init__(self, "collector", [(np.uint8, size)] if size > 1 else [np.uint8],
+                              None)
+        self._room, self._used = np.empty((count, size), np.uint8), 0
+        self.missing = []
+
+    @property
+    def items(self):
+        return self._room[:self._used]
 
     def _work(self, input_items, output_items):
         items = input_items[0]
-        self.pieces.append(items.copy())
+        there = items[:len(self._room) - self._used].reshape(-1, self._room.shape[1])
+        self._room[self._used:self._used + len(there)] = there
+        self._used += len(there)
         first = self.nitems_read(0)
         for tag in self.get_tags_in_range(0, first, first + len(items),
                                           pmt.intern(tags.missing)):
@@ -85,7 +94,7 @@ def read_samples(signals, count):
     """
     kind, is_complex, _ = TYPES[signals.sample_type]
     width = 2 if is_complex else 1
-    collector = _Collector(np.dtype(kind).itemsize * width * signals.inputs)
+    collector = _Collector(np.dtype(kind).itemsize * width * signals.inputs, count)
     source = signals.source(count)
     flowgraph = gr.top_block("aperture_doctor")
     flowgraph.connect(source, collector)
@@ -102,15 +111,16 @@ def read_samples(signals, count):
     finally:
         limit.cancel()
     error = getattr(source, "error", lambda: "")()
-    if collector.error() or (error and not collector.pieces):
+    if collector.error() or (error and not len(collector.items)):
         raise RuntimeError(collector.error() or error)
-    if signals.endless and not collector.pieces:
-        found = ", ".join(f"{number} {name}" for name, number in source.counts().items() if number)
+    counts = getattr(source, "counts", dict)()
+    if signals.endless and not len(collector.items):
+        found = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
         raise RuntimeError("no packets came that can be used"
                            + (f": {found}" if found else ", nor any others"))
-    data = np.concatenate(collector.pieces) if collector.pieces else np.zeros((0, 0), np.uint8)
-    parts = data.reshape(-1).view(kind).reshape(-1, signals.inputs, width)
+    parts = collector.items.reshape(-1).view(kind).reshape(-1, signals.inputs, width)
     missing = np.zeros((signals.inputs, len(parts)), bool)
     for number, first, length in collector.missing:
         missing[number, first:first + length] = True
-    return Samples(parts, missing, error, source.counts() if signals.endless else {})
+    return Samples(parts, missing, error, counts if signals.endless else {},
+                   {} if signals.endless else counts)
