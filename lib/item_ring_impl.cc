@@ -10,6 +10,7 @@
 #include "kernels/common/types.h"
 #include <gnuradio/block_detail.h>
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 namespace gr::aperture {
@@ -19,6 +20,8 @@ namespace {
 const pmt::pmt_t trigger_port = pmt::mp("trigger");
 // of messages that nobody takes, the newest ones are kept
 constexpr size_t most_triggers = 1024;
+// of a call that waits for room; messages wait as long
+constexpr auto longest_hold = std::chrono::milliseconds(5);
 
 } // namespace
 
@@ -39,6 +42,7 @@ item_ring_impl::item_ring_impl(const parameters& p, const device& d)
     : gr::block(
           "item_ring", signature_on(d, 1, p.item_size), signature_on(d, 0, p.item_size)),
       device_block(d),
+      d_hold(p.hold),
       d_memory(d, p.item_size, p.size, p.memory == "host"),
       d_history(p.spectra)
 {
@@ -61,6 +65,10 @@ bool item_ring_impl::start()
         d_senders = { senders.begin(), senders.end() };
         d_triggers.clear();
     }
+    {
+        std::lock_guard<std::mutex> guard(d_keeping);
+        d_kept = 0;
+    }
     d_ended = false;
     d_starts++;
     return device_block::start();
@@ -78,7 +86,7 @@ int item_ring_impl::process(int,
                             gr_vector_const_void_star& input_items,
                             gr_vector_void_star&)
 {
-    const int count = ninput_items[0];
+    const int count = room(ninput_items[0]);
     if (count == 0)
         return 0;
     std::vector<gr::tag_t> tags;
@@ -91,6 +99,30 @@ int item_ring_impl::process(int,
     return 0;
 }
 
+int item_ring_impl::room(int count)
+{
+    if (!d_hold || count == 0)
+        return count;
+    std::unique_lock<std::mutex> guard(d_keeping);
+    const auto free = [this] {
+        const auto end = d_kept + uint64_t(capacity()), items = d_memory.items();
+        return end > items ? end - items : 0;
+    };
+    // GNU Radio calls at once again, after it has handled messages
+    if (free() == 0)
+        d_let_go.wait_for(guard, longest_hold, [&] { return free() > 0; });
+    return int(std::min<uint64_t>(uint64_t(count), free()));
+}
+
+void item_ring_impl::keep_from(uint64_t item)
+{
+    {
+        std::lock_guard<std::mutex> guard(d_keeping);
+        d_kept = item;
+    }
+    d_let_go.notify_all();
+}
+
 void item_ring_impl::receive(const pmt::pmt_t& message)
 {
     std::lock_guard<std::mutex> guard(d_mutex);
@@ -101,8 +133,8 @@ void item_ring_impl::receive(const pmt::pmt_t& message)
 
 std::vector<pmt::pmt_t> item_ring_impl::take_triggers()
 {
-    // the block's thread, which would call receive(), has ended
-    if (d_ended)
+    // the block's thread, which would call receive(), has ended, or waits for room
+    if (d_ended || d_hold)
         while (const auto message = delete_head_nowait(trigger_port))
             receive(message);
     std::lock_guard<std::mutex> guard(d_mutex);

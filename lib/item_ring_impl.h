@@ -12,6 +12,7 @@
 #include "stream/ring_memory.h"
 #include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/aperture/item_ring.h>
+#include <condition_variable>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -32,6 +33,7 @@ public:
     uint64_t items() const override { return d_memory.items(); }
     uint64_t oldest() const override { return d_memory.oldest(); }
     piece read(uint64_t first, int64_t count, int64_t offset, int64_t length) override;
+    void keep_from(uint64_t item) override;
     std::vector<setting> settings() const override;
     std::vector<missing_run> missing(uint64_t first, int64_t count) const override;
     std::vector<pmt::pmt_t> take_triggers() override;
@@ -47,7 +49,9 @@ private:
                 gr_vector_void_star& output_items) override;
 
     void receive(const pmt::pmt_t& message);
+    int room(int count);
 
+    const bool d_hold;
     ring_memory d_memory;
     item_history d_history;
     std::atomic<uint64_t> d_starts{ 0 };
@@ -56,6 +60,10 @@ private:
     mutable std::mutex d_mutex; // of what follows
     std::deque<pmt::pmt_t> d_triggers;
     std::vector<std::weak_ptr<gr::block>> d_senders;
+
+    std::mutex d_keeping; // of what follows
+    std::condition_variable d_let_go;
+    uint64_t d_kept = 0; // the first item that must not be overwritten
 };
 
 } // namespace gr::aperture

@@ -49,7 +49,8 @@ class candidate_sink(RollingSink, python_block):
     The table has a line for each candidate; it is on the disk when the next one comes. A picture
     (NAME.png in the folder NAME-pictures beside the table, NAME being the candidate's id) shows
     the dedispersed waterfall, and the S/N over dispersion measure and time, which is computed from
-    the powers. Pictures are drawn beside the flowgraph; those that come too fast are left out.
+    the powers. Pictures are drawn beside the flowgraph; those that come too fast are left out,
+    or, with `wait`, the flowgraph waits for them.
 
     With {time} in the name a new table begins after `rows_per_file` candidates, and by time, by
     size and when it is asked for (`set_roll_over()`, `roll_over()`), with the candidate that is
@@ -73,13 +74,16 @@ class candidate_sink(RollingSink, python_block):
     type : str
         Of the powers: f32, s8 or u8.
     pictures : float
-        How many are drawn in a minute at most; 0: none, and there is no port for powers.
+        How many are drawn of a minute of the stream at most; 0: none, and there is no port for
+        powers.
     seconds : float
         How long powers are kept: longer than the sweep of a pulse and what the search takes.
     rows_per_file : int
         With {time} in the name: candidates of a table, at most.
     overwrite : bool
         Whether an existing table is replaced; if not, it is refused.
+    wait : bool
+        Of a recording, which comes faster than pictures can be drawn: it waits for them.
 
     Raises
     ------
@@ -89,7 +93,8 @@ class candidate_sink(RollingSink, python_block):
 
     def __init__(self, filename="candidates-{time}.ecsv", beams=1, channels=1024,
                  center_frequency=408e6, bandwidth=20e6, sample_time=51.2e-6, type="f32",
-                 pictures=10.0, seconds=4.0, rows_per_file=100000, overwrite=True):
+                 pictures=10.0, seconds=4.0, rows_per_file=100000, overwrite=True,
+                 wait=False):
         for name, value, high in (("beams", beams, 65536), ("channels", channels, 2**24),
                                   ("rows_per_file", rows_per_file, 2**31 - 1)):
             if not isinstance(value, Integral) or not 1 <= value <= high:
@@ -122,7 +127,7 @@ class candidate_sink(RollingSink, python_block):
         self._frequencies = channel_frequencies(self._channels, center_frequency, bandwidth)
         self._sample_time, self._kind = float(sample_time), kind
         self._pictures, self._overwrite = float(pictures), bool(overwrite)
-        self._rows_per_file = int(rows_per_file)
+        self._rows_per_file, self._wait = int(rows_per_file), bool(wait)
         self._roll = RollOver(self._name)
         self._table = self._thread = self._powers = None
         self._reset()
@@ -155,7 +160,7 @@ class candidate_sink(RollingSink, python_block):
     def _reset(self):
         self._paths, self._written, self._rows = [], 0, 0
         self._drawn = self._left_out = 0
-        self._times = deque()     # of pictures in the last minute
+        self._times = []          # of candidates with pictures, in the last minutes
         self._clocks = deque()    # (item, seconds, fraction), oldest first
         self._come = 0            # items
         self._alone = None        # since when there is one item only
@@ -253,11 +258,12 @@ class candidate_sink(RollingSink, python_block):
 
     def _ask_for_picture(self, candidate):
         """The name of the picture relative to the table, if there will be one."""
-        now = time.monotonic()
-        while self._times and self._times[0] < now - 60:
-            self._times.popleft()
+        now = sum(candidate.time)
+        # candidates do not come in the order of their times, and not far from it
+        self._times = [moment for moment in self._times if abs(moment - now) < 600]
+        same = sum(abs(moment - now) < 60 for moment in self._times)
         job = None
-        if len(self._times) < self._pictures and not self._waiting.full():
+        if same < self._pictures and (self._wait or not self._waiting.full()):
             job = self._cut_out(candidate)
         if job is None:
             self._left_out += 1

@@ -142,6 +142,29 @@ class qa_candidate_sink(gr_unittest.TestCase):
                 MODULE.PATIENCE = 0
         self.assertEqual((sink.candidates(), sink.drawn(), sink.not_drawn()), (5, 2, 3))
 
+    def test_minutes_of_the_stream(self):
+        """So many are drawn of a minute of the stream, however fast that comes and in which order;
+        with `wait` none is left out because drawing takes longer."""
+        drawn, drawing = [], threading.Event()
+
+        def draw(path, *_):
+            drawing.wait(60)
+            drawn.append(Path(path).name)
+
+        sink = self.sink(pictures=2.0, wait=True)
+        with unittest.mock.patch.object(pictures, "draw", draw), \
+                unittest.mock.patch.object(MODULE.candidate_sink, "_cut_out", lambda *_: (0,) * 3):
+            with self.clock(), self.running(sink, dispersed_powers(self.rng)) as graph:
+                # more than wait to be drawn at a time, and the first are drawn now
+                for number, minute in enumerate((0, 3, 6, 0, 3, 6, 0, 3, 6)):
+                    if number == 6:
+                        drawing.set()
+                    graph.post("candidates", message(number, time=rx_time(EPOCH, 60.0 * minute)))
+                comes_true(lambda: sink.candidates() == 9)
+                MODULE.PATIENCE = 0
+        self.assertEqual(drawn, [f"pulse-{number}.png" for number in range(6)])
+        self.assertEqual((sink.drawn(), sink.not_drawn()), (6, 3))
+
     def test_the_last_candidates(self):
         # powers end before the search of the same data, which then has candidates
         times = 512

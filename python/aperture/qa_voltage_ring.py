@@ -16,10 +16,12 @@ import threading
 import time
 from fractions import Fraction
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio.aperture.dumps import dumper
 from gnuradio.aperture.files import checked_file
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.disks import small_disk
@@ -717,7 +719,75 @@ class qa_voltage_ring(gr_unittest.TestCase):
         np.testing.assert_array_equal(data, first[:len(data)])
         self.assertEqual(result["missing"][-1]["reason"], "after the stream ended")
 
+    # ---- a recording, which waits
+
+    def test_hold(self):
+        """
+        With `hold` the stream waits for those who send triggers late, and for what these ask for:
+        ten dumps, each of frames that would have been overwritten, are whole.
+        """
+        frames, held, step = self.frames(400), 40, 36
+        ring = self.ring(held, hold=True, queue=1000)
+        searched = [0]
+        # in the middle of a frame: the rate is no exact number
+        ring.follow(lambda: (searched[0] + 0.5) * SPECTRA / WIDTH)
+        with Running(ring, frames.view(np.uint8).reshape(400, -1), tags_of_frames()) as run:
+            for number in range(10):
+                end = min(400, searched[0] + held)
+                run.until(lambda end=end: ring.items() >= end, f"item {end}")
+                first = searched[0]
+                run.post({"id": pmt.intern(f"late-{number}"), "start": at((first + 3) * SPECTRA),
+                          "end": at((first + 30) * SPECTRA)})
+                self.assertLessEqual(ring.items(), end)
+                searched[0] = first + step
+            results = {result["id"]: result for result in run.ended(10)}
+        for number in range(10):
+            result = results[f"late-{number}"]
+            self.assertEqual((result["complete"], result["missing"]), (True, []))
+            self.check_voltages(result, frames, step * number + 3, step * number + 30)
+        self.assertEqual(ring.problems(), [])
+
+    def test_hold_alone(self):
+        """Where nobody says how far the search is, dumps are waited for; in vain not for ever."""
+        frames = self.frames(300)
+        for follow in (False, True):
+            ring = self.ring(40, name=f"{follow}-{{id}}-{{time}}-{{channel}}.sigmf-meta", hold=True)
+            if follow:
+                ring.follow(lambda: 0.0)
+            with mock.patch.object(dumper, "PATIENCE", 0.1), Running(
+                    ring, frames.view(np.uint8).reshape(300, -1), tags_of_frames(),
+                    [20]).held(20) as run:
+                ring.trigger("long", at(0), at(290 * SPECTRA))
+                run.until(lambda ring=ring: ring.bytes_written() > 0, "the first items")
+                run.pass_on(20)
+                result, = run.ended()
+            self.assertEqual(ring.items(), 300)
+            if not follow:
+                self.assertEqual(result["missing"], [])
+                self.check_voltages(result, frames, 0, 290)
+            self.assertEqual([text.split(":")[0] for text in ring.problems()
+                              if not text.startswith("dump")],
+                             ["the ring is too short for what sends its triggers"] * follow)
+
     # ---- the ring itself
+
+    def test_keep_from(self):
+        """Nothing from the item that is named on is overwritten, and the stream stands still."""
+        data = self.rng.integers(0, 256, (1000, 12)).astype(np.uint8)
+        ring = aperture.item_ring(12, size=12 * 64, hold=True)
+        top = gr.top_block()
+        source = ByteSource(data, (), 150)
+        top.connect(source, ring)
+        top.start()
+        for kept in (0, 1, 500, 900):
+            ring.keep_from(kept)
+            comes_true(lambda kept=kept: ring.items() == kept + 64)
+            let_work(ring)
+            self.assertEqual((ring.items(), ring.oldest()), (kept + 64, kept))
+            np.testing.assert_array_equal(ring.read(kept, 64)[0], data[kept:kept + 64])
+        ring.keep_from(1000)
+        top.wait()
+        self.assertEqual(ring.items(), 1000)
 
     def test_read(self):
         """Of the ring itself: what was overwritten is always the first items."""

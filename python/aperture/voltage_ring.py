@@ -30,13 +30,13 @@ TRIGGER, STATUS = "trigger", "status"
 class _dumping(python_block):
     """The thread that writes, as long as the flowgraph runs, and the port for what it says."""
 
-    def __init__(self, ring, files, queue, disk_limit, longest_wait):
+    def __init__(self, ring, files, queue, disk_limit, longest_wait, hold):
         super().__init__("voltage_dumps", None, None)
         self.message_port_register_out(pmt.intern(STATUS))
         self.message_port_register_out(pmt.intern(TRIGGER))
         self._ring, self._starts = ring, ring.starts()
         self.dumper = Dumper(ring, files, queue, disk_limit, longest_wait, self._publish,
-                             lambda text: self.logger.warn(text))
+                             lambda text: self.logger.warn(text), hold)
         self._thread, self._stopping = None, threading.Event()
 
     def ask(self, message):
@@ -99,7 +99,8 @@ class voltage_ring(gr.hier_block2):
 
     with the tags rx_time, rx_rate and rx_freq, of frames also bandwidth. The ring is in the memory
     of the device, or of the host, and is overwritten as new items come, whether or not dumps are
-    written: these are copied out by a thread of their own, and never hold up the stream. What was
+    written: these are copied out by a thread of their own, and never hold up the stream, unless
+    `hold` is set. What was
     overwritten before a dump came to it is zeros in the files (or, before the first sample that is
     there, not in them), and is said with its times.
 
@@ -161,6 +162,9 @@ class voltage_ring(gr.hier_block2):
         Seconds, 0 to 1e6, that a trigger's end may be ahead of the stream.
     blocks_per_file : int
         Frames in each file of a GUPPI sequence.
+    hold : bool
+        Of a recording, which comes faster than it can be searched and written: the stream waits
+        until what dumps need is written, and, with `follow()`, until nobody asks for more of it.
     device : str
         That of the block whose edge this is: auto, cpu, cuda or cuda:N.
 
@@ -174,7 +178,7 @@ class voltage_ring(gr.hier_block2):
                  inputs=2, spectra_per_frame=256, size=1 << 27, seconds=0.0, rate=0.0,
                  memory="device", selected_channels=None, selected_inputs=None, polarizations=1,
                  names=None, array=None, description="", queue=16, disk_limit=1e11,
-                 longest_wait=3600.0, blocks_per_file=128, device="auto"):
+                 longest_wait=3600.0, blocks_per_file=128, device="auto", hold=False):
         self._edge = VoltageEdge.checked(kind, type, channels, inputs, spectra_per_frame)
         files = DumpFiles(self._edge, filename, polarizations, selected_channels, selected_inputs,
                           names, array, description, blocks_per_file)
@@ -190,10 +194,10 @@ class voltage_ring(gr.hier_block2):
             gr.io_signature(0, 0, 0))
         self._ring = item_ring(item_size=self._edge.item_size, spectra=self._edge.spectra,
                                size=self._bytes(size, seconds, rate), memory=memory,
-                               device=device)
+                               device=device, hold=bool(hold))
         self._dumping = _dumping(self._ring, files, int(queue),
                                  None if disk_limit is None else int(disk_limit),
-                                 float(longest_wait))
+                                 float(longest_wait), bool(hold))
         self._made = 0
         self.message_port_register_hier_in(TRIGGER)
         self.message_port_register_hier_out(STATUS)
@@ -270,6 +274,14 @@ class voltage_ring(gr.hier_block2):
         self._dumping.ask(message)
         return id
 
+    def follow(self, position):
+        """
+        With `hold`: position() gives the seconds of the stream, from its first item on, before
+        which no trigger that is still to come asks for anything; None: nobody knows yet.
+        To be called before the flowgraph starts.
+        """
+        self._dumping.dumper.follow = position
+
     def release(self):
         """
         To be called when its flowgraph has ended for good and another one takes its place: without,
@@ -294,6 +306,10 @@ class voltage_ring(gr.hier_block2):
     def counts(self):
         """A dictionary of how many dumps were written, failed or refused."""
         return self._dumping.dumper.counts()
+
+    def problems(self):
+        """What of the dumps was lost or refused, and why: texts, of the first hundred."""
+        return self._dumping.dumper.problems()
 
     def pending(self):
         """How many dumps wait or are written."""

@@ -26,7 +26,8 @@ namespace gr::aperture {
  * \ingroup aperture
  *
  * The oldest items are overwritten as new ones come; neither the stream nor the ring
- * waits for a reader. A read that was overtaken says which of its items were overwritten.
+ * waits for a reader, unless `hold` is set. A read that was overtaken says which of its
+ * items were overwritten.
  * One port in, of items of any size; no port out. It is what voltage_ring is made of.
  *
  * Messages on the port `trigger` are kept, unchecked, until take_triggers() takes them,
@@ -42,6 +43,7 @@ public:
         int spectra = 1;
         int64_t size = int64_t(1) << 28;
         std::string memory = "device";
+        bool hold = false;
         std::string device = "auto";
     };
 
@@ -61,6 +63,10 @@ public:
                 &parameters::memory,
                 "where the ring is: device (of the block; on the CPU the host's) or "
                 "host"),
+            parameter("hold",
+                      &parameters::hold,
+                      "whether the stream waits until keep_from() lets its oldest items "
+                      "go: of a recording, which comes faster than others look at it"),
             parameter("device", &parameters::device, meaning_of_device));
     }
 
@@ -107,6 +113,12 @@ public:
      * of each item; a length of 0: up to its end \throws std::invalid_argument
      */
     virtual piece read(uint64_t first, int64_t count, int64_t offset, int64_t length) = 0;
+
+    /*!
+     * With `hold`: no item from this one on is overwritten until another call says so.
+     * The stream waits for room; at the start, all items are kept. Of any thread.
+     */
+    virtual void keep_from(uint64_t item) = 0;
 
     //! What the tags say of the items that are there, oldest first: the first one is of
     //! an item at or before the oldest.

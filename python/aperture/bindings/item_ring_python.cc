@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(item_ring.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a67709d064ec1319af00d3d853cc8045) */
+/* BINDTOOL_HEADER_FILE_HASH(70560a5e2a161d48cf22a7f482bb3b4f) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -46,8 +46,8 @@ Each but `item` and `approximate` is None where they say nothing.
         R"doc(Keeps the newest items of an edge in memory, from which others read them.
 
 The oldest items are overwritten as new ones come; neither the stream nor the ring waits for a
-reader. A read that was overtaken says which of its items were overwritten. One port in, of items of
-any size; no port out. It is what voltage_ring is made of.
+reader, unless `hold` is set. A read that was overtaken says which of its items were overwritten.
+One port in, of items of any size; no port out. It is what voltage_ring is made of.
 
 Messages on the port `trigger` are kept, unchecked, until take_triggers() takes them, also those
 that come after the stream has ended.
@@ -97,6 +97,12 @@ Returns:
 Raises:
     ValueError: names what is not allowed
 )doc");
+    c.def("keep_from",
+          &block::keep_from,
+          py::arg("item"),
+          "With `hold`: no item from this one on is overwritten until another call says "
+          "so, "
+          "and the stream waits for room. At the start, all items are kept.");
     c.def("settings",
           &block::settings,
           "A list of what the tags say of the items that are there, each "

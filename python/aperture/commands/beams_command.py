@@ -69,6 +69,9 @@ class BeamChain(CommandChain):
     def integrations(self):
         return self.sink.integrations() if self.sink else self.beamformer.nitems_written(0)
 
+    def problems(self):
+        return self.searching.problems() if self.searching else ([], False)
+
     def take_gains(self, gains):
         self.forming.take_gains(gains)
 

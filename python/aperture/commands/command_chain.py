@@ -100,6 +100,11 @@ class CommandChain(gr.top_block):
         """What was missing or clamped so far, as text."""
         return losses_text(self.f_engine)
 
+    def problems(self):
+        """What the user is to know of what was lost, as texts, and whether it makes the run a
+        failed one."""
+        return [], False
+
     def errors(self):
         """What went wrong while it ran, as texts."""
         return [text for block in self.parts()

@@ -8,16 +8,19 @@
 
 import csv
 import glob
+import json
 import os
 from dataclasses import replace
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import numpy as np
 from gnuradio import gr_unittest
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
-from gnuradio.aperture.arrays.array_description import Source, save_array
+from gnuradio.aperture.arrays.array_description import Source, load_array, save_array
 from gnuradio.aperture.arrays.pulses import Pulse
 from gnuradio.aperture.commands import beams_command
+from gnuradio.aperture.commands.searching import Searching
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
@@ -64,6 +67,48 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         (dump,) = glob.glob(self.path(f"burst-{best['id']}*.dada"))
         self.assertGreater(os.path.getsize(dump), 100000)
         self.assertTrue(os.path.exists(self.path("b_2.fil")))
+
+    def test_recording(self):
+        """Of a recording, which comes as fast as it is read, each candidate has its voltages and
+        its picture, whole."""
+        self.burst()
+        array = replace(load_array(self.path("array.yaml")), sources=[
+            Source("bursts", azimuth=170.0, elevation=55.0, dm=DM, pulses=[
+                Pulse(DEFAULT_START_TIME + 0.7 + 0.6 * i - BEFORE, WIDTH, peak_flux=0.6)
+                for i in range(4)])])
+        save_array(array, self.path("array.yaml"))
+        code, out, err = run(
+            beams_command, "--input", "sim:" + self.path("array.yaml"), "--channels", 32,
+            "--duration", 3.5, "--integration", 0.0008, "--device", DEVICE, "--beams",
+            "grid:az=170,el=55,name=b", "--search", "dm=0:40:0.5,baseline=0.5,window=0.5",
+            "--candidates", self.path("c.csv"), "--pictures", 3, "--dump",
+            self.path("burst-{id}-{time}.dada"))
+        self.assertEqual((code, err), (0, ""))
+        rows = self.rows("c.csv")
+        self.assertEqual(len(rows), 4)
+        self.assertIn("4 written, 0 failed, 0 refused", out)
+        # in a minute of the recording
+        self.assertIn("3 with a picture", out)
+        for row in rows:
+            (name,) = glob.glob(self.path(f"burst-{row['id']}*.json"))
+            with open(name) as file:
+                said = json.load(file)
+            self.assertEqual((said["complete"], said["missing"]), (True, []), row["id"])
+
+    def test_short_ring(self):
+        """What a ring is too short for is said before, and what was lost after."""
+        code, out, err = self.run_command(
+            "--search", "dm=0:40:0.5,baseline=0.5,window=0.5", "--candidates", self.path("c.csv"),
+            "--dump", self.path("b-{id}-{time}.dada"), "--dump-seconds", 0.06)
+        self.assertEqual(code, 0)
+        self.assertIn("note: --dump-seconds 0.06: the search takes up to", out)
+        for hold in (False, True):
+            ring = SimpleNamespace(problems=lambda: ["dump a: full", "dump b: late"],
+                                   counts=lambda: {"written": 3, "failed": 1, "refused": 1})
+            texts, failed = Searching.problems(SimpleNamespace(ring=ring, _hold=hold))
+            self.assertEqual(texts, ["--dump: 2 of 5 dumps were not written: dump a: full (and 1 "
+                                     "more)"])
+            self.assertEqual(failed, hold)
 
     def test_noise(self):
         """No candidate of noise; no filterbank file either, and from a plan."""

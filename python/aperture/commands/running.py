@@ -117,7 +117,7 @@ def observe(program, chain, plan, output, report):
         Its name.
     chain : gr.top_block
         With source, integrations(), samples_done(), losses(), errors(), and adjust(), which is
-        called from time to time, and ended().
+        called from time to time, ended(), and problems().
     plan : fx_plan.Plan
     output : str
         What the file is called where nothing was written.
@@ -136,13 +136,16 @@ def observe(program, chain, plan, output, report):
     if chain.integrations() == 0:
         raise CommandError(f"{output}: nothing was written, the input gave no integration")
     say(report(run))
+    problems, failed = chain.problems()
+    for text in problems:
+        warn(program, text)
     if run.interrupts > 1:
         warn(program, "stopped at once: what was in flight is not in the file")
         return INTERRUPTED
     if run.interrupts and plan.samples is not None:
         warn(program, "interrupted before the end of the input")
         return INTERRUPTED
-    return 0
+    return int(failed)
 
 
 def error_text(error):

@@ -36,6 +36,8 @@ SEGMENTS = 32
 ITEM_SECONDS = 0.25       # of dedispersed powers in an item, about
 ITEM_BYTES = 1 << 26      # of an item at most, unless decimations need more
 PICTURE_BYTES = 1 << 32   # of powers that are kept for pictures
+MOST_DUMPS = 1000         # of a recording, which waits for them
+CANDIDATE_MARGIN = 0.5    # s, more than what a candidate has before its pulse
 
 
 @dataclass(frozen=True)
@@ -209,12 +211,24 @@ class Searching:
             self.notes.append(f"the input is shorter than the {seconds_text(self.sweep)} that "
                               "pulses of the largest DM take through the band: nothing comes out")
         self.table = silent(candidate_sink, filename=candidates_name(options), beams=rows,
-                            pictures=pictures, seconds=kept, overwrite=options.overwrite, **band)
+                            pictures=pictures, seconds=kept, overwrite=options.overwrite,
+                            wait=is_recording(signals), **band)
         self._pictures = pictures > 0
         self.ring = None
         if options.dump is not None:
+            kept_voltages = options.dump_seconds or kept
+            # a recording comes as fast as it is read, and waits for the search and for the disk
+            self._hold = is_recording(signals) and kept_voltages >= kept
+            if is_recording(signals) and not self._hold:
+                self.notes.append(
+                    f"--dump-seconds {options.dump_seconds:g}: the search takes up to "
+                    f"{seconds_text(kept)} to find a pulse, whose voltages may be overwritten then")
             self.ring = make_ring("--dump", options, plan, signals, array, filename=options.dump,
-                                  seconds=options.dump_seconds or kept)
+                                  seconds=kept_voltages, hold=self._hold,
+                                  **(dict(queue=MOST_DUMPS) if self._hold else {}))
+            # a candidate comes when its pulse, and the baseline around it, have been searched
+            behind = self.sweep + baseline + wanted.widest + 2 * times * time + CANDIDATE_MARGIN
+            self.ring.follow(lambda: self.search.nitems_read(0) * times * time - behind)
 
     def connect(self, flowgraph, powers, frames):
         """Takes the powers of a block, and the frames of another."""
@@ -256,6 +270,24 @@ class Searching:
             found.append(("dumps", f"{dumps['written']} written, {dumps['failed']} failed, "
                           f"{dumps['refused']} refused; {size}"))
         return found
+
+    def problems(self):
+        """What of the dumps was lost: a text for the user, or none; and whether nothing of them had
+        to be."""
+        problems = self.ring.problems() if self.ring else []
+        if not problems:
+            return [], False
+        counts = self.ring.counts()
+        lost = counts["failed"] + counts["refused"]
+        text = f"--dump: {lost} of {lost + counts['written']} dumps were not written" if lost else \
+            "--dump: not all dumps are complete"
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return [f"{text}: {problems[0]}{more}"], self._hold
+
+
+def is_recording(signals):
+    """Whether an input is read as fast as others take it, and not when it comes."""
+    return not signals.live and (not signals.endless or bool(signals.files))
 
 
 def make_ring(option, options, plan, signals, array, filename, seconds, **more):

@@ -79,6 +79,17 @@ class Dump:
         """Of voltages, in the files."""
         return self._bytes
 
+    def first_needed(self, clock, oldest, newest):
+        """The first item that is still to be read, which may be still to come."""
+        if self.next is not None:
+            return self.next
+        first = oldest
+        for stretch in clock:
+            first = max(stretch.item, stretch.item_in_which(self.trigger.start))
+            if first < (newest if stretch.end is None else stretch.end):
+                break
+        return first
+
     def expected_bytes(self, rate):
         """Of voltages, at so many items a second."""
         items = int((self.trigger.end - self.trigger.start) * Fraction(rate)) + 2

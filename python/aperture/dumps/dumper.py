@@ -8,13 +8,14 @@
 import contextlib
 import os
 import threading
+import time as host
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from ..parameters.errors import ParameterError
 from ..streams.python_block import text_of
-from .dump import Budget, Dump
+from .dump import MEANING, OVERWRITTEN, Budget, Dump
 from .exact_clock import stretches
 from .trigger import Refused, read_trigger
 
@@ -22,6 +23,9 @@ IDLE = 0.02              # s between two looks
 GRACE = 0.3              # s in which messages may come whose senders have just ended
 NICE = 10                # by which the thread is behind those of the chain
 DUMPS_KEPT = 1000        # of which results() tells
+PROBLEMS_KEPT = 100      # of which problems() tells
+EVERYTHING = 2**62       # an item that never comes
+PATIENCE = 60.0          # s in which a stream that waits must have gone on
 
 
 class Dumper:
@@ -40,16 +44,23 @@ class Dumper:
         Of the event's name and the dump's result or parts of it.
     warn : callable
         Of a text.
+    hold : bool
+        Whether the ring waits until it is told from where on its items are needed.
     """
 
-    def __init__(self, ring, files, queue, disk_limit, longest_wait, publish, warn):
-        self._ring, self._files = ring, files
+    def __init__(self, ring, files, queue, disk_limit, longest_wait, publish, warn, hold=False):
+        self._ring, self._files, self._hold = ring, files, hold
+        #: gives the seconds of the stream before which no trigger asks for any more; None: nothing
+        #: but the dumps that are known is waited for
+        self.follow = None
         self._queue, self._longest_wait = queue, longest_wait
         self._budget = Budget(disk_limit)
         self._publish, self._warn = publish, warn
         self._dumps = []
+        self._stood = self._stands_since = None
         self._lock = threading.Lock()  # of what follows
         self._results, self._counts = [], {"written": 0, "failed": 0, "refused": 0}
+        self._problems = []
         self._pending, self._closed = 0, True
 
     def ask(self, send):
@@ -74,6 +85,17 @@ class Dumper:
         """How many were written, failed (nothing was there, or an error) or refused."""
         with self._lock:
             return dict(self._counts)
+
+    def problems(self):
+        """What was lost or refused, and why: texts, the first ones."""
+        with self._lock:
+            return list(self._problems)
+
+    def _tell(self, text):
+        with self._lock:
+            if len(self._problems) < PROBLEMS_KEPT:
+                self._problems.append(text)
+        self._warn(text)
 
     def pending(self):
         """How many wait or are written."""
@@ -104,12 +126,14 @@ class Dumper:
             while not self._work(stopping):
                 pass
         finally:
+            self._ring.keep_from(EVERYTHING)
             with self._lock:
                 self._closed = True
 
     def _work(self, stopping):
         """Until nothing is left to be done; False if something came at that moment."""
-        waited = None
+        waited = before = None
+        position = self._position()
         while True:
             final = stopping.is_set() or self._ring.ended()
             # senders that still run may ask for what is in the ring
@@ -117,7 +141,10 @@ class Dumper:
             for message in self._ring.take_triggers():
                 self._take(message)
                 waited = None
-            if self._go_on(final):
+            worked = self._go_on(final)
+            if self._hold:
+                self._let_go(before, worked)
+            if worked:
                 continue
             if not self._dumps and last:
                 # what senders sent in their last moments
@@ -125,12 +152,39 @@ class Dumper:
                 if stopping.is_set() or waited >= GRACE or not self._ring.has_senders():
                     break
             stopping.wait(IDLE)
+            # what was sent before this position has come by now
+            before, position = position, self._position()
         with self._lock:
             came = self._ring.take_triggers()
             self._closed = not came
         for message in came:
             self._take(message)
         return not came
+
+    # ---- what the stream waits for
+
+    def _position(self):
+        """Seconds of the stream before which no trigger asks for any more."""
+        return self.follow() if self._hold and self.follow else None
+
+    def _let_go(self, position, worked):
+        """Tells the ring which items are needed no more."""
+        clock, oldest, newest = self._view()
+        kept = newest
+        if self.follow is not None:
+            kept = int(position * float(clock[-1].rate)) if clock and position is not None else 0
+        for dump in self._dumps:
+            kept = min(kept, dump.first_needed(clock, oldest, newest))
+        kept = min(max(kept, oldest), newest)
+        self._ring.keep_from(kept)
+        if worked or newest - kept < self._ring.capacity() or self._stood != (newest, kept):
+            self._stood, self._stands_since = (newest, kept), host.monotonic()
+        elif host.monotonic() - self._stands_since > PATIENCE and not self._ring.ended():
+            # better than to stand for ever
+            self._hold = False
+            self._ring.keep_from(EVERYTHING)
+            self._tell("the ring is too short for what sends its triggers: the stream waited in "
+                       "vain, and goes on; dumps may lack what is overwritten from now on")
 
     def _view(self):
         """Of the ring: Stretches, the oldest item and the one behind the newest."""
@@ -164,12 +218,15 @@ class Dumper:
             self._counts[event] += 1
             self._results = [*self._results, result][-DUMPS_KEPT:]
         if result["error"] is not None:
-            self._warn(f"dump {dump.trigger.id}: {result['error']}")
+            self._tell(f"dump {dump.trigger.id}: {result['error']}")
         elif not result["complete"]:
             first = result["missing"][0]
-            self._warn(f"dump {dump.trigger.id}: {result['missing_seconds']:.6g} s of all inputs "
-                       f"are missing; the first run, from {first['from']['utc']} to "
-                       f"{first['to']['utc']}: {first['reason']}")
+            # what the stream never had is no loss of the ring's
+            lost = any(run["reason"] == MEANING[OVERWRITTEN] for run in result["missing"])
+            (self._tell if lost else self._warn)(
+                f"dump {dump.trigger.id}: {result['missing_seconds']:.6g} s of all inputs are "
+                f"missing; the first run, from {first['from']['utc']} to {first['to']['utc']}: "
+                f"{first['reason']}")
         self._publish(event, result)
 
     # ---- triggers
@@ -191,7 +248,7 @@ class Dumper:
     def _refuse(self, id, reason):
         with self._lock:
             self._counts["refused"] += 1
-        self._warn(f"trigger {id or 'without an id'} is refused: {reason}")
+        self._tell(f"trigger {id or 'without an id'} is refused: {reason}")
         self._publish("refused", {"id": id or "", "error": reason})
 
     def _accept(self, trigger):
