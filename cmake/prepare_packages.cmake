@@ -5,7 +5,7 @@
 # Runs in cpack, between the installation into a folder for each component and the making of
 # packages: leaves out byte code, and brings the rest into the places that Debian has for it.
 
-cmake_minimum_required(VERSION 3.19) # the first that runs CPACK_PRE_BUILD_SCRIPTS
+cmake_minimum_required(VERSION 3.19)
 
 foreach(entry IN LISTS CPACK_APERTURE_PACKAGES)
     string(REGEX MATCH "^(.*)=(.*)$" _ "${entry}")
@@ -27,6 +27,11 @@ foreach(entry IN LISTS CPACK_APERTURE_PACKAGES)
         file(MAKE_DIRECTORY ${usr}/lib/python3/dist-packages)
         file(RENAME ${folder} ${usr}/lib/python3/dist-packages/gnuradio)
         get_filename_component(old ${folder} DIRECTORY)
+        file(GLOB metadata ${old}/*.dist-info)
+        foreach(info IN LISTS metadata)
+            get_filename_component(name ${info} NAME)
+            file(RENAME ${info} ${usr}/lib/python3/dist-packages/${name})
+        endforeach()
         get_filename_component(old ${old} DIRECTORY)
         file(REMOVE_RECURSE ${old})
     endforeach()

@@ -8,7 +8,7 @@
 # modules that CMake makes, with their paths below MADE_IN.
 # Run as: cmake -DSOURCE=... -DDESTINATION=... -DMADE_IN=... -DMADE=... -P sync_package.cmake
 
-cmake_minimum_required(VERSION 3.16)
+cmake_minimum_required(VERSION 3.19)
 
 set(package "${DESTINATION}/gnuradio/aperture")
 

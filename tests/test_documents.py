@@ -204,6 +204,16 @@ class TestDocuments(unittest.TestCase):
         code = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)[1]
         self.assertIn(code, (SOURCE / "examples/blank_interference.py").read_text())
 
+    def test_module_of_your_own(self):
+        """The snippets of C++ and CMake there are examples/device_module's, which test_install
+        builds and runs."""
+        page = (SOURCE / "docs/writing-blocks.md").read_text()
+        snippets = re.findall(r"```(cpp|cmake)\n(.*?)```", page, flags=re.DOTALL)
+        self.assertGreater(len(snippets), 5)
+        for language, code in snippets:
+            name = "CMakeLists.txt" if language == "cmake" else "scaler.cu"
+            self.assertIn(code, (SOURCE / "examples/device_module" / name).read_text())
+
     def test_table_of_blocks(self):
         """Every block that GRC shows is in docs/blocks.md, and the other way round."""
         in_grc = {path.name.split(".")[0][len("aperture_"):]

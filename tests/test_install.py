@@ -16,6 +16,11 @@ from places import BUILD, CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
 
 MANIFEST = BUILD / "install_manifest.txt"
 
+VERSION = re.search(r"project\(gr-aperture VERSION (\S+)",
+                    (SOURCE / "CMakeLists.txt").read_text())[1]
+#: what of it changes with the interface
+INTERFACE = re.match(r"0\.\d+|[1-9]\d*", VERSION)[0].replace(".", r"\.")
+
 #: runs all programs that it is given with --version, and says that of the package
 VERSIONS = """
 import contextlib, runpy, sys
@@ -102,11 +107,38 @@ class TestInstall(unittest.TestCase):
         self.assertIn("cpu", run_or_fail(self, build / "minimal", env=environment).split())
         run_or_fail(self, build / "flowgraph", env=environment)
 
+    def test_2_links(self):
+        """Links of installed pages lead to what is installed."""
+        documents = self.stage / "share/doc/gr-aperture"
+        pages = list(documents.rglob("*.md"))
+        self.assertEqual(sum((SOURCE / page.relative_to(documents)).is_file() for page in pages),
+                         len(pages))
+        links = broken = 0
+        for page in pages:
+            text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.M | re.S)
+            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", text):
+                if "://" not in target:
+                    links += 1
+                    if not (page.parent / target).exists():
+                        broken += 1
+                        print(f"{page.relative_to(documents)}: {target}")
+        self.assertGreater(links, 500)
+        self.assertEqual(broken, 0)
+
+    def test_2_names(self):
+        """The libraries' name changes with the interface, and not with each correction."""
+        for name in ("libgnuradio-aperture", "libgnuradio-aperture-device"):
+            library = next(self.stage.rglob(f"{name}.so")).resolve()
+            said = run_or_fail(self, "readelf", "-d", library)
+            self.assertRegex(said, rf"SONAME.*\[{name}\.so\.{INTERFACE}\]")
+
     def test_2_device_module(self):
-        """A block of another module on the device edge, by itself and beside our blocks."""
+        """A block of another module on the device edge, by itself and beside our blocks: the
+        installed example."""
         build = self.folder / "device_module"
         environment = self.environment()
-        run_or_fail(self, CMAKE, "-S", SOURCE / "tests/device_module", "-B", build,
+        example = self.stage / "share/doc/gr-aperture/examples/device_module"
+        run_or_fail(self, CMAKE, "-S", example, "-B", build,
                     f"-DCMAKE_PREFIX_PATH={self.stage}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
                     env=environment)
         output = run_or_fail(self, CMAKE, "--build", build, env=environment)
@@ -126,10 +158,35 @@ class TestInstall(unittest.TestCase):
         output = run_or_fail(self, "/usr/bin/python3", "-c", program, env=self.environment())
         self.assertIn(str(self.stage), output)
 
+    def test_3_metadata(self):
+        """The version is known without an import, of one installation."""
+        environment = self.environment()
+        environment["PYTHONPATH"] = str(self.python_path)
+        output = run_or_fail(self, "/usr/bin/python3", "-c", "from importlib import metadata as m; "
+                             "print(m.version('gr-aperture'), sum(d.name == 'gr-aperture' "
+                             "for d in m.distributions()))", env=environment)
+        self.assertEqual(output.split(), [VERSION, "1"])
+
+    def test_3_another_prefix(self):
+        """The variables of docs/install.md lead GNU Radio Companion, Python and libraries there."""
+        page = (SOURCE / "docs/install.md").read_text()
+        variables = dict(re.findall(r"^export (\w+)=\$HOME/aperture/([^:\n]+)", page, flags=re.M))
+        self.assertEqual(set(variables), {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH",
+                                          "GRC_BLOCKS_PATH"})
+        # those that depend on the machine
+        library = next(self.stage.rglob("libgnuradio-aperture.so")).parent
+        variables["PYTHONPATH"] = self.python_path.relative_to(self.stage)
+        variables["LD_LIBRARY_PATH"] = library.relative_to(self.stage)
+        environment = {name: f"{self.stage}/{place}" for name, place in variables.items()}
+        environment["PATH"] += ":/usr/bin:/bin"
+        environment["HOME"] = os.environ["HOME"]
+        flowgraph = self.stage / "share/doc/gr-aperture/examples/device_edge.grc"
+        run_or_fail(self, "grcc", "-o", self.folder, flowgraph, env=environment)
+        run_or_fail(self, "aperture_fx", "--version", env=environment)
+
     def test_4_programs(self):
         """The installed programs start with GNU Radio's Python and say their version."""
-        version = re.search(r"project\(gr-aperture VERSION (\S+)",
-                            (SOURCE / "CMakeLists.txt").read_text())[1]
+        version = VERSION
         self.assertRegex(version, r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$")
         programs = sorted((self.stage / "bin").glob("aperture_*"))
         self.assertGreater(len(programs), 6)

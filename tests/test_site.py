@@ -23,6 +23,7 @@ from gnuradio import aperture  # noqa: E402
 import blocks  # noqa: E402
 import commands  # noqa: E402
 import docstrings  # noqa: E402
+import headers  # noqa: E402
 import signatures  # noqa: E402
 import site_sources  # noqa: E402
 
@@ -117,6 +118,26 @@ class TestSources(unittest.TestCase):
             for path in (str(SOURCE), str(BUILD), os.path.expanduser("~")):
                 self.assertNotIn(path, page)
                 self.assertNotIn(path, roff)
+
+    def test_headers(self):
+        """Each public header has a page with all that it says and declares for users."""
+        self.assertGreater(len(self.site.headers), 35)
+        for path, header in self.site.headers.items():
+            page = self.site.pages[header.place]
+            plain = re.sub(r"\s+", " ", page.replace("\\", ""))
+            for line in header.text.split("\n"):
+                # documentation on lines of its own, and what is public of a class or a function
+                said = re.match(r"\s*//! (\w[\w ,]*)|(?:class|struct) ([A-Z_]+ \w+)", line)
+                if said:
+                    self.assertIn((said[1] or said[2]).strip(), plain, path)
+            for sign in ("//!", "/*!", "INCLUDED_", "private:", "SPDX", "\\param", "\\throws"):
+                self.assertNotIn(sign, page, path)
+        device_block = self.site.pages["reference/headers/device_device_block.md"]
+        self.assertIn("## device_block\n", device_block)
+        self.assertIn("signature_on(const device& d, int streams, int item_size);", device_block)
+        self.assertIn("headers/device_device_block.md", self.site.pages["reference/index.md"])
+        self.assertIn("(reference/headers/device_device_block.md)",
+                      self.site.pages["writing-blocks.md"])
 
 
 @long_test

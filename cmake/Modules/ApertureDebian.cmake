@@ -4,7 +4,7 @@
 #
 # Debian packages by `cpack` (tools/package makes the site before, and configures for /usr):
 #
-#   libgnuradio-aperture0.1.0   the libraries
+#   libgnuradio-aperture0.1     the libraries
 #   gr-aperture                 Python, blocks of GNU Radio Companion, programs, manual pages
 #   libgnuradio-aperture-dev    headers and the CMake package
 #   gr-aperture-doc             the manual and the examples

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
 The sources of the site: the pages of docs/ and of the root, with links that hold in the site, and
-the reference of blocks and commands. Contents are made from links: a page stands below the heading
-of docs/index.md that links to it first, or else below the page that does so first.
+the reference of blocks, commands and headers. Contents are made from links: a page stands below the
+heading of docs/index.md that links to it first, or else below the page that does so first.
 """
 
 import os
@@ -13,6 +13,7 @@ import shutil
 
 import blocks
 import commands
+import headers
 
 #: pages outside of docs/ -> their names in the site
 ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "releases.md",
@@ -44,6 +45,8 @@ class Site:
         self.source = source
         self.pages = {}  # path in the site -> Markdown
         self.copies = {}  # path in the site -> path in the tree
+        self.headers = {f"{headers.FOLDER}/{header.name}": header
+                        for header in headers.all_headers(source)}
         self.folders = set()  # folders of the tree to which pages link
         self._read()
         self._add_reference()
@@ -89,6 +92,8 @@ class Site:
             place = ROOT_PAGES[inside]
         elif inside.startswith("docs/"):
             place = inside[len("docs/"):]
+        elif inside in self.headers:
+            place = self.headers[inside].place
         elif target.is_dir():
             self.folders.add(inside)
             place = f"sources/{inside}.md"
@@ -136,6 +141,12 @@ class Site:
         index += ["", "## Blocks", ""]
         index += [f"- [{name}](blocks/{name}.md): {block.doc.summary}"
                   for name, block in self.blocks.items()]
+        index += ["", "## Headers", "", "In C++, `#include <gnuradio/aperture/...>`; those in "
+                  "`device/` are for [blocks of other modules](../writing-blocks.md#in-c).", ""]
+        for header in self.headers.values():
+            self.pages[header.place] = headers.page(header)
+            place = os.path.relpath(header.place, "reference")
+            index.append(f"- [{header.name}]({place}): {header.summary}".rstrip(": "))
         self.pages["reference/index.md"] = "\n".join(index) + "\n"
 
     def _mentions(self, name, place):
