@@ -347,11 +347,12 @@ class TestCommands(unittest.TestCase):
         there = self.check_fringes()
         # 5000 samples and the 7 spectra whose prototypes reach into them
         self.assertAlmostEqual(3 - there[:, 2].sum(), (5000 / 256 + 8) * 256 / 2.4e6, delta=2e-4)
-        output = self.fx(["serial=1", "serial=2,losses=3e6:300:silent"], "--duration=4")
+        output = self.fx(["serial=1", "serial=2,losses=3e6:300:silent"], "--duration=8")
         offset, slips = self.states(output)[1][0], self.states(output)[1][2]
         self.assertAlmostEqual(offset, self.OFFSET + 300, delta=0.002)
         self.assertEqual(slips, 1)
-        self.check_fringes(first=3)
+        # how soon it is found is a matter of how busy this machine is
+        self.check_fringes(first=-1)
 
     def test_clocks_of_their_own(self):
         """Two crystals that differ are followed, where both hear enough of one source."""
