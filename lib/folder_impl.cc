@@ -10,7 +10,6 @@
 #include "kernels/common/number_text.h"
 #include "kernels/common/types.h"
 #include <gnuradio/aperture/tags.h>
-#include <gnuradio/io_signature.h>
 #include <algorithm>
 #include <cmath>
 
@@ -47,14 +46,14 @@ int powers_size(const folder::parameters& p, int bins, size_t bytes)
                      bytes);
 }
 
-gr::io_signature::sptr inputs_of(const folder::parameters& p, kernels::power_type type)
+std::vector<int> inputs_of(const folder::parameters& p, kernels::power_type type)
 {
-    const int powers = powers_size(p, 1, kernels::size_of(type));
-    if (!p.counts)
-        return gr::io_signature::make(1, 1, powers);
-    const int counts = item_size(
-        "counts", { { "beams", p.beams }, { "channels", p.channels } }, sizeof(uint32_t));
-    return gr::io_signature::make2(2, 2, powers, counts);
+    std::vector<int> sizes{ powers_size(p, 1, kernels::size_of(type)) };
+    if (p.counts)
+        sizes.push_back(item_size("counts",
+                                  { { "beams", p.beams }, { "channels", p.channels } },
+                                  sizeof(uint32_t)));
+    return sizes;
 }
 
 void check(const folder::parameters& p)
@@ -96,8 +95,9 @@ folder_impl::folder_impl(const parameters& p,
                          const kernels::phase_model& model,
                          const kernels::profile_sums::parameters& sums)
     : gr::block("folder",
-                inputs_of(p, sums.type),
-                gr::io_signature::make(1, 2, powers_size(p, p.bins, sizeof(float)))),
+                signature_on(device::select("cpu"), inputs_of(p, sums.type)),
+                signature_on(
+                    device::select("cpu"), 1, 2, powers_size(p, p.bins, sizeof(float)))),
       clocked_block(device::select("cpu"), 1, 1, 1),
       d_p(p),
       d_rows(sums.rows),

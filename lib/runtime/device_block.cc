@@ -122,8 +122,13 @@ void check_signature(const gr::block& block,
 
 gr::io_signature::sptr signature_on(const device& d, int streams, int item_size)
 {
+    return signature_on(d, streams, streams, item_size);
+}
+
+gr::io_signature::sptr signature_on(const device& d, int least, int most, int item_size)
+{
     return made_signatures::get().add(
-        gr::io_signature::make(streams, streams, item_size, buffer_type_on(d)));
+        gr::io_signature::make(least, most, item_size, buffer_type_on(d)));
 }
 
 gr::io_signature::sptr signature_on(const device& d, const std::vector<int>& item_sizes)

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/device_block.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4b2d264ba6254ab01c4015ff31fec3a6) */
+/* BINDTOOL_HEADER_FILE_HASH(ada5f947147b9ce590aaec153554d4a8) */
 /***********************************************************************************/
 
 /*!

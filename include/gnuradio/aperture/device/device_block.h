@@ -28,6 +28,9 @@ signature_on(const device& d, int streams, int item_size);
 //! Likewise, with an item size for each port.
 APERTURE_DEVICE_API gr::io_signature::sptr
 signature_on(const device& d, const std::vector<int>& item_sizes);
+//! Of `least` to `most` ports: those behind the first `least` may stay unconnected.
+APERTURE_DEVICE_API gr::io_signature::sptr
+signature_on(const device& d, int least, int most, int item_size);
 
 //! By what a block that gets nowhere is found, and what it is told.
 struct call_rules {
