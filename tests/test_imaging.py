@@ -295,7 +295,12 @@ class TestImages(unittest.TestCase):
                 ([self.uvh5, "-o", "/nowhere/a.png"], "there is no folder for this file"),
                 ([self.uvh5, "-o", "a.png", "--weight", "best"], "'best' is not allowed: natural"),
                 ([self.uvh5, "-o", "a.png", "--weight", "briggs=3"], "is not allowed"),
-                ([self.uvh5, "-o", "a.png", "--channels", "9:"], "no channels, are chosen"),
+                ([self.uvh5, "-o", "a.png", "--channels", "9:"],
+                 "--channels 9:: the file has 5 channels, 0 to 4"),
+                ([self.uvh5, "-o", "a.png", "--channels", "0:5"], "--channels 0:5: the file has 5"),
+                ([self.uvh5, "-o", "a.png", "--channels", "3:2"], "3:2: the first is behind"),
+                ([self.uvh5, "-o", "a.png", "--integrations", "100:200"],
+                 "--integrations 100:200: the file has 3 integrations, 0 to 2"),
                 ([self.uvh5, "-o", "a.png", "--polarization", "yy"], "the file has xx"),
                 ([lone, "-o", "a.png"], "the antennas are all at one place")):
             code, _, errors = run(command, *arguments)

@@ -14,6 +14,7 @@ import numpy as np
 from ..parameters import errors
 from .bodies import BODIES
 from .description_error import ArrayDescriptionError, refuse
+from .geometry import enu_to_ecef_rotation, geodetic_to_ecef, height_above_ellipsoid
 from .pulses import Pulsar, Pulse
 
 POLARIZATIONS = "xylr"
@@ -33,6 +34,10 @@ def _number(field, value, low, high, rule):
         refuse(field, value, rule)
     return float(value)
 
+#: m; antennas that are further from the site are held against the ground,
+FAR = 1e5
+#: which is between these heights above the ellipsoid, in metres
+GROUND = (-2000.0, 9000.0)
 
 @dataclass(frozen=True)
 class Antenna:
@@ -214,6 +219,7 @@ class ArrayDescription:
             if not getattr(self, key):
                 refuse(key, [], "a list of one at least")
         _all_different("antennas", "name", [antenna.name for antenna in self.antennas])
+        self._check_heights()
         _all_different("sources", "name", [source.name for source in self.sources])
         antennas = [antenna.name for antenna in self.antennas]
         for index, entry in enumerate(self.inputs):
@@ -221,6 +227,24 @@ class ArrayDescription:
                 refuse(f"inputs[{index}].antenna", entry.antenna,
                         f"the name of an antenna: {_short_list(antennas)}")
         _all_different("inputs", "polarization", self.input_names)
+
+    def _check_heights(self):
+        """Refuses antennas that are far away and not on the ground, as those are whose positions
+        are on a plane: east and north of a map, without the curvature of the Earth."""
+        places = np.array([antenna.position for antenna in self.antennas])
+        far = np.linalg.norm(places, axis=1) > FAR
+        if not far.any():
+            return
+        heights = height_above_ellipsoid(
+            geodetic_to_ecef(self.latitude, self.longitude, self.height)
+            + places @ enu_to_ecef_rotation(self.latitude, self.longitude).T)
+        wrong = np.flatnonzero(far & ((heights < GROUND[0]) | (heights > GROUND[1])))
+        if len(wrong):
+            index = wrong[0]
+            refuse(f"antennas[{index}].position", places[index].tolist(),
+                   f"a place on the ground: {np.linalg.norm(places[index]) / 1e3:.4g} km from the "
+                   f"site it is {heights[index] / 1e3:.4g} km above the ellipsoid, as `up` has to "
+                   "fall with the curvature of the Earth")
 
     @property
     def input_names(self):

@@ -141,6 +141,17 @@ def geodetic_to_ecef(latitude, longitude, height):
                      (normal * (1 - eccentricity2) + height) * np.sin(lat)])
 
 
+def height_above_ellipsoid(places):
+    """Metres of geocentric places [...][3] above WGS84's ellipsoid, along their geocentric
+    vertical: to 3 m at 100 km of height."""
+    places = np.asarray(places, float)
+    distance = np.linalg.norm(places, axis=-1)
+    polar = EARTH_RADIUS * (1 - EARTH_FLATTENING)
+    sine2 = (places[..., 2] / distance) ** 2
+    return distance - EARTH_RADIUS * polar / np.sqrt(
+        polar**2 * (1 - sine2) + EARTH_RADIUS**2 * sine2)
+
+
 def enu_to_ecef_rotation(latitude, longitude):
     """Matrix [3][3] that takes (east, north, up) to geocentric axes: its columns are those."""
     lat, lon = np.radians(latitude), np.radians(longitude)

@@ -13,6 +13,8 @@ import tempfile
 import numpy as np
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture import Antenna, ArrayDescription, ArrayDescriptionError, Input, Source
+from gnuradio.aperture.arrays.geometry import (enu_to_ecef_rotation, geodetic_to_ecef,
+                                               height_above_ellipsoid)
 
 GOOD = """\
 name: lab
@@ -82,6 +84,31 @@ BAD = [
 
 
 class qa_array_description(gr_unittest.TestCase):
+    def test_far_antennas(self):
+        """Antennas of a plane, which is 340 km above the ground at 2100 km, are refused; places on
+        the ground are not, whatever their distance."""
+        for latitude, longitude in ((50.5, 6.9), (-30.7, 21.4)):
+            site = np.array(geodetic_to_ecef(latitude, longitude, 100.0))
+            rotation = enu_to_ecef_rotation(latitude, longitude)
+            make = lambda place: aperture.ArrayDescription(
+                name="test", latitude=latitude, longitude=longitude, height=100.0,
+                antennas=[aperture.Antenna("A", (0, 0, 0)), aperture.Antenna("B", place)],
+                inputs=[aperture.Input("B", "x")], sample_rate=1e6, center_frequency=1e9)
+            for height in (-400.0, 0.0, 5000.0):
+                other = geodetic_to_ecef(latitude - 15, longitude + 13, height)
+                place = (other - site) @ rotation
+                self.assertGreater(np.linalg.norm(place), 1.5e6)
+                # the other way round, to what is promised
+                self.assertAlmostEqual(float(height_above_ellipsoid(np.array(other))), height,
+                                       delta=1)
+                make(tuple(place))
+                with self.assertRaisesRegex(ValueError, r"antennas\[1\].position: .* a place on "
+                                            "the ground: .* km from the site it is"):
+                    make((place[0], place[1], 0.0))
+            make((90e3, 0.0, 0.0))
+            with self.assertRaisesRegex(ValueError, "2100 km from the site it is 33.* km above"):
+                make((2.1e6, 0.0, 0.0))
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.path = os.path.join(self.folder.name, "array.yml")

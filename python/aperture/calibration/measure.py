@@ -19,6 +19,8 @@ MOST_TIMES = 32          # averages in time that are weighed one by one
 MOST_CELLS = 20_000_000  # visibilities at a time
 SUSPICIOUS = 0.1         # misfit of which the user is told
 MOST_MISFIT = 0.5        # at which there is no calibration
+MOST_FLAGGED = 0.75      # part of the channels that may not be measured
+WASHED_OUT = 0.5         # turns of a fringe in an integration, of which the user is told
 SEVERAL = 3              # passes in which channels that stand out are looked for
 
 
@@ -297,7 +299,7 @@ def _inputs_of(visibilities, gains, reference, frequencies):
 
 
 def calibrate(visibilities, band, model, array="", measured=None, reference=None, average=0,
-              most_misfit=MOST_MISFIT):
+              most_misfit=MOST_MISFIT, most_flagged=MOST_FLAGGED):
     """
     The calibration that makes visibilities those of a model.
 
@@ -318,6 +320,8 @@ def calibrate(visibilities, band, model, array="", measured=None, reference=None
         Channels that share a gain; 0: as many as it takes.
     most_misfit : float
         Of the residuals, as a part of the model, above which there is no calibration.
+    most_flagged : float
+        Part of the channels that may not be measured, above which there is none.
 
     Returns
     -------
@@ -344,6 +348,11 @@ def calibrate(visibilities, band, model, array="", measured=None, reference=None
         if flagged.all():
             raise CalibrationError("source", f"{model.name}: in no channel is there enough signal "
                                    f"in polarisation {part.letter}")
+        if np.mean(flagged) > most_flagged:
+            raise CalibrationError(
+                "source", f"{model.name}: {100 * np.mean(flagged):.3g} % of the channels could not "
+                f"be measured in polarisation {part.letter}, at most {100 * most_flagged:.3g} % "
+                "are allowed: there is too little signal, or much interference")
         references.append(part.names[number])
         inputs += made
         signal = np.median(gains.signal[np.any(gains.gains != 0, axis=1)][:, ~flagged])
@@ -407,8 +416,34 @@ def calibrate_file(file, model, integrations=None, **options):
     visibilities = read_visibilities(file, model, integrations, levels_of(file))
     times = unix_time(file.times if integrations is None else file.times[integrations])
     half = (file.integration_time or 0) / 2
-    return calibrate(visibilities, band, model, file.telescope,
-                     (float(times[0] - half), float(times[-1] + half)), **options)
+    washed_out = _washed_out(file, model, times)
+    try:
+        calibration, texts = calibrate(visibilities, band, model, file.telescope, (
+            float(times[0] - half), float(times[-1] + half)), **options)
+    except CalibrationError as error:
+        if not washed_out:
+            raise
+        raise CalibrationError(error.field, f"{error.problem}; {washed_out}") from None
+    return calibration, texts + [washed_out] * bool(washed_out)
+
+
+def _washed_out(file, model, times):
+    """What the user is to be told where sources moved by a part of a fringe in an integration, as
+    they do where nothing was tracked; "": nothing."""
+    length = file.integration_time or 0
+    if model.is_noise or not length or np.any(file.phase_lengths()):
+        return ""
+    middle = float(np.mean(times))
+    begin, end = model.directions([middle - length / 2, middle + length / 2], file.site)
+    places = np.array(list(places_of(file, model).values()))
+    # [source][antenna], metres towards the source
+    moved = (end - begin) @ places.T
+    turns = float(np.ptp(moved, axis=1).max() * file.frequencies.max() / SPEED_OF_LIGHT)
+    if turns < WASHED_OUT:
+        return ""
+    return (f"an integration of {length:.4g} s is {turns:.2g} turns of the fringes on one of the "
+            "baselines, which washes them out: record with aperture_fx --track, or shorter "
+            "integrations")
 
 
 def _told(part, gains, flagged, model, most_misfit):

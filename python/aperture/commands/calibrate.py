@@ -17,7 +17,8 @@ from ..arguments.command_parser import CommandParser
 from ..calibration.calibration import CalibrationError
 from ..calibration.calibration_file import load_calibration, save_calibration
 from ..calibration.loads import read_powers, with_loads
-from ..calibration.measure import (MOST_MISFIT, calibrate_file, levels_of, mean_ratios)
+from ..calibration.measure import (MOST_FLAGGED, MOST_MISFIT, calibrate_file, levels_of,
+                                   mean_ratios)
 from ..calibration.sources import RULE, sky_model
 from ..calibration.uvcal import save_uvcal
 from ..files.uvh5 import NOT_APPLIED
@@ -166,7 +167,7 @@ def measure(options):
             try:
                 calibration, told = calibrate_file(
                     file, model, numbers, reference=options.reference, average=options.average,
-                    most_misfit=options.most_misfit)
+                    most_misfit=options.most_misfit, most_flagged=options.most_flagged)
             except CalibrationError as error:
                 raise CommandError(f"{options.file}: {error}") from None
             calibration = replace(calibration, history=f"{PROGRAM} {shown(options.file)}")
@@ -238,6 +239,9 @@ def parser():
         help="channels that share a gain (default: 0, as many as give a signal to noise of 10)")
     add("--most-misfit", type=part_of_one, default=MOST_MISFIT, metavar="PART",
         help="of the model that may be left as residuals beyond the noise (default: %(default)s)")
+    add("--most-flagged", type=part_of_one, default=MOST_FLAGGED, metavar="PART",
+        help="of the channels that may not be measured, for which neighbours stand (default: "
+        "%(default)s)")
     add("--hot", nargs="+", metavar=("FILE.uvh5", "KELVIN"),
         help="a recording with hot loads in front of all receivers, their temperature, and if "
         "wanted the integrations as FIRST-LAST")

@@ -34,7 +34,7 @@ from .several_devices import (DEVICES_SCHEMA, add_devices_option, check_several_
                               use_first_device)
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
-from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text
+from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text, untracked_texts
 from .voltages import (VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_input_voltages)
 
 PROGRAM = "aperture_fx"
@@ -113,7 +113,8 @@ def correlate(options):
     keep_what_is_read(options, signals, chain.sink.files())
     if chain.voltages:
         keep_what_is_read(options, signals, chain.voltages.files(), "--voltages")
-    for text in (*signals.warnings, *calibrator.warnings):
+    for text in (*signals.warnings, *calibrator.warnings,
+                 *untracked_texts(options, signals.description, plan.integration)):
         warn(PROGRAM, text)
     length = "until Ctrl-C" if plan.samples is None else \
         seconds_text(plan.spectra * plan.hop / plan.sample_rate)

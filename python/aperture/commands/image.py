@@ -42,7 +42,19 @@ def numbers(text):
     if not found:
         raise argparse.ArgumentTypeError(f"{text}: expected FIRST:LAST, such as 10:20")
     first, last = (int(part) if part else None for part in found.groups())
+    if None not in (first, last) and last < first:
+        raise argparse.ArgumentTypeError(f"{text}: the first is behind the last")
     return slice(first, None if last is None else last + 1)
+
+
+def check_range(option, chosen, count, what):
+    """Refuses a slice of numbers() that asks for what a file does not have."""
+    first, end = chosen.start or 0, count if chosen.stop is None else chosen.stop
+    if first >= count or end > count:
+        text = ":".join("" if number is None else str(number) for number in (
+            chosen.start, None if chosen.stop is None else chosen.stop - 1))
+        raise CommandError(f"{option} {text}: the file has {count} {what}, 0 to {count - 1}, both "
+                           "ends of a range included")
 
 
 def weighting(text):
@@ -88,8 +100,10 @@ def parser():
         help=f"{RULE} (default: %(default)s)")
     add("--polarization", metavar="PQ",
         help="xx, yy, rr, ll, or I for the mean of both hands (default: I where there are both)")
-    add("--channels", type=numbers, default=":", metavar="FIRST:LAST", help="from 0")
-    add("--integrations", type=numbers, default=":", metavar="FIRST:LAST", help="from 0")
+    add("--channels", type=numbers, default=":", metavar="FIRST:LAST",
+        help="from 0, both included")
+    add("--integrations", type=numbers, default=":", metavar="FIRST:LAST",
+        help="from 0, both included")
     scale = result.add_mutually_exclusive_group()
     scale.add_argument(
         "--as-is", action="store_true",
@@ -182,6 +196,8 @@ def image_file(options):
             raise CommandError(f"--coherence: {options.file} does not have the powers of all "
                                "inputs")
         coherence &= options.coherence or not (options.as_is or file.unit)
+        check_range("--channels", options.channels, len(file.frequencies), "channels")
+        check_range("--integrations", options.integrations, len(file.times), "integrations")
         visibilities = SkyVisibilities(file, hands, coherence, options.channels,
                                        options.integrations)
         field, whole_sky = choose_field(options, visibilities, phase_centre_of(file))

@@ -34,7 +34,7 @@ from .running import CommandError
 from .searching import make_ring
 from .several_devices import check_several_devices, use_first_device
 from .tables import seconds_text, with_prefix
-from .tracking import start_text
+from .tracking import start_text, untracked_texts
 from .voltages import make_input_voltages
 
 
@@ -293,6 +293,8 @@ def make_chain(configuration):
         texts += blind_beams(beams, array, start)
     calibrator = Calibrator(signals, plan.channels, options, options.scale)
     texts += calibrator.warnings
+    if options.output is not None:
+        texts += untracked_texts(options, array, plan.integration)
     if calibrator and options.calibrate != "nobody":
         signals.description = calibrated_array(array, calibrator.calibration)
     chain = ObservatoryChain(signals, plan, powers, options, beams, calibrator,

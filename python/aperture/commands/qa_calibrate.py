@@ -16,13 +16,15 @@ from gnuradio import filter as fir
 from gnuradio import gr, gr_unittest
 
 from gnuradio import aperture
+from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.arrays.array_model import (Antenna, ArrayDescription, Input, Source)
 from gnuradio.aperture.commands import beams_command, calibrate, fx
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 from gnuradio.aperture.testing.calibration_models import (
-    array_of, frequencies_of, hidden_gains, products_of, write_observation)
+    WIDTH, array_of, delays_towards, frequencies_of, hidden_gains, products_of, write_observation)
 from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.qa_tools import DEVICE
 
@@ -239,6 +241,62 @@ class qa_calibrate(gr_unittest.TestCase):
             if unit == "Jy":
                 # of 10000 spectra and 30 times the receiver's noise, a percent
                 np.testing.assert_allclose(visibilities(path)[0][:, 1:], 300, rtol=0.06)
+
+    def test_washed_out(self):
+        """Integrations that are longer than a fringe are named as the cause; tracked, or short
+        ones, have nothing to be told."""
+        array, frequencies = array_of("ABCD", spread=2000.0), frequencies_of(5)
+        path, start = self.path("long.uvh5"), 1704067200
+        star = aperture.parse_direction("23:23:24 +58:48:54")
+        a, b = np.tril_indices(4)
+        for length, center, cause in ((15.0, None, True), (0.05, None, False),
+                                      (15.0, star, False)):
+            products = []
+            for number in range(4):
+                moments = start + number * length + (np.arange(40) - 19.5) / 40 * length
+                if center is not None:  # the F-engine followed it: delays are those of the middle
+                    moments = moments[19:21].mean(keepdims=True)
+                sums = 0
+                for moment in moments:
+                    place = geometry.radec_to_azel(star.ra, star.dec, moment, 52.0, 5.0, 10.0)
+                    phasors = np.exp(-2j * np.pi * np.outer(
+                        frequencies, delays_towards(array, *place)))
+                    sums = sums + phasors[:, a] * phasors[:, b].conj() / len(moments)
+                if center is not None:
+                    sums = np.ones_like(sums)
+                sums[:, a == b] = 1.01
+                products.append(sums)
+            spectra = int(length * WIDTH)
+            if center is None:
+                write_observation(path, array, frequencies, products, spectra, step=length)
+            else:
+                layout = Uvh5Layout(array, frequencies, WIDTH, tracked=center)
+                with open(path, "wb") as file:
+                    file.write(layout.create())
+                layout.append(path, [layout.integration(
+                    each.astype(np.complex64), 2440587.5 + (start + i * length) / 86400, spectra,
+                    [spectra], 1 / WIDTH) for i, each in enumerate(products)])
+            code, _, err = run(calibrate, path, "-o", self.path("w.yml"), "--source",
+                               "23:23:24 +58:48:54")
+            self.assertEqual("an integration of 15 s is" in err and "turns of the fringes" in err
+                             and "aperture_fx --track" in err, cause, err)
+            self.assertEqual(code, 0, err)
+
+    def test_few_channels(self):
+        """Where most channels could not be measured there is no calibration, unless it is asked
+        for."""
+        array, frequencies = array_of("ABC"), frequencies_of(45)
+        gains, _ = hidden_gains(3, 45)
+        rng = np.random.default_rng(3)
+        write_observation(self.path("few.uvh5"), array, frequencies, [products_of(
+            gains, [(50.0, np.zeros(3))], frequencies, 4000, rng)], 4000, flagged=range(8, 45))
+        made = self.path("few.yml")
+        self.assertRegex(self.refused(self.path("few.uvh5"), "-o", made),
+                         r"8\d.* % of the channels could not be measured in polarisation x, at "
+                         "most 75 % are")
+        self.assertFalse(os.path.exists(made))
+        self.calibrate(self.path("few.uvh5"), "-o", made, "--most-flagged", 0.9)
+        self.assertTrue(os.path.exists(made))
 
     def loads(self):
         """Recordings with hot and cold loads of receivers of 50, 80 and 120 K, whose gains are

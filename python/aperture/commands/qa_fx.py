@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from unittest import mock
 
 import h5py
@@ -317,6 +318,25 @@ class qa_fx(gr_unittest.TestCase):
             "--track", "B0833-45", "-o", self.output)
         self.assertEqual(code, 0, text)
         self.assertRegex(warnings, "B0833-45 is below the horizon at the start")
+
+    def test_untracked(self):
+        """Integrations in which fringes on the sky turn are said, and which would be short enough;
+        what is tracked, or near, has none."""
+        far = small_array(antennas=3)
+        far.antennas = [replace(antenna, position=(3e4 * i, 0.0, 0.0))
+                        for i, antenna in enumerate(far.antennas)]
+        save_array(far, self.path("far.yaml"))
+        # w b f / c, across the Earth's axis
+        turns = 7.2921e-5 * 6e4 * far.center_frequency / 299792458 * 0.1
+        self.assertGreater(turns, 0.5)
+        common = ("--duration", 0.1, "--integration", 0.1, "--channels", 16, "--format", "fc32",
+                  "-o", self.output)
+        for source, more, told in ((self.path("far.yaml"), (), True),
+                                   (self.path("far.yaml"), ("--track", "zenith"), False),
+                                   (self.simulation()[4:], (), False)):
+            code, text, warnings = run("--input", "sim:" + source, *common, *more)
+            self.assertEqual(code, 0, text)
+            self.assertEqual(f"make up to {turns:.2g} turns meanwhile" in warnings, told, warnings)
 
     def test_a_seed_repeats_a_simulation(self):
         data = []

@@ -14,8 +14,12 @@ from ..arrays.geometry import SPEED_OF_LIGHT
 from ..delay_tracker import delay_tracker
 from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
-from ..tracking.delay_model import longest_baseline
+from ..tracking.delay_model import fastest_fringe, longest_baseline
 from ..tracking.directions import azimuth_elevation, parse_direction
+from .tables import seconds_text
+
+#: turns of a fringe in an integration, from which on a third or more of it is lost
+WASHED_OUT = 0.5
 
 #: the plan's section: key -> attribute of the options
 TRACKING_SCHEMA = {"tracking": {"direction": "track", "phase_centers": "phase_centers"}}
@@ -51,6 +55,22 @@ def phase_centers_of(options):
     """A list of Direction, empty where phases are left as they are."""
     texts = options.phase_centers.split(";") if options.phase_centers else []
     return [parse_direction(text) for text in texts]
+
+
+def untracked_texts(options, description, integration):
+    """What a user is to be told whose integrations (seconds) are longer than the fringes of what
+    moves with the sky, if nothing is tracked."""
+    if options.track is not None:
+        return []
+    rate = fastest_fringe(description.input_positions(), description.latitude,
+                          description.center_frequency)
+    if rate * integration < WASHED_OUT:
+        return []
+    length = longest_baseline(description.input_positions())
+    return [f"--integration {seconds_text(integration)}: on a baseline of {length:.4g} m the "
+            f"fringes of a source on the sky make up to {rate * integration:.2g} turns meanwhile, "
+            "and are washed out: --track follows a source, or take "
+            f"{seconds_text(WASHED_OUT / 4 / rate, 2)} or less"]
 
 
 def most_delay(description, sample_rate):
