@@ -775,9 +775,10 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         self.assertEqual(graph.messages(), [])
 
     def test_loss_of_unknown_length(self):
-        """rx_rate or rx_freq without rx_time: spectra across it are missing; reported."""
-        for key, value in (("rx_rate", RATE), ("rx_freq", FREQUENCY)):
-            graph = self.lossy([[], [(1003, 0)]], tags=[[], [(1003, key, value)]])
+        """rx_rate or another rx_freq without rx_time: spectra across are missing; reported."""
+        for key, value, changes in (("rx_rate", RATE, 0), ("rx_freq", FREQUENCY + 1e6, 1)):
+            graph = self.lossy(
+                [[], [(1003, 0)]], tags=[[], [(1003, key, value)]], changes=changes)
             self.assertGreaterEqual(len(graph.messages()), 1)
 
     def test_loss_of_unknown_length_of_some(self):
