@@ -287,6 +287,7 @@ void stream_alignment::apply(int port,
 
 void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew)
 {
+    const bool at_once = d_timeline.is_open(port) && o.closed == o.opened;
     if (o.closed)
         d_timeline.close(port, *o.closed);
     int64_t jump = o.what == stream_clock::event::gap           ? o.count
@@ -303,7 +304,8 @@ void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew
             e.what = event::kind::new_start;
         } else {
             // Items up to here were passed, whether reached() was called so far or not.
-            d_timeline.pass(port, tick - jump);
+            if (!at_once)
+                d_timeline.pass(port, tick - jump);
             open(port, *o.opened, tick);
         }
     }

@@ -19,7 +19,8 @@ timeline::timeline(int ports, int64_t window, int64_t step)
       d_step(step),
       d_reach(ports),
       d_segments(ports),
-      d_passed(ports, long_ago)
+      d_passed(ports, long_ago),
+      d_covered(ports, long_ago)
 {
 }
 
@@ -34,29 +35,30 @@ void timeline::reset()
 void timeline::clear(int port)
 {
     d_segments[port].clear();
-    d_passed[port] = long_ago;
+    d_passed[port] = d_covered[port] = long_ago;
 }
 
 int64_t timeline::end_of(int port) const
 {
     const auto& segments = d_segments[port];
     const int64_t end = segments.empty() ? long_ago : segments.back().end_tick();
-    return std::max(d_passed[port], end);
+    return std::max({ d_passed[port], d_covered[port], end });
 }
 
 int64_t timeline::known_until(int port, int64_t end) const
 {
     const auto& segments = d_segments[port];
-    if (segments.empty() || segments.back().end != none)
+    if (!is_open(port))
         return end_of(port);
     const auto& last = segments.back();
-    return std::max({ d_passed[port], last.tick, last.tick + end - last.item });
+    return std::max(
+        { d_passed[port], d_covered[port], last.tick, last.tick + end - last.item });
 }
 
 int64_t timeline::next_known(int port) const
 {
     const auto& segments = d_segments[port];
-    if (segments.empty() || segments.back().end != none)
+    if (!is_open(port))
         return none;
     return segments.back().item + d_position - segments.back().tick + 1;
 }
@@ -65,35 +67,42 @@ int64_t timeline::open(int port, int64_t item, int64_t tick)
 {
     close(port, item);
     const int64_t overlap = std::max<int64_t>(0, end_of(port) - tick);
-    d_segments[port].push_back({ item, item + overlap, none, tick + overlap });
+    const int64_t passed = std::max<int64_t>(0, d_passed[port] - tick);
+    d_segments[port].push_back({ item, item + passed, none, tick + passed });
+    d_passed[port] = std::max(d_passed[port], tick);
     return overlap;
+}
+
+bool timeline::is_open(int port) const
+{
+    return !d_segments[port].empty() && d_segments[port].back().end == none;
 }
 
 void timeline::close(int port, int64_t item)
 {
-    auto& segments = d_segments[port];
-    if (segments.empty() || segments.back().end != none)
+    if (!is_open(port))
         return;
+    auto& segments = d_segments[port];
     auto& last = segments.back();
     last.end = item;
-    if (last.end <= last.item) {
-        // all of it was left out: what follows may lie no earlier than it would have
-        d_passed[port] = std::max(d_passed[port], last.tick);
+    if (last.end <= last.item) // all of it was left out
         segments.pop_back();
-    }
+    else
+        d_covered[port] = std::max(d_covered[port], last.end_tick());
 }
 
 void timeline::pass(int port, int64_t tick)
 {
-    d_passed[port] = std::max(d_passed[port], tick);
+    d_passed[port] = std::max({ d_passed[port], d_covered[port], tick });
 }
 
 void timeline::shift(int port, int64_t ticks)
 {
     for (auto& s : d_segments[port])
         s.tick += ticks;
-    if (d_passed[port] != long_ago)
-        d_passed[port] += ticks;
+    for (auto* tick : { &d_passed[port], &d_covered[port] })
+        if (*tick != long_ago)
+            *tick += ticks;
 }
 
 void timeline::forget_before(int port, int64_t item)
@@ -133,7 +142,7 @@ int64_t timeline::missing_until(int port) const
 {
     const int64_t before = d_reach[port].before;
     for (const auto& s : d_segments[port])
-        if (s.tick + before > d_position)
+        if (s.item != s.end && s.tick + before > d_position)
             return s.tick + before;
     return end_of(port) + before;
 }

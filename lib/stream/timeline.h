@@ -21,8 +21,9 @@ namespace gr::aperture {
  *
  * All ports share one count of time, the tick: one item long, 0 at the first moment that
  * all ports have seen. A port's items lie on it in segments: between two of them items
- * were lost, are not trusted, or were there before. Segments follow each other in items
- * and in ticks, so that every tick has one item of a port at most. Work is done in
+ * were lost, are not trusted, or were there before. Segments follow each other in items;
+ * in ticks they may overlap where items came again, and then the earlier one holds a
+ * window that both could: every window is read once. Work is done in
  * windows of some items, one window a step, on all ports at once. A window that lies
  * within one segment of a port can be read there in one piece; any other window is
  * missing on that port.
@@ -52,13 +53,18 @@ public:
 
     /*!
      * From `item` on, the items of a port lie at `tick` and behind, until close().
-     * What lies before the end of the segments that are there is left out.
-     * \returns how many items that are
+     * What lies before the end of the segments that are there came again: it makes those
+     * windows whole that the segments before do not hold. What lies before a tick that
+     * was passed, or before the beginning of a segment, is left out, as windows up to
+     * there may be missing already. \returns how many items were there before
      */
     int64_t open(int port, int64_t item, int64_t tick);
+    //! Items of the port have a place, as far as it is known.
+    bool is_open(int port) const;
     //! From `item` on, the items of a port have no place, until open().
     void close(int port, int64_t item);
-    //! No item that is still to come lies before a tick.
+    //! A port is closed, and no item that is still to come lies before a tick, nor before
+    //! the end of its segments.
     void pass(int port, int64_t tick);
     //! Forgets the segments of a port.
     void clear(int port);
@@ -137,7 +143,8 @@ private:
     std::vector<reach> d_reach;
     int64_t d_position = 0;
     std::vector<std::deque<segment>> d_segments;
-    std::vector<int64_t> d_passed; // of each port, see pass()
+    std::vector<int64_t> d_passed;  // of each port, see pass()
+    std::vector<int64_t> d_covered; // of each port: the end of all segments, in ticks
 };
 
 } // namespace gr::aperture

@@ -142,19 +142,24 @@ class qa_clock(gr_unittest.TestCase):
             if back < 100000:
                 self.assertGreater(good, 500000 / CHANNELS)
 
-    def test_one_sample_back(self):
-        """Only spectra across the sample that was there twice are missing; it is said."""
-        ticks = np.arange(1000)
-        ticks[400:] -= 1
+    def test_samples_that_come_again(self):
+        """Spectra are whole before them or with them; only what is in neither is missing."""
         noise = (self.rng.normal(size=(1000, 2)) @ [1, 1j]).astype(np.complex64)
-        block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
-        tags = [stamp(0, 0), (0, "rx_rate", RATE), stamp(400, 399)]
-        graph = Flowgraph(block, [bytes_of(noise[ticks])], [8 * CHANNELS], tags=[tags])
-        graph.run()
-        # windows of 16 that lie across tick 400, which is the second one's first
-        self.assertEqual(block.missing(), [1])
-        (message,) = graph.messages()
-        self.assertEqual((message["event"], message["count"]), ("overlap", 1))
+        # windows of 16, every 8, that end behind tick 400 and begin before what comes again
+        for back, missing in ((1, 1), (8, 0), (9, 0), (16, 0), (40, 0)):
+            stream = Stream(self.rng, 1, False, False)
+            stream.ticks = np.arange(1000)
+            stream.ticks[400:] -= back
+            stream.tags = [stamp(0, 0), (0, "rx_rate", RATE), stamp(400, 400 - back)]
+            good, all_of_them = self.spectra([stream], noise)
+            self.assertEqual(all_of_them - good, missing)
+            block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
+            graph = Flowgraph(
+                block, [bytes_of(noise[stream.ticks])], [8 * CHANNELS], tags=[stream.tags])
+            graph.run()
+            self.assertEqual(block.missing(), [missing])
+            (message,) = graph.messages()
+            self.assertEqual((message["event"], message["count"]), ("overlap", back))
 
     def test_regular_losses(self):
         """Of whole samples, with a stamp at each: no drift of a clock, and nothing else is lost."""

@@ -134,7 +134,7 @@ sequence random_sequence()
 struct model {
     std::vector<std::optional<int64_t>> tick;
     std::vector<bool> begins;
-    std::unordered_map<int64_t, int64_t> item_at; // by tick
+    std::unordered_multimap<int64_t, int64_t> items_at; // by tick
 
     explicit model(const stream& s) : tick(s.items()), begins(s.items())
     {
@@ -142,7 +142,7 @@ struct model {
         for (const auto& stamp : s.stamps)
             right[stamp.item] = stamp.right;
         // what all items would be if the last trusted clock were right
-        int64_t running = 0, least = -1000000;
+        int64_t running = 0, least = -1000000, covered = least;
         int confirmed = 0;
         bool known = false, trusted = false;
         std::vector<int64_t> agreed; // true offsets of right stamps since it is not
@@ -173,27 +173,34 @@ struct model {
                     agreed.push_back(offset);
                 }
             }
-            // what an item would lie at is passed, whether it is trusted or not
             const int64_t at = item + running;
-            if (trusted && at >= least)
-                item_at[*(tick[item] = at)] = item;
-            least = std::max(least, at + 1);
+            if (trusted && begins[item])
+                least = std::max(least, at);
+            if (trusted && at >= least) {
+                items_at.emplace(*(tick[item] = at), item);
+                covered = std::max(covered, at + 1);
+            }
+            // what lies before an item without a place, or a piece, may be missing
+            // already
+            if (!trusted)
+                least = std::max({ least, covered, at + 1 });
         }
     }
 
-    //! The item at which a window of ticks begins, or -1.
+    //! The first item at which a window of ticks begins, or -1.
     int64_t held(int64_t at, int64_t window) const
     {
-        const auto found = item_at.find(at);
-        if (found == item_at.end())
-            return -1;
-        const int64_t item = found->second;
-        if (item + window > int64_t(tick.size()))
-            return -1;
-        for (int64_t i = 1; i < window; i++)
-            if (tick[item + i] != at + i || begins[item + i])
-                return -1;
-        return item;
+        int64_t first = -1;
+        const auto [from, to] = items_at.equal_range(at);
+        for (auto found = from; found != to; ++found) {
+            const int64_t item = found->second;
+            bool all = item + window <= int64_t(tick.size());
+            for (int64_t i = 1; i < window && all; i++)
+                all = tick[item + i] == at + i && !begins[item + i];
+            if (all && (first < 0 || item < first))
+                first = item;
+        }
+        return first;
     }
 };
 

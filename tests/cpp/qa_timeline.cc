@@ -81,11 +81,21 @@ public:
         CPPUNIT_ASSERT_EQUAL(int64_t(9), t.tick_of(0, 9));
         t.advance(3);
         CPPUNIT_ASSERT_EQUAL(int64_t(6), t.next({ 20 }, 1).first_item[0]);
-        t.advance(1); // at 8 the window would reach over the boundary
+        t.advance(1); // at 8 only what came again holds a window
+        CPPUNIT_ASSERT_EQUAL(int64_t(10), t.needed_from(0));
+        CPPUNIT_ASSERT_EQUAL(int64_t(10), t.next({ 20 }, 1).first_item[0]);
+        // one item again: windows across it are in pieces
+        t.open(0, 21, 18);
+        t.advance(4);
         CPPUNIT_ASSERT(t.next_is_missing(0));
-        CPPUNIT_ASSERT_EQUAL(int64_t(12), t.needed_from(0));
-        t.advance(1);
-        CPPUNIT_ASSERT_EQUAL(int64_t(12), t.next({ 20 }, 1).first_item[0]);
+        CPPUNIT_ASSERT_EQUAL(int64_t(21), t.needed_from(0));
+        // again after some had no place: windows up to there may be missing already
+        t.close(0, 31);
+        t.pass(0, 30);
+        t.open(0, 33, 25);
+        t.advance(5); // to 26
+        CPPUNIT_ASSERT(t.next_is_missing(0));
+        CPPUNIT_ASSERT_EQUAL(int64_t(38), t.needed_from(0));
     }
 
     void closed_for_a_while()
@@ -161,7 +171,7 @@ public:
             std::vector<std::vector<int64_t>> tick(ports), raw(ports);
             std::vector<std::vector<int>> told(ports, std::vector<int>(items));
             for (int port = 0; port < ports; port++) {
-                int64_t now = -random(4), least = -1000000;
+                int64_t now = -random(4), least = -1000000, covered = least;
                 bool closed = false;
                 told[port][0] = 1;
                 for (int item = 0; item < items; item++, now++) {
@@ -172,9 +182,14 @@ public:
                         told[port][item] = closed ? 2 : 1;
                     }
                     raw[port].push_back(now);
+                    if (told[port][item] == 1) // windows before it may be missing already
+                        least = std::max(least, now);
                     const bool used = !closed && now >= least;
                     tick[port].push_back(used ? now : unused);
-                    least = std::max(least, now + 1);
+                    if (used)
+                        covered = std::max(covered, now + 1);
+                    if (closed)
+                        least = std::max({ least, covered, now + 1 });
                 }
             }
             std::vector<int64_t> told_to(ports), first(ports), end(ports);
