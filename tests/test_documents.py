@@ -21,6 +21,7 @@ import pmt
 import yaml
 from PIL import Image
 from gnuradio import aperture, blocks, gr
+from gnuradio.aperture.arrays import array_description
 from gnuradio.aperture.beams import beams as beams_module
 from gnuradio.aperture.testing.tiers import long_test
 
@@ -254,6 +255,22 @@ class TestDocuments(unittest.TestCase):
             beams = beams_module.beams_of("y8", yaml.safe_load(text)["beams"], 1704067200)
             self.assertEqual([beam.name for beam in beams[:3]], ["zenith", "Cas A", "core"])
             self.assertTrue(beams[-1].incoherent)
+
+    def test_array_descriptions(self):
+        """The example in docs/flowgraphs.md is a description, and the section has all there is to
+        say: every key, and every shipped description."""
+        section = (SOURCE / "docs/flowgraphs.md").read_text().split("## Array descriptions")[1]
+        example = re.search(r"```yaml\n(.*?)```", section, re.DOTALL)[1]
+        path = fresh_folder("documents_array") / "lab.yml"
+        path.write_text(example)
+        array = array_description.load_array(path)
+        self.assertEqual(array.input_names, ["Ax", "Bx"])
+        tables = (array_description._TOP, array_description._ANTENNA, array_description._INPUT,
+                  array_description._SOURCE)
+        words = set(re.findall(r"\w+", section))
+        self.assertEqual({key for table in tables for key in table} - words, set())
+        self.assertEqual([name for name in array_description.shipped_arrays()
+                          if f"`{name}`" not in section], [])
 
     def test_tags_page(self):
         """docs/tags.md describes every key of tags.h."""
