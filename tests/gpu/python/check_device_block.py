@@ -133,6 +133,9 @@ def errors():
              (lambda s, x, y: y[0].copy_from(cupy.zeros(2 * len(y[0]), np.complex64)[::2]),
               "not contiguous"),
              (lambda s, x, y: x[0].copy_from(y[0]), "must not be written"),
+             (lambda s, x, y: 2 * x[0], 'arrays="cupy"'),
+             (lambda s, x, y: y.__setitem__(0, x[0]), "would replace the array"),
+             (lambda s, x, y: None, "outputs[0] and written none"),
              (lambda s, x, y: (s.stream.handle, np.asarray(x[0])) and None,
               "does not become one of NumPy"),
              (expired, "used after work() has returned")]
