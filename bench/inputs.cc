@@ -129,8 +129,11 @@ int64_t write_file(const std::string& name, const recording_case& c, int64_t byt
     for (int64_t frame = 0; written + 8032 * std::max(1, c.vdif_threads) <= bytes;
          frame++)
         for (int thread = 0; thread < std::max(1, c.vdif_threads); thread++) {
-            for (auto& word : noise)
+            for (auto& word : noise) {
                 word = random();
+                if (c.written == coding::f32)
+                    word &= 0xbfffffffbfffffff; // numbers, below 2
+            }
             if (c.vdif_threads) {
                 const auto s = stream_of(c);
                 const uint32_t header[8] = { uint32_t(frame / s.frames_per_second),

@@ -67,6 +67,8 @@ corner_turn_impl::corner_turn_impl(const parameters& p,
     begin_anew_where_restated();
     set_relative_time(p.relative_time);
     set_follow_clock(p.follow_clock);
+    if (k.type == sample_type::fc32)
+        d_kernel->clear_not_numbers(&d_not_numbers);
 }
 
 frame_writer::spectra_facts corner_turn_impl::facts() const
@@ -92,6 +94,11 @@ void corner_turn_impl::write(const timeline::run&,
 {
     const std::vector<const void*> spectra(starts.begin(), starts.end());
     d_kernel->execute(spectra.data(), frame, first, count, work_stream());
+    kernels::take_runs(d_not_numbers, [&](int input, int64_t at, int64_t spectra) {
+        const int64_t begin = position() + at;
+        report("not_numbers", input / d_p.inputs_per_port, begin, spectra);
+        miss(input, begin, begin + spectra);
+    });
 }
 
 std::vector<uint64_t> corner_turn_impl::clamped() const { return d_kernel->clamped(); }

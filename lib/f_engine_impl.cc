@@ -188,6 +188,10 @@ void f_engine_impl::write(const timeline::run& run,
     const auto sources = d_windows.sources(run, starts);
     if (!d_sums) {
         d_kernel->execute(sources.data(), block, first, count, work_stream());
+        const int64_t begin = position() / d_windows.step();
+        take_not_numbers([&](int input, int64_t at, int64_t spectra) {
+            miss(input, begin + at, begin + at + spectra);
+        });
         return;
     }
     const bool summed = d_kernel->execute_and_sum(

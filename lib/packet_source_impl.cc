@@ -563,7 +563,7 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
     const bool straight = streams == 1 && d_plan.inputs_per_port == s.inputs;
     const int parts = s.sc4 ? 1 : s.complex ? 2 : 1;
     for (int stream = 0; stream < streams; stream++) {
-        const bool there = r.row.payloads && r.row.has(stream);
+        bool there = r.row.payloads && r.row.has(stream);
         char* to = straight
                        ? static_cast<char*>(output_items[0]) + size_t(done) * port_bytes
                        : reinterpret_cast<char*>(d_unpacked.data());
@@ -572,12 +572,14 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
             const int64_t components = count * s.inputs * parts;
             const int bits = s.sc4 ? 8 : formats::bits_of(s.written);
             const uint8_t* from = r.row.payloads + stream * s.payload_bytes();
-            formats::unpack(s.sc4 ? formats::coding::s8 : s.written,
-                            from + first * bits / 8,
-                            int(first * bits % 8 / bits),
-                            components,
-                            to);
-        } else {
+            // a packet with what is no number is as one that was lost
+            there = formats::unpack(s.sc4 ? formats::coding::s8 : s.written,
+                                    from + first * bits / 8,
+                                    int(first * bits % 8 / bits),
+                                    components,
+                                    to);
+        }
+        if (!there) {
             miss(stream, item, count);
             if (straight)
                 std::memset(to, 0, size_t(count) * port_bytes);

@@ -101,6 +101,15 @@ pfb_channelizer_impl::make(int done,
                       spectra.data(),
                       run.windows,
                       work_stream());
+    take_not_numbers([&](int input, int64_t first, int64_t count) {
+        const int port = input / d_p.inputs_per_port;
+        tag_missing(port,
+                    nitems_written(0) + done + uint64_t(first),
+                    input % d_p.inputs_per_port,
+                    uint64_t(spectrum + first),
+                    uint64_t(count));
+        d_missing[input] += uint64_t(count);
+    });
     advance(run.windows);
     return { run.windows, int(run.windows) };
 }

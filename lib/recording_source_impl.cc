@@ -201,7 +201,8 @@ recording_source_impl::recording_source_impl(recording r)
                d_r.pieces,
                int64_t(std::min(9e18, most_gap * d_r.rate.to_double()))),
       d_clamped(d_r.layout.inputs.size()),
-      d_missing(d_r.layout.inputs.size())
+      d_missing(d_r.layout.inputs.size()),
+      d_not_numbers(d_r.layout.inputs.size())
 {
     for (int port = 0; port < d_r.layout.ports(); port++)
         set_min_output_buffer(
@@ -240,6 +241,11 @@ std::vector<uint64_t> recording_source_impl::missing() const
     return { d_missing.begin(), d_missing.end() };
 }
 
+std::vector<uint64_t> recording_source_impl::not_numbers() const
+{
+    return { d_not_numbers.begin(), d_not_numbers.end() };
+}
+
 bool recording_source_impl::start()
 {
     // lock and unlock of a running flowgraph come by here as well; the stream goes on
@@ -247,7 +253,8 @@ bool recording_source_impl::start()
     if (nitems_written(0) == 0) {
         d_reader.restart(d_r.begin);
         d_passes = 0;
-        for (auto* counts : { &d_clamped, &d_missing })
+        d_told = false;
+        for (auto* counts : { &d_clamped, &d_missing, &d_not_numbers })
             for (auto& count : *counts)
                 count = 0;
         std::lock_guard<std::mutex> lock(d_error_mutex);
@@ -289,6 +296,17 @@ void recording_source_impl::tag_missing(const formats::recording_reader::gap& ga
         pmt::dict_add(dict, pmt::mp(tags::count), pmt::from_uint64(uint64_t(gap.count)));
     add_item_tag(port, item, pmt::mp(tags::missing), dict);
     d_missing[gap.input] += uint64_t(gap.count);
+}
+
+void recording_source_impl::note_not_numbers(const formats::recording_reader::gap& some)
+{
+    d_not_numbers[some.input] += uint64_t(some.count);
+    if (!d_told)
+        d_logger->warn("sample {:d} of input {:d} is no number (NaN or infinite): such "
+                       "samples count as missing",
+                       nitems_written(0) + uint64_t(some.first),
+                       some.input);
+    d_told = true;
 }
 
 void recording_source_impl::conjugate(int port, void* items, int64_t count)
@@ -333,6 +351,8 @@ int recording_source_impl::work(int noutput_items,
                   nitems_written(0));
     for (const auto& gap : got.gaps)
         tag_missing(gap);
+    for (const auto& some : got.not_numbers)
+        note_not_numbers(some);
     for (int port = 0; port < d_r.layout.ports(); port++)
         conjugate(port, ports[port], got.samples);
     return int(got.samples);

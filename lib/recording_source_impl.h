@@ -105,6 +105,7 @@ public:
     std::string error() const override;
     std::vector<uint64_t> clamped() const override;
     std::vector<uint64_t> missing() const override;
+    std::vector<uint64_t> not_numbers() const override;
     void finish() override { d_finish = true; }
 
     bool start() override;
@@ -117,6 +118,8 @@ private:
     // On all ports, at an item: the time of a sample of this pass, frequency and rate.
     void tag_clock(int64_t sample, uint64_t item);
     void tag_missing(const formats::recording_reader::gap& gap);
+    //! Counts samples that are no numbers, and says so once.
+    void note_not_numbers(const formats::recording_reader::gap& some);
     void fail(const std::string& error);
     // Conjugates items in place, if the band is inverted.
     void conjugate(int port, void* items, int64_t count);
@@ -125,7 +128,8 @@ private:
     formats::recording_reader d_reader;
     int64_t d_passes = 0; // that are over
     std::atomic<bool> d_finish{ false };
-    std::vector<std::atomic<uint64_t>> d_clamped, d_missing;
+    std::vector<std::atomic<uint64_t>> d_clamped, d_missing, d_not_numbers;
+    bool d_told = false; // that some are no numbers
     mutable std::mutex d_error_mutex;
     std::string d_error;
 };

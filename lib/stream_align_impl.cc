@@ -6,6 +6,7 @@
  */
 
 #include "control/message_text.h"
+#include "kernels/common/not_numbers.h"
 #include "kernels/common/number_text.h"
 #include "stream/samples_as_float.h"
 #include "stream_align_impl.h"
@@ -774,25 +775,27 @@ void stream_align_impl::send(const timeline::run& run,
         if (first >= 0 && run.first_item[base] >= 0)
             known.offset = double(run.first_item[base] - first) +
                            delay_at(port, position()) - delay_at(base, position());
-        int64_t filled = -1;
+        const auto miss = [&](int64_t at, int64_t count) {
+            known.zeros += uint64_t(count);
+            tag_missing(
+                port, item + uint64_t(at), 0, item + uint64_t(at), uint64_t(count));
+        };
         if (starts[port] && (trusted(port) || pass_all)) {
-            std::memcpy(out, starts[port], bytes);
             if (in.next >= 0 && first != in.next)
-                filled = 0; // no window may lie across
+                miss(0, 0); // no window may lie across
+            if (d_type != sample_type::fc32)
+                std::memcpy(out, starts[port], bytes);
+            else if (auto* floats = reinterpret_cast<float*>(out);
+                     !kernels::host::copy_numbers(
+                         starts[port], size_t(2 * run.windows), floats))
+                report("not_numbers",
+                       port,
+                       first,
+                       kernels::host::clear_not_numbers(floats, run.windows, 2, 2, miss));
         } else {
             std::memset(out, 0, bytes);
-            filled = run.windows;
-            known.zeros += uint64_t(run.windows);
+            miss(0, run.windows);
         }
-        if (filled >= 0)
-            tag(port,
-                item,
-                tags::missing,
-                entries()
-                    .add(tags::input, pmt::from_long(0))
-                    .add(tags::first, pmt::from_uint64(item))
-                    .add(tags::count, pmt::from_uint64(uint64_t(filled)))
-                    .dict());
         if (first < 0)
             continue;
         if (first > std::max<int64_t>(in.next, 0))

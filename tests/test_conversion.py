@@ -185,6 +185,45 @@ class TestConversion(unittest.TestCase):
                                 opened["Data/visdata"][()], opened["Data/flags"][()],
                                 opened["Data/nsamples"][()], codes)
 
+    def test_not_numbers(self):
+        """NaN and infinity, under flags as calibration programs leave them, or not, in auto- and
+        cross-correlations: 0 and flagged, in all formats; a file that is flagged as a whole."""
+        source = self.folder / "nan.uvh5"
+        for whole in (False, True):
+            shutil.copy(self.uvh5, source)
+            with h5py.File(source, "r+") as file:
+                values, flags = file["Data/visdata"][()], file["Data/flags"][()]
+                bad = np.zeros(values.shape, bool)
+                bad[:, :2] = bad[0] = True
+                flags[:, :2] = True
+                if whole:
+                    flags[:] = bad[:] = True
+                values[bad] = complex(np.nan, np.nan)
+                values[0, 3] = complex(np.inf, 0)
+                file["Data/visdata"][...], file["Data/flags"][...] = values, flags
+            unflagged = np.count_nonzero(bad & ~flags & (self.weights > 0))
+            self.assertEqual(unflagged > 0, not whole)
+            for ending in ("ms", "uvfits", "uvh5"):
+                target = self.folder / f"nan-{whole}.{ending}"
+                _, notes = convert(source, target, lambda *_: (RA, DEC), "Cas A")
+                self.assertEqual(sum(f"{unflagged} visibilities that were not flagged are no "
+                                     "numbers" in note for note in notes), int(not whole))
+                if ending == "ms":
+                    rows = table(str(target), ack=False)
+                    got, out, n = (rows.getcol(name) for name in ("DATA", "FLAG",
+                                                                  "WEIGHT_SPECTRUM"))
+                elif ending == "uvfits":
+                    with fits.open(target) as file:
+                        data = file[0].data.data.reshape(len(file[0].data), CHANNELS, 4, 3)
+                        got, n = data[..., 0] + 1j * data[..., 1], data[..., 2]
+                        out = n <= 0
+                else:
+                    with h5py.File(target) as file:
+                        got, out, n = (file[f"Data/{name}"][()] for name in (
+                            "visdata", "flags", "nsamples"))
+                self.assertTrue(np.isfinite(got).all() and np.isfinite(n).all(), ending)
+                self.assertEqual(out.sum(), (bad | flags).sum(), ending)
+
     FX = ("--input", "sim:two-dish", "--duration", "0.02", "--channels", "16", "--device", "cpu")
 
     def test_correlator(self):

@@ -288,7 +288,15 @@ class TestImages(unittest.TestCase):
         place = replace(self.array, antennas=[replace(antenna, position=(0.0, 0.0, 0.0))
                                               for antenna in self.array.antennas])
         write_sources(lone, place, [(self.source, 1.0)], self.times[:1])
+        flagged = str(self.folder / "flagged.uvh5")
+        shutil.copy(self.uvh5, flagged)
+        with h5py.File(flagged, "r+") as file:
+            file["Data/visdata"][...] = np.nan
+            file["Data/flags"][...] = True
         for arguments, text in (
+                *(([flagged, "-o", "a.png", "--weight", weight],
+                   "all visibilities between antennas are flagged")
+                  for weight in ("natural", "uniform", "briggs=0")),
                 ([self.uvh5, "-o", "a.jpg"], "a.jpg: its ending is to be one of .png"),
                 ([self.uvh5, "-o", self.uvh5], "its ending is to be one of"),
                 (["none.uvh5", "-o", "a.png"], "none.uvh5: no such file"),

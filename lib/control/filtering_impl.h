@@ -18,8 +18,10 @@
 #include <atomic>
 #include <chrono>
 #include <complex>
+#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace gr::aperture {
 
@@ -104,6 +106,7 @@ protected:
                    Arguments&&... base)
         : Base(std::forward<Arguments>(base)...),
           d_ports(k.ports),
+          d_inputs_per_port(k.inputs_per_port),
           d_channels(k.channels),
           d_windows(k, p.most_delay, d),
           d_kernel(std::move(kernel)),
@@ -120,6 +123,8 @@ protected:
         // one
         this->set_relative_rate(1, d_windows.step());
 
+        if (k.input == sample_type::fc32 || k.input == sample_type::f32)
+            d_kernel->clear_not_numbers(&d_not_numbers);
         this->take_settings("gains", [this](const pmt::pmt_t& m) { d_gains.receive(m); });
         this->take_settings("delays",
                             [this](const pmt::pmt_t& m) { d_delays.receive(m); });
@@ -186,10 +191,26 @@ protected:
         return d_windows.room_for_delays(this->rate());
     }
 
+    /*!
+     * After the kernel has made spectra of an execute(): those that it cleared, since
+     * their samples are no numbers. `see` gets (input, first spectrum, spectra) of each
+     * run, counted from the first one of the call.
+     */
+    void take_not_numbers(const std::function<void(int, int64_t, int64_t)>& see)
+    {
+        kernels::take_runs(d_not_numbers, [&](int input, int64_t first, int64_t count) {
+            this->report("not_numbers",
+                         input / d_inputs_per_port,
+                         int64_t(d_spectra) + first,
+                         count);
+            see(input, first, count);
+        });
+    }
+
     //! Once a second, after the counts, in a thread of its own.
     virtual void publish_more() {}
 
-    const int d_ports, d_channels;
+    const int d_ports, d_inputs_per_port, d_channels;
     filter_windows d_windows;
     const std::unique_ptr<Kernel> d_kernel;
 
@@ -217,7 +238,8 @@ private:
 
     gr::aperture::gain_settings d_gains;
     delay_settings d_delays;
-    std::atomic<uint64_t> d_spectra{ 0 }; // that have been made
+    std::atomic<uint64_t> d_spectra{ 0 };                  // that have been made
+    std::vector<kernels::spectrum_of_input> d_not_numbers; // of the newest call
     periodic_call d_counting;
 };
 

@@ -6,6 +6,7 @@
  */
 
 #include "formats/coding.h"
+#include "kernels/common/not_numbers.h"
 #include "kernels/common/simd.h"
 #include <algorithm>
 #include <array>
@@ -160,10 +161,60 @@ APERTURE_UNPACK(unpack_u32, uint32_t, false, float, float(int64_t(v) - 214748364
 APERTURE_UNPACK(unpack_u32_be, uint32_t, true, float, float(int64_t(v) - 2147483648))
 APERTURE_UNPACK(unpack_s32, uint32_t, false, float, float(int32_t(v)))
 APERTURE_UNPACK(unpack_s32_be, uint32_t, true, float, float(int32_t(v)))
-APERTURE_UNPACK(unpack_f32_be, uint32_t, true, float, as<float>(v))
-APERTURE_UNPACK(unpack_f64, uint64_t, false, float, float(as<double>(v)))
-APERTURE_UNPACK(unpack_f64_be, uint64_t, true, float, float(as<double>(v)))
 #undef APERTURE_UNPACK
+
+// Of floats, which may be no numbers.
+#define APERTURE_UNPACK(name, word, big, value)                             \
+    APERTURE_SIMD bool name(const uint8_t* file, int64_t count, float* out) \
+    {                                                                       \
+        uint32_t largest = 0;                                               \
+        for (int64_t i = 0; i < count; i++) {                               \
+            const word v = word_at<word, big>(file, i);                     \
+            out[i] = value;                                                 \
+            largest = std::max(largest, kernels::host::magnitude(out[i]));  \
+        }                                                                   \
+        return largest < kernels::host::infinite;                           \
+    }
+APERTURE_UNPACK(unpack_f32_be, uint32_t, true, as<float>(v))
+APERTURE_UNPACK(unpack_f64, uint64_t, false, float(as<double>(v)))
+APERTURE_UNPACK(unpack_f64_be, uint64_t, true, float(as<double>(v)))
+#undef APERTURE_UNPACK
+
+// What of unpack() reads integers.
+void unpack_integers(coding c, const uint8_t* file, int skipped, int64_t count, void* to)
+{
+    auto* bytes_out = static_cast<int8_t*>(to);
+    auto* words_out = static_cast<int16_t*>(to);
+    auto* floats_out = static_cast<float*>(to);
+    switch (c) {
+    case coding::offset1:
+        return unpack_bits<1>(file, skipped, count, bytes_out);
+    case coding::offset2:
+        return unpack_bits<2>(file, skipped, count, bytes_out);
+    case coding::offset4:
+        return unpack_bits<4>(file, skipped, count, bytes_out);
+    case coding::offset8:
+        return unpack_offset8(file, count, bytes_out);
+    case coding::u8:
+        return unpack_u8(file, count, bytes_out);
+    case coding::u16:
+        return unpack_u16(file, count, words_out);
+    case coding::u16_be:
+        return unpack_u16_be(file, count, words_out);
+    case coding::s16_be:
+        return unpack_s16_be(file, count, words_out);
+    case coding::u32:
+        return unpack_u32(file, count, floats_out);
+    case coding::u32_be:
+        return unpack_u32_be(file, count, floats_out);
+    case coding::s32:
+        return unpack_s32(file, count, floats_out);
+    case coding::s32_be:
+        return unpack_s32_be(file, count, floats_out);
+    default:
+        std::memcpy(to, file, size_t(count) * bits_of(c) / 8);
+    }
+}
 
 } // namespace
 
@@ -188,48 +239,22 @@ sample_type type_of(coding c, bool complex)
     return complex ? facts(c).complex : facts(c).real;
 }
 
-void unpack(coding c, const void* from, int skipped, int64_t count, void* to)
+bool unpack(coding c, const void* from, int skipped, int64_t count, void* to)
 {
     const auto* file = static_cast<const uint8_t*>(from);
-    auto* bytes_out = static_cast<int8_t*>(to);
-    auto* words_out = static_cast<int16_t*>(to);
     auto* floats_out = static_cast<float*>(to);
     switch (c) {
-    case coding::offset1:
-        return unpack_bits<1>(file, skipped, count, bytes_out);
-    case coding::offset2:
-        return unpack_bits<2>(file, skipped, count, bytes_out);
-    case coding::offset4:
-        return unpack_bits<4>(file, skipped, count, bytes_out);
-    case coding::offset8:
-        return unpack_offset8(file, count, bytes_out);
-    case coding::u8:
-        return unpack_u8(file, count, bytes_out);
-    case coding::s8:
-    case coding::s16:
     case coding::f32:
-        std::memcpy(to, from, size_t(count) * bits_of(c) / 8);
-        return;
-    case coding::u16:
-        return unpack_u16(file, count, words_out);
-    case coding::u16_be:
-        return unpack_u16_be(file, count, words_out);
-    case coding::s16_be:
-        return unpack_s16_be(file, count, words_out);
-    case coding::u32:
-        return unpack_u32(file, count, floats_out);
-    case coding::u32_be:
-        return unpack_u32_be(file, count, floats_out);
-    case coding::s32:
-        return unpack_s32(file, count, floats_out);
-    case coding::s32_be:
-        return unpack_s32_be(file, count, floats_out);
+        return kernels::host::copy_numbers(from, size_t(count), floats_out);
     case coding::f32_be:
         return unpack_f32_be(file, count, floats_out);
     case coding::f64:
         return unpack_f64(file, count, floats_out);
     case coding::f64_be:
         return unpack_f64_be(file, count, floats_out);
+    default:
+        unpack_integers(c, file, skipped, count, to);
+        return true;
     }
 }
 

@@ -77,8 +77,9 @@ sample_type type_of(coding c, bool complex);
  * Turns components as they are in a file into those of type_of().
  * \param file the byte in which the first component begins
  * \param skipped components in that byte before the first one
+ * \returns whether all are numbers: none is NaN or infinite as a float
  */
-void unpack(coding c, const void* file, int skipped, int64_t components, void* out);
+bool unpack(coding c, const void* file, int skipped, int64_t components, void* out);
 
 //! Bytes from the beginning of the byte in which component `first` lies, to behind that
 //! in which the last of `components` ends.

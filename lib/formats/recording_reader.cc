@@ -7,6 +7,7 @@
 
 #include "formats/columns.h"
 #include "formats/recording_reader.h"
+#include "kernels/common/not_numbers.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -45,7 +46,9 @@ recording_reader::recording_reader(const recording_layout& layout,
         direct = direct && s.direct;
     }
     const int64_t bits = widest * d_layout.bits_of_sample();
-    const bool read_in_place = direct && is_plain(d_layout.written);
+    // floats are looked at, and had better be in the cache then
+    const bool read_in_place =
+        direct && is_plain(d_layout.written) && d_layout.written != coding::f32;
     d_block =
         std::max<int64_t>(1, (read_in_place ? direct_bytes : block_bytes) * 8 / bits);
     if (!direct) {
@@ -151,8 +154,10 @@ int64_t recording_reader::find_parts(int64_t samples)
     return samples;
 }
 
-int64_t recording_reader::unpack_part(const stretch& s, const part& p, char* port)
+int64_t
+recording_reader::unpack_part(const stretch& s, const part& p, char* port, bool& good)
 {
+    good = true;
     const int64_t bits = d_layout.bits_of_sample();
     const int64_t first = s.offset + p.skipped * s.stride;
     // the columns behind the last one of the last sample may be behind the end of a file
@@ -170,6 +175,10 @@ int64_t recording_reader::unpack_part(const stretch& s, const part& p, char* por
         d_error = d_files->error();
         samples = std::min(samples, got * 8 / (bits * s.stride));
     }
+    if (in_place && d_layout.written == coding::f32)
+        good = kernels::host::all_numbers(reinterpret_cast<const float*>(file),
+                                          size_t(samples * s.stride) *
+                                              d_layout.components());
     if (in_place || samples == 0)
         return samples;
 
@@ -185,7 +194,8 @@ int64_t recording_reader::unpack_part(const stretch& s, const part& p, char* por
             d_unpacked.resize(size);
         unpacked = d_unpacked.data();
     }
-    unpack(d_layout.written, file, skipped, components * d_layout.components(), unpacked);
+    good = unpack(
+        d_layout.written, file, skipped, components * d_layout.components(), unpacked);
     if (!s.direct && !to_plane)
         for (size_t i = 0; i < s.inputs.size(); i++)
             take_column(unpacked + s.columns[i] * d_element,
@@ -194,6 +204,41 @@ int64_t recording_reader::unpack_part(const stretch& s, const part& p, char* por
                         size_t(d_element),
                         plane(s.inputs[i]) + p.first * d_element);
     return samples;
+}
+
+void recording_reader::add_gap(int input, int64_t first, int64_t count, result& r)
+{
+    auto& newest = d_newest_gap[input];
+    if (newest && r.gaps[newest - 1].first + r.gaps[newest - 1].count == first) {
+        r.gaps[newest - 1].count += count;
+    } else {
+        r.gaps.push_back({ input, first, count });
+        newest = r.gaps.size();
+    }
+}
+
+void recording_reader::clear_part(
+    const stretch& s, const part& p, int64_t samples, char* port, result& r)
+{
+    const int parts = d_layout.components();
+    for (size_t i = 0; i < s.inputs.size(); i++) {
+        const int input = s.inputs[i];
+        char* first = s.direct ? port + s.columns[i] * d_element
+                               : plane(input) + p.first * d_element;
+        int64_t begin = -1;
+        const int64_t count = kernels::host::clear_not_numbers(
+            reinterpret_cast<float*>(first),
+            samples,
+            parts,
+            parts * (s.direct ? s.stride : 1),
+            [&](int64_t at, int64_t length) {
+                if (begin < 0)
+                    begin = at;
+                add_gap(input, r.samples + p.first + at, length, r);
+            });
+        if (count > 0)
+            r.not_numbers.push_back({ input, r.samples + p.first + begin, count });
+    }
 }
 
 int64_t
@@ -207,7 +252,10 @@ recording_reader::read_block(const std::vector<char*>& ports, int64_t samples, r
         for (const auto& p : d_parts[size_t(s.set)]) {
             char* items = s.direct ? ports[port] + (r.samples + p.first) * item : nullptr;
             if (p.from) {
-                const int64_t got = unpack_part(s, p, items);
+                bool numbers;
+                const int64_t got = unpack_part(s, p, items, numbers);
+                if (!numbers)
+                    clear_part(s, p, got, items, r);
                 if (got < p.samples)
                     good = std::min(good, p.first + got);
                 continue;
@@ -219,15 +267,7 @@ recording_reader::read_block(const std::vector<char*>& ports, int64_t samples, r
                     std::memset(plane(input) + p.first * d_element,
                                 0,
                                 size_t(p.samples * d_element));
-                auto& newest = d_newest_gap[input];
-                const int64_t first = r.samples + p.first;
-                if (newest &&
-                    r.gaps[newest - 1].first + r.gaps[newest - 1].count == first)
-                    r.gaps[newest - 1].count += p.samples;
-                else {
-                    r.gaps.push_back({ input, first, p.samples });
-                    newest = r.gaps.size();
-                }
+                add_gap(input, r.samples + p.first, p.samples, r);
             }
         }
     }
@@ -252,7 +292,7 @@ void recording_reader::interleave_port(int port, int64_t samples, char* items)
 recording_reader::result
 recording_reader::read(const std::vector<char*>& ports, int64_t samples, int64_t end)
 {
-    result r{ 0, false, {} };
+    result r{ 0, false, {}, {} };
     std::fill(d_newest_gap.begin(), d_newest_gap.end(), 0);
     while (r.samples < samples && d_error.empty()) {
         int64_t n = std::min(samples - r.samples, d_block);

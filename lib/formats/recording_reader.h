@@ -41,7 +41,7 @@ struct recording_layout {
 
 /*!
  * Reads the samples of a recording: one of each input, time after time. What is in no
- * piece becomes zeros.
+ * piece, and what is no number, becomes zeros.
  */
 class recording_reader
 {
@@ -57,7 +57,8 @@ public:
     //! Number of the next sample.
     int64_t position() const { return d_position; }
 
-    //! Samples of an input that are zeros because no piece has them.
+    //! Samples of an input that are zeros because no piece has them, or because they, or
+    //! some within so many samples that no spectrum fits between, are no numbers.
     struct gap {
         int input;
         int64_t first; //!< counted from the first sample of the call
@@ -67,6 +68,8 @@ public:
         int64_t samples;       //!< of each input
         bool jumped;           //!< what comes before them was passed over
         std::vector<gap> gaps; //!< what is missing in them
+        //! Samples that are no numbers, some in a row: where they begin, and how many.
+        std::vector<gap> not_numbers;
     };
     /*!
      * Reads up to `samples` samples of each input, not beyond number `end`. There are
@@ -102,8 +105,13 @@ private:
     // Finds out what all sets have in a block, d_parts. Returns its samples: fewer than
     // asked for where no set has any behind them, so that a long gap begins a block.
     int64_t find_parts(int64_t samples);
-    // Reads samples of a part to where they belong; returns how many there were.
-    int64_t unpack_part(const stretch& s, const part& p, char* port);
+    // Reads samples of a part to where they belong; returns how many there were. `good`
+    // gets whether all are numbers.
+    int64_t unpack_part(const stretch& s, const part& p, char* port, bool& good);
+    // Makes those of a part zeros that are no numbers.
+    void
+    clear_part(const stretch& s, const part& p, int64_t samples, char* port, result& r);
+    void add_gap(int input, int64_t first, int64_t count, result& r);
     char* plane(int input) { return d_planes.data() + input * d_block * d_element; }
     // From planes to the items of a port, unless they are there already.
     void interleave_port(int port, int64_t samples, char* items);

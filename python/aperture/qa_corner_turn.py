@@ -207,6 +207,30 @@ class qa_corner_turn(gr_unittest.TestCase):
         block, _ = self.check(9, 4, 2, 16, "sc4", count=400, spectra=spectra)
         self.assertEqual(block.clamped(), where.any(axis=-1).sum(axis=(1, 2)).tolist())
 
+    def test_not_numbers(self):
+        """A spectrum with a value that is NaN or infinite is missing on its input, and zero."""
+        channels, inputs, frame, count = 19, 4, 8, 100
+        for first, selected in ((0, 19), (3, 9)):
+            spectra = qa_tools.random_samples(self.rng, "fc32", (inputs, count, channels))
+            bad = np.zeros(spectra.shape, bool)
+            bad[1, 20:31, 7] = bad[2, [0, 99], [18, 3]] = bad[3, 50] = True
+            missing = bad[..., first:first + selected].any(axis=-1)
+            clean = np.where(missing[..., np.newaxis], 0, spectra)
+            spectra[bad] = self.rng.choice([np.nan, complex(1, np.inf)], bad.sum())
+            block = aperture.corner_turn(
+                channels=channels, inputs=inputs, inputs_per_port=2, spectra_per_frame=frame,
+                type="fc32", first_channel=first, selected_channels=selected)
+            if block.implementation() != "host":
+                self.skipTest(f"is for the CPU, and not {block.implementation()}")
+            (data,), (tags,) = qa_tools.run(
+                block, self.ports_of(spectra, "fc32", 2), [8 * selected * inputs * frame],
+                tags=[spectrum_tags(channels)] * 2, chunks=7)
+            expected, lost = reference.corner_turn(clean, frame, first, selected, missing)
+            np.testing.assert_array_equal(
+                self.blocks_of(data, "fc32", selected, inputs, frame), expected)
+            self.assert_missing(tags, lost, frame)
+            self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
+
     def test_last_block(self):
         """Filled with zeros, whatever lay in the buffer before: 1000 blocks go through."""
         for extra in (0, 1, 7):

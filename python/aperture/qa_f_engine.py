@@ -349,6 +349,21 @@ class qa_f_engine(gr_unittest.TestCase):
                 )
                 self.assertGreater(sum(block.missing()), 0)
 
+    def test_not_numbers(self):
+        """Of NaN the same is missing as of the two blocks, in and across frames."""
+        for options in ({}, {"output_type": "sc8", "gain": 1.0, "first_channel": 3,
+                             "selected_channels": 5}):
+            if self.blocks(**options)[0].implementation() != "host + host":
+                self.skipTest("is for the CPU")
+            for chunks in (17, 0):
+                samples = qa_tools.random_samples(self.rng, "fc32", (4, 30000))
+                samples[1, 5000:5400] = np.nan
+                samples[2, [0, 29999]] = np.inf
+                block, found, _ = self.check(samples, inputs=4, inputs_per_port=2, chunks=chunks,
+                                             tags=[stream_tags()] * 2, **options)
+                # windows of 48 samples, each 16
+                self.assertEqual(block.missing(), [0, 28, 2, 0])
+
     def test_long_gap(self):
         """More blocks of nothing on one port than its buffer holds."""
         tags = [stream_tags(), stream_tags() + [jump(500, (500 + 100000) / RATE)]]

@@ -16,7 +16,7 @@ import numpy as np
 from gnuradio import aperture, gr_unittest
 from gnuradio.aperture.qa_packet_source import EACH, START, Receiving
 from gnuradio.aperture.testing import packets as net
-from gnuradio.aperture.testing.qa_tools import Flowgraph, missing_of, rx_time
+from gnuradio.aperture.testing.qa_tools import Flowgraph, as_numbers, missing_of, rx_time
 
 
 class qa_packet_sink(gr_unittest.TestCase):
@@ -97,6 +97,8 @@ class qa_packet_sink(gr_unittest.TestCase):
                         "offset4": "sc8", "u8": "s8"}[coding]
                 all_inputs = inputs * max(1, len(streams))
                 data = self.items(samples * rows, all_inputs * EACH[kind])
+                if kind == "fc32":
+                    data = as_numbers(data)
                 if coding == "offset4":
                     data = (7 * (data.astype(int) % 16 - 8)).astype(np.int8).view(np.uint8)
                 common = dict(layout=layout, coding=coding, complex=is_complex, samples=samples,

@@ -15,8 +15,8 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.testing import packets as net
-from gnuradio.aperture.testing.qa_tools import (PATIENCE, ByteSink, Running, missing_of, rx_time,
-                                                tags_of)
+from gnuradio.aperture.testing.qa_tools import (PATIENCE, ByteSink, Running, as_numbers, missing_of,
+                                                rx_time, tags_of)
 
 START = 1700000000
 EACH = {"s8": 1, "sc4": 1, "sc8": 2, "s16": 2, "sc16": 4, "f32": 4, "fc32": 8}
@@ -76,6 +76,24 @@ class qa_packet_source(gr_unittest.TestCase):
 
     # ---- plain
 
+    def test_not_numbers(self):
+        """A packet with a sample that is NaN or infinite is missing, and zero."""
+        samples, inputs = 33, 2
+        for coding in ("f32", "f32_be"):
+            values = self.rng.normal(size=(101, samples, inputs, 2)).astype(np.float32)
+            bad = [0, 40, 41, 100]
+            values[bad, 7, 1, 1] = np.nan, np.inf, -np.inf, np.nan
+            frames = [net.ethernet(net.plain(i, row.astype(
+                ">f4" if coding == "f32_be" else "<f4").tobytes()))
+                for i, row in enumerate(values)]
+            (data,), (tags,), block = self.from_file(
+                frames, coding=coding, complex=True, samples=samples, inputs=inputs, rate=1e5,
+                start_time=(START, 0.0))
+            values[bad] = 0
+            self.assertEqual(data.tobytes(), values.tobytes())
+            missing = np.repeat(np.isin(np.arange(101), bad), samples)
+            np.testing.assert_array_equal(missing_of(tags, inputs, len(data)), [missing] * inputs)
+
     def test_plain(self):
         """In order and whole, of all types, from all kinds of files."""
         for coding, is_complex, kind, samples, inputs in (
@@ -87,6 +105,8 @@ class qa_packet_source(gr_unittest.TestCase):
                                     (net.write_pcapng, {"order": ">", "power": 9})):
                 with self.subTest(coding=coding, writer=writer.__name__, options=options):
                     sent = self.payloads(101, samples * inputs * EACH[kind])
+                    if coding == "f32":
+                        sent = as_numbers(sent)
                     (data,), (tags,), block = self.from_file(
                         [net.ethernet(net.plain(1000 + i, row)) for i, row in enumerate(sent)],
                         writer, options, coding=coding, complex=is_complex, samples=samples,

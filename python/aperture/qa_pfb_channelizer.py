@@ -714,6 +714,53 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
         return graph
 
+    def test_not_numbers(self):
+        """
+        Of NaN and infinite samples all spectra whose windows hold them are missing, on their input
+        alone, and zero; the others are as they would be. On a GPU they are left to the flags.
+        """
+        n, taps, length = 16, 3, 3000
+        for input_type in ("fc32", "f32"):
+            for output_type in ("fc32", "sc8"):
+                for chunks, gain in ((17, 1.0), (1000, 0.7)):
+                    with self.subTest(input_type=input_type, output_type=output_type, gain=gain):
+                        x = qa_tools.random_samples(self.rng, input_type, (4, length))
+                        clean = x.copy()
+                        bad = np.zeros(x.shape, bool)
+                        bad[1, [100, 1501]] = bad[2, 700:811] = bad[3, length - 1] = True
+                        clean[bad] = 0
+                        x[bad] = self.rng.choice([np.nan, np.inf, -np.inf], bad.sum())
+                        if input_type == "fc32":
+                            x[1, 100] = complex(0, np.nan)
+                            x[1, 1501] = complex(np.inf, 2)
+                        block = aperture.pfb_channelizer(
+                            channels=n, taps=taps, inputs=4, inputs_per_port=2, gain=gain,
+                            input_type=input_type, output_type=output_type)
+                        if block.implementation() != "host":
+                            self.skipTest(f"is for the CPU, and not {block.implementation()}")
+                        size = (2 if output_type == "sc8" else 8) * n * 2
+                        outputs, found = qa_tools.run(
+                            block, ports_of(x, input_type, 2), [size] * 2,
+                            tags=[stream_tags()] * 2, chunks=chunks)
+                        step = n if input_type == "fc32" else 2 * n
+                        missing = np.array([[row[m * step:(m + taps) * step].any()
+                                             for m in range(length // step - taps + 1)]
+                                            for row in bad])
+                        self.assertEqual(missing[0].sum(), 0)
+                        expected = gain * reference.pfb(
+                            clean, n, reference.prototype(step, taps), missing=missing)
+                        actual = spectra_of(outputs, output_type, 2, n)
+                        if output_type == "sc8":
+                            expected, clamped = reference.quantise(expected)
+                            qa_tools.assert_steps_agree(actual, expected)
+                            self.assertEqual(block.clamped(), clamped.sum(axis=(1, 2)).tolist())
+                        else:
+                            self.assert_equal_fc32(actual, expected)
+                        tagged = np.concatenate([qa_tools.missing_of(tags, 2, len(missing[0]))
+                                                 for tags in found])
+                        np.testing.assert_array_equal(tagged, missing)
+                        self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
+
     def test_gap(self):
         """One port loses samples: zeros of the right length, the ports stay aligned."""
         graph = self.lossy([[], [(1003, 217)]])

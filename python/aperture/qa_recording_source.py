@@ -143,6 +143,57 @@ class qa_recording_source(gr_unittest.TestCase):
                 out, _ = self.run_source(source)
                 np.testing.assert_array_equal(out.reshape(-1, width), expected[7:])
 
+    def test_not_numbers(self):
+        """
+        NaN and infinity, alone, in rows, near each other and over the ends of blocks: zeros and
+        gaps, with what lies between two of them less than 64 samples apart; other inputs, and
+        files that are read as others, keep what they have.
+        """
+        samples = 300007
+        for coding, dtype in (("f32", "<f4"), ("f32_be", ">f4"), ("f64", "<f8"), ("f64_be", ">f8")):
+            for is_complex, inputs, apart in ((True, 1, False), (False, 3, False), (True, 2, True)):
+                with self.subTest(coding=coding, complex=is_complex, inputs=inputs, apart=apart):
+                    data = self.rng.normal(size=(samples, inputs, 1 + is_complex)).astype(dtype)
+                    data[1000:1010, 0] = np.nan
+                    data[1073, 0, -1] = np.inf      # 63 samples behind, and 64 behind that
+                    data[1138, 0, 0] = -np.inf
+                    data[32760:65540, inputs - 1] = np.nan
+                    data[samples - 1, inputs - 1, 0] = np.nan
+                    if dtype[1:] == "f8":
+                        data[5000, 0, 0] = 1e39     # infinite as a float
+                    values = data.astype(COMPONENTS["f32"])
+                    good = np.isfinite(values).all(axis=-1)
+                    covered = ~good
+                    for number in range(inputs):
+                        bad = np.flatnonzero(~good[:, number])
+                        for first, second in zip(bad, bad[1:]):
+                            if second - first <= 64:
+                                covered[first:second, number] = True
+                    order = np.ascontiguousarray(data.swapaxes(0, 1)) if apart else data
+                    path = self.write(b"xyz" + order.tobytes())
+                    each = samples * (1 + is_complex) * data.itemsize
+                    pieces = [(0, 3 + each * i, samples, 0, i) for i in range(inputs)] if apart \
+                        else [(0, 3, samples, 0, 0)]
+                    layout = [(i, 0, 1) for i in range(inputs)] if apart else []
+                    source = recording_source([path], pieces, coding=coding, complex=is_complex,
+                                              inputs=inputs, layout=layout)
+                    out, found = self.run_source(source)
+                    np.testing.assert_array_equal(
+                        out, np.where(covered[..., np.newaxis], 0, values))
+                    tagged = np.zeros((samples, inputs), bool)
+                    for number, first, count in self.gaps(found):
+                        tagged[first:first + count, number] = True
+                    np.testing.assert_array_equal(tagged, covered)
+                    self.assertEqual(source.missing(), covered.sum(axis=0).tolist())
+                    self.assertEqual(source.not_numbers(), (~good).sum(axis=0).tolist())
+        # in nearly all samples: the tags are few
+        data = self.rng.normal(size=(samples, 1)).astype(np.float32)
+        data[::2] = np.nan
+        out, found = self.run_source(recording_source(
+            [self.write(data)], [(0, 0, samples, 0, 0)], coding="f32", complex=False))
+        self.assertLess(np.count_nonzero(out), 50)  # at the ends of blocks
+        self.assertLess(len(self.gaps(found)), 50)
+
     # ---- layouts
 
     def test_layouts(self):

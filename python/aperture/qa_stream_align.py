@@ -935,6 +935,15 @@ class qa_stream_align(gr_unittest.TestCase):
         receivers.samples[0][7000] = np.inf
         out = Aligned(receivers.ports(), [start_tags(), start_tags()])
         self.assertEqual(round(out.block.offsets()[1]), 999)
+        # they are zeros that are said to be missing, and nothing else is
+        for port, place in ((0, [7000 - 999]), (1, range(5000, 5010))):
+            bad = np.zeros(len(out.data[port]), bool)
+            bad[place] = True
+            np.testing.assert_array_equal(out.missing(port), bad)
+            self.assertTrue((out.data[port][bad] == 0).all())
+            self.assertTrue(np.isfinite(out.data[port]).all())
+        self.assertEqual(sorted((m["port"], m["count"]) for m in out.events("not_numbers")),
+                         [(0, 1), (1, 10)])
 
     def test_restart(self):
         """Each start begins anew, with the same numbers."""

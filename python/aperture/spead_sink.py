@@ -381,6 +381,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         self._clamped += int(np.count_nonzero(~(np.abs(sums) <= INT32)))
         sums = np.clip(np.nan_to_num(sums), -INT32, INT32).astype(np.int32)
         sums[:, counted[index] == 0] = MISSING_PRODUCT
+        sums[~np.isfinite(values)] = MISSING_PRODUCT
         self._payload[:] = sums.reshape(self._payload.shape)
         # the end of a stream may be less than a heap, and has counts of its own
         self._slot, self._lost[:] = self._next, False

@@ -45,7 +45,9 @@ namespace gr::aperture {
  * inverted() says that the channeliser has to reverse them. A lowest integer, whose
  * imaginary part has no negative, becomes the highest and is counted by clamped().
  *
- * Samples that are in no piece are zeros, with a tag `missing` for each input and gap.
+ * Samples that are in no piece are zeros, with a tag `missing` for each input and gap. So
+ * are samples that are no numbers (NaN, or infinite), with those that lie between two of
+ * them less than 64 samples from each other.
  * Where no input has any for more than 60 s they are left out, and the next item has
  * rx_time, rx_freq and rx_rate anew, which is what item 0 carries.
  *
@@ -147,8 +149,11 @@ public:
     virtual std::string error() const = 0;
     //! For each input, complex samples whose imaginary part could not be negated.
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! For each input, samples that were sent as zeros because no piece has them.
+    //! For each input, samples that were sent as zeros because no piece has them, or
+    //! because they, or some beside them, are no numbers.
     virtual std::vector<uint64_t> missing() const = 0;
+    //! For each input, samples that are no numbers.
+    virtual std::vector<uint64_t> not_numbers() const = 0;
 
     /*!
      * Ends the stream: blocks downstream get all that was sent, and then end as well. Of

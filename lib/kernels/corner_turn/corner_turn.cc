@@ -56,12 +56,15 @@ void corner_turn::execute(
         for (auto& port : from)
             if (port)
                 port = static_cast<const char*>(port) + part.done * bytes_of_spectrum();
+        const size_t before = d_found ? d_found->size() : 0;
         turn(from.data(),
              static_cast<char*>(frame) + part.frame * bytes_of_frame(),
              part.first,
              part.times,
              part.frames,
              s);
+        for (size_t i = before; d_found && i < d_found->size(); i++)
+            (*d_found)[i].spectrum += part.done;
     };
     each_part_of_frames(first, count, d_p.spectra_per_frame, d_most_frames, put);
 }

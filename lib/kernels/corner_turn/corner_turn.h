@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_CORNER_TURN_CORNER_TURN_H
 #define INCLUDED_APERTURE_KERNELS_CORNER_TURN_CORNER_TURN_H
 
+#include "kernels/common/not_numbers.h"
 #include "kernels/common/types.h"
 #include <gnuradio/aperture/device/device.h>
 #include <limits>
@@ -45,6 +46,13 @@ public:
      */
     void execute(const void* const* spectra, void* frame, int first, int count, stream&);
 
+    /*!
+     * Of fc32, on the CPU, from the next call of execute() on: spectra with what is no
+     * number become zeros in all channels, and are added to `found`; nullptr, as at
+     * first: they are left as they are.
+     */
+    void clear_not_numbers(std::vector<spectrum_of_input>* found) { d_found = found; }
+
     //! For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.
     virtual std::vector<uint64_t> clamped() const = 0;
 
@@ -68,6 +76,7 @@ protected:
     size_t bytes_of_frame() const;
 
     const parameters d_p;
+    std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()
 
 private:
     const int d_most_frames;

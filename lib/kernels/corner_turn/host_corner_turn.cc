@@ -5,8 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/not_numbers.h"
+#include "kernels/common/simd.h"
 #include "kernels/common/transpose_square.h"
 #include "kernels/corner_turn/host_corner_turn.h"
+#include <type_traits>
 #include <algorithm>
 #include <atomic>
 
@@ -58,6 +61,34 @@ bool transpose_singly(const voltage* in,
                 minima |= is_minimum(v);
             }
     return minima;
+}
+
+//! A cache line of floats, as bits.
+typedef int32_t line __attribute__((vector_size(64), aligned(4), may_alias));
+
+/*!
+ * Whether all values of some rows are numbers: `channels` each, `row` apart. Where they
+ * have just been read they are in the cache.
+ */
+APERTURE_SIMD bool are_numbers(const cfloat* in, size_t row, int times, int channels)
+{
+    constexpr int floats = sizeof(line) / sizeof(float);
+    line largest{};
+    uint32_t rest = 0;
+    for (int t = 0; t < times; t++) {
+        const auto* values = reinterpret_cast<const float*>(in + t * row);
+        int j = 0;
+        for (; j + floats <= 2 * channels; j += floats) {
+            // bits without the sign are in the order of magnitudes
+            const line v = *reinterpret_cast<const line*>(values + j) & 0x7fffffff;
+            largest = v > largest ? v : largest;
+        }
+        for (; j < 2 * channels; j++)
+            rest = std::max(rest, magnitude(values[j]));
+    }
+    for (int j = 0; j < floats; j++)
+        rest = std::max(rest, uint32_t(largest[j]));
+    return rest < infinite;
 }
 
 template <class voltage>
@@ -134,18 +165,25 @@ private:
                         in += n * count * row + size_t(i) * d_p.channels +
                               d_p.first_channel;
                     auto* to = static_cast<char*>(frame) + n * bytes_of_frame();
-                    turn_input(in, reinterpret_cast<voltage*>(to), input, first, count);
+                    turn_input(in,
+                               reinterpret_cast<voltage*>(to),
+                               input,
+                               first,
+                               count,
+                               int64_t(n) * count);
                 }
     }
 
-    //! in: the first spectrum of the input
-    void turn_input(const voltage* in, voltage* frame, int input, int first, int count)
+    //! in: the first spectrum of the input, which is number `begin` of the call
+    void turn_input(
+        const voltage* in, voltage* frame, int input, int first, int count, int64_t begin)
     {
         // channels: a cache line of a spectrum
         constexpr int tile = 64 / sizeof(voltage);
         const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
         const size_t column = size_t(d_p.inputs()) * d_p.spectra_per_frame;
         voltage* out = frame + size_t(input) * d_p.spectra_per_frame + first;
+        bool numbers = true;
         for (int start = 0; start < d_p.selected_channels; start += tile) {
             const int channels = std::min(d_p.selected_channels - start, tile);
             voltage* to = out + start * column;
@@ -153,11 +191,22 @@ private:
                 if (transpose(in + start, row, count, channels, to, column))
                     for (int c = 0; c < channels; c++)
                         d_clamped[input] += clamp(to + c * column, count);
+                if constexpr (std::is_same_v<voltage, cfloat>)
+                    numbers = numbers &&
+                              (!d_found || are_numbers(in + start, row, count, channels));
             } else {
                 for (int c = 0; c < channels; c++)
                     std::fill_n(to + c * column, count, voltage());
             }
         }
+        if constexpr (std::is_same_v<voltage, cfloat>)
+            for (int t = 0; !numbers && t < count; t++) {
+                if (are_numbers(in + t * row, row, 1, d_p.selected_channels))
+                    continue;
+                for (int c = 0; c < d_p.selected_channels; c++)
+                    out[c * column + t] = 0;
+                d_found->push_back({ begin + t, input });
+            }
     }
 
     static uint64_t clamp(voltage* to, int count)

@@ -68,9 +68,18 @@ public:
                 d_sources[port] = pfb::later(d_p.filter, sources[port], done);
                 d_filtered[port] = sources[port].samples ? d_spectra[port] : nullptr;
             }
+            const size_t before = d_found ? d_found->size() : 0;
             d_filter->execute(d_sources.data(), d_spectra.data(), batch, s);
+            for (size_t i = before; d_found && i < d_found->size(); i++)
+                (*d_found)[i].spectrum += done;
             d_turn->execute(d_filtered.data(), frame, first + done, batch, s);
         }
+    }
+
+    void clear_not_numbers(std::vector<spectrum_of_input>* found) override
+    {
+        d_found = found;
+        d_filter->clear_not_numbers(found);
     }
 
     pfb::counts clamped() const override { return d_filter->clamped(); }
@@ -85,6 +94,7 @@ private:
     std::vector<pfb::source> d_sources;
     std::vector<void*> d_spectra;        // scratch memory of each port
     std::vector<const void*> d_filtered; // the same; nullptr: zeros
+    std::vector<spectrum_of_input>* d_found = nullptr;
 };
 
 } // namespace

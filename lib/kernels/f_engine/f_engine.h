@@ -54,6 +54,9 @@ public:
     virtual void
     execute(const pfb::source* sources, void* frame, int first, int count, stream&) = 0;
 
+    //! As of the filter bank; spectra count from the first one of a call of execute().
+    virtual void clear_not_numbers(std::vector<spectrum_of_input>* /* found */) {}
+
     //! Makes ready for execute_and_sum() with slices of so many spectra.
     //! \return whether this F-engine can do it
     virtual bool prepare_sums(int /* spectra_per_slice */) { return false; }

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/common/measured_fft.h"
+#include "kernels/common/not_numbers.h"
 #include "kernels/common/quantise.h"
 #include "kernels/common/simd.h"
 #include "kernels/pfb/host_fir.h"
@@ -235,6 +236,11 @@ public:
         d_spectrum_number += count;
     }
 
+    void clear_not_numbers(std::vector<spectrum_of_input>* found) override
+    {
+        d_found = found;
+    }
+
     counts clamped() const override
     {
         return { { d_clamped.begin(), d_clamped.end() },
@@ -360,36 +366,58 @@ private:
         for (size_t m = 0; m < count; m++) {
             const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
             float* line = d_lines.get() + m * d_fir.stride();
-            if (d_p.output == sample_type::sc8)
-                transform(
-                    line, first + m, input, static_cast<int8_t*>(spectra) + 2 * where);
-            else
-                transform(line, first + m, input, static_cast<cfloat*>(spectra) + where);
+            const bool numbers =
+                d_p.output == sample_type::sc8
+                    ? transform(line,
+                                first + m,
+                                input,
+                                static_cast<int8_t*>(spectra) + 2 * where)
+                    : transform(
+                          line, first + m, input, static_cast<cfloat*>(spectra) + where);
+            if (!numbers) {
+                const size_t size = size_of(d_p.output);
+                std::memset(static_cast<char*>(spectra) + where * size, 0, n * size);
+                d_found->push_back({ int64_t(first + m), input });
+            }
         }
     }
 
-    //! A filtered line of a spectrum of this call -> sc8 [channel].
-    void transform(float* line, size_t spectrum, int input, int8_t* out)
+    /*!
+     * Whether a spectrum is to be kept: each channel is a sum that all samples under the
+     * prototype are in, so one that is no number makes all of them none.
+     */
+    bool is_kept(const cfloat* y) const
+    {
+        return !d_found || (is_number(y->real()) && is_number(y->imag()));
+    }
+
+    //! A filtered line of a spectrum of this call -> sc8 [channel]. \returns is_kept()
+    bool transform(float* line, size_t spectrum, int input, int8_t* out)
     {
         transform(line, d_spectrum.get());
         const auto* y = reinterpret_cast<const cfloat*>(d_spectrum.get());
+        if (!is_kept(y))
+            return false;
         d_clamped[input] +=
             has_gains(input)
                 ? scale_and_quantise(y, gains_of(input, spectrum), out, d_p.channels)
                 : quantise(d_spectrum.get(), d_p.channels, out);
+        return true;
     }
 
     //! The same as fc32.
-    void transform(float* line, size_t spectrum, int input, cfloat* out)
+    bool transform(float* line, size_t spectrum, int input, cfloat* out)
     {
         // of real samples there is one more result than there are channels
-        if (d_parts == 2 && !has_gains(input) && measured_fft::aligned(out))
-            return transform(line, reinterpret_cast<float*>(out));
+        if (d_parts == 2 && !has_gains(input) && measured_fft::aligned(out)) {
+            transform(line, reinterpret_cast<float*>(out));
+            return is_kept(out);
+        }
         transform(line, d_spectrum.get());
-        volk_32fc_x2_multiply_32fc(out,
-                                   reinterpret_cast<const cfloat*>(d_spectrum.get()),
-                                   gains_of(input, spectrum),
-                                   unsigned(d_p.channels));
+        const auto* y = reinterpret_cast<const cfloat*>(d_spectrum.get());
+        volk_32fc_x2_multiply_32fc(
+            out, y, gains_of(input, spectrum), unsigned(d_p.channels));
+        return is_kept(y);
     }
 
     void transform(float* line, float* spectrum)
@@ -442,6 +470,7 @@ private:
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
     uint64_t d_spectrum_number = 0;    // of those since the delays were set
+    std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()
     // read from other threads while this one counts
     std::vector<std::atomic<uint64_t>> d_clamped, d_minima;
 };

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_PFB_H
 #define INCLUDED_APERTURE_KERNELS_PFB_PFB_H
 
+#include "kernels/common/not_numbers.h"
 #include "kernels/common/types.h"
 #include "kernels/pfb/delay.h"
 #include <gnuradio/aperture/device/device.h>
@@ -70,6 +71,14 @@ public:
         //! samples (of each input) at the start that an earlier call has counted
         size_t counted;
     };
+
+    /*!
+     * From the next call of execute() on, spectra of samples that are no numbers (NaN, or
+     * infinite) become zeros and are added to `found`; nullptr: they are made of what
+     * comes, as at first. On other devices than the CPU, whose results nobody waits for,
+     * they are so always.
+     */
+    virtual void clear_not_numbers(std::vector<spectrum_of_input>* /* found */) {}
 
     //! What is left of a port's source when `spectra` spectra of it are done.
     static source later(const parameters&, const source&, size_t spectra);

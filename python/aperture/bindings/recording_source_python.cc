@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(recording_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(17424f1506b1f963ffc32c8c7f34978c) */
+/* BINDTOOL_HEADER_FILE_HASH(5a68765e8c6a2b3abc46132e50409f4a) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -48,9 +48,10 @@ with that of the baseband. Real samples are passed on as they are, and inverted(
 channeliser has to reverse them. A lowest integer, whose imaginary part has no negative, becomes
 the highest and is counted by clamped().
 
-Samples that are in no piece are zeros, with a tag `missing` for each input and gap. Where no
-input has any for more than 60 s they are left out, and the next item has rx_time, rx_freq and
-rx_rate anew, which is what item 0 carries.
+Samples that are in no piece are zeros, with a tag `missing` for each input and gap. So are
+samples that are no numbers (NaN, or infinite), with those that lie between two of them less than
+64 samples from each other. Where no input has any for more than 60 s they are left out, and the
+next item has rx_time, rx_freq and rx_rate anew, which is what item 0 carries.
 
 A flowgraph that is stopped and started again reads from the beginning.
 )doc",
@@ -83,8 +84,11 @@ A flowgraph that is stopped and started again reads from the beginning.
              "For each input, complex samples whose imaginary part could not be negated.")
         .def("missing",
              &block::missing,
-             "For each input, samples that were sent as zeros because no piece has "
-             "them.")
+             "For each input, samples that were sent as zeros because no piece has them, "
+             "or because they, or some beside them, are no numbers.")
+        .def("not_numbers",
+             &block::not_numbers,
+             "For each input, samples that are no numbers (NaN, or infinite).")
         .def("finish",
              &block::finish,
              "Ends the stream: blocks downstream get all that was sent, and then end as "

@@ -334,8 +334,8 @@ def calibrate(visibilities, band, model, array="", measured=None, reference=None
         There is nothing to calibrate, no signal, or the model is wrong.
     """
     if not visibilities:
-        raise CalibrationError("", "there are no two inputs of one polarisation in the data, whose "
-                               "product a calibration could be measured by")
+        raise CalibrationError("", "there are no two inputs of one polarisation in the data that "
+                               "are not flagged, whose product a calibration could be measured by")
     frequencies = band.frequencies
     inputs, qualities, references, texts = [], {}, [], []
     for part in visibilities:

@@ -31,7 +31,7 @@ from pyuvdata import UVData  # noqa: E402 (it reads what is set above)
 
 from ..arrays import geometry  # noqa: E402
 from ..parameters.ascii_text import ascii_names, ascii_text  # noqa: E402
-from .uvh5 import has_bitshuffle, load_bitshuffle  # noqa: E402
+from .uvh5 import clear_not_numbers, has_bitshuffle, load_bitshuffle  # noqa: E402
 
 UNIX_EPOCH_JD = 2440587.5
 SECONDS_PER_DAY = 86400.0
@@ -87,11 +87,17 @@ def read(path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            data = UVData.from_file(path, check_extra=True, run_check_acceptability=True)
+            # autocorrelations that are NaN are cleared below; write() checks them
+            data = UVData.from_file(path, check_extra=True, run_check_acceptability=True,
+                                    check_autos=False)
         except Exception as error:  # h5py, casacore, astropy and pyuvdata have theirs
             raise ConversionError(f"{path}: pyuvdata cannot read it: {error}") from None
     _make_ascii(data)
-    return data, [str(warning.message) for warning in caught]
+    notes = [str(warning.message) for warning in caught]
+    if count := clear_not_numbers(data.data_array, data.nsample_array, data.flag_array):
+        notes.append(f"{count} visibilities that were not flagged are no numbers (NaN, or "
+                     "infinite): they are flagged now")
+    return data, notes
 
 
 def _make_ascii(data):

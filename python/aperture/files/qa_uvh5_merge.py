@@ -103,6 +103,22 @@ class qa_uvh5_merge(gr_unittest.TestCase):
         np.testing.assert_array_equal(joined["visdata"][there], whole["visdata"][there])
         self.assertFalse(joined["visdata"][~there].any())
 
+    def test_not_numbers(self):
+        """What is no number in a part, flagged or not, is flagged and 0, and another part's
+        channel is taken for one that has nothing else."""
+        parts = [self.write("a.uvh5", range(4), range(TIMES)),
+                 self.write("b.uvh5", range(3, 7), range(TIMES), counted=50)]
+        with h5py.File(parts[0], "r+") as file:
+            file["Data/visdata"][0, 1] = complex(np.nan, 0)
+            file["Data/visdata"][:, 3] = np.nan
+            file["Data/flags"][:, 3] = True
+        merge(parts, self.path("all.uvh5"))
+        joined = self.read(self.path("all.uvh5"))
+        self.assertTrue(np.isfinite(joined["visdata"]).all())
+        self.assertFalse(joined["flags"][:, :, 3].any())
+        np.testing.assert_array_equal(np.argwhere(joined["flags"].any(axis=-1)), [(0, 0, 1)])
+        np.testing.assert_array_equal(joined["flags"], joined["nsamples"] == 0)
+
     def test_gains(self):
         """
         Runs that measured their own gains for 8 bits: what is joined has those of the first file,

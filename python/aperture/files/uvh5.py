@@ -44,6 +44,33 @@ COMPRESSIONS = {"none": {}, "lzf": {"compression": "lzf", "shuffle": True},
                 "bitshuffle": {"compression": BITSHUFFLE, "compression_opts": (0, 2)}}
 
 
+def clear_not_numbers(visibilities, samples, flags=None):
+    """
+    Makes visibilities that are no numbers (NaN, or infinite) 0, in place, and takes their samples:
+    other programs take none, not even under flags, where programs of calibration leave them.
+
+    Parameters
+    ----------
+    visibilities : array of complex
+    samples, flags : arrays of the same shape
+        flags may be None.
+
+    Returns
+    -------
+    int
+        How many were not flagged, and had samples.
+    """
+    wrong = ~np.isfinite(visibilities)
+    if not wrong.any():
+        return 0
+    used = wrong & (samples > 0) if flags is None else wrong & (samples > 0) & ~flags
+    visibilities[wrong] = 0
+    samples[wrong] = 0
+    if flags is not None:
+        flags[wrong] = True
+    return np.count_nonzero(used)
+
+
 def has_bitshuffle(dataset):
     """Whether a dataset of h5py's is compressed with it."""
     filters = dataset.id.get_create_plist()
@@ -129,7 +156,8 @@ class ProductMap:
         # of an autocorrelation rounding may leave an imaginary part that it cannot have
         own = [p for p, name in enumerate(self.polarizations) if name[0] == name[1]]
         autos = np.flatnonzero(self.ant_1 == self.ant_2)
-        picked.imag[np.ix_(autos, own)] = 0
+        # (of what is no number, it stays)
+        picked.imag[np.ix_(autos, own)] *= 0
         return np.ascontiguousarray(picked.transpose(0, 2, 1))
 
     def fractions(self, counted, spectra):

@@ -11,8 +11,8 @@ import os
 import h5py
 import numpy as np
 
-from .uvh5 import (GAINS, NOT_APPLIED, POLARIZATIONS, ascii_entry, gains_of, has_bitshuffle,
-                   load_bitshuffle)
+from .uvh5 import (GAINS, NOT_APPLIED, POLARIZATIONS, ascii_entry, clear_not_numbers, gains_of,
+                   has_bitshuffle, load_bitshuffle)
 from .uvh5_reader import Uvh5Error
 
 #: what all parts must have alike
@@ -311,13 +311,15 @@ def _write_data(file, parts, places, count, channels):
             part = parts[number]
             rows = slice(place * baselines, (place + 1) * baselines)
             where = slice(part.first, part.first + len(part.frequencies))
-            found = part.data["nsamples"][rows]
+            visibilities, found, flagged = (part.data[name][rows] for name in (
+                "visdata", "nsamples", "flags"))
+            clear_not_numbers(visibilities, found, flagged)
             # of two files of one time and channel, that with more
             better = ~known[where] | (found.sum(axis=(0, 2)) > samples[:, where].sum(axis=(0, 2)))
             chosen = np.flatnonzero(better) + part.first
-            new = part.data["visdata"][rows][:, better]
+            new = visibilities[:, better]
             values[:, chosen] = new if part.scale is None else new * part.scale[:, np.newaxis]
-            flags[:, chosen] = part.data["flags"][rows][:, better]
+            flags[:, chosen] = flagged[:, better]
             samples[:, chosen] = found[:, better]
             known[where] = True
         there += np.count_nonzero(known)

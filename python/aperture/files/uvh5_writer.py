@@ -16,8 +16,8 @@ from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
 from ..parameters.ascii_text import ascii_names, ascii_text
-from .uvh5 import (COMPRESSIONS, MEASURED, MOUNTS, POLARIZATIONS, STATISTICS, load_bitshuffle,
-                   map_products)
+from .uvh5 import (COMPRESSIONS, MEASURED, MOUNTS, POLARIZATIONS, STATISTICS, clear_not_numbers,
+                   load_bitshuffle, map_products)
 
 NOMINAL_SPACING = 0.002  # m
 
@@ -40,7 +40,7 @@ class Integration:
     length: float
     #: [baseline][channel][polarisation]
     visibilities: np.ndarray
-    #: [baseline][polarisation], 0 to 1
+    #: [baseline][polarisation], or [baseline][channel][polarisation], 0 to 1
     fractions: np.ndarray
     #: tracking.phase_center.Place of the phase centre; None: unprojected
     place: object = None
@@ -133,17 +133,22 @@ class Uvh5Layout:
             that it spans
         counted : array of int
             spectra that were summed, of each product or one number for all, or
-            [channel][product]
+            [channel][product]; what is no number counts as missing
         spectrum_length : float
             seconds from one spectrum to the next
         """
         found = self.map.gather(visibilities)
+        fractions = self.map.fractions(counted, spectra)
+        # a sum finds out with one look at each; finite ones may overflow, and look wrong then
+        if not np.isfinite(found.sum()):
+            if fractions.ndim == 2:
+                fractions = np.repeat(fractions[:, np.newaxis, :], found.shape[1], axis=1)
+            clear_not_numbers(found, fractions)
         place = None
         if self.phase_center is not None:
             place = place_at(self.phase_center, float(unix_seconds(time)), self.array)
             found = self._rephased(found, place, time)
-        return Integration(time, spectra * spectrum_length, found,
-                           self.map.fractions(counted, spectra), place)
+        return Integration(time, spectra * spectrum_length, found, fractions, place)
 
     def _rephased(self, visibilities, place, time):
         """Visibilities [baseline][channel][polarisation] as they are at the phase centre."""

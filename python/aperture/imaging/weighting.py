@@ -73,7 +73,8 @@ class UVDensity:
 
     def weigh(self, weighting, u, v, weights):
         """The weights in the image of visibilities with these natural weights."""
-        if weighting.robustness is None:
+        # (without any sums all is flagged)
+        if weighting.robustness is None or not self._sums.any():
             return weights
         density = self._sums[self._cells(u, v)]
         if np.isinf(weighting.robustness):

@@ -498,6 +498,11 @@ def assert_steps_agree(actual, expected, *blocks):
     assert differ <= most, f"{differ} of {difference.size} numbers differ"
 
 
+def as_numbers(data):
+    """Random bytes that are read as float32: all are numbers then, below 2."""
+    return (data.view(np.uint32) & 0xbfffffff).view(data.dtype)
+
+
 def random_samples(rng, sample_type, shape, rms=20.0):
     """Gaussian noise of a type: [...], of complex integers [...][2]."""
     pairs = tuple(shape) + (2,)
