@@ -560,14 +560,88 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         folder, sink.logger = str(self.folder), log
         with immutable(self, folder):
             subprocess.run(["chattr", "-i", folder], check=True)
-            source, between = blocks.vector_source_c(list(range(10)), False, 1, found), until()
+            source, between = blocks.vector_source_c(list(range(1, 11)), False, 1, found), until()
             top = gr.top_block()
             top.connect(source, between, sink)
             top.run()
             self.assertRegex(sink.error(), f"^{self.path}: .*not permitted$")
             self.assertEqual(logged, [sink.error()])
             self.assertEqual(sink.integrations(), 5)
-            np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], range(5))
+            np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], range(1, 6))
+
+    # ---- what is no number, or no signal
+
+    def test_not_numbers(self):
+        """NaN and infinite products are 0, with no weight in their channels; others stay."""
+        names, channels = ["A9x", "B2x", "A9y"], 5
+        voltages = self.random_voltages(3, 3, channels, 40)
+        items = visibilities_of(voltages).astype(np.complex64)
+        bad = np.zeros(items.shape, bool)
+        bad[0, 1, 0] = bad[0, 4, 4] = bad[2, :, 2] = True
+        items[bad] = self.rng.choice([np.nan, complex(0, np.inf), complex(-np.inf, np.nan)],
+                                     bad.sum())
+        found = [tag for i in range(3) for tag in tags_of(i, (1704067200 + i, 0.0))]
+        sink = self.run_sink(array_of(names), items, found)
+        self.assertIsNone(sink.error())
+        file = self.read()
+        samples, flags, values = (file[f"Data/{name}"] for name in ("nsamples", "flags",
+                                                                    "visdata"))
+        self.assertTrue(np.isfinite(values).all())
+        np.testing.assert_array_equal(flags, samples == 0)
+        self.assertFalse(values[flags].any())
+        everything = self.run_sink(array_of(names), visibilities_of(voltages), found,
+                                   self.folder / "good.uvh5")
+        self.assertIsNone(everything.error())
+        good = self.read(self.folder / "good.uvh5")
+        lost = (good["Data/nsamples"] > 0) & flags
+        # of each product of the X-engine one cell, or two of cross-hands within an antenna
+        within = {0: 1, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1}  # A9x; B2x A9x; B2x; A9y A9x; A9y B2x; A9y
+        self.assertEqual(lost.sum(), sum(within[p] * bad[..., p].sum() for p in range(6)))
+        np.testing.assert_array_equal(values[~flags], good["Data/visdata"][~flags])
+
+    def test_stuck_receiver(self):
+        """
+        Of an input that is zero, or constant but for what the filter lets through and rounding, no
+        product has a weight while that is so, and a warning names it.
+        """
+        names, channels = ["A9x", "B2x", "A10x"], 32
+        voltages = 20 * self.random_voltages(3, 4, channels, 40)
+        voltages[1, 1] = 0
+        # a constant of 28 steps behind a filter of 4 taps
+        voltages[2, 2:] *= 1e-8
+        for distance, level in enumerate((0, -44.4, -74.9, -90, -100.3)):
+            for channel in {16 - distance, 16 + distance}:
+                voltages[2, 2:, channel] += 2800 * 10**(level / 20)
+        # a strong carrier in the middle channel is none
+        voltages[0, :, 16] *= 1e3
+        logged = []
+
+        class log:
+            warn = error = staticmethod(logged.append)
+
+        found = [tag for i in range(4) for tag in tags_of(i, (1704067200 + i, 0.0))]
+        sink = uvh5_sink(self.path, array_of(names), channels)
+        sink.logger = log
+        source = blocks.vector_source_c(
+            visibilities_of(voltages).astype(np.complex64).ravel().tolist(), False,
+            channels * 6, found)
+        top = gr.top_block()
+        top.connect(source, sink)
+        top.run()
+        self.assertIsNone(sink.error())
+        file = self.read()
+        antennas = [name.decode() for name in file["Header/antenna_names"]]
+        ends = np.array([[antennas[number] for number in file[f"Header/ant_{i}_array"]]
+                         for i in (1, 2)])
+        moment = np.arange(ends.shape[1]) // file["Header/Nbls"]
+        silent = ((ends == "B2").any(axis=0) & (moment == 1)) \
+            | ((ends == "A10").any(axis=0) & (moment >= 2))
+        np.testing.assert_array_equal(file["Data/nsamples"][..., 0],
+                                      np.repeat(~silent[:, np.newaxis], channels, axis=1))
+        np.testing.assert_array_equal(file["Data/flags"], file["Data/nsamples"] == 0)
+        self.assertEqual(len(logged), 2)
+        self.assertRegex(logged[0], "input B2x does not change from 2024-01-01T00:00:01")
+        self.assertRegex(logged[1], "input A10x does not change from 2024-01-01T00:00:02")
 
     # ---- names
 
@@ -727,7 +801,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             count = int(file["Header/Ntimes"])
             if reported:
                 self.assertGreaterEqual(count, int(reported[-1]))
-            np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0], np.arange(count))
+            np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0], np.arange(count) + 1)
             self.assertEqual(len(file["Header/lst_array"]), count)
 
     # ---- phase centres
@@ -839,14 +913,14 @@ class qa_uvh5_sink(gr_unittest.TestCase):
 
 
 class Integrations(gr.sync_block):
-    """An endless source of integrations whose values are their numbers."""
+    """An endless source of integrations whose values are their numbers, from 1."""
 
     def __init__(self):
         gr.sync_block.__init__(self, "integrations", None, [(np.complex64, 256)])
 
     def work(self, input_items, output_items):
         first = self.nitems_written(0)
-        output_items[0][0] = first
+        output_items[0][0] = first + 1
         for tag in tags_of(first, (1704067200 + first, 0.0)):
             self.add_item_tag(0, tag.offset, tag.key, tag.value)
         return 1

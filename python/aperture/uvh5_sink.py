@@ -26,6 +26,7 @@ from .files.uvh5 import (COMPRESSIONS, GAINS, MOUNTS, NOT_APPLIED, gains_text,
                          load_bitshuffle, map_products)
 from .parameters.errors import refuse
 from .streams.input_statistics import StatisticsReader
+from .streams.levels import without_noise
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import parse_direction
@@ -91,11 +92,13 @@ class uvh5_sink(RecordingSink, python_block):
     A product (ant_1, ant_2, pq) of the file is conj(x_p of ant_1) x_q of ant_2. Antennas are
     numbered in the order of their names. time_array is the middle of an integration, nsamples
     the fraction of its spectra that was there (with `counts`, and not flagged, in each channel),
-    flags where that is 0. Coordinates are those
-    of the description; x is taken to point north and y east. Phases are those of the integrations
-    (phase centre unprojected, or what was tracked), or are turned to phase centres, each in a file
-    of its own: such a file is as if pyuvdata had phased it. Antennas at one place are written 2 mm
-    apart, with a warning, because pyuvdata refuses others.
+    flags where that is 0. A product that is no number (NaN, or infinite) is written as 0, with
+    nsamples 0; so is the weight of all products of an input without noise, which is zero or does
+    not change throughout an integration (a receiver that is stuck): a warning names it.
+    Coordinates are those of the description; x is taken to point north and y east. Phases are those
+    of the integrations (phase centre unprojected, or what was tracked), or are turned to phase
+    centres, each in a file of its own: such a file is as if pyuvdata had phased it. Antennas at one
+    place are written 2 mm apart, with a warning, because pyuvdata refuses others.
 
     The file appears with the first integration and is whole from then on: a reader, or `cp`, may
     open it at any time, with HDF5's locks or without (on network file systems without leases: with
@@ -214,6 +217,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._make_layout = Uvh5Layout
         self._name, self._channels = file_name(filename), int(channels)
         self._shape = (int(channels), products)
+        self._autos = np.arange(inputs) * (np.arange(inputs) + 3) // 2
         self._roll = RollOver(self._name)
         self._overwrite, self._history, self._mount = overwrite, history, mount
         self._tracked = None if tracked is None else parse_direction(tracked, "tracked")
@@ -334,6 +338,7 @@ class uvh5_sink(RecordingSink, python_block):
         if self._statistics is not None:
             self._statistics.restart()
         self._next = self._last_setting = None
+        self._silent = set()  # numbers of inputs that have nothing in them
         # files that were ended by another frequency, and integrations in each of them
         self._ended, self._written, self._left_out = [], 0, 0
         self._begin()
@@ -472,9 +477,28 @@ class uvh5_sink(RecordingSink, python_block):
         if self.integrations() == 0 and (text := earth_rotation.warning(middle)):
             self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
         visibilities = np.reshape(item, self._shape)
+        counted = self._without_silent(visibilities, counted, (seconds, fraction))
         if self._factors is not None:
             visibilities = visibilities * self._factors
         return visibilities, middle, spectra, counted, hop
+
+    def _without_silent(self, visibilities, counted, time):
+        """The counts, 0 of the products of inputs that have nothing in them, which are told."""
+        there = np.broadcast_to(np.asarray(counted), self._shape)[:, self._autos] > 0
+        silent = np.flatnonzero(without_noise(visibilities[:, self._autos].real, there))
+        for number in silent:
+            if number not in self._silent:
+                self.logger.warn(printable(
+                    f"{self._filenames[0]}: input {self._array.input_names[number]} does not "
+                    f"change from {utc_text(sum(time))} on (a receiver that is stuck, or off?): "
+                    "its products are flagged while that is so"))
+        self._silent = set(silent)
+        if not len(silent):
+            return counted
+        a, b = np.tril_indices(len(self._autos))
+        without = np.array(np.broadcast_to(counted, self._shape))
+        without[:, np.isin(a, silent) | np.isin(b, silent)] = 0
+        return without
 
     def _warn_of_calibration(self, time):
         """Of one that is not valid, or has no correction of an input."""

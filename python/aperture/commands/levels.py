@@ -10,7 +10,7 @@ import numpy as np
 from gnuradio import blocks, gr
 
 from .. import pfb_channelizer
-from ..streams.levels import TARGET_RMS, mean_power
+from ..streams.levels import INTERFERENCE, TARGET_RMS, mean_power, without_noise
 from .engines import channelizer_parameters
 from .running import CommandError
 
@@ -24,26 +24,33 @@ def gains_for(spectra):
     spectra: complex [spectrum][input][channel] at gain 1. The rms is that of the real and
     imaginary parts. Channels with more than ten times the power that nine in ten channels stay
     below (interference) do not count, because one strong carrier would drown all other
-    channels in the rounding; spectra that are all zero (lost samples) do not either.
-    Returns gains [input], NaN for an input that is zero throughout.
+    channels in the rounding; nor do spectra with more than ten times the power of half of them (a
+    burst, or a wrong sample), and those that are all zero (lost samples).
+    Returns gains [input], NaN for an input that is zero throughout, or does not change.
     """
     gains = np.full(spectra.shape[1], np.nan)
     for number in range(spectra.shape[1]):
         voltages = spectra[:, number]
         voltages = voltages[np.any(voltages != 0, axis=1)]
-        if len(voltages):
-            power = np.mean(np.abs(voltages.astype(np.complex128))**2, axis=0)
+        if not len(voltages):
+            continue
+        power = np.abs(voltages.astype(np.complex128))**2
+        of_spectra = np.array([mean_power(one) for one in power])
+        power = power[of_spectra <= INTERFERENCE * np.median(of_spectra)].mean(axis=0)
+        if not without_noise(power[:, np.newaxis]):
             gains[number] = TARGET_RMS / np.sqrt(mean_power(power) / 2)
     return gains
 
 
 def fill_gains(gains, names):
-    """Of inputs that were zero where the gains were measured, that of the others (their median, 1
-    if there are none): they may come alive. Returns gains [input] and warnings for the user."""
+    """Of inputs whose gains are not known, as they did not change where these were measured, that
+    of the others (their median, 1 if there are none): they may come alive. Returns gains [input]
+    and warnings for the user."""
     unknown = np.isnan(gains)
     filled = np.where(unknown, 1.0 if unknown.all() else np.nanmedian(gains), gains)
-    return filled, [f"input {names[number]} is zero where the gain is measured: its gain is "
-                    f"{filled[number]:.4g}" + ("" if unknown.all() else ", as that of the others")
+    return filled, [f"input {names[number]} does not change where the gain is measured (a receiver "
+                    f"that is stuck, or off?): its gain is {filled[number]:.4g}"
+                    + ("" if unknown.all() else ", as that of the others")
                     for number in np.flatnonzero(unknown)]
 
 
@@ -65,7 +72,10 @@ def measure_gains(signals, plan, options, calibrate=None, samples=None):
     parameters = channelizer_parameters(signals, plan, options)
     if samples is None:
         source = signals.source(samples_for_gains(signals, plan))
+        of_source = getattr(source, "not_numbers", lambda: [0] * inputs)
+        not_numbers = lambda: np.array(of_source())
     else:
+        not_numbers = lambda: np.sum(~np.isfinite(samples), axis=1)
         # [sample][input], an item a sample of all of them
         source = blocks.vector_source_c(samples.T.ravel(), False, inputs)
         parameters["inputs_per_port"] = inputs
@@ -84,12 +94,13 @@ def measure_gains(signals, plan, options, calibrate=None, samples=None):
     if len(spectra) == 0:
         raise CommandError("the gain cannot be measured: the first part of the input gave no "
                            "spectra")
-    # integers cannot do this: floats that were written as something else
-    wrong = np.flatnonzero(~np.isfinite(spectra).all(axis=(0, 2)))
+    gains = gains_for(spectra)
+    # floats that were written as something else have some everywhere
+    wrong = np.flatnonzero(~spectra.any(axis=(0, 2)) & (not_numbers() > 0))
     if len(wrong):
         raise CommandError(f"input {signals.description.input_names[wrong[0]]}: samples are not "
                            "finite numbers: is the type right that --input says?")
-    return gains_for(spectra)
+    return gains
 
 
 def gain_text(gains):

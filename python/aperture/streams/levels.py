@@ -14,6 +14,12 @@ TARGET_RMS = 20.0
 #: channels with more power than so many times that which nine in ten channels stay below
 #: (interference) do not count: one strong carrier would hide the level of all others
 INTERFERENCE = 10.0
+#: of the power, outside of the channel of frequency 0 and the two on both sides of it, into which
+#: the filter lets less of a constant: where there is less, there is no noise
+NOISE = 1e-8
+BESIDE = 2
+#: fewer channels than these, without those, do not tell
+FEWEST_CHANNELS = 8
 
 
 @dataclass(frozen=True)
@@ -54,3 +60,32 @@ def mean_power(power):
     if not len(power):
         return 0.0
     return float(np.mean(power[power <= INTERFERENCE * np.percentile(power, 90)]))
+
+
+def without_noise(power, there=True):
+    """
+    Which inputs have no noise, as no receiver gives it: it is stuck, or off.
+
+    Parameters
+    ----------
+    power : array
+        [channel][input], of all channels that are filtered, or a range of them.
+    there : array of bool
+        What of that was measured, of the same shape.
+
+    Returns
+    -------
+    array of bool
+        [input], whether all is 0, or of a signal that does not change, which is in the channel of
+        frequency 0. False where nothing was measured.
+    """
+    there = np.broadcast_to(there, power.shape)
+    power = np.where(there, power, 0).astype(float)
+    total, channels = power.sum(axis=0), len(power)
+    found = (total == 0) & there.any(axis=0)
+    # of complex samples, of real ones, and of these where the band is inverted
+    for zero in {0, channels // 2, channels - 1}:
+        near = slice(max(0, zero - BESIDE), zero + BESIDE + 1)
+        found |= (total > 0) & (total - power[near].sum(axis=0) < NOISE * total) \
+            & (there.sum(axis=0) - there[near].sum(axis=0) >= FEWEST_CHANNELS)
+    return found
