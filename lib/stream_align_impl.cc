@@ -407,6 +407,7 @@ offset_job::task stream_align_impl::task_for(int64_t most_lag) const
         for (int port = d_p.inputs - 1; port >= 0; port--)
             if (d_inputs[port].placed)
                 task.search.reference = port;
+    task.cycles = rate() > 0 ? frequency() / rate() : 0;
     if (d_p.clock_error > 0 && rate() > 0) {
         // two receivers may be wrong the other way each
         const double error = 2e-6 * d_p.clock_error;
@@ -484,6 +485,10 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
             if (in.placed)
                 why += "; what was measured before is kept";
             d_logger->warn("inputs {:d} and {:d}: {:s}", port, base, why);
+            if (a.ppm[port])
+                more.add(tags::ppm, *a.ppm[port]);
+            if (a.most_ppm > 0)
+                more.add("most_ppm", a.most_ppm);
             publish("not_aligned", port, more.add(tags::reason, pmt::mp(why)).dict());
             all = all && in.placed;
         } else {
@@ -537,6 +542,7 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
         }
         std::lock_guard<std::mutex> guard(d_mutex);
         d_facts[port].snr = o.signal_to_noise;
+        d_facts[port].reason = o.found ? "" : o.reason;
         d_facts[port].slips += moved[port];
     }
     if (a.asked.holds) {
@@ -887,6 +893,10 @@ std::vector<value> stream_align_impl::of_each(value facts::*member) const
 std::vector<double> stream_align_impl::offsets() const { return of_each(&facts::offset); }
 std::vector<double> stream_align_impl::phases() const { return of_each(&facts::phase); }
 std::vector<double> stream_align_impl::snr() const { return of_each(&facts::snr); }
+std::vector<std::string> stream_align_impl::reasons() const
+{
+    return of_each(&facts::reason);
+}
 std::vector<bool> stream_align_impl::aligned() const { return of_each(&facts::aligned); }
 std::vector<uint64_t> stream_align_impl::zeros() const { return of_each(&facts::zeros); }
 std::vector<uint64_t> stream_align_impl::dropped() const

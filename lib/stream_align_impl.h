@@ -40,6 +40,7 @@ public:
     std::vector<double> phases() const override;
     std::vector<double> snr() const override;
     std::vector<bool> aligned() const override;
+    std::vector<std::string> reasons() const override;
     std::vector<uint64_t> zeros() const override;
     std::vector<uint64_t> dropped() const override;
     std::vector<uint64_t> slips() const override;
@@ -72,6 +73,7 @@ private:
         double offset = 0, phase = 0, snr = 0;
         bool aligned = false;
         uint64_t zeros = 0, dropped = 0, slips = 0;
+        std::string reason; //!< why it was not found when it was looked for last
     };
     //! The output stops before an item of a port, until the inputs were measured.
     struct hold {

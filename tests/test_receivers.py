@@ -364,6 +364,12 @@ class TestCommands(unittest.TestCase):
         # 200 Hz between the oscillators within channels of 9.4 kHz
         self.assertGreater(coherence.min(), 0.95, output)
 
+    def test_clocks_of_their_own_that_nobody_said(self):
+        """The end says that there are two, by how much they differ, and how much is possible."""
+        output = self.fx(["serial=1", "serial=2,ppm=2"], "--duration=0.5", options=",freq=100e6")
+        self.assertRegex(output, r"R2x and R1x: these inputs drift apart by 2(\.\d)? ppm, they are "
+                         r"on two clocks: .* at most 0\.0\d+ ppm .*clock_error")
+
     def test_follow_clock(self):
         """The option reaches the block that follows, and is off where nothing is said."""
         patch = played()

@@ -11,6 +11,8 @@
 #include "stream/offset_job.h"
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 
 namespace gr::aperture {
 
@@ -77,6 +79,91 @@ receiver_offsets look_for_slips(const offset_job::task& t,
     return found;
 }
 
+// Samples in which inputs that drift apart are sought, and how far crystals are off.
+constexpr int64_t most_drifting = 1 << 17;
+constexpr double most_drift = 1e-4;
+// Below this coherence the phase may have run through many turns.
+constexpr double weak = 0.3;
+
+//! To two digits.
+std::string ppm_text(double ppm)
+{
+    std::ostringstream text;
+    text << std::setprecision(2) << ppm << " ppm";
+    return text.str();
+}
+
+//! \returns millionths by which two inputs drift apart, which lie `lag` samples apart as
+//! far as that is known, or nothing if they do not, or what was found fits better
+std::optional<double> drift_of(const offset_job::task& t,
+                               const cfloat* reference,
+                               const cfloat* other,
+                               int64_t count,
+                               const receiver_offset& found)
+{
+    const int64_t lag = found.found ? found.lag : 0;
+    const int64_t common = std::min(count - std::abs(lag), most_drifting);
+    offset_search s;
+    s.reference = 0;
+    s.false_alarms = t.search.false_alarms;
+    s.most_delay_rate = most_drift;
+    // of a narrow band, phases that fit into it
+    s.most_phase_rate =
+        std::min(2 * M_PI * most_drift * std::max(t.cycles, 1.), M_PI / 2);
+    receiver_offset drifts;
+    try {
+        drifts = measure_offsets({ reference + std::max<int64_t>(lag, 0),
+                                   other + std::max<int64_t>(-lag, 0) },
+                                 common,
+                                 s)
+                     .inputs[1];
+    } catch (const std::invalid_argument&) { // too few samples
+        return std::nullopt;
+    }
+    if (!drifts.found || std::abs(drifts.phase_rate) < 6 * drifts.sigma_phase_rate ||
+        (found.found && drifts.coherence < 2 * found.coherence))
+        return std::nullopt;
+    return 1e6 * std::abs(t.cycles > 0 ? drifts.phase_rate / (2 * M_PI * t.cycles)
+                                       : drifts.delay_rate);
+}
+
+/*!
+ * Inputs that were compared as if they were on one clock, and that were not found, or so
+ * weakly that they may be on two: says which are.
+ */
+void look_for_drifts(offset_job::answer& a,
+                     const offset_job::task& t,
+                     const std::vector<const cfloat*>& samples,
+                     const std::vector<int>& inputs,
+                     int reference,
+                     int64_t count,
+                     receiver_offsets& found)
+{
+    // half a turn of the phase, or of the edges of the band
+    a.most_ppm = 1e6 * 0.5 / (std::max(t.cycles, 1.) * double(count));
+    const std::string limit = ppm_text(a.most_ppm);
+    for (size_t i = 0; i < inputs.size(); i++) {
+        auto& o = found.inputs[i];
+        if (int(i) == reference || (o.found && o.coherence >= weak))
+            continue;
+        const auto ppm = drift_of(t, samples[reference], samples[i], count, o);
+        a.ppm[inputs[i]] = ppm;
+        if (ppm) {
+            o.found = false;
+            o.reason = "these inputs drift apart by " + ppm_text(*ppm) +
+                       ", they are on two clocks: offset unknown. Without clock_error "
+                       "at most " +
+                       limit +
+                       " are possible; give both one clock, or "
+                       "clock_error, which follows two where they have a strong common "
+                       "source";
+        } else if (!o.found) {
+            o.reason += ". If they are on two clocks, these may differ by " + limit +
+                        " at most without clock_error";
+        }
+    }
+}
+
 offset_job::answer solve(offset_job::task& t)
 {
     offset_job::answer a;
@@ -90,12 +177,15 @@ offset_job::answer solve(offset_job::task& t)
     receiver_offset unknown;
     unknown.reason = "it was not compared";
     a.offsets.inputs.assign(t.samples.size(), unknown);
+    a.ppm.resize(t.samples.size());
     try {
         receiver_offsets found;
         if (t.known.empty()) {
             auto search = t.search;
             search.reference = reference;
             found = measure_offsets(samples, count, search);
+            if (!search.separate_clocks())
+                look_for_drifts(a, t, samples, inputs, reference, count, found);
         } else {
             found = look_for_slips(t, samples, inputs, reference, count);
         }

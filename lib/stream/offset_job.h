@@ -33,6 +33,7 @@ public:
         int generation = 0;         //!< of the places of the ports
         bool holds = false;         //!< the output waits for the answer
         std::vector<bool> compared; //!< [input] the others are not looked at
+        double cycles = 0;          //!< of the sky frequency in a sample; 0: not known
         /*!
          * Only slips are looked for: these are the delays and phases, [input], that the
          * inputs are known to have, by the number of the sample. Empty: everything is
@@ -43,6 +44,11 @@ public:
     struct answer {
         task asked; //!< without its samples
         receiver_offsets offsets;
+        //! [input] millionths by which the clocks of the input and of the reference
+        //! differ, where that is why it was not found on a common one
+        std::vector<std::optional<double>> ppm;
+        double most_ppm =
+            0;             //!< by which they may differ on a clock that is called common
         std::string error; //!< why nothing was measured; empty if something was
     };
 

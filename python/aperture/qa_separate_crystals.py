@@ -32,12 +32,13 @@ APART = 600000
 class Chain:
     """Two receivers, lined up and correlated; runs at once."""
 
-    def __init__(self, coherence, count, losses=(), search=SEARCH, **parameters):
+    def __init__(self, coherence, count, losses=(), search=SEARCH, ppm=PPM,
+                 clock_error=PPM / 2 + 0.5, **parameters):
         self.receivers = Receivers(
             [
-                Receiver(0.0, 0.3, ppm=-PPM / 2, share=coherence, stamps="none"),
+                Receiver(0.0, 0.3, ppm=-ppm / 2, share=coherence, stamps="none"),
                 Receiver(
-                    700.3, -1.0, ppm=PPM / 2, share=coherence, stamps="none", losses=list(losses)
+                    700.3, -1.0, ppm=ppm / 2, share=coherence, stamps="none", losses=list(losses)
                 ),
             ],
             sample_rate=RATE,
@@ -47,7 +48,7 @@ class Chain:
         self.align = aperture.stream_align(
             search_samples=search,
             most_offset=1 << 12,
-            clock_error=PPM / 2 + 0.5,
+            clock_error=clock_error,
             **parameters,
         )
         source = self.receivers.source(count, 20000, self.wait)
@@ -144,6 +145,23 @@ class qa_separate_crystals(gr_unittest.TestCase):
             self.assertLess(np.abs(np.abs(mean) - 0.5).max(), 0.06)
             # with rates of half as many samples, 0.6 rad/s, for up to 0.2 s
             self.assertLess(np.abs(np.angle(mean)).max(), 5 * 0.12)
+
+    def test_that_nobody_said(self):
+        """Called one clock, two are told, with their ppm and what would be possible; none is said
+        to be aligned by the part of the samples in which the phase stands still by chance."""
+        for ppm, coherence in ((0.2, 0.9), (3.0, 0.5), (30.0, 0.9)):
+            chain = Chain(coherence, 170000, ppm=ppm, clock_error=0)
+            self.assertEqual(chain.align.aligned(), [True, False])
+            said = chain.events("not_aligned")[0]
+            self.assertAlmostEqual(said["ppm"], ppm, delta=0.1 * ppm)
+            self.assertIn("two clocks", said["reason"])
+            self.assertIn("clock_error", said["reason"])
+            self.assertEqual(chain.align.reasons(), ["", said["reason"]])
+            # half a turn in what is compared
+            self.assertLess(said["most_ppm"], ppm)
+            # on one clock nothing of the kind is said
+        chain = Chain(0.1, 170000, ppm=0, clock_error=0)
+        self.assertEqual(chain.align.aligned(), [True, True])
 
     def test_too_faint(self):
         """What cannot be followed is said to be so, and is missing."""

@@ -149,6 +149,9 @@ public:
     virtual std::vector<double> snr() const = 0;
     //! Whether the offset of each input is known.
     virtual std::vector<bool> aligned() const = 0;
+    //! Why each input was not found by the last measurement by correlation; empty where
+    //! it was, and before.
+    virtual std::vector<std::string> reasons() const = 0;
     //! Samples of each input that were sent as zeros, as they are missing.
     virtual std::vector<uint64_t> zeros() const = 0;
     //! Samples of each input that were dropped.

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2408324188ae2d99994db2ae74c674fa) */
+/* BINDTOOL_HEADER_FILE_HASH(4dba893f0669c057f3de7e970137019a) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -82,6 +82,10 @@ f_engine takes them.
              "Signal-to-noise of each input at the last measurement by correlation; 0: "
              "none yet.")
         .def("aligned", &block::aligned, "Whether the offset of each input is known.")
+        .def("reasons",
+             &block::reasons,
+             "Why each input was not found by the last measurement by correlation; empty "
+             "where it was, and before.")
         .def("zeros",
              &block::zeros,
              "Samples of each input that were sent as zeros, as they are missing.")

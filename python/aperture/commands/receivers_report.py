@@ -31,6 +31,8 @@ def receivers_table(source, names):
         if not known and state.losses:
             wrong.append(f"  {name} lost samples {state.losses} times, and was not lined up since: "
                          "what came counts as missing.")
+        elif not known and "two clocks: " in state.reason:
+            wrong.append(f"  {name} and {names[0]}: {state.reason}.")
         elif not known:
             wrong.append(f"  {name} does not correlate with {names[0]}: its offset is unknown, and "
                          "its samples count as missing. Is there a common source (a noise source, "

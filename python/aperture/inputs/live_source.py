@@ -46,7 +46,7 @@ class InputState:
     samples that it was delayed by, less those of the first input; phase: rad that were added to
     it; snr: signal-to-noise of the last measurement by correlation, 0 without one; slips: jumps
     that were mended; missing: samples that are sent as zeros; losses: how often its driver said
-    that samples were lost.
+    that samples were lost; reason: why it was not found by correlation, where it was not.
     """
     receiver: str
     aligned: bool
@@ -56,6 +56,7 @@ class InputState:
     slips: int
     missing: int
     losses: int
+    reason: str = ""
 
 
 class LiveSource(gr.hier_block2):
@@ -184,7 +185,8 @@ class LiveSource(gr.hier_block2):
         align = self.align
         return [InputState(*entry) for entry in zip(
             self._names, align.aligned(), align.offsets(), align.phases(), align.snr(),
-            align.slips(), align.zeros(), [said.losses() for said in self._tags])]
+            align.slips(), align.zeros(), [said.losses() for said in self._tags],
+            align.reasons())]
 
     def watch(self):
         """To be called from time to time while it runs: ends the stream, with an error(), where a

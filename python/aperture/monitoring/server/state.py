@@ -18,7 +18,7 @@ MOST_FIGURES = 600
 #: events of `status` that are no news: they come every second
 REGULAR = {"counts", "state", "flags", "flagged", "tracking"}
 ALARMS = {"lost", "lost_unknown", "refused", "stalled", "not_calibrated", "not_aligned", "doubted",
-          "clock_jump", "failed", "no_rx_rate", "odd_stamp", "slip", "below_horizon"}
+          "clock_jump", "clock_drift", "failed", "no_rx_rate", "odd_stamp", "slip", "below_horizon"}
 _NAME = re.compile(ID.strip("^$"))
 
 
