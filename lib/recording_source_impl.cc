@@ -186,6 +186,7 @@ recording_source::sptr recording_source::make(const parameters& p)
     recording r;
     r.layout = layout_of(p);
     set_common(r, p, { p.rate.first, p.rate.second });
+    r.approximate = p.approximate;
     r.pieces = pieces_of(p, r.layout, *r.files);
     const int64_t end = r.pieces->end(0);
     require_range("begin", p.begin, 0, end - 1);
@@ -278,6 +279,8 @@ void recording_source_impl::tag_clock(int64_t sample, uint64_t item)
                      pmt::mp(tags::rx_time),
                      pmt::make_tuple(pmt::from_uint64(uint64_t(time.seconds)),
                                      pmt::from_double(time.fraction())));
+        if (d_r.approximate)
+            add_item_tag(port, item, pmt::mp(tags::approximate), pmt::PMT_T);
         add_item_tag(
             port, item, pmt::mp(tags::rx_freq), pmt::from_double(center_frequency()));
         add_item_tag(port, item, pmt::mp(tags::rx_rate), pmt::from_double(sample_rate()));

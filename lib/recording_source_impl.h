@@ -31,6 +31,7 @@ struct recording {
     formats::exact_time start; //!< of sample 0
     double center_frequency = 0;
     bool inverted = false;
+    bool approximate = false; //!< start is a guess
     int64_t begin = 0;
     int64_t samples = 0; //!< in a pass
     bool repeat = false;

@@ -259,6 +259,14 @@ void stream_align_impl::on_begin()
     d_generation++;
     d_holding = d_searched_further = false;
     d_due = true;
+    for (int port = 0; port < d_p.inputs && d_p.inputs > 1; port++)
+        if (d_p.method == "time" && has_guessed_time(port)) {
+            fail("method: time is not allowed: the rx_time of port " +
+                 std::to_string(port) +
+                 " is a guess (rx_time_approximate), such as a file's date or the host's "
+                 "clock, and lines nothing up; auto and correlation compare the samples");
+            return;
+        }
     const bool stays = by_time(reference()) || keeps_place(reference());
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];

@@ -102,6 +102,7 @@ bool clocked_block::start()
 {
     d_alignment.reset();
     d_begun = d_ended = d_approximate = false;
+    d_comparing_true = d_true_times_only;
     d_corrected = 0;
     d_rate = d_bandwidth = 0;
     d_samples_per_item = 0;
@@ -360,7 +361,7 @@ void clocked_block::resume()
 
 timestamp clocked_block::absolute(int port, int64_t item, const timestamp& t)
 {
-    const bool true_time = !d_true_times_only || d_ports[port].true_time;
+    const bool true_time = !d_comparing_true || d_ports[port].true_time;
     if (!is_relative(t) && true_time)
         return t;
     auto& epoch = d_ports[port].epoch;
@@ -401,13 +402,17 @@ void clocked_block::begin()
     }
     for (size_t port = 0; port < d_ports.size(); port++) {
         d_approximate = d_approximate || approximate[port];
-        d_ports[port].true_time =
-            times[port] && !is_relative(*times[port]) && !approximate[port];
+        const bool since_1970 = times[port] && !is_relative(*times[port]);
+        d_ports[port].true_time = since_1970 && !approximate[port];
+        d_ports[port].guessed = since_1970 && approximate[port];
     }
     if (!d_true_times_only)
         check_times(times);
+    d_comparing_true = d_true_times_only || guesses_differ(times);
+    if (d_comparing_true && !d_true_times_only)
+        place_guessed();
     d_alignment.set_kept(items_to_keep());
-    const timestamp start = d_true_times_only ? set_true_times(times) : set_epochs(times);
+    const timestamp start = d_comparing_true ? set_true_times(times) : set_epochs(times);
     d_alignment.begin(times, start, d_rate, d_most_gap, d_anew_where_restated);
     report_alignment();
     for (size_t port = 0; port < d_ports.size(); port++) {
@@ -424,7 +429,7 @@ void clocked_block::begin()
         on_begin();
     for (size_t port = 0; port < d_ports.size(); port++) {
         d_ports[port].keeps_place = true;
-        d_alignment.set_loose(int(port), d_true_times_only && !d_ports[port].true_time);
+        d_alignment.set_loose(int(port), d_comparing_true && !d_ports[port].true_time);
     }
 }
 
@@ -455,6 +460,38 @@ void clocked_block::check_times(const std::vector<std::optional<timestamp>>& tim
         }
     if (without == 0 && d_rate <= 0)
         report("no_rx_rate", 0, 0, -1);
+}
+
+bool clocked_block::guesses_differ(
+    const std::vector<std::optional<timestamp>>& times) const
+{
+    const double same = d_rate > 0 ? 0.5 / d_rate : 0; // half an item
+    for (size_t port = 0; port < times.size(); port++)
+        for (const auto& t : times)
+            if (d_ports[port].guessed && (!t || std::abs(t->since(*times[port])) > same))
+                return true;
+    return false;
+}
+
+void clocked_block::place_guessed()
+{
+    const bool known = std::any_of(
+        d_ports.begin(), d_ports.end(), [](const auto& p) { return p.true_time; });
+    for (size_t port = 0; port < d_ports.size(); port++) {
+        if (!d_ports[port].guessed)
+            continue;
+        if (known && d_rate > 0)
+            d_alignment.leave_unplaced(int(port));
+        const std::string place =
+            known ? "and another port knows its own: it is missing until it says its time"
+                  : "and no port knows its own: they are taken to have begun together";
+        report("not_aligned",
+               int(port),
+               0,
+               -1,
+               "its rx_time is a guess (rx_time_approximate), " + place +
+                   "; stream_align, before this block, finds where it belongs");
+    }
 }
 
 timestamp clocked_block::set_epochs(std::vector<std::optional<timestamp>>& times)
@@ -567,11 +604,11 @@ void clocked_block::read_tags_of_item(int port,
         if (!is_relative(*time) && !d_alignment.knows_time())
             d_approximate = approximate; // from here on
         const bool true_time = !approximate && !is_relative(*time);
-        if (d_true_times_only && state.true_time && !true_time && !state.epoch)
+        if (d_comparing_true && state.true_time && !true_time && !state.epoch)
             state.foreign = item;
-        if (d_true_times_only && d_rate > 0 && !state.true_time && true_time)
+        if (d_comparing_true && d_rate > 0 && !state.true_time && true_time)
             introduce(port, item, *time);
-        else
+        else if (!d_alignment.is_unplaced(port))
             d_alignment.stamp(port, item, absolute(port, item, *time), rated);
         if (item >= d_alignment.readable_until(port))
             return; // the rest is read once the ports are lined up anew
@@ -867,7 +904,8 @@ void clocked_block::tag_missing(
 void clocked_block::report(const std::string& event,
                            int port,
                            int64_t item,
-                           int64_t count)
+                           int64_t count,
+                           const std::string& reason)
 {
     pmt::pmt_t dict = pmt::make_dict();
     dict = pmt::dict_add(dict, key(tags::event), pmt::intern(event));
@@ -875,14 +913,17 @@ void clocked_block::report(const std::string& event,
     dict = pmt::dict_add(dict, key(tags::item), pmt::from_uint64(item));
     if (count >= 0)
         dict = pmt::dict_add(dict, key(tags::count), pmt::from_uint64(count));
+    if (!reason.empty())
+        dict = pmt::dict_add(dict, key(tags::reason), pmt::mp(reason));
     message_port_pub(status_port, dict);
     const int held = d_log_limit.pass();
     if (held >= 0)
-        d_logger->warn("{:s} at item {:d} of port {:d}{:s}{:s}",
+        d_logger->warn("{:s} at item {:d} of port {:d}{:s}{:s}{:s}",
                        event,
                        item,
                        port,
                        count >= 0 ? ": " + std::to_string(count) + " items" : "",
+                       reason.empty() ? "" : ": " + reason,
                        held ? " (and " + std::to_string(held) + " events before it)"
                             : "");
 }

@@ -172,8 +172,12 @@ protected:
     void begin_anew_where_restated() { d_anew_where_restated = true; }
 
     //! Logs a warning, at most some a second, and publishes it on port `status`. `count`
-    //! below 0: not known.
-    void report(const std::string& event, int port, int64_t item, int64_t count);
+    //! below 0: not known. \param reason for people, where the event needs one
+    void report(const std::string& event,
+                int port,
+                int64_t item,
+                int64_t count,
+                const std::string& reason = "");
     //! Logs that a message or something else that was said is not used, and publishes it
     //! on port `status`.
     void refuse(const std::string& reason);
@@ -194,11 +198,16 @@ protected:
     /*!
      * In the constructor: only times since 1970 that are not said to be approximate are
      * compared. All other ports are taken as having begun with the others, and move()
-     * puts them where they belong.
+     * puts them where they belong. Without it, guessed times that contradict others are
+     * not compared either, and as nobody moves their ports, those beside true times are
+     * missing.
      */
     void compare_true_times_only() { d_true_times_only = true; }
     //! The rx_time of a port can be compared with those of others.
     bool has_true_time(int port) const { return d_ports[port].true_time; }
+    //! The first rx_time of a port was said to be approximate: a guess, which aligns
+    //! nothing.
+    bool has_guessed_time(int port) const { return d_ports[port].guessed; }
     //! A port lies so many ticks later than was believed, from the next window on.
     void move(int port, int64_t ticks);
     //! on_begin(), with compare_true_times_only(): the port lies where it lay beside the
@@ -268,6 +277,7 @@ private:
         std::optional<double> frequency; // rx_freq at the newest item that was read
         std::optional<timestamp> epoch;  // of rx_time that counts from a device's start
         bool true_time = false;          // rx_time can be compared with those of others
+        bool guessed = false;            // see has_guessed_time()
         bool introduced = false;         // from the next resume() on it can
         bool keeps_place = false;        // see keeps_place()
         int64_t foreign = -1; // item whose rx_time says nothing of what was before it
@@ -290,6 +300,10 @@ private:
     timestamp set_true_times(std::vector<std::optional<timestamp>>& times);
     //! Warns of ports that cannot be lined up.
     void check_times(const std::vector<std::optional<timestamp>>& times);
+    //! Whether a guessed time is not what others are.
+    bool guesses_differ(const std::vector<std::optional<timestamp>>& times) const;
+    //! Says which ports are lined up by nothing, as their times are guesses.
+    void place_guessed();
     void begin();
     //! A true time on a port that had none.
     void introduce(int port, int64_t item, const timestamp& time);
@@ -306,8 +320,9 @@ private:
     double d_most_gap = 60; // seconds
     bool d_relative_time = false, d_anew_where_restated = false, d_follow_clock = false;
     bool d_takes_filled = false, d_true_times_only = false;
-    std::string d_companion;      // what it is; empty: there is none
-    int64_t d_companion_seen = 0; // its items whose tags were read
+    bool d_comparing_true = false; // d_true_times_only, or guesses contradict each other
+    std::string d_companion;       // what it is; empty: there is none
+    int64_t d_companion_seen = 0;  // its items whose tags were read
     rate_limit d_log_limit{ 5 };
     int64_t d_corrected = 0; // tick of the newest correction of the time that was taken
     std::vector<port_state> d_ports;

@@ -49,6 +49,7 @@ stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
       d_frozen(ports),
       d_loose(ports),
       d_waits(ports),
+      d_unplaced(ports),
       d_introduced(ports),
       d_resumed(ports),
       d_filled(ports),
@@ -65,6 +66,7 @@ void stream_alignment::reset()
     std::fill(d_frozen.begin(), d_frozen.end(), std::nullopt);
     std::fill(d_loose.begin(), d_loose.end(), false);
     std::fill(d_waits.begin(), d_waits.end(), true);
+    std::fill(d_unplaced.begin(), d_unplaced.end(), false);
     std::fill(d_introduced.begin(), d_introduced.end(), std::nullopt);
     std::fill(d_resumed.begin(), d_resumed.end(), 0);
     std::fill(d_filled.begin(), d_filled.end(), 0);
@@ -95,7 +97,10 @@ void stream_alignment::begin(const std::vector<std::optional<timestamp>>& times,
     for (size_t port = 0; port < times.size(); port++) {
         auto& clock = d_clocks[port];
         clock.begin(start, rate);
-        if (rate > 0 && times[port]) {
+        if (d_unplaced[port]) {
+            wait_for_stamp(int(port), 0);
+            continue;
+        } else if (rate > 0 && times[port]) {
             const double early = start.since(*times[port]) * rate;
             if (early > 0.5)
                 d_events.push_back({ event::kind::early_start,
@@ -106,7 +111,7 @@ void stream_alignment::begin(const std::vector<std::optional<timestamp>>& times,
                 clock.stamp(0, *times[port], true, {});
             d_first_lags[port] = clock.lag(0);
         } else if (rate > 0 && d_time_known) {
-            clock.wait(0, std::llround(longest_wait * rate));
+            wait_for_stamp(int(port), 0);
             continue;
         }
         d_timeline.open(int(port), 0, clock.offset());
@@ -209,8 +214,15 @@ void stream_alignment::compare_corrections(int port, bool all)
     }
 }
 
+void stream_alignment::wait_for_stamp(int port, int64_t item)
+{
+    d_clocks[port].wait(item,
+                        d_unplaced[port] ? never : std::llround(longest_wait * d_rate));
+}
+
 timestamp stream_alignment::settle(int port)
 {
+    d_unplaced[port] = false;
     auto& clock = d_clocks[port];
     const auto& [time, known] = *d_introduced[port];
     const int64_t item = *d_frozen[port];
@@ -432,7 +444,7 @@ stream_alignment::resumed stream_alignment::resume(const std::vector<int64_t>& e
         } else if (clock.knows_time()) {
             d_timeline.shift(port, shift + more);
         } else {
-            clock.wait(first, std::llround(longest_wait * d_rate));
+            wait_for_stamp(int(port), first);
             d_timeline.clear(port);
             d_timeline.pass(port, position);
         }

@@ -63,6 +63,10 @@ public:
                double rate,
                double most_gap,
                bool anew_where_restated = false);
+    //! Before begin(): nobody knows where a port lies, and it is missing until
+    //! introduce().
+    void leave_unplaced(int port) { d_unplaced[port] = true; }
+    bool is_unplaced(int port) const { return d_unplaced[port]; }
     //! The rate is said later.
     void set_rate(double rate);
     //! A stamp was seen on any port.
@@ -183,6 +187,8 @@ private:
         bool known;
     };
 
+    //! Of a port that does not know the time, where others do: closed until a stamp.
+    void wait_for_stamp(int port, int64_t item);
     //! What introduce() said holds. \returns as resumed::later
     timestamp settle(int port);
     //! timeline::open(), but for items that were filled in.
@@ -212,6 +218,7 @@ private:
     std::vector<double> d_first_lags;
     std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
     std::vector<char> d_loose, d_waits;           // of each port
+    std::vector<char> d_unplaced;                 // likewise
     std::vector<std::optional<introduction>> d_introduced; // until resume()
     std::vector<int64_t> d_resumed; // item of each port at resume()
     std::vector<int64_t> d_filled;  // item up to which a port was filled in

@@ -324,6 +324,70 @@ class qa_clock(gr_unittest.TestCase):
         good, _ = self.spectra([whole, late], noise)
         self.assertGreater(good, 2 * 5000 / CHANNELS - 1777 / CHANNELS - 10)
 
+    def test_guessed_times(self):
+        """
+        The dates of files, or hosts' clocks, line nothing up: ports that know no better begin
+        together, and one beside a port that knows its time is missing until it says its own.
+        """
+        guess = (0, "rx_time_approximate", True)
+        rate = (0, "rx_rate", RATE)
+        x = bytes_of(self.rng.normal(size=(4000, 2)).view(np.complex128)[:, 0])
+        first = stamp(0, 0)
+        for other, events, missing in (
+            ([stamp(0, 777), guess], [0, 1], 0),        # both guess
+            ([stamp(0, 0), guess], [], 0),              # the same: of one source
+            ([stamp(0, 1e9 * RATE), guess], [0, 1], 0),
+        ):
+            block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=2)
+            graph = Flowgraph(block, [x, x], [8 * CHANNELS] * 2,
+                              tags=[[first, guess, rate], other + [rate]])
+            data, (out, _) = graph.run()
+            said = graph.messages()
+            self.assertEqual([(m["event"], m["port"]) for m in said],
+                             [("not_aligned", port) for port in events])
+            self.assertTrue(all("together" in m["reason"] for m in said))
+            np.testing.assert_array_equal(data[0], data[1])
+            self.assertEqual(len(data[0]), 4000 // CHANNELS - TAPS + 1)
+            self.assertEqual(block.missing(), [0, 0])
+            self.assertEqual(tags_of(out, "rx_time_approximate"), [(0, True)])
+
+        true = [first, rate]
+        for later in ([], [stamp(2000, 1777), (2000, "rx_time_approximate", True)],
+                      [stamp(2000, 2777)]):
+            for chunks in (0, 100):
+                block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=2)
+                graph = Flowgraph(block, [x, x], [8 * CHANNELS] * 2, chunks=chunks,
+                                  tags=[true, [stamp(0, 333), guess, rate] + later])
+                data, tags = graph.run()
+                said = graph.messages()
+                self.assertEqual((said[0]["event"], said[0]["port"]), ("not_aligned", 1))
+                self.assertIn("it is missing until it says its time", said[0]["reason"])
+                present = [~qa_tools.missing_of(found, 1, len(part))[0]
+                           for found, part in zip(tags, data)]
+                if len(later) != 1:
+                    self.assertFalse(present[1].any())
+                    self.assertTrue(present[0].all())
+                    self.assertGreater(len(data[0]), 4000 // CHANNELS - TAPS)
+                    continue
+                # from its own time on it lies where that says: here 777 samples later
+                self.assertEqual([m["event"] for m in said[1:]], ["first_stamp"])
+                both = np.flatnonzero(present[0] & present[1])
+                self.assertGreater(len(both), (4000 - 2777) // CHANNELS - 2 * TAPS)
+                times = tags_of(tags[0], "rx_time")
+                item, value = times[-1]
+                start = qa_tools.seconds_between(value, rx_time(EPOCH, 0)) * RATE
+                start = round(start - (TAPS * CHANNELS - 1) / 2)
+                samples = np.ascontiguousarray(x).view(np.complex64)[:, 0]
+                h = reference.prototype(CHANNELS, TAPS)
+                for port, shift in ((0, 0), (1, 777)):
+                    expected = reference.pfb(samples[None, start - shift:], CHANNELS, h)[0]
+                    actual = reference.samples_from_bytes(data[port], "fc32", CHANNELS)[item:]
+                    count = min(len(actual), len(expected))
+                    there = present[port][item:][:count]
+                    self.assertGreater(there.sum(), 100)
+                    np.testing.assert_allclose(actual[:count][there], expected[:count][there],
+                                               atol=1e-4)
+
     def test_times_of_other_centuries(self):
         """1975 is a time; 10 days are since a start, or are what the user says; 2^60 is none."""
         for seconds, options, approximate in (

@@ -15,12 +15,14 @@ to line up. Phases are checked within five standard deviations of the bound sqrt
 sqrt(N)), with c the coherence and N the samples that are compared.
 """
 
+import os
+import tempfile
 import threading
 import time
 
 import numpy as np
 import pmt
-from gnuradio import aperture, gr_unittest
+from gnuradio import aperture, gr, gr_unittest
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
 
@@ -464,6 +466,59 @@ class qa_stream_align(gr_unittest.TestCase):
             tags_of(out.tags[0], "rx_time"), [(0, rx_time(EPOCH + 1, 2222 / RATE))]
         )
         self.assertEqual(tags_of(out.tags[0], "rx_time_approximate"), [])
+
+    def recordings(self, receivers, *more):
+        """Each as a file of nothing but samples, of its own date; what is said of its time."""
+        ports, tags = [], []
+        with tempfile.TemporaryDirectory(prefix="qa_stream_align") as folder:
+            for number, (samples, said) in enumerate(zip(receivers.samples, more)):
+                name = os.path.join(folder, f"{number}.cfile")
+                samples.tofile(name)
+                os.utime(name, (EPOCH + 5 * number, EPOCH + 5.25 * number))
+                source = aperture.input_source(
+                    f"raw:{name},rate={RATE:.0f},freq=1e8{said}", inputs=1)
+                sink = qa_tools.ByteSink(8)
+                top = gr.top_block()
+                top.connect(source, sink)
+                top.run()
+                ports.append(sink.data())
+                tags.append([(t.offset, t.key, t.value) for t in sink.tags])
+        return ports, tags
+
+    def test_recordings_without_times(self):
+        """
+        The dates of their files are guesses: they are searched for around no offset at all. A
+        time that was given is a time.
+        """
+        receivers = Receivers(107, 100000, [0, 1234])
+        for method in ("auto", "correlation"):
+            out = Aligned(*self.recordings(receivers, "", ""), method=method)
+            self.check_found(out, receivers)
+            self.assertEqual(tags_of(out.tags[0], "rx_time_approximate"), [(0, True)])
+        out = Aligned(*self.recordings(receivers, "", f",time={EPOCH}"))
+        self.check_found(out, receivers)
+        self.assertEqual(tags_of(out.tags[0], "rx_time_approximate"), [])
+        given = [f",time={EPOCH}", f",time={EPOCH}.{round(1234 / RATE * 1e18):018d}"]
+        self.assertLess(abs(float(given[1][6:]) - EPOCH - 1234 / RATE), 0.3 / RATE)
+        for method in ("auto", "time"):
+            out = Aligned(*self.recordings(receivers, *given), method=method)
+            self.assertEqual(out.block.measurements(), 0)
+            for port in range(2):
+                self.check_shifted(out, receivers, port, receivers.starts[port] - 1234)
+
+    def test_recordings_that_nothing_lines_up(self):
+        """What is not found is said and missing; by time alone, there is nothing to begin with."""
+        receivers = Receivers(108, 100000, [0, 0], coherence=0.0)
+        for said in (("", ""), (f",time={EPOCH}", "")):
+            out = Aligned(*self.recordings(receivers, *said))
+            self.assertEqual([m["port"] for m in out.events("not_aligned")][:1], [1])
+            self.assertTrue(out.missing(1).all())
+            self.assertFalse(out.missing(0).any())
+            out = Aligned(*self.recordings(receivers, *said), method="time")
+            port = 1 if said[0] else 0
+            self.assertRegex(out.block.error(), f"method: time is not allowed: the rx_time of port "
+                             f"{port} is a guess .*; auto and correlation")
+            self.assertEqual(len(out.data[0]), 0)
 
     def test_types(self):
         receivers = Receivers(8, 60000, [0, 707])

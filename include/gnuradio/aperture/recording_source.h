@@ -73,6 +73,7 @@ public:
         int64_t begin = 0;
         int64_t samples = 0;
         bool repeat = false;
+        bool approximate = false;
     };
 
     //! What the parameters mean.
@@ -119,7 +120,11 @@ public:
             parameter("repeat",
                       &parameters::repeat,
                       "start again at `begin` after the last sample; the clock goes on, "
-                      "without a gap"));
+                      "without a gap"),
+            parameter(
+                "approximate",
+                &parameters::approximate,
+                "start_time is a guess: rx_time_approximate stands beside rx_time"));
     }
 
     /*!

@@ -63,8 +63,9 @@ public:
             parameter("method",
                       &parameters::method,
                       "auto (by true rx_time where there is one, by correlation "
-                      "otherwise), time (by rx_time alone; ports without one are taken "
-                      "as having begun with the others) or correlation"),
+                      "otherwise), time (by rx_time alone, which must be no guess; ports "
+                      "without one are taken as having begun with the others) or "
+                      "correlation"),
             parameter("search_samples",
                       &parameters::search_samples,
                       "of each input that are compared at least; a source that has the "

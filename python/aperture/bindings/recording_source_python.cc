@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(recording_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(5a68765e8c6a2b3abc46132e50409f4a) */
+/* BINDTOOL_HEADER_FILE_HASH(aadcad8f6f943b7559193eacaa163c1c) */
 /***********************************************************************************/
 
 #include "block_binding.h"

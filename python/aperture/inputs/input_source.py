@@ -16,8 +16,9 @@ class input_source(gr.hier_block2):
     Samples of a simulated array, or of recordings of any format that the commands read.
 
     One port out: an item is one sample of each input, [input]. The tags rx_time, rx_rate and
-    rx_freq are on the first item, `missing` where samples are. The text of an input is that of
-    `aperture_fx --input`; `aperture_fx --help` lists the kinds.
+    rx_freq are on the first item, `missing` where samples are; rx_time_approximate where a
+    recording does not say when it began, and the date of its file is all there is. The text of an
+    input is that of `aperture_fx --input`; `aperture_fx --help` lists the kinds.
 
     Args:
         input: KIND:NAME[,NAME...][,key=value...], as sim:two-dish or sigmf:a.sigmf-meta

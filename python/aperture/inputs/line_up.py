@@ -38,7 +38,7 @@ class Recording:
     name: for messages; inputs: interleaved sample by sample; coding, complex: as recording_source
     has them; rate: samples a second, a Fraction; center_frequency: Hz; pieces: in the order of
     time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None;
-    antennas: names of those that it tells of, or None.
+    antennas: names of those that it tells of, or None; approximate: the times are a guess.
     """
     name: str
     inputs: int
@@ -52,6 +52,7 @@ class Recording:
     place: tuple = None
     antennas: list = None
     warnings: list = field(default_factory=list)
+    approximate: bool = False
 
 
 def _agree(recordings):
@@ -182,7 +183,8 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
         files=[os.fsencode(name) for name in files], pieces=pieces, coding=first.coding,
         complex=first.complex, inputs=len(layout), layout=layout,
         rate=(rate.numerator, rate.denominator), start_time=whole_and_fraction(start),
-        center_frequency=first.center_frequency, inverted=first.inverted)
+        center_frequency=first.center_frequency, inverted=first.inverted,
+        approximate=any(entry.approximate for entry in recordings))
 
     def source(samples):
         return silent(aperture_python.recording_source, samples=samples, **parameters)

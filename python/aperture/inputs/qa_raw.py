@@ -138,6 +138,10 @@ class qa_raw(gr_unittest.TestCase):
         text = "\n".join(signals.warnings)
         self.assertIn("a.sc8: does not say when it began: 2023-11-14T22:13:19.900000Z is", text)
         self.assertIn("taken to have begun at the same moment", text)
+        for more, guessed in (("", [(0, True)]), (",time=1700000000", [])):
+            _, found = read_all(open_input(f"raw:{path}{more}" + BAND))
+            self.assertEqual([(item, value) for item, key, value in found
+                              if key == "rx_time_approximate"], guessed)
 
     def test_inverted(self):
         data = self.rng.integers(-127, 128, (1000, 1, 2), np.int8)

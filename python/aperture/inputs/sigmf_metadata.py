@@ -95,6 +95,7 @@ def read_recordings(request):
         if len(recordings) > 1:
             warnings.append("the recordings are taken to have begun at the same moment")
         for entry in recordings:
+            entry.approximate = True
             entry.pieces = [Piece(piece.file, piece.byte, piece.samples, start + piece.start)
                             for piece in entry.pieces]
     return recordings, files, warnings

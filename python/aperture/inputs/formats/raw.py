@@ -85,6 +85,7 @@ class Raw(InputFormat):
             start, text = time_of_file(names[0], Fraction(longest) / values["rate"], "time=")
             warnings = [text]
             for entry in recordings:
+                entry.approximate = True
                 (piece,) = entry.pieces
                 entry.pieces = [Piece(piece.file, piece.byte, piece.samples, start)]
             if len(names) > 1:
