@@ -165,8 +165,8 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                            self.path("out.fil"), "--beams", "grid:az=0,el=90",
                            "--integration", 1e-4)
         self.assertEqual(code, 0)
-        self.assertIn("aperture_beams: warning: input Bx is zero where the gain is measured: its "
-                      "gain is 13", err)
+        self.assertRegex(err, "aperture_beams: warning: input Bx does not change where the gain is "
+                         "measured .*: its gain is 13")
         powers = FilterbankFile(self.path("out.fil")).read().mean(axis=(1, 2))
         # of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of their
         # power
