@@ -186,12 +186,23 @@ bool clocked_block::require_ahead(gr_vector_int& required, int64_t items)
     bool more = false;
     for (size_t port = 0; port < d_ports.size(); port++) {
         const int64_t first = first_item(int(port));
-        const int64_t from = std::min(d_alignment.needed_from(int(port)), d_end[port]);
+        const int64_t needed = d_alignment.needed_from(int(port));
+        const int64_t from = std::min(needed, d_end[port]);
         auto reader = detail()->input(port);
         gr::thread::scoped_lock guard(*reader->mutex());
         const bool done = reader->done();
         const int64_t there = reader->items_available();
-        int64_t wanted = std::max<int64_t>(0, from - first) + items;
+        // Of a port of which nothing is needed, as its place is not known, as many as say
+        // that it is missing so long: more need not come while the buffers of others are
+        // full.
+        const int64_t more_of_it =
+            needed != timeline::none
+                ? items
+                : std::clamp<int64_t>(position() + items -
+                                          d_alignment.known_until(int(port), d_end[port]),
+                                      0,
+                                      items);
+        int64_t wanted = std::max<int64_t>(0, from - first) + more_of_it;
         wanted = std::min<int64_t>(wanted, reader->max_possible_items_available());
         if (done)
             wanted = std::min(wanted, there);

@@ -135,7 +135,11 @@ public:
     {
         return tags_until(port, end) <= position();
     }
-    //! As of timeline.
+    //! As of timeline, both.
+    int64_t known_until(int port, int64_t end) const
+    {
+        return d_timeline.known_until(port, end);
+    }
     int64_t next_known(int port) const { return d_timeline.next_known(port); }
     void advance(int64_t windows);
     int64_t position() const { return d_timeline.position(); }

@@ -258,6 +258,27 @@ class qa_stream_align(gr_unittest.TestCase):
             self.assertEqual(len(out.data[0]), 199700)
             self.assertTrue(out.events("lost_unknown"))
 
+    def test_search_beside_an_input_without_a_place(self):
+        """
+        Where one input said its time late, the other waits for its own, and the search for as much
+        of it as says that it is missing: more need not come while the first one's buffer is full.
+        """
+        late = [(50000, "rx_rate", RATE), (50000, "rx_time", rx_time(EPOCH, 50300 / RATE))]
+        block = aperture.stream_align(method="correlation", search_samples=SEARCH,
+                                      most_offset=1 << 13, watch=0)
+        graph = Flowgraph(block, Receivers(2, 200000, [0, 300]).ports(), [8, 8], tags=[[], late],
+                          chunks=10000)
+        # the whole of a search is there, and 40000 more, when the time comes
+        ahead, late = graph.sources
+        ahead.gates, late.gates = {125000: threading.Event()}, {50000: threading.Event()}
+        with graph.running():
+            self.assertTrue(qa_tools.comes_true(
+                lambda: ahead.sent == 125000 and late.sent == 50000))
+            qa_tools.let_work(block)
+            late.gates[50000].set()
+            self.assertTrue(qa_tools.comes_true(lambda: block.nitems_written(0) > 50000))
+        self.assertEqual(block.error(), "")
+
     def test_late_time_of_a_reference(self):
         """What was measured against it by correlation alone is measured again."""
         receivers = Receivers(2, 200000, [0, 300])
@@ -687,7 +708,8 @@ class qa_stream_align(gr_unittest.TestCase):
     def check_request(self, message):
         receivers = Receivers(14, 400000, [0, 50], phases=[0.0, 0.25])
         receivers.samples[1][100000:] *= 1j
-        block = aperture.stream_align(search_samples=SEARCH, most_offset=1 << 13, watch=0)
+        block = aperture.stream_align(method="correlation", search_samples=SEARCH,
+                                      most_offset=1 << 13, watch=0)
         gates = {150000: threading.Event(), 300000: threading.Event()}
         graph = Flowgraph(
             block,
