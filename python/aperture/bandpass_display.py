@@ -10,7 +10,6 @@ from numbers import Integral, Real
 
 import numpy as np
 import pmt
-from gnuradio import gr
 
 from . import tags
 from .arrays.array_description import ArrayDescription, load_array
@@ -26,29 +25,6 @@ EDGES = ("visibilities", "frames")
 #: items a second that are taken at most, and bytes
 RATE, BYTES = 5.0, 128e6
 COUNTS = ("spectra", "channels", "clamped", "clamped_samples", "missing")
-
-
-class _counts_reader(gr.basic_block):
-    """Takes the messages of the F-engine's port `status` that have counts."""
-
-    def __init__(self, take):
-        gr.basic_block.__init__(self, "counts", in_sig=None, out_sig=None)
-        self._take = take
-        self.message_port_register_in(pmt.intern("status"))
-        self.set_msg_handler(pmt.intern("status"), self._read)
-
-    def _read(self, message):
-        event = pmt.dict_ref(message, pmt.intern(tags.event), pmt.PMT_NIL) \
-            if pmt.is_dict(message) else pmt.PMT_NIL
-        if not pmt.is_symbol(event) or pmt.symbol_to_string(event) != "counts":
-            return
-        values = [pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL) for key in COUNTS]
-        try:
-            found = [pmt.u64vector_elements(value) if pmt.is_u64vector(value)
-                     else int(pmt.to_python(value)) for value in values]
-        except (TypeError, ValueError, RuntimeError):
-            return
-        self._take(dict(zip(COUNTS, found)))
 
 
 class bandpass_display(display_block):
@@ -108,9 +84,7 @@ class bandpass_display(display_block):
         self._title = str(title) or ("bandpasses of the visibilities" if not self._frames else
                                      f"bandpasses of the voltages ({type})")
         super().__init__("bandpass_display", size, min(RATE, max(BYTES / size, 0.5)), device, 1)
-        self.message_port_register_hier_in("status")
-        self._reader = _counts_reader(self._take_counts)
-        self.msg_connect(self, "status", self._reader, "status")
+        self.take_status(self._take_counts)
 
     def _names(self, names, array):
         if names is None or len(names) == 0:
@@ -141,10 +115,18 @@ class bandpass_display(display_block):
         """dB between the upper and the lower edge of the plots; 0: as the curves need."""
         self._dynamic_range = self._check("dynamic_range", dynamic_range, 200, "dB")
 
-    def _take_counts(self, counts):
+    def _take_counts(self, event, message):
+        if event != "counts":
+            return
+        values = [pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL) for key in COUNTS]
+        try:
+            counts = [pmt.u64vector_elements(value) if pmt.is_u64vector(value)
+                      else int(pmt.to_python(value)) for value in values]
+        except (TypeError, ValueError, RuntimeError):
+            return
         with self._lock:
             try:
-                self._view.add_counts(counts)
+                self._view.add_counts(dict(zip(COUNTS, counts)))
             except ValueError as error:
                 self._text = text_of(error)
 

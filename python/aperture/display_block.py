@@ -5,14 +5,32 @@
 #
 """What the blocks share that show a stream in a window."""
 
+import pmt
 from gnuradio import gr
 
+from . import tags
 from .aperture_python import snapshot
 
 #: bytes of items on the host that a display keeps at most until they are drawn
 MOST_BYTES = 64 << 20
 #: items that a display reads at once, at most
 MOST_ITEMS = 64
+
+
+class _status_reader(gr.basic_block):
+    """Takes messages of a port `status`."""
+
+    def __init__(self, take):
+        gr.basic_block.__init__(self, "status", in_sig=None, out_sig=None)
+        self._take = take
+        self.message_port_register_in(pmt.intern("status"))
+        self.set_msg_handler(pmt.intern("status"), self._read)
+
+    def _read(self, message):
+        event = pmt.dict_ref(message, pmt.intern(tags.event), pmt.PMT_NIL) \
+            if pmt.is_dict(message) else pmt.PMT_NIL
+        if pmt.is_symbol(event):
+            self._take(pmt.symbol_to_string(event), message)
 
 
 class display_block(gr.hier_block2):
@@ -33,6 +51,13 @@ class display_block(gr.hier_block2):
                                   device=device)
         self._serial, self._widget = 0, None
         self.connect(self, self._snapshot)
+
+    def take_status(self, take):
+        """Registers the port `status`: take(event, message) is called with each of its messages,
+        by a thread of GNU Radio's."""
+        self.message_port_register_hier_in("status")
+        self._status = _status_reader(take)
+        self.msg_connect(self, "status", self._status, "status")
 
     def new_items(self):
         """The items that were taken since the last call, oldest first."""

@@ -5,10 +5,13 @@
 #
 """A live display of the fringes of an interferometer."""
 
+import threading
 from numbers import Integral
 
 import numpy as np
+import pmt
 
+from . import tags
 from .arrays.array_description import ArrayDescription, load_array
 from .display_block import display_block
 from .displays.band import Times, channels_of
@@ -18,6 +21,9 @@ from .parameters.errors import refuse
 MOST_BASELINES = 6
 #: integrations a second that are taken at most
 MOST_RATE = 640.0
+#: events of `status` of an input that is not lined up, and what is said where they do not
+NOT_ALIGNED = {"not_aligned": "nobody knows by how much one is later",
+               "doubted": "they no longer correlate, and are searched for"}
 
 
 class fringe_display(display_block):
@@ -26,7 +32,9 @@ class fringe_display(display_block):
     measured.
 
     One port in, of the integrations [channel][product] of xengine, in fc32. No port out. What is
-    shown is documented in docs/displays.md. The widget is `qwidget()`.
+    shown is documented in docs/displays.md. The widget is `qwidget()`. Message port `status`, from
+    stream_align, or from an F-engine with an input on each port: which inputs are not aligned, and
+    why, which the window says of them.
 
     Args:
         channels: of an integration
@@ -68,6 +76,8 @@ class fringe_display(display_block):
         #: a FringeRecord: what is drawn
         self.record = FringeRecord(self._inputs, chosen, int(history), int(window))
         super().__init__("fringe_display", size, MOST_RATE, device)
+        self._lock, self._not_aligned = threading.Lock(), {}
+        self.take_status(self._take_status)
 
     def _names(self, names, array):
         if names is None or len(names) == 0:
@@ -101,6 +111,28 @@ class fringe_display(display_block):
                        f"to {self._inputs - 1} or by name: {', '.join(self.names[:12])}")
             pairs.append(tuple(pair))
         return list(dict.fromkeys(pairs))
+
+    def _take_status(self, event, message):
+        part = lambda key: pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL)
+        port, reason, aligned = part(tags.port), part(tags.reason), part("aligned")
+        number = pmt.to_long(port) if pmt.is_integer(port) else None
+        with self._lock:
+            if event in NOT_ALIGNED and number is not None:
+                self._not_aligned[number] = pmt.symbol_to_string(reason) \
+                    if pmt.is_symbol(reason) else NOT_ALIGNED[event]
+            elif event in ("aligned", "first_stamp"):
+                self._not_aligned.pop(number, None)
+            elif event == "state" and pmt.is_u64vector(aligned):
+                for number, is_aligned in enumerate(pmt.u64vector_elements(aligned)):
+                    if is_aligned:
+                        self._not_aligned.pop(number, None)
+
+    def not_aligned(self, pair):
+        """Why one of two inputs is not lined up with the others, as the port `status` was told;
+        empty if nothing was."""
+        with self._lock:
+            return next((self._not_aligned[number] for number in pair
+                         if number in self._not_aligned), "")
 
     def update(self):
         """

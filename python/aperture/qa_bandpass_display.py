@@ -234,8 +234,8 @@ class qa_bandpass_display(gr_unittest.TestCase):
         # strange messages make no difference
         display.to_basic_block()
         top.run()
-        display._reader._read(pmt.intern("x"))
-        display._reader._read(pmt.dict_add(pmt.make_dict(), pmt.intern("event"),
+        display._status._read(pmt.intern("x"))
+        display._status._read(pmt.dict_add(pmt.make_dict(), pmt.intern("event"),
                                            pmt.intern("counts")))
         shown, words = display.update()
         self.assertIsNone(shown.frequencies)

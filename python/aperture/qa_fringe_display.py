@@ -212,6 +212,35 @@ class qa_fringe_display(gr_unittest.TestCase):
             settle(widget, lambda widget=widget: widget.errors.isVisible())
             self.assertIn(said, widget.errors.text())
 
+    def test_inputs_that_are_not_aligned(self):
+        """The window names them, with the reason, until they are; others are as they were."""
+        rng = np.random.default_rng(47)
+        display = aperture.fringe_display(CHANNELS, 3, names=["A", "B", "C"])
+        widget = display.qwidget()
+        widget.show()
+        align = aperture.stream_align(inputs=3, search_samples=1 << 14, most_offset=1 << 12)
+        correlator = aperture.fx_correlator(CHANNELS, 0.01, inputs=3)
+        top = gr.top_block()
+        common = rng.normal(size=300_000)
+        for port in range(3):
+            own = rng.normal(size=(300_000, 2)) @ [1, 1j] + (common if port < 2 else 0)
+            tags = aperture.receiver_tags(item_size=8, rate=1e6, center_frequency=1e8)
+            top.connect(blocks.vector_source_c(own.astype(np.complex64)), tags, (align, port))
+            top.connect((align, port), (correlator, port))
+        top.connect(correlator, display)
+        top.msg_connect(align, "status", display, "status")
+        top.run()
+        settle(widget, lambda: display.not_aligned((0, 2)) and "coherence" in widget.text())
+        self.assertEqual(display.not_aligned((0, 1)), "")
+        self.assertRegex(widget.text(), "inputs A and B: coherence")
+        widget._choice.setCurrentIndex(1)
+        self.assertRegex(widget.text(), "inputs A and C are not aligned: these inputs do not "
+                         "correlate")
+        self.assertEqual(widget.headline.toolTip(), widget.text())
+        self.assertIn("B–C: not aligned", widget._others.text())
+        display._take_status("aligned", pmt.to_pmt({"port": 2}))
+        settle(widget, lambda: "not aligned" not in widget.text())
+
     def test_size_of_the_window(self):
         """A window as GNU Radio Companion makes it opens as large as what is in it, as far as the
         screen goes; one that a user has left at another size stays so."""

@@ -34,6 +34,7 @@ class FringeWidget(look.Panel):
         self._display, self._record = display, display.record
         self._own = list(self._record.baselines)   # those that stay when another is chosen
         self._chosen = self._own[0]
+        self._reason = ""  # why what is drawn is not aligned
         self._others = look.note("")
         self._make_choices()
         self._make_plots()
@@ -126,11 +127,13 @@ class FringeWidget(look.Panel):
         found = self._display.update()
         if isinstance(found, str):
             self._say(found)
-        elif found and self.isVisible():
+        elif self.isVisible() and (
+                found or self._reason != self._display.not_aligned(self._chosen)):
             self._draw()
 
     def _say(self, text):
         self.headline.setText(text)
+        self.headline.setToolTip(text)  # it may be longer than the window is wide
 
     def showEvent(self, event):
         """Qt's: draws what came while it was hidden."""
@@ -141,11 +144,14 @@ class FringeWidget(look.Panel):
     # ---- drawing
 
     def _draw(self):
+        self._reason = self._display.not_aligned(self._chosen)
         if self._record.channels is None:
+            if self._reason:
+                self._say(self._not_aligned())
             return
         fringes = {pair: self._record.fringe(pair) for pair in self._record.baselines}
         names = [self._display.names[number] for number in self._chosen]
-        text = fringe_text(names, fringes[self._chosen])
+        text = self._not_aligned() if self._reason else fringe_text(names, fringes[self._chosen])
         if not self._display.told_time:
             text += " (times by this computer's clock)"
         self._say(text)
@@ -175,7 +181,13 @@ class FringeWidget(look.Panel):
         self._draw_lags(fringes[self._chosen])
         self._draw_waterfall()
 
+    def _not_aligned(self):
+        first, second = (self._display.names[number] for number in self._chosen)
+        return f"inputs {first} and {second} are not aligned: {self._reason}"
+
     def _short(self, pair, fringe):
+        if self._display.not_aligned(pair):
+            return f"{self._name(pair)}: not aligned"
         if fringe is None:
             return f"{self._name(pair)}: no data"
         if not fringe.clear:
