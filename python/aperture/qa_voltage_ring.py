@@ -261,8 +261,9 @@ class qa_voltage_ring(gr_unittest.TestCase):
         count, inputs, first, end = 30000, 3, 23457, 28999
         for kind, size in BYTES.items():
             data = self.rng.integers(0, 256, (count, inputs * size)).astype(np.uint8)
-            if kind == "fc32":
-                data = self.rng.normal(size=(count, 2 * inputs)).astype(np.float32).view(np.uint8)
+            if kind in ("fc32", "f32"):  # all numbers: a source takes others as missing
+                data = self.rng.normal(size=(count, size // 4 * inputs)).astype(
+                    np.float32).view(np.uint8)
             ending = "dada" if kind in ("sc16", "f32", "s8") else "sigmf-meta"
             ring = self.ring(7919, f"{kind}-{{id}}-{{time}}.{ending}", kind="samples", type=kind,
                              channels=1, spectra_per_frame=1)
