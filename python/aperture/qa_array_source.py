@@ -36,6 +36,14 @@ def make_array(positions, polarizations="x", sample_rate=1e6, center_frequency=1
         sample_rate=sample_rate, center_frequency=center_frequency)
 
 
+def east_of(longitude, latitude=40.0):
+    """The place of an antenna on the ground, m east, north and up of make_array()'s site, which is
+    so many degrees of longitude further east."""
+    site, place = (geometry.geodetic_to_ecef(latitude, 10 + further, 0)
+                   for further in (0, longitude))
+    return tuple((place - site) @ geometry.enu_to_ecef_rotation(latitude, 10))
+
+
 def sink_for(type, inputs):
     return {"fc32": lambda: blocks.vector_sink_c(inputs),
             "sc16": lambda: blocks.vector_sink_s(2 * inputs),
@@ -141,7 +149,7 @@ class qa_array_source(gr_unittest.TestCase):
 
     def test_model_of_long_delays(self):
         """Delays that need a longer transform, and a large one that all inputs have in common."""
-        array = make_array([(0, 0, 0), (3e6, 0, 0)], cables=[0.0123456789, 0.0123])
+        array = make_array([(0, 0, 0), east_of(36)], cables=[0.0123456789, 0.0123])
         self.check_against_model(array, [Source("a", azimuth=80, elevation=1, flux=2)])
 
     # --- against closed forms ---
@@ -328,7 +336,7 @@ class qa_array_source(gr_unittest.TestCase):
         that is off by 0 to 0.0005 samples, (2 pi)^2 <f^2> 0.0005^2/3 = 2.6e-7, and room for what
         the model does: constant delays for 200 samples (1e-4 samples)."""
         rate, n, start, seed, block, margin = 1e6, 40000, 1.7e9, 3, 200, 2000
-        array = make_array([(5e6, 0, 0)], sample_rate=rate, center_frequency=1e8)
+        array = make_array([east_of(62)], sample_rate=rate, center_frequency=1e8)
         ra, dec = (float(angle) for angle in geometry.azel_to_radec(
             170, 40, start, array.latitude, array.longitude))
         samples, _, _ = collect(array, n, start_time=start, seed=seed, sources=[
@@ -506,7 +514,7 @@ class qa_array_source(gr_unittest.TestCase):
                 aperture.array_source(array, sources=sources)
         with self.assertRaisesRegex(FileNotFoundError, "array: 'y9'.*y8"):
             aperture.array_source("y9")
-        wide = make_array([(0, 0, 0), (1e7, 0, 0)], sample_rate=1e9)
+        wide = make_array([(0, 0, 0), east_of(80, 0)], latitude=0, sample_rate=2e9)
         with self.assertRaisesRegex(ValueError, "sample_rate: delays from .* samples.*within"):
             aperture.array_source(wide, sources=[Source("a", azimuth=90, elevation=0)])
 

@@ -350,10 +350,12 @@ class qa_delay_tracker(gr_unittest.TestCase):
     def test_too_long_baselines(self):
         """A model each 0.4 ms would be more than Python can do: an error, and not a stream that
         never gets on."""
+        site, place = (geometry.geodetic_to_ecef(40, longitude, 0) for longitude in (0, 80))
+        far = (place - site) @ geometry.enu_to_ecef_rotation(40, 0)
         array = ArrayDescription(
             name="far", latitude=40.0, longitude=0.0, height=0.0,
-            antennas=[Antenna("W", (0, 0, 0)), Antenna("E", (1e7, 0, 0))],
-            inputs=[Input("W", "x"), Input("E", "x")], sample_rate=RATE, center_frequency=1e13)
+            antennas=[Antenna("W", (0, 0, 0)), Antenna("E", tuple(far))],
+            inputs=[Input("W", "x"), Input("E", "x")], sample_rate=RATE, center_frequency=2e13)
         block = delay_tracker(array, "Cas A", item_size=1, phase_error=0.001)
         block.logger = type("log", (), {"error": lambda self, text: None,
                                         "warn": lambda self, text: None})()
