@@ -53,6 +53,12 @@ inline constexpr const char* meaning_of_device =
 //! Of the parameter `latency`.
 inline constexpr const char* meaning_of_latency =
     "the longest wait of a call for more input, in seconds; see set_latency()";
+//! Of the parameter `follow_clock`.
+inline constexpr const char* meaning_of_follow_clock =
+    "whether rx_time of the inputs comes from another clock than their samples (GPS "
+    "beside a free crystal), or rx_rate is not quite what it is called: the time then "
+    "follows rx_time where it walks away from the samples; otherwise what comes then is "
+    "missing";
 
 } // namespace gr::aperture
 

@@ -144,12 +144,7 @@ public:
                       &parameters::relative_time,
                       "rx_time counts from the device's start, whatever its value; below "
                       "1e8 s (1973) it does anyway"),
-            parameter("follow_clock",
-                      &parameters::follow_clock,
-                      "whether rx_time of the inputs comes from another clock than their "
-                      "samples (GPS beside a free crystal), or rx_rate is not quite what "
-                      "it is called: the time then follows rx_time where it walks away "
-                      "from the samples; otherwise what comes then is missing"),
+            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock),
             parameter("device", &parameters::device, meaning_of_device),
             parameter("latency", &parameters::latency, meaning_of_latency));
     }

@@ -109,12 +109,7 @@ public:
                 &parameters::relative_time,
                 "whether rx_time counts from the start of each device, whatever its "
                 "value; below 1e8 s (March 1973) it does anyway"),
-            parameter("follow_clock",
-                      &parameters::follow_clock,
-                      "whether rx_time of the inputs comes from another clock than their "
-                      "samples (GPS beside a free crystal), or rx_rate is not quite what "
-                      "it is called: the time then follows rx_time where it walks away "
-                      "from the samples; otherwise what comes then is missing"),
+            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock),
             parameter("status_interval",
                       &parameters::status_interval,
                       "seconds from one `state` on port `status` to the next; 0: none"));

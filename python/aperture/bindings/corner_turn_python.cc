@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(26874abc97bbbaf3e02dda598230a0b8) */
+/* BINDTOOL_HEADER_FILE_HASH(aa346d5950a03f534bb47198f582cca1) */
 /***********************************************************************************/
 
 #include "block_binding.h"

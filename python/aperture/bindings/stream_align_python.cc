@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(b5ce9e4741774320b294c58a6848f799) */
+/* BINDTOOL_HEADER_FILE_HASH(0ad3fa3c01adcb380f4a8a2f188080fb) */
 /***********************************************************************************/
 
 #include "block_binding.h"
