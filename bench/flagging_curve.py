@@ -18,6 +18,7 @@ import sys
 
 import numpy as np
 from gnuradio import aperture
+
 from gnuradio.aperture.testing import flagging_model as model
 from gnuradio.aperture.testing import flagging_theory as theory
 from gnuradio.aperture.testing import qa_tools, reference

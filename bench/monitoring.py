@@ -22,6 +22,7 @@ import time
 import urllib.request
 
 from gnuradio import aperture, blocks, gr
+
 from gnuradio.aperture import monitoring
 from gnuradio.aperture.monitoring import array_section
 from gnuradio.aperture.monitoring.server.machine import process_figures

@@ -23,13 +23,13 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 
-from browser import Browser  # noqa: E402 (it is beside the tests)
-from test_monitoring_page import follow  # noqa: E402
+from gnuradio import gr
 
-from gnuradio import gr  # noqa: E402
-from gnuradio.aperture import monitoring  # noqa: E402
-from gnuradio.aperture.testing.fed_server import FedServer  # noqa: E402
-from gnuradio.aperture.testing.monitored import run, simulated, stop  # noqa: E402
+from browser import Browser
+from gnuradio.aperture import monitoring
+from gnuradio.aperture.testing.fed_server import FedServer
+from gnuradio.aperture.testing.monitored import run, simulated, stop
+from test_monitoring_page import follow
 
 DAY = 86400
 TIMES = 24

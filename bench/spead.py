@@ -24,13 +24,14 @@ from gnuradio.aperture.packages.environment import make_importable
 
 make_importable("network")
 
-import numpy as np  # noqa: E402
-import spead2  # noqa: E402
-import spead2.send  # noqa: E402
-from gnuradio import aperture, blocks, gr  # noqa: E402
-from gnuradio.aperture import spead  # noqa: E402
-from gnuradio.aperture.network.chunk_receiver import ChunkReceiver  # noqa: E402
-from gnuradio.aperture.network.heaps import FENG_ID  # noqa: E402
+import numpy as np
+import spead2
+import spead2.send
+from gnuradio import aperture, blocks, gr
+
+from gnuradio.aperture import spead
+from gnuradio.aperture.network.chunk_receiver import ChunkReceiver
+from gnuradio.aperture.network.heaps import FENG_ID
 
 PORT = 17148
 CHANNELS, SPECTRA, SENDERS = 128, 64, 4

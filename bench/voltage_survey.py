@@ -20,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 import pmt
 from gnuradio import aperture, gr
+
 from gnuradio.aperture.arrays.array_description import Source
 from gnuradio.aperture.arrays.pulses import Pulse
 from gnuradio.aperture.beams.beams import load_beams

@@ -24,16 +24,18 @@ import argparse
 import os
 from dataclasses import replace
 
+import matplotlib
 import numpy as np
 from gnuradio import aperture, blocks, gr
+
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.beams.beams import Beam, grid, offset
 from gnuradio.aperture.beams.weights import array_factor, beam_weights
 from gnuradio.aperture.plots import plot_beams
 from gnuradio.aperture.plots.plot_data import decibels
-import matplotlib
+
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
+import matplotlib.pyplot as plt
 
 CENTRE = Beam("beam", azimuth=0.0, elevation=75.7)
 DRIFT_RATE = 1000.0  # Hz

@@ -20,16 +20,18 @@ import argparse
 import os
 from dataclasses import replace
 
+import matplotlib
 import numpy as np
 from gnuradio import aperture, gr
+
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.folder import phase_segments
 from gnuradio.aperture.plots.plot_profiles import draw_profile, over_time
 from gnuradio.aperture.transients.folding import profile, signal_to_noise
 from gnuradio.aperture.transients.par_file import read_par
-import matplotlib
+
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
+import matplotlib.pyplot as plt
 
 RATE = 10e3         # Hz
 START = 1704045600  # 2023-12-31T18:00:00Z: it is high in the north-east

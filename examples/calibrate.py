@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from gnuradio import aperture, filter, gr
+
 from gnuradio.aperture.commands import calibrate
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 
@@ -98,7 +99,7 @@ def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     noise = aperture.Source("noise source", azimuth=0, elevation=90, flux=30)
     # its signal comes to all inputs at once, as if they were at one place
-    bench = array_of({name: (0, 0, 0) for name in PLACES}, noise)
+    bench = array_of(dict.fromkeys(PLACES, (0, 0, 0)), noise)
     # antennas at one place are written some millimetres apart, of which a warning tells
     gr.logging().set_default_level(gr.log_levels.err)
     observe(bench, folder / "noise.uvh5", 1.0)

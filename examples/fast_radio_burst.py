@@ -21,17 +21,19 @@ import argparse
 import os
 from dataclasses import replace
 
+import matplotlib
 import numpy as np
 from gnuradio import aperture, gr
+
 from gnuradio.aperture.arrays.array_description import Source
 from gnuradio.aperture.arrays.geometry import SPEED_OF_LIGHT, direction
 from gnuradio.aperture.arrays.pulses import Pulse
 from gnuradio.aperture.beams.beams import load_beams
 from gnuradio.aperture.transients.dispersion import channel_frequencies, delay
 from gnuradio.aperture.transients.trials import plan_trials
-import matplotlib
+
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
+import matplotlib.pyplot as plt
 
 START = 1704067200          # 2024-01-01T00:00:00Z
 RATE, CENTER = 1e6, 408e6   # Hz

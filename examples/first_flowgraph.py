@@ -12,6 +12,7 @@ Run it with tools/run python3 examples/first_flowgraph.py
 
 # the ten lines of README.md
 from gnuradio import aperture, blocks, gr
+
 flowgraph = gr.top_block()
 source = aperture.array_source("two-dish", samples=2_400_000, inputs_per_port=2)
 f_engine = aperture.pfb_channelizer(channels=256, inputs=2, inputs_per_port=2)

@@ -20,8 +20,8 @@ import time
 import traceback
 
 import numpy as np
-from PyQt5 import Qt
 from gnuradio import blocks, qtgui
+from PyQt5 import Qt
 
 PATIENCE = 120   # s
 LOOK = 100       # ms

@@ -14,21 +14,21 @@ from places import SOURCE, enter_environment, fresh_folder, main, run
 
 enter_environment("conversion")
 
-import h5py  # noqa: E402 (the environment's)
-import numpy as np  # noqa: E402
-from astropy.io import fits  # noqa: E402
-from casacore.tables import table  # noqa: E402
-from gnuradio.aperture.arrays import earth_rotation, geometry  # noqa: E402
-from gnuradio.aperture.arrays.array_description import (Antenna, ArrayDescription,  # noqa: E402
-                                                       Input)
-from gnuradio.aperture.commands import convert as command  # noqa: E402
-from gnuradio.aperture.commands import fx  # noqa: E402
-from gnuradio.aperture.files.conversion import convert  # noqa: E402
-from gnuradio.aperture.files.growing_file import GrowingFile  # noqa: E402
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout  # noqa: E402
-from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
-from gnuradio.aperture.testing.tiers import long_test  # noqa: E402
-from gnuradio.aperture.tracking.directions import parse_direction  # noqa: E402
+import h5py
+import numpy as np
+from astropy.io import fits
+from casacore.tables import table
+
+from gnuradio.aperture.arrays import earth_rotation, geometry
+from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.commands import convert as command
+from gnuradio.aperture.commands import fx
+from gnuradio.aperture.files.conversion import convert
+from gnuradio.aperture.files.growing_file import GrowingFile
+from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.testing.observations import run as run_main
+from gnuradio.aperture.testing.tiers import long_test
+from gnuradio.aperture.tracking.directions import parse_direction
 
 START = 1704067200
 SECONDS = 40.0  # between integrations
@@ -107,7 +107,7 @@ class TestConversion(unittest.TestCase):
         for row, pair in enumerate(zip(self.first, self.second)):
             found[pair].append(row)
         self.assertEqual(len(first), len(self.first))
-        seen = {pair: 0 for pair in found}
+        seen = dict.fromkeys(found, 0)
         order = [self.polarizations.index(code) for code in polarizations]
         for row, (a, b) in enumerate(zip(first, second)):
             # its other end may come first, with xy and yx exchanged and conjugated

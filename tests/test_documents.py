@@ -19,12 +19,12 @@ import unittest
 import numpy as np
 import pmt
 import yaml
-from PIL import Image
 from gnuradio import aperture, blocks, gr
+from PIL import Image
+
 from gnuradio.aperture.arrays import array_description
 from gnuradio.aperture.beams import beams as beams_module
 from gnuradio.aperture.testing.tiers import long_test
-
 from places import PATIENCE, SOURCE, fresh_folder, main
 
 README = (SOURCE / "README.md").read_text()

@@ -19,12 +19,20 @@ import yaml
 
 from gnuradio.aperture import Source, load_array
 from gnuradio.aperture.arrays.geometry import SPEED_OF_LIGHT, direction
-from gnuradio.aperture.tracking.directions import azimuth_elevation, parse_direction
-
 from gnuradio.aperture.testing.tiers import ALL, long_test
-
-from places import (BUILD, SOURCE, copy_flowgraphs, fresh_folder, main, need_program, run,
-                    run_or_fail, run_script, working_in)
+from gnuradio.aperture.tracking.directions import azimuth_elevation, parse_direction
+from places import (
+    BUILD,
+    SOURCE,
+    copy_flowgraphs,
+    fresh_folder,
+    main,
+    need_program,
+    run,
+    run_or_fail,
+    run_script,
+    working_in,
+)
 from qt_example import load
 
 #: of the first curve of our displays

@@ -12,13 +12,14 @@ from places import enter_environment, fresh_folder, main, need_program, run_or_f
 
 enter_environment("conversion")
 
-import h5py  # noqa: E402 (the environment's)
-import numpy as np  # noqa: E402
-from casacore.tables import table  # noqa: E402
-from gnuradio import aperture, gr  # noqa: E402
-from gnuradio.aperture.commands import convert  # noqa: E402
-from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
-from pyuvdata import UVData  # noqa: E402
+import h5py
+import numpy as np
+from casacore.tables import table
+from gnuradio import aperture, gr
+from pyuvdata import UVData
+
+from gnuradio.aperture.commands import convert
+from gnuradio.aperture.testing.observations import run as run_main
 
 CHANNELS, FRAME, FRAMES, INTEGRATIONS = 64, 512, 8, 24
 #: channels with a transmitter, and the integration in which the first is switched on

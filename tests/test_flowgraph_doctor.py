@@ -9,11 +9,11 @@ import pathlib
 import unittest
 
 import yaml
+
 from gnuradio.aperture.commands import doctor as command
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.flowgraphs import examine_flowgraph
 from gnuradio.aperture.testing.observations import run as run_main
-
 from places import SOURCE, copy_flowgraphs, fresh_folder, main, run, working_in
 
 EXAMPLES = sorted((SOURCE / "examples").rglob("*.grc"))

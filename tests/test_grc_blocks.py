@@ -16,11 +16,11 @@ import unittest
 
 import numpy as np
 import pmt
-from PyQt5 import Qt
 from gnuradio import aperture, gr
-from gnuradio.aperture.qa_defaults import came, chains
 from gnuradio.grc.core.platform import Platform
+from PyQt5 import Qt
 
+from gnuradio.aperture.qa_defaults import came, chains
 from places import PATIENCE, SOURCE, fresh_folder, main, run_script, working_in
 
 # windows of displays need no screen here

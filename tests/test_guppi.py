@@ -12,20 +12,21 @@ from places import enter_environment, fresh_folder, main
 
 enter_environment("formats")
 
-import warnings  # noqa: E402
-from fractions import Fraction  # noqa: E402
+import warnings
+from fractions import Fraction
 
-import baseband.data  # noqa: E402
-import numpy as np  # noqa: E402
-from astropy import units as u  # noqa: E402
-from astropy.time import Time  # noqa: E402
-from baseband import guppi  # noqa: E402
-from gnuradio.aperture.doctor.recordings import examine_recording  # noqa: E402
-from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
-from gnuradio.aperture.inputs.times import exact  # noqa: E402
-from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
-from gnuradio.aperture.testing.tiers import ALL  # noqa: E402
-from recorded import gaps, run, wrong_samples  # noqa: E402
+import baseband.data
+import numpy as np
+from astropy import units as u
+from astropy.time import Time
+from baseband import guppi
+
+from gnuradio.aperture.doctor.recordings import examine_recording
+from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.inputs.times import exact
+from gnuradio.aperture.testing.mutilation import check_reader, mutilate
+from gnuradio.aperture.testing.tiers import ALL
+from recorded import gaps, run, wrong_samples
 
 # ERFA calls dates in the future dubious
 warnings.simplefilter("ignore")
@@ -105,7 +106,7 @@ class TestGuppi(unittest.TestCase):
 
     def test_recordings(self):
         """Files of telescopes, which come with baseband; with quoted numbers, DIRECTIO, overlap."""
-        for name, channel, rate, sign in (("SAMPLE_PUPPI", 2, 250, 1),
+        for name, channel, rate, _sign in (("SAMPLE_PUPPI", 2, 250, 1),
                                           ("SAMPLE_VEGAS", 3, 3.125e6, -1)):
             path = getattr(baseband.data, name)
             if name == "SAMPLE_VEGAS":

@@ -16,13 +16,12 @@ from places import enter_environment, fresh_folder, main, need_program
 
 enter_environment("network")
 
-import time  # noqa: E402
+import time
 
-import numpy as np  # noqa: E402
+import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "hosts"))
-from hosts import (INTEGRATION, Network, Observation, compare, end,  # noqa: E402
-                   may_use_namespaces)
+from hosts import INTEGRATION, Network, Observation, compare, end, may_use_namespaces
 
 CUT = 0.6       # s
 LATE = 3.0      # s, by which a process is late on a busy machine

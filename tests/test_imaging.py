@@ -17,27 +17,28 @@ from places import SOURCE, enter_environment, fresh_folder, main, need_program, 
 
 enter_environment("conversion", "imaging")
 
-import h5py  # noqa: E402 (the environment's)
-import numpy as np  # noqa: E402
-from astropy.coordinates import SkyCoord  # noqa: E402
-from astropy.io import fits  # noqa: E402
-from astropy.wcs import WCS, FITSFixedWarning  # noqa: E402
-from gnuradio.aperture.arrays import earth_rotation, geometry  # noqa: E402
-from gnuradio.aperture.commands import image as command  # noqa: E402
-from gnuradio.aperture.files.conversion import convert  # noqa: E402
-from gnuradio.aperture.files.growing_file import GrowingFile  # noqa: E402
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile  # noqa: E402
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout  # noqa: E402
-from gnuradio.aperture.imaging.direct_image import make_direct_image  # noqa: E402
-from gnuradio.aperture.imaging.dirty_image import Field, find_peak, make_image, to_sky  # noqa: E402
-from gnuradio.aperture.imaging.live_visibilities import VisibilityMatrices  # noqa: E402
-from gnuradio.aperture.imaging.names import names_near  # noqa: E402
-from gnuradio.aperture.imaging.visibilities import SkyVisibilities  # noqa: E402
-from gnuradio.aperture.imaging.weighting import Weighting, parse_weighting  # noqa: E402
-from gnuradio.aperture.testing.observations import array_of, run  # noqa: E402
-from gnuradio.aperture.testing.tiers import ALL  # noqa: E402
-from gnuradio.aperture.tracking.directions import Direction, parse_direction  # noqa: E402
-from gnuradio.aperture.tracking.phase_center import place_at  # noqa: E402
+import h5py
+import numpy as np
+from astropy.coordinates import SkyCoord
+from astropy.io import fits
+from astropy.wcs import WCS, FITSFixedWarning
+
+from gnuradio.aperture.arrays import earth_rotation, geometry
+from gnuradio.aperture.commands import image as command
+from gnuradio.aperture.files.conversion import convert
+from gnuradio.aperture.files.growing_file import GrowingFile
+from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.imaging.direct_image import make_direct_image
+from gnuradio.aperture.imaging.dirty_image import Field, find_peak, make_image, to_sky
+from gnuradio.aperture.imaging.live_visibilities import VisibilityMatrices
+from gnuradio.aperture.imaging.names import names_near
+from gnuradio.aperture.imaging.visibilities import SkyVisibilities
+from gnuradio.aperture.imaging.weighting import Weighting, parse_weighting
+from gnuradio.aperture.testing.observations import array_of, run
+from gnuradio.aperture.testing.tiers import ALL
+from gnuradio.aperture.tracking.directions import Direction, parse_direction
+from gnuradio.aperture.tracking.phase_center import place_at
 
 START = 1704067200
 FREQUENCIES = 1.5e8 + 2e5 * np.arange(5)

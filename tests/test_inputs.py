@@ -16,15 +16,16 @@ from places import SOURCE, enter_environment, fresh_folder, main, run
 
 enter_environment("formats")
 
-import astropy.time  # noqa: E402
-import astropy.units  # noqa: E402
-import baseband.dada  # noqa: E402
-import sigmf  # noqa: E402
-from gnuradio.aperture import tags  # noqa: E402
-from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
-from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
-from gnuradio.aperture.testing.played_inputs import read_all  # noqa: E402
-from gnuradio.aperture.testing.tiers import ALL  # noqa: E402
+import astropy.time
+import astropy.units
+import baseband.dada
+import sigmf
+
+from gnuradio.aperture import tags
+from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.testing.mutilation import check_reader, mutilate
+from gnuradio.aperture.testing.played_inputs import read_all
+from gnuradio.aperture.testing.tiers import ALL
 
 RATE, CENTER = 2.4e6, 1420.4e6
 NEW_YEAR = 1704067200  # 2024-01-01T00:00:00Z

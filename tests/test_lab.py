@@ -26,19 +26,25 @@ from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.testing.visibility_files import write_file
-
-from places import (SOURCE, copy_flowgraphs, fresh_folder, main, need_program, run_or_fail,
-                    working_in)
+from places import (
+    SOURCE,
+    copy_flowgraphs,
+    fresh_folder,
+    main,
+    need_program,
+    run_or_fail,
+    working_in,
+)
 from qt_example import load
 
 LAB = SOURCE / "examples/lab"
 PAGES = SOURCE / "docs/lab"
 sys.path.insert(0, str(LAB))
 
-import simulated_faults as faults  # noqa: E402 (in the folder of the lab)
-import measure  # noqa: E402
-import observing  # noqa: E402
-import pictures  # noqa: E402
+import measure
+import observing
+import pictures
+import simulated_faults as faults
 
 # of fringes.grc, of which those of one kind are enabled
 SOURCES = {"simulator": ("simulator", "throttle"), "file": ("file_0", "file_1"),

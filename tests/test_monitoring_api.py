@@ -13,9 +13,8 @@ import sys
 import tempfile
 import unittest
 
-from places import BUILD, SKIPPED, main, run
-
 from gnuradio.aperture.testing.fed_server import TOKEN, FedServer, write_token
+from places import BUILD, SKIPPED, main, run
 
 PROGRAM = pathlib.Path(os.environ.get("APERTURE_SCHEMATHESIS",
                                       BUILD / "outside-venv/bin/schemathesis"))

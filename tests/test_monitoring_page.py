@@ -9,7 +9,6 @@ import tempfile
 import unittest
 
 from gnuradio.aperture.testing.tiers import ALL, long_test
-
 from places import fresh_folder, main, need_program
 
 #: updates of the page in which nothing may grow, after as many to begin with
@@ -69,6 +68,7 @@ class TestMonitoringPage(unittest.TestCase):
         """All parts are drawn, in both sizes (in the quick tier in one), and a setting is made by
         hand."""
         from gnuradio import gr
+
         from gnuradio.aperture import monitoring
         from gnuradio.aperture.testing.monitored import run, simulated, stop
         gr.logging().set_default_level(gr.log_levels.err)
@@ -138,7 +138,8 @@ class TestMonitoringPage(unittest.TestCase):
                 for plot in ("beam-plot", "power-plot"):
                     await browser.wait_for(DRAWN % plot, server.feed)
                 self.assertEqual([], await browser.value(
-                    "[...document.querySelectorAll('.card')].filter((card) => card.offsetParent)"
+                    "[...document.querySelectorAll('.card')]"
+                    ".filter((card) => card.offsetParent)"
                     ".map((card) => card.className.split(' ')[1])"
                     ".filter((name) => ['bandpasses', 'fringes', 'sky'].includes(name))"))
                 self.assertEqual(*await browser.value(
@@ -177,6 +178,7 @@ class TestMonitoringPage(unittest.TestCase):
     @staticmethod
     def png():
         import numpy as np
+
         from gnuradio.aperture.monitoring.server.picture import png
         return png(np.arange(35.0).reshape(7, 5), 0, 35)
 

@@ -10,7 +10,6 @@ import sys
 import unittest
 
 from gnuradio.aperture.testing.tiers import long_test
-
 from places import PATIENCE, SOURCE, main
 
 # or else the kernel complains of Python's own modules
@@ -19,9 +18,9 @@ os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
 NOTEBOOKS = SOURCE / "examples/notebooks"
 
 try:
+    import ipykernel  # noqa: F401 (what runs the cells)
     import nbclient
     import nbformat
-    import ipykernel  # noqa: F401 (what runs the cells)
 except ImportError as error:
     print(f"{error}: tools/setup test installs python3-nbclient and python3-ipykernel")
     sys.exit(1 if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1" else 77)

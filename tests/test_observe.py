@@ -21,6 +21,7 @@ import unittest
 import h5py
 import numpy as np
 import yaml
+
 from gnuradio.aperture.arrays.array_description import load_array, save_array
 from gnuradio.aperture.commands import observe as command
 from gnuradio.aperture.commands.observe_chain import make_chain
@@ -30,9 +31,7 @@ from gnuradio.aperture.testing.disks import small_disk
 from gnuradio.aperture.testing.observations import run as run_main
 from gnuradio.aperture.testing.packets import free_port
 from gnuradio.aperture.testing.tiers import ALL
-
-from places import (PATIENCE, SOURCE, fresh_folder, main, need_program, run, run_or_fail,
-                    working_in)
+from places import PATIENCE, SOURCE, fresh_folder, main, need_program, run, run_or_fail, working_in
 from test_receivers import environment as receivers_environment
 from test_receivers import need_receivers
 

@@ -13,10 +13,10 @@ from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fa
 
 enter_environment("compression", "conversion", "formats", "imaging")
 
-from gnuradio.aperture.commands import convert, fx, packages_command  # noqa: E402
-from gnuradio.aperture.packages import environment  # noqa: E402
-from gnuradio.aperture.testing.observations import run as run_main  # noqa: E402
-from gnuradio.aperture.testing.tiers import long_test  # noqa: E402
+from gnuradio.aperture.commands import convert, fx, packages_command
+from gnuradio.aperture.packages import environment
+from gnuradio.aperture.testing.observations import run as run_main
+from gnuradio.aperture.testing.tiers import long_test
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 VERSIONS = "import numpy, scipy; print(numpy.__version__, scipy.__version__)"
@@ -32,11 +32,12 @@ class TestPackages(unittest.TestCase):
         import h5py
         import hdf5plugin
         import numpy
-        import scipy
-        from gnuradio import aperture
-        from gnuradio.aperture.files import conversion  # noqa: F401 (tells pyuvdata of the tree)
         import pyuvdata
+        import scipy
         import sigmf
+        from gnuradio import aperture
+
+        from gnuradio.aperture.files import conversion  # noqa: F401 (tells pyuvdata of the tree)
 
         inside = str(environment.folder())
         for module in (astropy, baseband, casacore, ducc0, h5py, hdf5plugin, pyuvdata, sigmf):
@@ -83,6 +84,7 @@ class TestPackages(unittest.TestCase):
         """The system's Python writes it without entering the environment; that, and pyuvdata, read
         it, and aperture_convert writes it, too."""
         import numpy
+
         from gnuradio.aperture.files.uvh5_reader import VisibilityFile
         folder = fresh_folder("bitshuffle")
         tool = SOURCE / "tools/run"

@@ -17,10 +17,10 @@ import unittest
 from unittest import mock
 
 import numpy as np
+
 from gnuradio.aperture.commands import beams_command, fx
 from gnuradio.aperture.testing.observations import run as run_main
 from gnuradio.aperture.testing.tiers import long_test
-
 from places import BUILD, PATIENCE, fresh_folder, main, run
 
 PLUGINS = BUILD / "tests/soapy"
@@ -391,6 +391,7 @@ class TestCommands(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
         from gnuradio import blocks, gr
+
         from gnuradio.aperture.inputs import registry
         source = registry.open_input(
             "soapy:driver=aperture_test,serial=1;driver=aperture_test,serial=2,retune_phase=1,"

@@ -14,18 +14,16 @@ import unittest
 import urllib.parse
 
 from gnuradio.aperture.testing.tiers import long_test
-
 from places import BUILD, SOURCE, fresh_folder, main, run_or_fail
 
 sys.path.insert(0, str(SOURCE / "tools/manual"))
 
-from gnuradio import aperture  # noqa: E402
-import blocks  # noqa: E402
-import commands  # noqa: E402
-import docstrings  # noqa: E402
-import headers  # noqa: E402
-import signatures  # noqa: E402
-import site_sources  # noqa: E402
+import blocks
+import commands
+import docstrings
+import signatures
+import site_sources
+from gnuradio import aperture
 
 
 class Page(html.parser.HTMLParser):

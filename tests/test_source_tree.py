@@ -12,8 +12,7 @@ import sys
 import unittest
 
 from gnuradio.aperture.packages.environment import GROUPS
-
-from places import CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
+from places import BUILD, CMAKE, SOURCE, fresh_folder, main, need_program, run, run_or_fail
 
 HEADERS = SOURCE / "include/gnuradio/aperture"
 BINDINGS = SOURCE / "python/aperture/bindings"
@@ -55,7 +54,6 @@ DEPENDS = {"PyQt5", "astropy", "gnuradio", "h5py", "matplotlib", "numpy", "packa
            "pyqtgraph", "scipy", "sip", "yaml"}
 RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules} | {"jsonschema"}
-LONGEST_LINE = 100  # characters of Python
 # modules of the bindings that everybody may know
 IN_CPP = {"logged", "references", "spead", "tags"}
 
@@ -164,18 +162,6 @@ class TestSourceTree(unittest.TestCase):
                 self.assertIn("SPDX-License-Identifier: GPL-3.0-or-later", head, path)
                 self.assertIn("Copyright", head, path)
 
-    def test_length_of_lines(self):
-        """Python's lines have at most 100 characters, those of programs without a suffix, too."""
-        files = [path for folder in ("apps", "bench", "examples", "python", "tests", "tools")
-                 for path in sorted((SOURCE / folder).rglob("*")) if path.is_file() and (
-                     path.suffix == ".py" or not path.suffix and
-                     re.match(rb"#!.*python", path.read_bytes()[:60]))]
-        self.assertGreater(len(files), 100)
-        long = [f"{path.relative_to(SOURCE)}:{number}" for path in files
-                for number, line in enumerate(path.read_text().splitlines(), 1)
-                if len(line) > LONGEST_LINE]
-        self.assertEqual(long, [])
-
     def test_no_test_hides_another(self):
         """A class has each of its functions once: of two tests of one name the first never runs."""
         twice, tests = [], 0
@@ -233,21 +219,13 @@ class TestSourceTree(unittest.TestCase):
                   and path.stem in sys.stdlib_module_names]
         self.assertEqual(hidden, [])
 
-    @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
     def test_format(self):
-        """C++ is as .clang-format wants it, by the version that it is written for."""
-        if "version 14." not in run("clang-format", "--version")[1]:
-            self.skipTest("clang-format is not of version 14: others break lines elsewhere")
-        files = [path for folder in ("include", "lib", "python", "tests")
-                 for suffix in ("*.cc", "*.h", "*.cu", "*.cuh")
-                 for path in (SOURCE / folder).rglob(suffix)]
-        self.assertGreater(len(files), 20)
-        # one process for all of them: to start one takes longer than to look at a file
-        status, output = run("clang-format", "--dry-run", "-Werror", *files, cwd=SOURCE)
-        found = re.findall(r"^(.+?):\d+:\d+: error: ", output, re.MULTILINE)
-        wrong = sorted({os.path.relpath(name, SOURCE) for name in found})
-        self.assertEqual(status != 0, bool(wrong), output)
-        self.assertEqual(wrong, [], "run clang-format -i on these")
+        """Python is as ruff.toml wants it, and C++ as .clang-format does, by fixed versions."""
+        for program in ("ruff", "clang-format"):
+            need_program(self, BUILD / "outside-venv/bin" / program)
+        status, output = run(SOURCE / "tools/format", "--check",
+                             env={**os.environ, "APERTURE_BUILD": str(BUILD)})
+        self.assertEqual(status, 0, output + "\nrun tools/format")
 
 
 if __name__ == "__main__":

@@ -12,23 +12,24 @@ from places import PATIENCE, enter_environment, main
 
 enter_environment("network")
 
-import pathlib  # noqa: E402
-import resource  # noqa: E402
-import socket  # noqa: E402
-import struct  # noqa: E402
-import threading  # noqa: E402
-import time  # noqa: E402
+import pathlib
+import resource
+import socket
+import struct
+import threading
+import time
 
-import numpy as np  # noqa: E402
-import pmt  # noqa: E402
-import spead2  # noqa: E402
-import spead2.recv  # noqa: E402
-import spead2.send  # noqa: E402
-from gnuradio import aperture, blocks, gr  # noqa: E402
-from gnuradio.aperture.network.addresses import parse_addresses  # noqa: E402
-from gnuradio.aperture.network.descriptors import read_descriptors  # noqa: E402
-from gnuradio.aperture.testing.packets import free_port  # noqa: E402
-from gnuradio.aperture.testing.qa_tools import comes_true  # noqa: E402
+import numpy as np
+import pmt
+import spead2
+import spead2.recv
+import spead2.send
+from gnuradio import aperture, blocks, gr
+
+from gnuradio.aperture.network.addresses import parse_addresses
+from gnuradio.aperture.network.descriptors import read_descriptors
+from gnuradio.aperture.testing.packets import free_port
+from gnuradio.aperture.testing.qa_tools import comes_true
 
 FLAVOUR = spead2.Flavour(4, 64, 48, 0)
 SYNC = 1700000000
@@ -313,7 +314,7 @@ class TestVoltages(unittest.TestCase):
         tags = chain.tags()
         self.assertEqual(missing_of(tags), [(2, 2, 32, 16), (2, 3, 32, 16),
                                             (3, 4, 56, 8), (3, 5, 56, 8)])
-        first = dict((key, value) for item, key, value in tags if item == 0)
+        first = {key: value for item, key, value in tags if item == 0}
         self.assertEqual(first["rx_time"], (SYNC, (2 * self.HOP - 0.5) / RATE))  # half of 4 taps
         width = RATE / self.HOP
         self.assertAlmostEqual(first["rx_freq"], 1.4e9 + (12 + 3 - 12) * width, 6)
@@ -375,12 +376,12 @@ class TestVoltages(unittest.TestCase):
                         for part in range(2):
                             sender.send(self.one(values, slot, antenna, part, first))
 
-            send(range(0, 16), 10**6)
+            send(range(16), 10**6)
             for far in (10**9, 0, 2 * 10**9, 5):
                 for _ in range(20):
                     sender.send(self.one(values, 0, 0, 0, far))
             send(range(16, 32), 10**6)
-            send(range(0, 64), 1000)  # a new epoch
+            send(range(64), 1000)  # a new epoch
             for number in (5, 9, 2):
                 sender.send(stop_heap({0x4101: number}))
             chain.end(self)

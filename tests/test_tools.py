@@ -12,7 +12,6 @@ import numpy as np
 
 from places import BUILD, SOURCE, fresh_folder, main, run, run_or_fail
 
-
 #: in place of CMake: writes down what it is asked for, as a configured build does
 FAKE_CMAKE = """#!/bin/sh
 for argument; do

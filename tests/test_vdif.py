@@ -12,24 +12,25 @@ from places import enter_environment, fresh_folder, main, run_or_fail
 
 enter_environment("formats")
 
-import struct  # noqa: E402
-import warnings  # noqa: E402
-from fractions import Fraction  # noqa: E402
+import struct
+import warnings
+from fractions import Fraction
 
-import baseband.data  # noqa: E402
-import numpy as np  # noqa: E402
-from astropy import units as u  # noqa: E402
-from astropy.time import Time  # noqa: E402
-from baseband import vdif  # noqa: E402
-from baseband.base.encoding import EIGHT_BIT_1_SIGMA, FOUR_BIT_1_SIGMA  # noqa: E402
-from gnuradio import blocks, gr  # noqa: E402
-from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM  # noqa: E402
-from gnuradio.aperture.doctor.recordings import examine_recording  # noqa: E402
-from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
-from gnuradio.aperture.inputs.times import exact, read_time  # noqa: E402
-from gnuradio.aperture.testing.mutilation import check_reader, mutilate  # noqa: E402
-from gnuradio.aperture.testing.tiers import ALL  # noqa: E402
-from recorded import gaps, run, wrong_samples  # noqa: E402
+import baseband.data
+import numpy as np
+from astropy import units as u
+from astropy.time import Time
+from baseband import vdif
+from baseband.base.encoding import EIGHT_BIT_1_SIGMA, FOUR_BIT_1_SIGMA
+from gnuradio import blocks, gr
+
+from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
+from gnuradio.aperture.doctor.recordings import examine_recording
+from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.inputs.times import exact, read_time
+from gnuradio.aperture.testing.mutilation import check_reader, mutilate
+from gnuradio.aperture.testing.tiers import ALL
+from recorded import gaps, run, wrong_samples
 
 # ERFA calls dates in the future dubious
 warnings.simplefilter("ignore")

@@ -12,11 +12,12 @@ from places import enter_environment, fresh_folder, main
 
 enter_environment("formats")
 
-import numpy as np  # noqa: E402
-import pmt  # noqa: E402
-from gnuradio import aperture, blocks, gr  # noqa: E402
-from gnuradio.aperture import tags  # noqa: E402
-from gnuradio.aperture.inputs.registry import open_input  # noqa: E402
+import numpy as np
+import pmt
+from gnuradio import aperture, blocks, gr
+
+from gnuradio.aperture import tags
+from gnuradio.aperture.inputs.registry import open_input
 
 START, FRACTION = 1704067200, 0.25
 WIDTH, FREQUENCY = 15625.0, 1.42e9

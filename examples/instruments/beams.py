@@ -29,11 +29,20 @@ import time
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
-from gnuradio.aperture.beams.beams import Beam, offset
+from instrument import (
+    BEST2,
+    RMS,
+    SOURCE,
+    SPECTRA,
+    find_device,
+    four_bits,
+    items_per_second,
+    simulate,
+)
+
 from gnuradio.aperture.arguments.argument_types import device_name, positive_seconds, whole_number
+from gnuradio.aperture.beams.beams import Beam, offset
 from gnuradio.aperture.beams.weights import array_factor, array_frequencies, beam_weights
-from instrument import (BEST2, RMS, SOURCE, SPECTRA, find_device, four_bits, items_per_second,
-                        simulate)
 
 INTEGRATED = 64   # spectra
 AT_ONCE = 4096    # beams of a block

@@ -25,9 +25,22 @@ import argparse
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
+from instrument import (
+    BEST2,
+    BEST2_SPECTRA,
+    PORTS,
+    RMS,
+    SOURCE,
+    SPECTRA,
+    TAPS,
+    Instrument,
+    find_device,
+    four_bits,
+    items_per_second,
+    simulate,
+)
+
 from gnuradio.aperture.arguments.argument_types import device_name, positive_seconds, whole_number
-from instrument import (BEST2, BEST2_SPECTRA, PORTS, RMS, SOURCE, SPECTRA, TAPS, Instrument,
-                        find_device, four_bits, items_per_second, simulate)
 
 #: MiB of samples that a call on a GPU works on, about: there calls are dear
 CALL = 256

@@ -11,8 +11,8 @@ import matplotlib
 import numpy as np
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 (after the choice of the backend)
-from PIL import Image  # noqa: E402
+from matplotlib import pyplot as plt
+from PIL import Image
 
 BLUE, ORANGE, GREEN, GREY = "#1b6ca8", "#d1600e", "#2e8b57", "#888888"
 TURN = [-180, -90, 0, 90, 180]

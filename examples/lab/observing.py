@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
+
 from gnuradio.aperture import geometry
 from gnuradio.aperture.arrays.earth_rotation import unix_seconds
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile

@@ -16,10 +16,10 @@ import tempfile
 from pathlib import Path
 
 import drawing
-import simulated_faults as faults
 import measure
 import numpy as np
 import observing
+import simulated_faults as faults
 from drawing import BLUE, GREEN, GREY, ORANGE, panels
 
 NOON = "start=2024-06-21T11:00:00"

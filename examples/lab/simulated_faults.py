@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 from gnuradio import analog, aperture, blocks, channels, gr
-from gnuradio.aperture import geometry
 from observing import NOON, observe
+
+from gnuradio.aperture import geometry
 
 LAB = Path(__file__).resolve().parent
 

@@ -32,7 +32,7 @@ def _torch(stream):
 
 def _numba(stream):
     from numba import cuda
-    stream.handle  # work is given to it by the kernel's launch: kernel[blocks, threads, stream]
+    _ = stream.handle  # work is given to it by the kernel's launch: kernel[blocks, threads, stream]
     return contextlib.nullcontext, lambda array: cuda.as_cuda_array(array, sync=False)
 
 

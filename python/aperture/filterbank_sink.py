@@ -19,10 +19,17 @@ from . import tags
 from .arrays import earth_rotation, geometry
 from .arrays.array_description import ArrayDescription, load_array
 from .beams.weights import beam_directions, find_polarizations
-from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
 from .files.file_names import check_fields, name_text, names_at
-from .files.filterbank_writer import (MISSING, MissingSamples, RecentMean, SampleFile, cells_of,
-                                      check_names, take_places)
+from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
+from .files.filterbank_writer import (
+    MISSING,
+    MissingSamples,
+    RecentMean,
+    SampleFile,
+    cells_of,
+    check_names,
+    take_places,
+)
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
 from .parameters.errors import refuse

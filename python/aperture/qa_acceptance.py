@@ -14,6 +14,7 @@ import unittest
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
 
 aperture = qa_tools.on_device(aperture)

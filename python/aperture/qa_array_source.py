@@ -13,11 +13,12 @@ import time
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+from scipy.interpolate import CubicSpline
+
 from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.testing.simulator_noise import model_noise, philox
 from gnuradio.aperture.tracking.directions import Direction, azimuth_elevation
-from scipy.interpolate import CubicSpline
 
 ZENITH = Source("zenith", azimuth=0, elevation=90)
 

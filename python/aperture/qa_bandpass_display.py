@@ -12,9 +12,17 @@ from unittest import mock
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.displays import bandpass_view
-from gnuradio.aperture.displays.bandpass_view import (BAD, GOOD, NEUTRAL, WARN, BandpassView,
-                                                      outline, percent)
+from gnuradio.aperture.displays.bandpass_view import (
+    BAD,
+    GOOD,
+    NEUTRAL,
+    WARN,
+    BandpassView,
+    outline,
+    percent,
+)
 from gnuradio.aperture.streams.levels import RANGES, mean_power
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 
@@ -125,7 +133,7 @@ class qa_bandpass_display(gr_unittest.TestCase):
 
     def test_visibilities(self):
         """Powers are the autocorrelations, missing is what was not counted."""
-        spectra, inputs = 100, 3
+        spectra, _inputs = 100, 3
         values = np.zeros((4, 6), np.complex64)
         values[:, [0, 2, 5]] = np.outer([1, 2, 3, 4], [800, 200, 0])
         counted = np.array([100, 99, 99, 0, 0, 0.0])

@@ -8,6 +8,7 @@
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture import array_source, pointing
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source

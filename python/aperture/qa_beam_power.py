@@ -10,9 +10,17 @@ import threading
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, frame_tags, missing_tags,
-                                                rx_time, tags_of)
+from gnuradio.aperture.testing.qa_tools import (
+    EPOCH,
+    RATE,
+    Flowgraph,
+    frame_tags,
+    missing_tags,
+    rx_time,
+    tags_of,
+)
 
 aperture = qa_tools.on_device(aperture)
 

@@ -11,9 +11,8 @@ import tempfile
 
 import numpy as np
 import pmt
-from gnuradio import blocks, gr, gr_unittest
+from gnuradio import aperture, blocks, gr, gr_unittest
 
-from gnuradio import aperture
 from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.testing.qa_tools import DEVICE
 

@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.testing import disks, pulse_model
-from gnuradio.aperture.testing.qa_tools import (EPOCH, Flowgraph, comes_true, rx_time, to_pmt)
+from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, comes_true, rx_time, to_pmt
 from gnuradio.aperture.transients import dispersion, pictures
 from gnuradio.aperture.transients.candidates import COLUMNS, Candidate, utc_text
 
@@ -265,7 +266,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
         with disks.small_disk(self, 16) as folder:
             sink = aperture.candidate_sink(str(folder / "t.csv"), beams=2, pictures=10.0,
                                            sample_time=SAMPLE_TIME, seconds=1.0, **BAND)
-            with self.running(sink, dispersed_powers(self.rng, 6000)) as graph:
+            with self.running(sink, dispersed_powers(self.rng, 6000)):
                 for number in range(300):
                     sink.to_basic_block()._post(pmt.intern("candidates"),
                                                 message(number, time=rx_time(EPOCH - 9)))

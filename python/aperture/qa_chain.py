@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import ByteSink, ByteSource, rx_time, tags_of
 

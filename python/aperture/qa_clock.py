@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 import pmt
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
 
@@ -333,7 +334,7 @@ class qa_clock(gr_unittest.TestCase):
         rate = (0, "rx_rate", RATE)
         x = bytes_of(self.rng.normal(size=(4000, 2)).view(np.complex128)[:, 0])
         first = stamp(0, 0)
-        for other, events, missing in (
+        for other, events, _missing in (
             ([stamp(0, 777), guess], [0, 1], 0),        # both guess
             ([stamp(0, 0), guess], [], 0),              # the same: of one source
             ([stamp(0, 1e9 * RATE), guess], [0, 1], 0),

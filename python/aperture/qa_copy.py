@@ -8,6 +8,7 @@
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing.qa_tools import DEVICE, run, rx_time
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})

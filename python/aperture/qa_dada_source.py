@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import dada_source, tags
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[2] / "../shared/data")

@@ -8,10 +8,10 @@
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, rx_time, tags_of
-from gnuradio.aperture.transients import (TrialLayout, channel_frequencies, delay,
-                                          rounded_delays)
+from gnuradio.aperture.transients import TrialLayout, channel_frequencies, delay, rounded_delays
 
 aperture = qa_tools.on_device(aperture)
 

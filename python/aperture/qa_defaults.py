@@ -15,6 +15,7 @@ import shutil
 import tempfile
 
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.testing.qa_tools import comes_true
 
 #: block -> those that may follow it, as docs/flowgraphs.md and docs/blocks.md have them

@@ -11,6 +11,7 @@ import math
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import delay_tracker, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input

@@ -14,6 +14,7 @@ import unittest
 import numpy as np
 import pmt
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
 
@@ -298,7 +299,7 @@ class Delays:
                 # in items of a port, of which the inputs have samples together
                 ports = np.rint(delays).astype(int).reshape(-1, each)
                 starts = np.arange(reference.spectra_of(length, step, taps)) * step // packed
-                end = -(-(-ports.min()) // packed) + taps * step // packed
+                end = -(ports.min() // packed) + taps * step // packed
                 starts = starts[starts + max(end, taps * step // packed) <= length // packed]
                 for i in range(inputs):
                     there = starts >= -(-ports[i // each].max() // packed)

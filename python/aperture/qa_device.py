@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 
 #: a device with memory of its own

@@ -510,8 +510,8 @@ print("ends")
         for device in DEVICES:
             with self.subTest(device=device):
                 done = subprocess.run([sys.executable, "-c", program, device],
-                                      timeout=PATIENCE, stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, text=True)
+                                      timeout=PATIENCE, capture_output=True,
+                                      text=True)
                 self.assertIn("ends", done.stdout)
                 self.assertEqual(done.returncode, 0, done.stderr)
 

@@ -8,6 +8,7 @@
 
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
+
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true, run
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})

@@ -14,9 +14,17 @@ same kernels. What it adds are rings, streams and copies, and these are what is 
 
 import numpy as np
 from gnuradio import aperture, blocks, gr_unittest
+
 from gnuradio.aperture.testing import reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, ByteSink, Flowgraph, frame_tags, from_pmt,
-                                                random_samples, rx_time)
+from gnuradio.aperture.testing.qa_tools import (
+    EPOCH,
+    ByteSink,
+    Flowgraph,
+    frame_tags,
+    from_pmt,
+    random_samples,
+    rx_time,
+)
 
 SAMPLE_TIME = 2.0**-10
 CHANNELS, INPUTS, TIMES = 6, 3, 64

@@ -8,9 +8,17 @@
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools
-from gnuradio.aperture.testing.qa_tools import (DEVICE, EPOCH, RATE, Flowgraph, frame_tags,
-                                                rx_time, tags_of)
+from gnuradio.aperture.testing.qa_tools import (
+    DEVICE,
+    EPOCH,
+    RATE,
+    Flowgraph,
+    frame_tags,
+    rx_time,
+    tags_of,
+)
 
 aperture = qa_tools.on_device(aperture)
 

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
 

@@ -21,6 +21,7 @@ from unittest import mock
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture import filterbank_sink, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
@@ -762,8 +763,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             self.assertIsNone(block.error())
             named = block.files()[0]
             self.assertEqual(between.errors, 2 * [
-                (f"{named}: another program or block writes this file at the same time; give it "
-                 "another name", 0)])
+                (f"{named}: another program or block writes this file at the same time; "
+                 "give it another name", 0)])
             header, data = read(named)
             self.assertEqual((header["nbits"], len(data)),
                              (nbits, 50 * 4 * (1 if "{" in name else 3) * nbits // 8))
@@ -936,7 +937,7 @@ os._exit(1)
                 file = read(*more, *needed, *band)
                 np.testing.assert_allclose(file.frequencies, ascending)
                 np.testing.assert_array_equal(file.read()[:, 0], data.view(np.uint8)[:, ::-1])
-                for key, kind, value in more:
+                for key, _kind, value in more:
                     self.assertEqual(file.header[key], value)
         table = [("FREQUENCY_START", "", None),
                  *(("fchannel", "d", 1500.0 - i) for i in range(4)), ("FREQUENCY_END", "", None)]

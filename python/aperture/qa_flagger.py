@@ -10,11 +10,19 @@ import threading
 
 import numpy as np
 import pmt
-from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio import aperture, blocks, gr_unittest
+
 from gnuradio.aperture.testing import flagging_model as model
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, ON_GPU, RATE, Flowgraph, frame_tags,
-                                                missing_tags, rx_time, tags_of)
+from gnuradio.aperture.testing.qa_tools import (
+    EPOCH,
+    RATE,
+    Flowgraph,
+    frame_tags,
+    missing_tags,
+    rx_time,
+    tags_of,
+)
 
 flagger = aperture.flagger
 aperture = qa_tools.on_device(aperture)

@@ -14,6 +14,7 @@ from decimal import Decimal, getcontext
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture import Antenna, ArrayDescription, Input, Pulsar, Source
 from gnuradio.aperture.testing.qa_tools import on_device
 from gnuradio.aperture.transients.dispersion import delay

@@ -319,7 +319,7 @@ app.exec_()
 """
         done = subprocess.run([sys.executable, "-c", program, DEVICE], text=True,
                               timeout=qa_tools.PATIENCE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              capture_output=True,
                               env=dict(os.environ, QT_QPA_PLATFORM="offscreen"))
         self.assertIn("all 3000000", done.stdout, done.stderr)
 

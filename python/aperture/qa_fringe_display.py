@@ -17,8 +17,9 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import numpy as np
 import pmt
-from PyQt5 import QtCore, QtWidgets
 from gnuradio import aperture, blocks, gr, gr_unittest
+from PyQt5 import QtCore, QtWidgets
+
 from gnuradio.aperture.streams.python_block import python_block
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
 

@@ -9,6 +9,7 @@
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.fx_correlator import samples_in_item, spectra_in_frame
 from gnuradio.aperture.testing.qa_tools import DEVICE, ByteSink, comes_true, from_pmt, tags_of
 

@@ -8,6 +8,7 @@
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.testing import flagging_theory as theory
 from gnuradio.aperture.testing import qa_tools, reference

@@ -17,6 +17,7 @@ import tempfile
 
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
+
 from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input
 from gnuradio.aperture.calibration.messages import apply_calibration
 from gnuradio.aperture.commands import calibrate

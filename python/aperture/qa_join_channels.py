@@ -11,6 +11,7 @@ of channels give the same bits as one of each.
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.qa_exchange import devices, ranges
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, frame_tags, rx_time, tags_of

@@ -13,11 +13,18 @@ from pathlib import Path
 import h5py
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
+
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, frame_tags, item_of, missing_tags,
-                                                rx_time, tags_of)
+from gnuradio.aperture.testing.qa_tools import (
+    EPOCH,
+    RATE,
+    frame_tags,
+    missing_tags,
+    rx_time,
+    tags_of,
+)
 
 DEVICES = ("cpu", "emulated") if qa_tools.DEVICE == "cpu" else (qa_tools.DEVICE,)
 
@@ -331,7 +338,7 @@ class qa_masks(gr_unittest.TestCase):
         flagged = np.repeat(scene.flags[..., 0] & scene.flags[..., 1], 1, axis=0)
         for nbits in (32, 8):
             engine = aperture.power_detector(beams=2, device="cpu", spectra=24,
-                                             products="power", **{**scene.names()})
+                                             products="power", **scene.names())
             path = self.folder / f"test{nbits}.fil"
             sink = aperture.filterbank_sink(str(path), array_of(1), [Beam("a", 0.0, 90.0),
                                                                      Beam("b", 0.0, 80.0)],

@@ -16,6 +16,7 @@ import unittest
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture import measure_offsets
 from gnuradio.aperture.testing.receivers import Receiver, Receivers
 

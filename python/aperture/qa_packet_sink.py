@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.qa_packet_source import EACH, START, Receiving
 from gnuradio.aperture.testing import packets as net
 from gnuradio.aperture.testing.qa_tools import Flowgraph, as_numbers, missing_of, rx_time

@@ -14,9 +14,17 @@ import time
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.testing import packets as net
-from gnuradio.aperture.testing.qa_tools import (PATIENCE, ByteSink, Running, as_numbers, missing_of,
-                                                rx_time, tags_of)
+from gnuradio.aperture.testing.qa_tools import (
+    PATIENCE,
+    ByteSink,
+    Running,
+    as_numbers,
+    missing_of,
+    rx_time,
+    tags_of,
+)
 
 START = 1700000000
 EACH = {"s8": 1, "sc4": 1, "sc8": 2, "s16": 2, "sc16": 4, "f32": 4, "fc32": 8}

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pmt
 from gnuradio import aperture, gr, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
 

@@ -13,6 +13,7 @@ import unittest.mock
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import pfb_channelizer, pointing, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input

@@ -12,6 +12,7 @@ import threading
 import numpy as np
 import pmt
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import normalization, qa_tools
 from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, from_pmt, rx_time, tags_of
 

@@ -10,11 +10,10 @@ import math
 import re
 
 import numpy as np
-import pmt
 from gnuradio import aperture, blocks, gr_unittest
+
 from gnuradio.aperture.testing import pulse_model, qa_tools
-from gnuradio.aperture.testing.qa_tools import (EPOCH, Flowgraph, from_pmt, rx_time,
-                                                seconds_between)
+from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, from_pmt, rx_time, seconds_between
 from gnuradio.aperture.transients import dispersion
 
 aperture = qa_tools.on_device(aperture)

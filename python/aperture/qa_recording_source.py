@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import recording_source, tags
 
 #: type -> of a component

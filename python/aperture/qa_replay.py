@@ -8,6 +8,7 @@
 
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
+
 from gnuradio.aperture.testing.qa_tools import DEVICE, ByteSink, Running, rx_time, tags_of
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})

@@ -17,6 +17,7 @@ import numpy as np
 import pmt
 from astropy.time import Time
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import filterbank_sink, psrfits_sink, tags, uvh5_sink, voltage_sink
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam

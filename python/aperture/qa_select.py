@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import Flowgraph, tags_of
 

@@ -18,6 +18,7 @@ import time
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSink, from_pmt, let_work, tags_of
 from gnuradio.aperture.testing.receivers import Loss, Receiver, Receivers
 

@@ -13,10 +13,11 @@ import tempfile
 
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
+from scipy.stats import exponnorm
+
 from gnuradio.aperture import Antenna, ArrayDescription, Input, Pulsar, Pulse, Source
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.testing.simulator_noise import model_noise
-from scipy.stats import exponnorm
 
 K = 1e4 / 2.41  # s MHz^2 cm^3 / pc
 RATE, CENTER = 1e6, 400e6

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.displays.sky_image import colours, limits
 from gnuradio.aperture.displays.sky_view import SkyView

@@ -12,8 +12,16 @@ import time
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
-from gnuradio.aperture.testing.qa_tools import (DEVICE, PATIENCE, ByteSink, ByteSource,
-                                               Flowgraph, Running, rx_time)
+
+from gnuradio.aperture.testing.qa_tools import (
+    DEVICE,
+    PATIENCE,
+    ByteSink,
+    ByteSource,
+    Flowgraph,
+    Running,
+    rx_time,
+)
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 TAKES_ALL = 1e6  # items a second

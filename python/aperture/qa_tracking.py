@@ -10,6 +10,7 @@ import numpy as np
 from astropy.time import Time
 from astropy.utils import iers
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture import array_source, delay_tracker, pointing
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
@@ -147,7 +148,7 @@ class qa_tracking(gr_unittest.TestCase):
         a, b = np.tril_indices(3)
         crosses = np.flatnonzero(a != b)
         worst, sides = [], []
-        for minute in range(0, 60):
+        for minute in range(60):
             start = START + 60 * minute
             found, times = correlate(array, 0.021, source, direction, 5, start)
             worst.append(np.abs(np.angle(found[:, :, crosses].mean(axis=(0, 1)), deg=True)).max())

@@ -26,8 +26,18 @@ import pmt
 from astropy.time import Time
 from astropy.utils import iers
 from gnuradio import blocks, gr, gr_unittest
-from gnuradio.aperture import (Beam, corner_turn, filterbank_sink, pfb_channelizer, receiver_tags,
-                               snapshot, tags, uvh5_sink, xengine)
+
+from gnuradio.aperture import (
+    Beam,
+    corner_turn,
+    filterbank_sink,
+    pfb_channelizer,
+    receiver_tags,
+    snapshot,
+    tags,
+    uvh5_sink,
+    xengine,
+)
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
 from gnuradio.aperture.parameters.ascii_text import ascii_text
 from gnuradio.aperture.testing.disks import immutable, small_disk
@@ -457,7 +467,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.expect_error(tags_of(0, frequency=float("nan")), "rx_freq nan", "finite")
         self.expect_error(tags_of(0, counted=[101]), "spectra 100", "101")
         self.expect_error(tags_of(0, counted=[1, 2]), "2 counts", "1 products")
-        found = [tag for tag in tags_of(0, time=None)]
+        found = list(tags_of(0, time=None))
         found.append(gr.tag_utils.python_to_tag(
             (0, pmt.intern(tags.rx_time), pmt.from_double(1.5), pmt.PMT_F)))
         self.expect_error(found, "rx_time 1.5")
@@ -814,8 +824,8 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         iers.conf.auto_download = False
         source = parse_direction(directions[0])
         items = []
-        for time in times:
-            moment = Time(time, format="unix", scale="utc")
+        for second in times:
+            moment = Time(second, format="unix", scale="utc")
             delays = geometric_delays(array, source.ra, source.dec, moment)
             if tracked is not None:
                 center = parse_direction(tracked)

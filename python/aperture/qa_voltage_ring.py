@@ -21,12 +21,21 @@ from unittest import mock
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
+
 from gnuradio.aperture.dumps import dumper
 from gnuradio.aperture.files import checked_file
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.disks import small_disk
-from gnuradio.aperture.testing.qa_tools import (ByteSink, ByteSource, comes_true, from_pmt,
-                                                item_of, let_work, to_pmt, until_taken)
+from gnuradio.aperture.testing.qa_tools import (
+    ByteSink,
+    ByteSource,
+    comes_true,
+    from_pmt,
+    item_of,
+    let_work,
+    to_pmt,
+    until_taken,
+)
 from gnuradio.aperture.testing.voltage_files import read_dada, read_guppi, read_sigmf
 
 aperture = qa_tools.on_device(aperture)

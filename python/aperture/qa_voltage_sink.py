@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import tags, voltage_sink
 from gnuradio.aperture.files.checked_file import PartFile
 from gnuradio.aperture.files.voltage_file import nibbles_to_bytes

@@ -14,8 +14,9 @@ from unittest import mock
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import numpy as np
-from PyQt5 import QtWidgets
 from gnuradio import aperture, blocks, gr, gr_unittest
+from PyQt5 import QtWidgets
+
 from gnuradio.aperture.displays import look
 from gnuradio.aperture.displays.waterfall_record import WaterfallRecord, levels_of
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSource, comes_true, rx_time

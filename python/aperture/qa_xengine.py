@@ -10,9 +10,17 @@ import threading
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import (EPOCH, RATE, Flowgraph, frame_tags, missing_tags,
-                                                rx_time, tags_of)
+from gnuradio.aperture.testing.qa_tools import (
+    EPOCH,
+    RATE,
+    Flowgraph,
+    frame_tags,
+    missing_tags,
+    rx_time,
+    tags_of,
+)
 
 aperture = qa_tools.on_device(aperture)
 
@@ -442,7 +450,7 @@ class qa_xengine(gr_unittest.TestCase):
             rates = tags_of(tags, "rx_rate")
             self.assertEqual(rates[0], (0, RATE / 4))
             self.assertEqual(rates[-1], (changed, RATE / length))
-            for (offset, value), end, frames in zip(tags_of(tags, "rx_time"), ends, lengths):
+            for (_offset, value), end, frames in zip(tags_of(tags, "rx_time"), ends, lengths):
                 self.assertEqual(value, rx_time(EPOCH, (end - frames) / RATE))
 
     def test_set_normalise(self):

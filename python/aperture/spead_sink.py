@@ -12,8 +12,15 @@ from . import spead, tags
 from .network.addresses import parse_addresses
 from .network.heap_sender import HeapSender, descriptor_of
 from .network.heap_shape import HeapShape, StatusPort, seconds_from_0, sender_ids, whole
-from .network.heaps import (BEAM_ANTS, DIGITISER_ID, FENG_ID, FREQUENCY, MISSING_PRODUCT,
-                            SAMPLE_BITS, product_order)
+from .network.heaps import (
+    BEAM_ANTS,
+    DIGITISER_ID,
+    FENG_ID,
+    FREQUENCY,
+    MISSING_PRODUCT,
+    SAMPLE_BITS,
+    product_order,
+)
 from .network.sample_clock import SampleClock
 from .parameters.errors import refuse
 from .streams.python_block import python_block

@@ -14,8 +14,16 @@ from . import spead, tags
 from .network.addresses import parse_addresses, parse_senders
 from .network.chunk_receiver import QUEUED, ChunkReceiver, Ended
 from .network.chunk_times import ChunkTimes
-from .network.heap_shape import (HeapShape, StatusPort, missing_value, runs, seconds_from_0,
-                                 sender_ids, time_value, whole)
+from .network.heap_shape import (
+    HeapShape,
+    StatusPort,
+    missing_value,
+    runs,
+    seconds_from_0,
+    sender_ids,
+    time_value,
+    whole,
+)
 from .network.heaps import KINDS, MISSING_PRODUCT, product_order
 from .network.sample_clock import SampleClock
 from .parameters.errors import refuse

@@ -18,12 +18,18 @@ from .arrays import earth_rotation
 from .arrays.array_description import ArrayDescription, load_array
 from .calibration.calibration import SCALES, Calibration, utc_text
 from .calibration.calibration_file import load_calibration
-from .files.file_names import (PHASE_CENTER, TIME, check_fields, check_text, name_text,
-                               names_at)
+from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .files.uvh5 import (COMPRESSIONS, GAINS, MOUNTS, NOT_APPLIED, gains_text,
-                         load_bitshuffle, map_products)
+from .files.uvh5 import (
+    COMPRESSIONS,
+    GAINS,
+    MOUNTS,
+    NOT_APPLIED,
+    gains_text,
+    load_bitshuffle,
+    map_products,
+)
 from .parameters.errors import refuse
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
@@ -490,8 +496,8 @@ class uvh5_sink(RecordingSink, python_block):
             if number not in self._silent:
                 self.logger.warn(printable(
                     f"{self._filenames[0]}: input {self._array.input_names[number]} does not "
-                    f"change from {utc_text(sum(time))} on (a receiver that is stuck, or off?): "
-                    "its products are flagged while that is so"))
+                    f"change from {utc_text(sum(time))} on (a receiver that is stuck, or "
+                    "off?): its products are flagged while that is so"))
         self._silent = set(silent)
         if not len(silent):
             return counted

@@ -19,11 +19,17 @@ from .files import file_lock
 from .files.checked_file import part_name
 from .files.file_names import TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import check_path, file_name
-from .files.roll_over import RecordingSink, RollOver
 from .files.guppi_writer import GuppiWriter, numbered, sequence
+from .files.roll_over import RecordingSink, RollOver
 from .files.sigmf_writer import SigmfWriter, both_names
-from .files.voltage_file import (GUPPI_ENDING, SIGMF_ENDINGS, VOLTAGE_ENDINGS, Moment, Recording,
-                                 nibbles_to_bytes)
+from .files.voltage_file import (
+    GUPPI_ENDING,
+    SIGMF_ENDINGS,
+    VOLTAGE_ENDINGS,
+    Moment,
+    Recording,
+    nibbles_to_bytes,
+)
 from .parameters.errors import refuse
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import missing_run, require, tag_value, time_of

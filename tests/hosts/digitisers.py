@@ -12,16 +12,16 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from places import enter_environment  # noqa: E402
+from places import enter_environment
 
 enter_environment("network")
 
-import numpy as np  # noqa: E402
-import spead2  # noqa: E402
-import spead2.send  # noqa: E402
+import numpy as np
+import spead2
+import spead2.send
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hosts import HOSTS, PORT, RATE, SAMPLES  # noqa: E402
+from hosts import HOSTS, PORT, RATE, SAMPLES
 
 LONGEST = 600            # s, if nobody stops it
 

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from places import SOURCE  # noqa: E402
+from places import SOURCE
 
 PORT = 7148
 SYNC = 1700000000

@@ -25,8 +25,7 @@ import time
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hosts"))
-from hosts import (CHANNELS, HOSTS, INTEGRATION, PORT, Network, Observation,  # noqa: E402
-                   compare, end)
+from hosts import CHANNELS, HOSTS, INTEGRATION, PORT, Network, Observation, compare, end
 
 ENGINES = [host for host in HOSTS if host != "d"]
 

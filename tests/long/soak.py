@@ -28,9 +28,10 @@ import h5py
 import numpy as np
 import pmt
 from gnuradio import gr
+
 from gnuradio.aperture import array_source, monitoring
-from gnuradio.aperture.arrays.array_description import load_array, save_array
 from gnuradio.aperture.arguments.version import __version__
+from gnuradio.aperture.arrays.array_description import load_array, save_array
 from gnuradio.aperture.commands.observe_plan import Configuration
 from gnuradio.aperture.commands.observe_service import Service
 from gnuradio.aperture.commands.terminal import prepare_streams

@@ -6,12 +6,12 @@
 import inspect
 import re
 
-import yaml
-from gnuradio import aperture, gr
-from gnuradio.aperture import aperture_python
-
 import docstrings
 import signatures
+import yaml
+from gnuradio import aperture, gr
+
+from gnuradio.aperture import aperture_python
 
 #: methods of GNU Radio's own, and of what all blocks on a device have
 COMMON = set(dir(gr.basic_block)) | set(dir(gr.sync_block)) | set(dir(gr.hier_block2)) | {

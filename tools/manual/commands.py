@@ -5,7 +5,6 @@
 
 import argparse
 import importlib
-import inspect
 import os
 import re
 import textwrap
@@ -15,7 +14,7 @@ os.environ["COLUMNS"] = "96"
 os.environ.pop("APERTURE_VENV", None)
 os.environ["XDG_DATA_HOME"] = "~/.local/share"
 
-import docstrings  # noqa: E402
+import docstrings
 
 
 class Command:

@@ -17,7 +17,7 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from gnuradio import aperture  # noqa: E402
+from gnuradio import aperture
 
 
 def make_site(folder):

@@ -53,8 +53,15 @@ from ..parameters import errors
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file, look_for, looked_in
 from ..parameters.yaml_reader import Scalar, YamlReader
-from .array_model import (POLARIZATIONS, Antenna, ArrayDescription,  # noqa: F401 (for importers)
-                          ArrayDescriptionError, Input, Source, refuse)
+from .array_model import (
+    POLARIZATIONS,
+    Antenna,
+    ArrayDescription,
+    ArrayDescriptionError,
+    Input,
+    Source,
+    refuse,
+)
 from .pulses import Pulsar, Pulse
 
 _SHIPPED = Path(__file__).parent / "descriptions"

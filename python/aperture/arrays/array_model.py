@@ -7,7 +7,6 @@
 
 from dataclasses import dataclass, field
 from numbers import Complex, Integral, Real
-from typing import Optional
 
 import numpy as np
 
@@ -92,11 +91,11 @@ class Target:
     """A direction with a name: azimuth and elevation, or ra and dec (ICRS), in degrees, or a body
     of the solar system."""
     name: str
-    azimuth: Optional[float] = None
-    elevation: Optional[float] = None
-    ra: Optional[float] = None
-    dec: Optional[float] = None
-    body: Optional[str] = None
+    azimuth: float | None = None
+    elevation: float | None = None
+    ra: float | None = None
+    dec: float | None = None
+    body: str | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
@@ -131,12 +130,12 @@ class Source(Target):
     pulsars, pulses: lists of Pulsar and Pulse; dm: their dispersion measure, pc/cm^3;
     scattering_time: s, at scattering_frequency (Hz; None: the centre frequency), with the power
     scattering_index of the frequency."""
-    flux: Optional[float] = None
+    flux: float | None = None
     pulsars: tuple = ()
     pulses: tuple = ()
     dm: float = 0.0
     scattering_time: float = 0.0
-    scattering_frequency: Optional[float] = None
+    scattering_frequency: float | None = None
     scattering_index: float = -4.0
 
     def __post_init__(self):

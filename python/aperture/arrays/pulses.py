@@ -8,7 +8,6 @@
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Optional
 
 import numpy as np
 
@@ -78,10 +77,10 @@ class Pulsar:
     in units of the receiver noise."""
     period: float
     width: float
-    mean_flux: Optional[float] = None
-    peak_flux: Optional[float] = None
+    mean_flux: float | None = None
+    peak_flux: float | None = None
     period_derivative: float = 0.0
-    epoch: Optional[tuple] = None
+    epoch: tuple | None = None
     phase: float = 0.0
 
     def __post_init__(self):
@@ -109,8 +108,8 @@ class Pulse:
     of the receiver noise) or `peak_flux` is given."""
     time: tuple
     width: float
-    fluence: Optional[float] = None
-    peak_flux: Optional[float] = None
+    fluence: float | None = None
+    peak_flux: float | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "time", exact_time("time", self.time))

@@ -12,9 +12,13 @@ import tempfile
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture import Antenna, ArrayDescription, ArrayDescriptionError, Input, Source
-from gnuradio.aperture.arrays.geometry import (enu_to_ecef_rotation, geodetic_to_ecef,
-                                               height_above_ellipsoid)
+from gnuradio.aperture.arrays.geometry import (
+    enu_to_ecef_rotation,
+    geodetic_to_ecef,
+    height_above_ellipsoid,
+)
 
 GOOD = """\
 name: lab

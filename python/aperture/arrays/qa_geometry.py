@@ -12,6 +12,7 @@ from datetime import datetime
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays import earth_rotation_table as table
 from gnuradio.aperture.arrays import geometry
 

@@ -7,6 +7,7 @@
 """Telescopes that recordings name."""
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays import telescopes
 
 

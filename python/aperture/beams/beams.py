@@ -34,7 +34,6 @@ On the command line an entry is written as grid:az=180,el=60,columns=8,spacing=1
 import math
 import os
 from dataclasses import dataclass, replace
-from typing import Optional
 
 import numpy as np
 
@@ -53,7 +52,7 @@ MAX_BEAMS = 4096  # what the blocks take
 class Beam(Direction):
     """Where a beam looks; antennas: names of those it adds (a sub-array), None: all; incoherent:
     it adds powers instead of voltages, and has no weights."""
-    antennas: Optional[tuple] = None
+    antennas: tuple | None = None
     incoherent: bool = False
 
     def __post_init__(self):

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture import load_array
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input

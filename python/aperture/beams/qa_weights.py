@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams import weights

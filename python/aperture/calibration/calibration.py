@@ -22,7 +22,6 @@ multiplied with to be in kelvin, and `receiver_temperature`, both for each chann
 import math
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Optional
 
 import numpy as np
 
@@ -134,8 +133,8 @@ class InputCalibration:
     phase: float = 0.0
     bandpass: np.ndarray = None
     flagged: np.ndarray = None
-    kelvin: Optional[np.ndarray] = None
-    receiver_temperature: Optional[np.ndarray] = None
+    kelvin: np.ndarray | None = None
+    receiver_temperature: np.ndarray | None = None
     quality: Quality = Quality()
 
     def __post_init__(self):
@@ -203,9 +202,9 @@ class Calibration:
     inputs: list
     source: str = ""
     references: list = field(default_factory=list)
-    reference_frequency: Optional[float] = None
-    measured: Optional[tuple] = None
-    valid: Optional[tuple] = None
+    reference_frequency: float | None = None
+    measured: tuple | None = None
+    valid: tuple | None = None
     quality: dict = field(default_factory=dict)
     history: str = ""
     unit: str = ""

@@ -42,8 +42,15 @@ from ..files.growing_file import check_path
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file
 from ..parameters.yaml_reader import Scalar, YamlReader
-from .calibration import (Band, Calibration, CalibrationError, InputCalibration, Quality, refuse,
-                          utc_text)
+from .calibration import (
+    Band,
+    Calibration,
+    CalibrationError,
+    InputCalibration,
+    Quality,
+    refuse,
+    utc_text,
+)
 
 VERSION = 1
 A_LINE = 8  # numbers

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..files.uvh5_reader import Product
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, check_number
 from .measure import levels_of, unix_time
 from .solver import over_channels

@@ -10,13 +10,20 @@ import os
 import tempfile
 
 import numpy as np
-from gnuradio import gr_unittest
+from gnuradio import aperture, gr_unittest
 
-from gnuradio import aperture
-from gnuradio.aperture.calibration.calibration import (Band, Calibration, CalibrationError,
-                                                       InputCalibration, Quality)
-from gnuradio.aperture.calibration.calibration_file import (calibration_text, load_calibration,
-                                                            save_calibration)
+from gnuradio.aperture.calibration.calibration import (
+    Band,
+    Calibration,
+    CalibrationError,
+    InputCalibration,
+    Quality,
+)
+from gnuradio.aperture.calibration.calibration_file import (
+    calibration_text,
+    load_calibration,
+    save_calibration,
+)
 
 CHANNELS = 21
 FIRST, WIDTH = 1.4e9, 1e5

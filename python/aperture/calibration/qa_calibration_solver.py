@@ -10,9 +10,8 @@ import os
 import tempfile
 
 import numpy as np
-from gnuradio import gr_unittest
+from gnuradio import aperture, gr_unittest
 
-from gnuradio import aperture
 from gnuradio.aperture.arrays.geometry import rotate_with_sky
 from gnuradio.aperture.calibration.calibration import CalibrationError
 from gnuradio.aperture.calibration.measure import calibrate_file
@@ -21,8 +20,16 @@ from gnuradio.aperture.calibration.solver import fit_line
 from gnuradio.aperture.calibration.sources import NOISE, sky_model
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.testing.calibration_models import (
-    C, START, array_of, delays_towards, direction_of, frequencies_of, hidden_gains, products_of,
-    write_observation)
+    START,
+    C,
+    array_of,
+    delays_towards,
+    direction_of,
+    frequencies_of,
+    hidden_gains,
+    products_of,
+    write_observation,
+)
 from gnuradio.aperture.tracking.directions import azimuth_elevation
 
 CHANNELS = 45
@@ -81,7 +88,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
                 flagged = np.sort(self.rng.choice(np.arange(2, CHANNELS - 2), 9, replace=False))
                 loud = np.setdiff1d(np.arange(4, CHANNELS - 4), flagged)[[3, 11, 20]]
                 self.observe(array, gains, [(50.0, np.zeros(inputs))], flagged=flagged,
-                             integrations=15, interference={channel: 1e4 for channel in loud})
+                             integrations=15, interference=dict.fromkeys(loud, 10000.0))
                 calibration, _ = self.calibrate()
                 # channels that were not measured too: bandpasses are smooth, and one at an end is
                 # as its neighbour

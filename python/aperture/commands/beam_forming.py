@@ -12,10 +12,17 @@ from dataclasses import replace
 import numpy as np
 
 from .. import beam_power, beamformer
-from ..beams.beams import coherent, in_order, load_beams
-from ..beams.weights import (NORMS, TAPERS, beam_directions, beam_masks, find_polarizations,
-                             incoherent_masks, live_beams)
 from ..arguments.argument_types import number, whole_number
+from ..beams.beams import coherent, in_order, load_beams
+from ..beams.weights import (
+    NORMS,
+    TAPERS,
+    beam_directions,
+    beam_masks,
+    find_polarizations,
+    incoherent_masks,
+    live_beams,
+)
 from ..files.regular_file import check_regular
 from ..filterbank_sink import PRODUCTS, filterbank_sink, row_names
 from ..pointing import pointing

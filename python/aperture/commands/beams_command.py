@@ -15,8 +15,15 @@ says.
 from ..arguments.argument_types import positive_seconds
 from ..filterbank_sink import paths_of, row_names
 from ..pointing import Drift, update_interval
-from .beam_forming import (BEAM_KEYS, BeamForming, add_beam_options, beams_to_form, blind_beams,
-                           check_beam_voltages, choose_products)
+from .beam_forming import (
+    BEAM_KEYS,
+    BeamForming,
+    add_beam_options,
+    beams_to_form,
+    blind_beams,
+    check_beam_voltages,
+    choose_products,
+)
 from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array

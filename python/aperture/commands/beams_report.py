@@ -11,8 +11,7 @@ import numpy as np
 
 from .fx_plan import spectra_of
 from .receivers_report import receivers_table
-from .tables import (device_text, seconds_text, speed_text, table, unused_rows,
-                     with_prefix)
+from .tables import device_text, seconds_text, speed_text, table, unused_rows, with_prefix
 from .voltages import voltages_row
 
 

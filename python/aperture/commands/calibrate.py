@@ -3,8 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""aperture_calibrate: what makes the inputs of an array equal, from visibilities of a known source.
-"""
+"""aperture_calibrate: what makes an array's inputs equal, from visibilities of a known source."""
 
 import argparse
 import os
@@ -17,12 +16,11 @@ from ..arguments.command_parser import CommandParser
 from ..calibration.calibration import CalibrationError
 from ..calibration.calibration_file import load_calibration, save_calibration
 from ..calibration.loads import read_powers, with_loads
-from ..calibration.measure import (MOST_FLAGGED, MOST_MISFIT, calibrate_file, levels_of,
-                                   mean_ratios)
+from ..calibration.measure import MOST_FLAGGED, MOST_MISFIT, calibrate_file, levels_of, mean_ratios
 from ..calibration.sources import RULE, sky_model
 from ..calibration.uvcal import save_uvcal
 from ..files.uvh5 import NOT_APPLIED
-from ..files.uvh5_reader import Uvh5Error, VisibilityFile, check_uvh5
+from ..files.uvh5_reader import VisibilityFile, check_uvh5
 from .running import CommandError, run_command
 from .tables import seconds_text, table
 from .terminal import say, warn
@@ -117,6 +115,7 @@ def draw(file, model, calibration, integrations, path):
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+
     from ..plots.plot_calibration import calibration_figure
     products, before = mean_ratios(file, model, integrations, levels_of(file))
     names = calibration.names

@@ -8,10 +8,10 @@
 import os
 
 from ..arguments.command_parser import CommandParser
-from ..packages.environment import require
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
 from ..files.uvh5 import COMPRESSIONS
+from ..packages.environment import require
 from .output_names import is_measurement_set
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction, place_of

@@ -9,8 +9,8 @@ import argparse
 import json
 import math
 import textwrap
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Callable
 
 from ..arguments.command_parser import CommandParser
 from ..doctor.desk import Desk

@@ -20,8 +20,8 @@ from .correlating import CALIBRATE, Correlating
 from .engines import BYTES, frame_multiple
 from .flagging import FLAGGING_SCHEMA, add_flagging_options, flagging_parameters
 from .front_end import FrontEnd
-from .fx_plan import make_plan
 from .fx_output import ENDINGS, FxOutput
+from .fx_plan import make_plan
 from .fx_report import summary
 from .hosts import HOSTS, NETWORK_SCHEMA, add_host_options, check_role, take_host
 from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
@@ -30,12 +30,16 @@ from .levels import TARGET_RMS, gain_text
 from .output_names import check_output_name, check_writable
 from .plan import INPUT_SCHEMA, PlanParser, extend
 from .running import CommandError, observe, run_command
-from .several_devices import (DEVICES_SCHEMA, add_devices_option, check_several_devices,
-                              use_first_device)
+from .several_devices import (
+    DEVICES_SCHEMA,
+    add_devices_option,
+    check_several_devices,
+    use_first_device,
+)
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
 from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text, untracked_texts
-from .voltages import (VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_input_voltages)
+from .voltages import VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_input_voltages
 
 PROGRAM = "aperture_fx"
 SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame", "gain": "gain"},

@@ -14,8 +14,7 @@ from .flagging import flagging_row, occupancies
 from .fx_plan import spectra_of
 from .levels import gain_text
 from .receivers_report import receivers_table
-from .tables import (device_text, seconds_text, speed_text, table, unused_rows,
-                     with_prefix)
+from .tables import device_text, seconds_text, speed_text, table, unused_rows, with_prefix
 from .voltages import voltages_row
 
 

@@ -15,7 +15,7 @@ from ..arguments.argument_types import whole_number
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
 from ..files.uvh5_reader import VisibilityFile, check_uvh5
-from ..imaging.dirty_image import (WHOLE_SKY, Field, find_peak, horizontal, make_image, to_sky)
+from ..imaging.dirty_image import WHOLE_SKY, Field, find_peak, horizontal, make_image, to_sky
 from ..imaging.names import names_near
 from ..imaging.visibilities import ImagingError, SkyVisibilities
 from ..imaging.weighting import RULE, parse_weighting
@@ -264,8 +264,8 @@ def write_outputs(options, file, visibilities, image, stokes, coherence, whole_s
             f"{file.telescope}: {field.centre.name}" if not whole_sky else
             f"{file.telescope}: the whole sky",
             [f"{with_prefix(frequency, 'Hz')}, {width}, {len(visibilities.times)} "
-             f"integration{'s'[:len(visibilities.times) > 1]} of {seconds_text(length, 3)}, from "
-             f"{time.replace('T', ' ').removesuffix('.000')} UTC",
+             f"integration{'s'[:len(visibilities.times) > 1]} of {seconds_text(length, 3)}, "
+             f"from {time.replace('T', ' ').removesuffix('.000')} UTC",
              *(f"{name}\n  " + text.replace(" at ", "\n  at ").replace(", azimuth", "\n  azimuth")
                .replace("; ", "\n  ").replace(", position", "\n  position")
                .replace(": ", "\n  ").replace(" of ", "\n  of ", 1).replace(", the", "\n  the")

@@ -17,8 +17,13 @@ from ..monitoring.beam_values import beams_section
 from ..pointing import Drift
 from ..streams.python_block import printable
 from ..tracking.directions import parse_direction
-from .beam_forming import (BeamForming, beams_to_form, blind_beams, check_beam_voltages,
-                           choose_products)
+from .beam_forming import (
+    BeamForming,
+    beams_to_form,
+    blind_beams,
+    check_beam_voltages,
+    choose_products,
+)
 from .beams_plan import make_beams_plan
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain

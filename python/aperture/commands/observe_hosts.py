@@ -9,7 +9,7 @@ import functools
 import json
 
 from ..streams.python_block import printable
-from .fx_hosts import (ReceivingChain, SendingChain, level_sending, make_receiving, make_sending)
+from .fx_hosts import ReceivingChain, SendingChain, level_sending, make_receiving, make_sending
 from .inputs import open_input
 from .observe_chain import Observed
 from .observe_plan import InputFailure

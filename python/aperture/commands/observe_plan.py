@@ -26,7 +26,7 @@ from .plan import Named, PlanReader, extend
 from .plan_schema import json_schema
 from .running import CommandError
 from .searching import DUMP_ENDINGS, SEARCH_SCHEMA, add_search_options, check_search
-from .voltages import check_voltages, channel_text
+from .voltages import channel_text, check_voltages
 
 PROGRAM = "aperture_observe"
 UVH5, FILTERBANK = ".uvh5", ".fil"

@@ -19,28 +19,38 @@ import warnings
 from dataclasses import dataclass
 
 import matplotlib
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
-import numpy as np  # noqa: E402
-from matplotlib.backend_bases import FigureCanvasBase  # noqa: E402
-from matplotlib.ticker import MaxNLocator  # noqa: E402
 
-from ..arguments.command_parser import CommandParser  # noqa: E402
-from ..arrays.array_description import shipped_arrays  # noqa: E402
-from ..arrays.earth_rotation import sidereal_time, unix_seconds  # noqa: E402
-from ..arrays.geometry import SPEED_OF_LIGHT  # noqa: E402
-from ..files.growing_file import check_path  # noqa: E402
-from ..files.regular_file import check_regular  # noqa: E402
-from ..files.uvh5_reader import VisibilityFile, check_uvh5  # noqa: E402
-from ..plots.plot_beams import filterbank_figure, pattern_figure  # noqa: E402
-from ..plots.plot_data import (PlotError, coherence, correlation_matrix, decibels,  # noqa: E402
-                               find_products, finer_lags, peak_of, root_mean_square_lags,
-                               spread, without_edge)
-from ..plots.plot_flags import draw_lost, lost_of  # noqa: E402
-from ..plots.plot_profiles import ENDINGS, profile_figure  # noqa: E402
-from ..plots.style import delay_text  # noqa: E402
-from ..plots.time_axis import Zone, clock_text  # noqa: E402
-from .running import run_command  # noqa: E402
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.ticker import MaxNLocator
+
+from ..arguments.command_parser import CommandParser
+from ..arrays.array_description import shipped_arrays
+from ..arrays.earth_rotation import sidereal_time, unix_seconds
+from ..arrays.geometry import SPEED_OF_LIGHT
+from ..files.growing_file import check_path
+from ..files.regular_file import check_regular
+from ..files.uvh5_reader import VisibilityFile, check_uvh5
+from ..plots.plot_beams import filterbank_figure, pattern_figure
+from ..plots.plot_data import (
+    PlotError,
+    coherence,
+    correlation_matrix,
+    decibels,
+    find_products,
+    finer_lags,
+    peak_of,
+    root_mean_square_lags,
+    spread,
+    without_edge,
+)
+from ..plots.plot_flags import draw_lost, lost_of
+from ..plots.plot_profiles import ENDINGS, profile_figure
+from ..plots.style import delay_text
+from ..plots.time_axis import Zone, clock_text
+from .running import run_command
 
 MAX_PANELS = 28        # the baselines of 8 antennas; more would be too small to read
 MAX_MATRIX = 128       # inputs; a pixel each

@@ -13,7 +13,6 @@ import time
 from .tables import with_prefix
 from .terminal import show
 
-
 LINE_PERIOD = 60  # s, between two lines in what is no terminal
 
 

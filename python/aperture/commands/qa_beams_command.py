@@ -12,16 +12,17 @@ from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture import pointing
+from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input, Source, save_array
-from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.commands import beam_forming, beams_command
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
-from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.testing.recordings import noise, write_dada
+from gnuradio.aperture.testing.tiers import long_test
 
 
 class qa_beams_command(Observations, gr_unittest.TestCase):
@@ -284,8 +285,9 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         before = {name: os.stat(self.path(name)).st_size for name in os.listdir(self.folder)}
         for given, output, option in (
                 (source, "array.fil", "--input"), (recording, "a.fil", "--input"),
-                (recording, "b-{beam}.fil", "--input"), (recording, "../{}/a.fil".format(
-                    os.path.basename(self.folder)), "--input"), (source, "beams.fil", "--beams")):
+                (recording, "b-{beam}.fil", "--input"),
+                (recording, f"../{os.path.basename(self.folder)}/a.fil", "--input"),
+                (source, "beams.fil", "--beams")):
             code, _, err = run(beams_command, "--input", given, "--beams", beams, "--channels", 32,
                                "--device", DEVICE, "--duration", 1e-4, "-o", self.path(output))
             self.assertEqual(code, 1)

@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays.array_description import Source, save_array
 from gnuradio.aperture.arrays.pulses import Pulsar

@@ -6,6 +6,7 @@
 #
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands.beams_plan import cut_frames, make_beams_plan
 from gnuradio.aperture.commands.fx_plan import MAX_FRAME
 

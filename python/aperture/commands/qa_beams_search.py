@@ -14,8 +14,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
-import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays.array_description import Source, load_array, save_array
 from gnuradio.aperture.arrays.pulses import Pulse

@@ -12,19 +12,25 @@ from dataclasses import replace
 
 import h5py
 import numpy as np
+from gnuradio import aperture, gr, gr_unittest
 from gnuradio import filter as fir
-from gnuradio import gr, gr_unittest
 
-from gnuradio import aperture
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import save_array
-from gnuradio.aperture.arrays.array_model import (Antenna, ArrayDescription, Input, Source)
+from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.commands import beams_command, calibrate, fx
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 from gnuradio.aperture.testing.calibration_models import (
-    WIDTH, array_of, delays_towards, frequencies_of, hidden_gains, products_of, write_observation)
+    WIDTH,
+    array_of,
+    delays_towards,
+    frequencies_of,
+    hidden_gains,
+    products_of,
+    write_observation,
+)
 from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.qa_tools import DEVICE
 

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.commands.flagging import choose_slice, flagging_parameters
 from gnuradio.aperture.commands.running import CommandError

@@ -21,16 +21,14 @@ from unittest import mock
 
 import h5py
 import numpy as np
-from gnuradio import gr_unittest
+from gnuradio import aperture, gr_unittest
 
-from gnuradio import aperture
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import engines, front_end, fx, inputs, levels
 from gnuradio.aperture.commands.fx_plan import make_plan
 from gnuradio.aperture.testing import reference
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
-from gnuradio.aperture.testing.recordings import (noise, small_array, visibilities,
-                                                 write_dada)
+from gnuradio.aperture.testing.recordings import noise, small_array, visibilities, write_dada
 from gnuradio.aperture.testing.tiers import ALL
 
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -12,6 +12,7 @@ import os
 import tempfile
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands.fx import parser
 from gnuradio.aperture.commands.hosts import Part, check_role, take_host
 from gnuradio.aperture.commands.running import CommandError

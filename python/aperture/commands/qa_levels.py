@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import levels
 
 

@@ -10,6 +10,7 @@ import os
 import tempfile
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands.output_names import check_output_name, check_writable
 from gnuradio.aperture.commands.running import CommandError
 

@@ -10,6 +10,7 @@ import os
 
 import h5py
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import beams_command, fx
 from gnuradio.aperture.testing.observations import Observations, run
 from gnuradio.aperture.testing.qa_tools import DEVICE

@@ -10,6 +10,7 @@ import io
 from unittest import mock
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import progress, tables
 
 

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import running, surroundings, tables
 from gnuradio.aperture.testing.qa_tools import PATIENCE
 

@@ -14,6 +14,7 @@ import tempfile
 import h5py
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.testing.qa_tools import DEVICE

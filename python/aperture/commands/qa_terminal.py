@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import progress, terminal
 from gnuradio.aperture.testing.qa_tools import PATIENCE
 

@@ -13,6 +13,7 @@ import os
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays.array_description import load_array
 from gnuradio.aperture.commands import beams_command, fx
 from gnuradio.aperture.commands.voltages import numbers_of, pairs_of

@@ -18,7 +18,7 @@ from ..files.growing_file import check_path
 from ..files.uvh5_reader import Product
 from ..plots.fringes import triangles
 from ..plots.plot_data import find_products, spread
-from ..plots.plot_fringes import (baseline_figure, closure_figure, coverage_figure, fringe_text)
+from ..plots.plot_fringes import baseline_figure, closure_figure, coverage_figure, fringe_text
 from ..plots.plot_inputs import HEAD, statistics_figure, statistics_rows
 
 MOST_BASELINES = 10

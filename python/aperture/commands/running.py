@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
-from typing import Optional
 
 from gnuradio import gr
 
@@ -38,7 +37,7 @@ class Run:
     ones were taken to the end, without the start-up; None if that was too short to measure.
     """
     interrupts: int
-    speed: Optional[float]
+    speed: float | None
 
 
 class Interrupts:

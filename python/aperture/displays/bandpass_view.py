@@ -7,7 +7,6 @@
 
 import time as host
 from dataclasses import dataclass
-from typing import Optional
 
 import numpy as np
 
@@ -38,8 +37,8 @@ class InputState:
     decibels: np.ndarray
     rms: float
     level: str
-    clamped: Optional[float]
-    missing: Optional[float]
+    clamped: float | None
+    missing: float | None
     grades: tuple
 
     @property
@@ -56,10 +55,10 @@ class Bandpasses:
     sentence.
     """
     inputs: list
-    frequencies: Optional[np.ndarray]
+    frequencies: np.ndarray | None
     low: float
     high: float
-    range: Optional[Range]
+    range: Range | None
     words: str
 
 

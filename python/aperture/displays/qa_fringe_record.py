@@ -9,9 +9,14 @@
 import unittest
 
 import numpy as np
+
 from gnuradio.aperture.displays.band import Channels, on_grid, usual_step, with_breaks
-from gnuradio.aperture.displays.fringe_record import (FringeRecord, LiveFringe, fringe_text,
-                                                     product_index)
+from gnuradio.aperture.displays.fringe_record import (
+    FringeRecord,
+    LiveFringe,
+    fringe_text,
+    product_index,
+)
 from gnuradio.aperture.monitoring.server.fringes import Fringes
 from gnuradio.aperture.plots.fringes import find_fringe
 from gnuradio.aperture.plots.plot_data import without_edge

@@ -12,7 +12,7 @@ import numpy as np
 COLOUR_MAP = "inferno"
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _table():
     """uint8 [level][red, green, blue, alpha]."""
     from matplotlib import colormaps  # 0.1 s, which what only computes need not wait for

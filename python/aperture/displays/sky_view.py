@@ -9,7 +9,6 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Optional
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class SkyPicture:
     elevation: float
     ra: float
     dec: float
-    nearest: Optional[tuple]
+    nearest: tuple | None
     sources: list
     time: float
     seconds: float

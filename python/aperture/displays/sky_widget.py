@@ -12,8 +12,19 @@ from ..arrays import geometry
 from ..plots.style import minus_signs
 from ..tracking.angle_text import angle_unit
 from . import look
-from .painting import (BAD, CENTER, GREY, INK, RIGHT, WRAPPED, Canvas, around, text, text_height,
-                       text_width)
+from .painting import (
+    BAD,
+    CENTER,
+    GREY,
+    INK,
+    RIGHT,
+    WRAPPED,
+    Canvas,
+    around,
+    text,
+    text_height,
+    text_width,
+)
 from .sky_image import colours, limits
 
 SIZE = 760, 540

@@ -16,8 +16,19 @@ from ..arrays.array_description import load_array
 from ..inputs.registry import open_input
 from ..streams.python_block import text_of
 from .findings import Examination, are, names, notice, problem
-from .grc import (BYTES, RATES, REAL, Flowgraph, edge, is_throttle, label, load_flowgraph, number,
-                  ours, value)
+from .grc import (
+    BYTES,
+    RATES,
+    REAL,
+    Flowgraph,
+    edge,
+    is_throttle,
+    label,
+    load_flowgraph,
+    number,
+    ours,
+    value,
+)
 
 ENDING = ".grc"
 LARGEST_FRAME = 128 << 20    # bytes

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import io
 import math
-import os
 from dataclasses import dataclass
 
 from gnuradio import gr

@@ -22,6 +22,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import doctor as command
 from gnuradio.aperture.doctor import receivers
 from gnuradio.aperture.doctor.desk import Desk
@@ -272,7 +273,8 @@ class qa_doctor(gr_unittest.TestCase):
         self.assertEqual(finding.name, "kernel-driver")
         self.assertEqual(finding.of, ("RTL-SDR at USB 1-1",))
         self.assertEqual(finding.commands, (
-            "echo 'blacklist dvb_usb_rtl28xxu' | sudo tee /etc/modprobe.d/dvb_usb_rtl28xxu.conf",
+            "echo 'blacklist dvb_usb_rtl28xxu' | "
+            "sudo tee /etc/modprobe.d/dvb_usb_rtl28xxu.conf",
             "sudo modprobe -r dvb_usb_rtl28xxu"))
 
     def test_no_permission(self):
@@ -300,7 +302,7 @@ class qa_doctor(gr_unittest.TestCase):
                      product="HackRF One")
         self.remove(MODULES + "librtlsdrSupport.so")
         examination = self.examine()
-        problems = [finding for finding in examination.problems]
+        problems = list(examination.problems)
         self.assertEqual([(finding.name, finding.commands) for finding in problems],
                          [("no-soapy-module", ("sudo apt install soapysdr-module-rtlsdr",)),
                           ("no-soapy-module", ("sudo apt install soapysdr-module-hackrf",))])

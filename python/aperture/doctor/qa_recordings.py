@@ -17,6 +17,7 @@ from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import doctor as command
 from gnuradio.aperture.doctor import pairs, recordings
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM

@@ -9,7 +9,6 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Optional
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class Trial:
     overflows: int = 0
 
     @property
-    def measured_rate(self) -> Optional[float]:
+    def measured_rate(self) -> float | None:
         return self.samples / self.span if self.span >= LEAST_SPAN else None
 
 

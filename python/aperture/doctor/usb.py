@@ -122,7 +122,7 @@ def _number(text):
 
 def usb_receivers(desk):
     """All receivers that are known by their numbers of vendor and product, in order of place."""
-    makes = {**{numbers: RTLSDR for numbers in _rtlsdr_ids(desk)}, **MAKES}
+    makes = {**dict.fromkeys(_rtlsdr_ids(desk), RTLSDR), **MAKES}
     found = []
     for path in desk.find(DEVICES + "/*"):
         place = path.rsplit("/", 1)[1]

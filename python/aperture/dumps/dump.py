@@ -160,7 +160,7 @@ class Dump:
     def _locate(self, clock, oldest, newest):
         """Finds the first item; returns whether it is there, or that there will be none."""
         begin, end = self.trigger.start, self.trigger.end
-        for number, stretch in enumerate(clock):
+        for number, stretch in enumerate(clock):  # noqa: B007 (used behind the loop)
             first = max(stretch.item_in_which(begin), stretch.item)
             if first >= (newest if stretch.end is None else stretch.end):
                 continue

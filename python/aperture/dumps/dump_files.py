@@ -18,7 +18,7 @@ from ..files.file_names import TIME, check_fields, check_text, name_text, time_t
 from ..files.growing_file import check_path, file_name
 from ..files.guppi_writer import GuppiWriter, numbered, sequence
 from ..files.sigmf_writer import SigmfWriter, both_names
-from ..files.voltage_file import (DADA_ENDING, GUPPI_ENDING, SIGMF_ENDINGS, Recording)
+from ..files.voltage_file import DADA_ENDING, GUPPI_ENDING, SIGMF_ENDINGS, Recording
 from ..parameters.errors import refuse
 from .exact_clock import moment_of
 from .voltage_edge import arranged, time_first

@@ -9,7 +9,6 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Optional
 
 import pmt
 
@@ -37,8 +36,8 @@ class Trigger:
     start: Fraction
     end: Fraction
     relative: bool = False
-    inputs: Optional[tuple] = None
-    channels: Optional[tuple] = None
+    inputs: tuple | None = None
+    channels: tuple | None = None
     candidate: tuple = ()
 
 

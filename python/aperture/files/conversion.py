@@ -27,11 +27,11 @@ iers.conf.auto_max_age = None
 # pyuvdata asks git for its version, which must not find that of a tree that it is installed in
 os.environ.setdefault("GIT_CEILING_DIRECTORIES", os.path.join(sys.prefix, "lib"))
 
-from pyuvdata import UVData  # noqa: E402 (it reads what is set above)
+from pyuvdata import UVData
 
-from ..arrays import geometry  # noqa: E402
-from ..parameters.ascii_text import ascii_names, ascii_text  # noqa: E402
-from .uvh5 import clear_not_numbers, has_bitshuffle, load_bitshuffle  # noqa: E402
+from ..arrays import geometry
+from ..parameters.ascii_text import ascii_names, ascii_text
+from .uvh5 import clear_not_numbers, has_bitshuffle, load_bitshuffle
 
 UNIX_EPOCH_JD = 2440587.5
 SECONDS_PER_DAY = 86400.0

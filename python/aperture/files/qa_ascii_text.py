@@ -19,6 +19,7 @@ import numpy as np
 import yaml
 from astropy.io import fits
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.arrays import earth_rotation
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.calibration.calibration import Band, Calibration, InputCalibration

@@ -22,6 +22,7 @@ from unittest import mock
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.files import file_lock
 from gnuradio.aperture.files.growing_file import GrowingFile

@@ -13,6 +13,7 @@ import tempfile
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture import load_array, parse_direction
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.files.uvh5 import gains_of, gains_text

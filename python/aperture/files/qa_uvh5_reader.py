@@ -12,6 +12,7 @@ import tempfile
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.files.uvh5_reader import Product, VisibilityFile
 from gnuradio.aperture.testing.visibility_files import START, write_array, write_file
 

@@ -82,6 +82,7 @@ def load_bitshuffle():
     # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture, and
     # what few need shall cost nobody else anything
     import h5py
+
     from ..packages import environment
     if not h5py.h5z.filter_avail(BITSHUFFLE):
         environment.load("hdf5plugin", "compression")

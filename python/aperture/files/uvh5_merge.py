@@ -11,8 +11,16 @@ import os
 import h5py
 import numpy as np
 
-from .uvh5 import (GAINS, NOT_APPLIED, POLARIZATIONS, ascii_entry, clear_not_numbers, gains_of,
-                   has_bitshuffle, load_bitshuffle)
+from .uvh5 import (
+    GAINS,
+    NOT_APPLIED,
+    POLARIZATIONS,
+    ascii_entry,
+    clear_not_numbers,
+    gains_of,
+    has_bitshuffle,
+    load_bitshuffle,
+)
 from .uvh5_reader import Uvh5Error
 
 #: what all parts must have alike

@@ -14,10 +14,18 @@ import numpy as np
 from ..arrays import earth_rotation
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
-from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
 from ..parameters.ascii_text import ascii_names, ascii_text
-from .uvh5 import (COMPRESSIONS, MEASURED, MOUNTS, POLARIZATIONS, STATISTICS, clear_not_numbers,
-                   load_bitshuffle, map_products)
+from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
+from .uvh5 import (
+    COMPRESSIONS,
+    MEASURED,
+    MOUNTS,
+    POLARIZATIONS,
+    STATISTICS,
+    clear_not_numbers,
+    load_bitshuffle,
+    map_products,
+)
 
 NOMINAL_SPACING = 0.002  # m
 

@@ -6,7 +6,6 @@
 """What files of voltages have in common, whatever their format."""
 
 from dataclasses import dataclass
-from typing import Optional
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class Recording:
     source: str
     channel: int
     telescope: str
-    site: Optional[tuple]
+    site: tuple | None
     description: str
 
 

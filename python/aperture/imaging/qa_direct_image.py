@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input
-from gnuradio.aperture.imaging.direct_image import (longest_for, make_direct_image, on_grid)
+from gnuradio.aperture.imaging.direct_image import longest_for, make_direct_image, on_grid
 from gnuradio.aperture.imaging.dirty_image import WHOLE_SKY, Field, horizontal
 from gnuradio.aperture.imaging.live_visibilities import VisibilityMatrices, add_up
 from gnuradio.aperture.imaging.names import nearest_name
@@ -190,7 +191,7 @@ class qa_direct_image(gr_unittest.TestCase):
         found = {text: make_direct_image(binned, field, parse_weighting(text))
                  for text in ("natural", "uniform", "briggs")}
         self.assertLess(found["uniform"][0].beam.minor, found["natural"][0].beam.minor)
-        for image, peak in found.values():
+        for _image, peak in found.values():
             self.assertAlmostEqual(peak.value, 0.5, delta=0.02)
         longest = longest_for(WHOLE_SKY / 16, FREQUENCIES[-1])
         fewer = binned.within(longest)

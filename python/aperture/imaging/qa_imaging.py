@@ -8,6 +8,7 @@
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.imaging.dirty_image import Field, find_peak, fit_beam
 from gnuradio.aperture.imaging.weighting import UVDensity, Weighting, parse_weighting
 

@@ -311,8 +311,8 @@ def _polarizations(name, stream, size, rise):
         f"{name}: NPOL 2 is taken for "
         + ("two polarisations, as arrays (NANTS) are recorded: npol=1 if it is the two components "
            "of one" if assumed == 2 else
-           "the two components of one polarisation, as baseband has it: npol=2 if it is two, as "
-           "rawspec has it"))
+           "the two components of one polarisation, as baseband has it: npol=2 if it is two, "
+           "as rawspec has it"))
     return assumed
 
 
@@ -423,7 +423,7 @@ def _check(name, block, stream):
     try:
         parts = stream.polarizations * (2 if stream.complex else 1)  # as it counts them
         header = GUPPIHeader(list({**block.values, "NPOL": parts}.items()))
-        header.samples_per_frame, header.sample_rate, header.overlap
+        _ = header.samples_per_frame, header.sample_rate, header.overlap
     except Exception as error:  # what baseband raises depends on what is wrong
         reason = f": {error}" if str(error) else " by what baseband expects of one"
         raise ValueError(f"{name}: its header is none of GUPPI{reason}") from None

@@ -12,9 +12,9 @@ is an option of the kind, and else a name; `\\,` is a comma in either.
 import math
 import re
 from calendar import timegm
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Callable, Optional
 
 from .signals import Signals
 
@@ -53,7 +53,7 @@ class Request:
     names: tuple
     values: dict = field(default_factory=dict)
     array: object = None
-    seed: Optional[int] = None
+    seed: int | None = None
 
     def error(self, problem):
         """An InputError about the text."""

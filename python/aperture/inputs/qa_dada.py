@@ -12,6 +12,7 @@ import tempfile
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.testing.played_inputs import read_all
 

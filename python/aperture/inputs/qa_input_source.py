@@ -12,6 +12,7 @@ import tempfile
 
 import numpy as np
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import array_source, input_source
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.testing.recordings import noise, small_array, write_dada

@@ -10,9 +10,17 @@ import inspect
 from unittest import mock
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.inputs import input_format, registry
-from gnuradio.aperture.inputs.input_format import (InputError, InputFormat, Option, number, one_of,
-                                                   split_at, whole_number)
+from gnuradio.aperture.inputs.input_format import (
+    InputError,
+    InputFormat,
+    Option,
+    number,
+    one_of,
+    split_at,
+    whole_number,
+)
 from gnuradio.aperture.packages import environment
 
 

@@ -17,6 +17,7 @@ from unittest import mock
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.doctor import samples as doctor_samples
 from gnuradio.aperture.doctor.recordings import examine_recording

@@ -14,11 +14,17 @@ from fractions import Fraction
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture import tags
 from gnuradio.aperture.inputs.input_format import InputError
 from gnuradio.aperture.inputs.registry import open_input
-from gnuradio.aperture.inputs.times import (exact, read_time, resolution, time_text,
-                                            whole_and_fraction)
+from gnuradio.aperture.inputs.times import (
+    exact,
+    read_time,
+    resolution,
+    time_text,
+    whole_and_fraction,
+)
 from gnuradio.aperture.testing.played_inputs import read_all
 
 BAND = ",rate=1e6,freq=1420.4e6"

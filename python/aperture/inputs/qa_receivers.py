@@ -13,6 +13,7 @@ import importlib
 from unittest import mock
 
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.inputs import receivers, registry
 from gnuradio.aperture.inputs.debian import MissingPackageError
 from gnuradio.aperture.inputs.input_format import InputError

@@ -13,8 +13,16 @@ import time
 from dataclasses import dataclass
 
 from ..arrays.array_description import Antenna, ArrayDescription, Input
-from .input_format import (InputError, InputFormat, Option, Request, number, one_of, split_at,
-                           whole_number)
+from .input_format import (
+    InputError,
+    InputFormat,
+    Option,
+    Request,
+    number,
+    one_of,
+    split_at,
+    whole_number,
+)
 from .live_source import LiveSource, Receiver
 from .recordings import describe_with
 from .signals import Signals

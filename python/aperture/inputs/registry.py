@@ -28,7 +28,7 @@ ENDINGS = {".sigmf": "sigmf", ".sigmf-meta": "sigmf", ".sigmf-data": "sigmf",
 OTHER_ENDINGS = {".pcap": "pcap", ".pcapng": "pcap", ".yml": "sim", ".yaml": "sim"}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def kinds():
     """{kind: InputFormat} of all modules of the package `formats`, in the order of their names."""
     modules = [importlib.import_module(f"{formats.__name__}.{entry.name}")

@@ -5,8 +5,8 @@
 #
 """What an input turns out to be when it is opened."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Callable, Optional
 
 REAL_TYPES = ("f32", "s16", "s12", "s10", "s8")
 
@@ -58,7 +58,7 @@ class Signals:
     sample_type: str
     sample_rate: float
     center_frequency: float
-    samples: Optional[int]
+    samples: int | None
     source: Callable
     start_time: tuple
     inverted: bool = False
@@ -69,7 +69,7 @@ class Signals:
     endless: bool = False
     sync_time: object = None
     unused: float = 0.0
-    part: Optional[Callable] = None
+    part: Callable | None = None
 
     @property
     def real(self):

@@ -11,8 +11,8 @@ Values are set by the setters of the blocks, which check them as their construct
 called here that takes the name of a file.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 

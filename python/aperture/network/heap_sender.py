@@ -11,8 +11,16 @@ import time
 
 import numpy as np
 
-from .heaps import (FLAVOUR, HEADER, IMMEDIATE, IMMEDIATE_TYPE, KINDS, TIMESTAMP, flavour,
-                    load_spead2)
+from .heaps import (
+    FLAVOUR,
+    HEADER,
+    IMMEDIATE,
+    IMMEDIATE_TYPE,
+    KINDS,
+    TIMESTAMP,
+    flavour,
+    load_spead2,
+)
 
 CNT_STEP = 1 << 16       # between numbers of heaps of one that sends, so that others have theirs
 STOPS = 3                # heaps that end a stream, in case that some are lost

@@ -13,7 +13,6 @@ hashes of their files.
 """
 
 import importlib
-import importlib
 import importlib.util
 import os
 import subprocess

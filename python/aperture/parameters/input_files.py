@@ -97,7 +97,7 @@ def _equal(one, other):
         return False
 
 
-@functools.lru_cache(maxsize=None)  # once, however many blocks read it
+@functools.cache  # once, however many blocks read it
 def _warn(taken, other):
     from gnuradio import gr
 

@@ -10,6 +10,7 @@ import inspect
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.parameters.constructors import KINDS, _kind, clear_errors
 from gnuradio.aperture.parameters.errors import ParameterError, ParameterTypeError
 

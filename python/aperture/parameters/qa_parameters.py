@@ -15,6 +15,7 @@ from pathlib import Path
 from unittest import mock
 
 from gnuradio import aperture, gr_unittest
+
 from gnuradio.aperture.arrays.array_model import Antenna
 from gnuradio.aperture.calibration.sources import sky_model
 from gnuradio.aperture.files.filterbank import FilterbankFile

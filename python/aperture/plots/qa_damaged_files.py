@@ -14,6 +14,7 @@ import tempfile
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.files.filterbank import header_bytes
 from gnuradio.aperture.testing.tiers import ALL

@@ -8,6 +8,7 @@
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.plots import fringes, style
 from gnuradio.aperture.plots.plot_fringes import fringe_text
 

@@ -14,14 +14,15 @@ from dataclasses import replace
 
 import numpy as np
 from gnuradio import gr_unittest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgba
+from matplotlib.image import imread
+
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.plots import plot_beams
 from gnuradio.aperture.testing.observations import Observations, array_of, run
-from matplotlib import pyplot as plt
-from matplotlib.colors import to_rgba
-from matplotlib.image import imread
 
 
 class qa_plot_beams(Observations, gr_unittest.TestCase):

@@ -11,6 +11,7 @@ import tempfile
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.files.uvh5_reader import Product, VisibilityFile
 from gnuradio.aperture.plots import plot_data
 from gnuradio.aperture.plots.plot_data import PlotError

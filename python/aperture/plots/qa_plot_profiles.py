@@ -15,11 +15,17 @@ from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from gnuradio.aperture.commands.plot import main
 from gnuradio.aperture.plots.plot_profiles import over_frequency, over_time, profile_figure
 from gnuradio.aperture.transients.dispersion import delay
-from gnuradio.aperture.transients.folding import (FoldedProfiles, dedispersed, profile, rotate,
-                                                  signal_to_noise)
+from gnuradio.aperture.transients.folding import (
+    FoldedProfiles,
+    dedispersed,
+    profile,
+    rotate,
+    signal_to_noise,
+)
 from gnuradio.aperture.transients.psrfits import read_profiles, write_profiles
 
 PERIOD, DM, BINS, CHANNELS = 0.5, 30.0, 63, 9

@@ -11,14 +11,15 @@ import time
 from unittest import mock
 
 import matplotlib
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays.earth_rotation import sidereal_time
 from gnuradio.aperture.plots.plot_data import PlotError
-from gnuradio.aperture.plots.time_axis import (DAY, Zone, clock_text, dates_of, step_for,
-                                               time_axis)
+from gnuradio.aperture.plots.time_axis import DAY, Zone, clock_text, dates_of, step_for, time_axis
 
 START = 1704067200  # 2024-01-01
 JULIAN = 2460310.5

@@ -10,9 +10,15 @@ from types import SimpleNamespace
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture import ParameterError
-from gnuradio.aperture.streams.input_statistics import (StatisticsReader, frames_a_second, measure,
-                                                        spectra_measured, spectral_kurtosis)
+from gnuradio.aperture.streams.input_statistics import (
+    StatisticsReader,
+    frames_a_second,
+    measure,
+    spectra_measured,
+    spectral_kurtosis,
+)
 
 START = 1704067200
 

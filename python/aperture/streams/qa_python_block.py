@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
+
 from gnuradio.aperture import filterbank_sink, pointing, uvh5_sink
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam

@@ -8,8 +8,16 @@
 import numpy as np
 from gnuradio import blocks, gr
 
-from .. import (array_source, beam_power, delay_tracker, f_engine, load_array, pointing,
-                voltage_ring, xengine)
+from .. import (
+    array_source,
+    beam_power,
+    delay_tracker,
+    f_engine,
+    load_array,
+    pointing,
+    voltage_ring,
+    xengine,
+)
 from ..monitoring import array_section, beams_section
 from ..observatory.instrument import Instrument
 

@@ -11,8 +11,15 @@ import tempfile
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
-from gnuradio.aperture.testing.receivers import (BLOCK, Loss, Noise, Receiver, Receivers,
-                                                 random_losses)
+
+from gnuradio.aperture.testing.receivers import (
+    BLOCK,
+    Loss,
+    Noise,
+    Receiver,
+    Receivers,
+    random_losses,
+)
 
 
 def direct(noise, times):

@@ -7,9 +7,9 @@
 """The reference model against closed forms and against sums written out."""
 
 import numpy as np
+from gnuradio import gr_unittest
 from scipy import signal
 
-from gnuradio import gr_unittest
 from gnuradio.aperture.testing import reference
 
 # Everything here is float64: what is left are rounding errors of sums of up to 1e4 terms.

@@ -22,6 +22,7 @@ from collections import namedtuple
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
+
 from gnuradio.aperture.testing import reference
 
 Tag = namedtuple("Tag", "offset key value")

@@ -184,7 +184,7 @@ def _coordinates(field, text):
     return ra, dec
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _catalogue():
     """Names and aliases, plain, to Direction."""
     import yaml

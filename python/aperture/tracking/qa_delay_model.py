@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.testing.sky_model import geometric_delays

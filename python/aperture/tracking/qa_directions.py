@@ -8,13 +8,19 @@
 
 import numpy as np
 from gnuradio import gr_unittest
+
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays.bodies import BODIES, body_radec
 from gnuradio.aperture.beams.beams import beams_of
 from gnuradio.aperture.beams.weights import beam_directions
-from gnuradio.aperture.arrays.bodies import BODIES, body_radec
-from gnuradio.aperture.tracking.directions import (Direction, azimuth_elevation, catalogue, icrs,
-                                                  parse_direction)
+from gnuradio.aperture.tracking.directions import (
+    Direction,
+    azimuth_elevation,
+    catalogue,
+    icrs,
+    parse_direction,
+)
 
 SITE = (-26.7033, 116.6708, 377.8)
 TIME = 1577934245.75  # 2020-01-02T03:04:05.75Z: the Earth's orientation then is known everywhere

@@ -11,9 +11,14 @@ from decimal import Decimal, getcontext
 from types import SimpleNamespace
 
 import numpy as np
+
 from gnuradio.aperture.arrays.array_description import load_array
-from gnuradio.aperture.transients.barycentre import (SUN_TIME, barycentric_time, delays,
-                                                     topocentric_tdb)
+from gnuradio.aperture.transients.barycentre import (
+    SUN_TIME,
+    barycentric_time,
+    delays,
+    topocentric_tdb,
+)
 from gnuradio.aperture.transients.par_file import ParError, parse_par
 from gnuradio.aperture.transients.phase_model import par_segments, period_segments
 
@@ -93,7 +98,6 @@ class TestBarycentre(unittest.TestCase):
 
     def test_shapiro(self):
         """Against astropy's place of the Sun: 10 ns; a star beside the Sun is the latest."""
-        from astropy import units
         from astropy.coordinates import get_body_barycentric, get_sun
         times = astropy_times(TIMES, 0.0)
         _, shapiro = delays(TIMES, np.zeros(5), star(), SITE)

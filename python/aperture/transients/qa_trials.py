@@ -9,8 +9,16 @@ from fractions import Fraction
 
 import numpy as np
 from gnuradio import gr_unittest
-from gnuradio.aperture.transients import (DISPERSION_CONSTANT, TrialLayout, channel_frequencies,
-                                          delay, parse_range, plan_trials, rounded_delays)
+
+from gnuradio.aperture.transients import (
+    DISPERSION_CONSTANT,
+    TrialLayout,
+    channel_frequencies,
+    delay,
+    parse_range,
+    plan_trials,
+    rounded_delays,
+)
 
 # the band and rate of BEST-2
 BAND = dict(channels=1024, center_frequency=408e6, bandwidth=20e6)

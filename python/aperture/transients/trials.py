@@ -5,9 +5,9 @@
 #
 """Trials of dispersion: which to make, and where they are in an item of dedispersed powers."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-import math
 
 import numpy as np
 

@@ -17,7 +17,7 @@ import importlib
 import sys
 
 sys.path.insert(0, sys.argv[1])
-import device_array  # noqa: E402
+import device_array
 
 assert "numpy" not in sys.modules and "gnuradio" not in sys.modules
 
@@ -117,7 +117,7 @@ for name in ("cupy", "jax.numpy", "numba.cuda"):
         a.copy_from(taken * 2)
         check("a copy of JAX's array", copies[-1][0] == voltages.data_ptr())
     else:
-        a.stream.handle
+        _ = a.stream.handle
         taken = module.as_cuda_array(a, sync=False)
         check("Numba", bool((taken.copy_to_host() == voltages.cpu().numpy()).all()))
     a.stream.close()

@@ -156,7 +156,7 @@ def taps():
     wrong = looks = 0
     begin = time.monotonic()
     while time.monotonic() - begin < 2:
-        for block, sign in ((first, 1), (chain[0], 1), (chain[1], -1)):
+        for block, _sign in ((first, 1), (chain[0], 1), (chain[1], -1)):
             for arrays in ("numpy", "cupy"):
                 count = (1, 1000, 400000)[looks % 3]
                 taken = aperture.tap(block, items=count, dtype=np.complex64, arrays=arrays)

@@ -86,7 +86,7 @@ class Fringes:
         rates, rate_errors = self._rates(noise)
         span = 2 * np.pi * max(float(offsets.std()), 1e-30)
         found = []
-        for place, (pair, points) in enumerate(self.points.items()):
+        for place, (_pair, points) in enumerate(self.points.items()):
             if not counts[place]:
                 found.append(None)
                 continue

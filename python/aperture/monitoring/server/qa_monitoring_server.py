@@ -26,8 +26,7 @@ from gnuradio import gr_unittest
 
 from gnuradio.aperture.monitoring.section import Section, SectionError
 from gnuradio.aperture.monitoring.server import connections
-from gnuradio.aperture.testing.fed_server import (TOKEN, FedServer, write_certificate,
-                                                    write_token)
+from gnuradio.aperture.testing.fed_server import TOKEN, FedServer, write_certificate, write_token
 from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
 from gnuradio.aperture.testing.tiers import long_test
 
@@ -595,8 +594,8 @@ class qa_monitoring_process(unittest.TestCase):
 
     @staticmethod
     def start_on(address):
-        from gnuradio.aperture.observatory.instrument import Instrument
         from gnuradio.aperture.monitoring import start
+        from gnuradio.aperture.observatory.instrument import Instrument
         start(Instrument("lab"), {"listen": address})
 
     def test_sigterm(self):

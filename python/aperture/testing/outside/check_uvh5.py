@@ -83,7 +83,7 @@ class check_uvh5(unittest.TestCase):
             for one in {name[:-1] for name in inputs}:
                 for two in {name[:-1] for name in inputs}:
                     key = int(numbers[one]), int(numbers[two])
-                    for column, product in enumerate(data.get_pols()):
+                    for _column, product in enumerate(data.get_pols()):
                         # pyuvdata names x and y by where they point: north, east
                         p, q = product.translate(str.maketrans("ne", "xy"))
                         names = one + p, two + q

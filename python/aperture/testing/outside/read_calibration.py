@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from gnuradio import aperture
-
 from write_calibration import same
 
 SKIPPED = 77

@@ -14,14 +14,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
 from gnuradio import aperture
+
 from gnuradio.aperture.calibration.measure import calibrate_file
 from gnuradio.aperture.calibration.sources import sky_model
 from gnuradio.aperture.calibration.uvcal import load_uvcal, save_uvcal
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.testing.calibration_models import (
-    array_of, delays_towards, frequencies_of, hidden_gains, products_of, write_observation)
+    array_of,
+    delays_towards,
+    frequencies_of,
+    hidden_gains,
+    products_of,
+    write_observation,
+)
 
 CHANNELS = 45
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
+
 from gnuradio.aperture import tags
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 

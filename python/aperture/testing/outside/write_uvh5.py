@@ -20,9 +20,16 @@ from pathlib import Path
 
 import numpy as np
 from gnuradio import aperture, gr
+
 from gnuradio.aperture.arrays import earth_rotation, geometry
-from gnuradio.aperture.arrays.array_description import (Antenna, ArrayDescription, Input, Source,
-                                                       load_array, save_array)
+from gnuradio.aperture.arrays.array_description import (
+    Antenna,
+    ArrayDescription,
+    Input,
+    Source,
+    load_array,
+    save_array,
+)
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout

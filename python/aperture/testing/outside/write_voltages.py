@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr
+
 from gnuradio.aperture import tags
 from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true
 
