@@ -46,10 +46,15 @@ def cells(rng, ratio, duty, noise):
 
 def found(voltages, **methods):
     """Fractions of cells of the last slice that are flagged, and of the one before."""
-    block = aperture.flagger(channels=CELLS, inputs=1, spectra_per_frame=SPECTRA,
-                             **{"kurtosis_false_alarms": 0, **methods})
-    (_, masks), _ = qa_tools.run(block, [reference.samples_to_bytes(voltages, "fc32")],
-                                 [voltages[0].nbytes, CELLS])
+    block = aperture.flagger(
+        channels=CELLS,
+        inputs=1,
+        spectra_per_frame=SPECTRA,
+        **{"kurtosis_false_alarms": 0, **methods},
+    )
+    (_, masks), _ = qa_tools.run(
+        block, [reference.samples_to_bytes(voltages, "fc32")], [voltages[0].nbytes, CELLS]
+    )
     flags = model.unpack(masks.reshape(SLICES, CELLS, 1), 1)
     return flags[-1].mean(), flags[8:-1].mean()
 
@@ -63,16 +68,24 @@ def main():
         for decibels in (-9, -6, -3, 0, 3, 6):
             ratio = 10 ** (decibels / 10)
             voltages = cells(rng, ratio, duty, noise)
-            row = (kind, decibels,
-                   theory.kurtosis_detection(SPECTRA, FALSE_ALARMS, ratio, duty, noise=noise),
-                   found(voltages, kurtosis_false_alarms=FALSE_ALARMS)[0],
-                   theory.power_detection(SPECTRA, SIGMA, ratio, duty, noise=noise),
-                   found(voltages, time_sigma=SIGMA)[0])
+            row = (
+                kind,
+                decibels,
+                theory.kurtosis_detection(SPECTRA, FALSE_ALARMS, ratio, duty, noise=noise),
+                found(voltages, kurtosis_false_alarms=FALSE_ALARMS)[0],
+                theory.power_detection(SPECTRA, SIGMA, ratio, duty, noise=noise),
+                found(voltages, time_sigma=SIGMA)[0],
+            )
             rows.append(row)
             print("| {} | {:+d} | {:.4f} | {:.4f} | {:.4f} | {:.4f} |".format(*row), flush=True)
     voltages = cells(rng, 0, 0, True)
-    print("false alarms:", found(voltages, kurtosis_false_alarms=FALSE_ALARMS)[1], "of kurtosis,",
-          found(voltages, time_sigma=SIGMA)[1], "of power over time")
+    print(
+        "false alarms:",
+        found(voltages, kurtosis_false_alarms=FALSE_ALARMS)[1],
+        "of kurtosis,",
+        found(voltages, time_sigma=SIGMA)[1],
+        "of power over time",
+    )
     if len(sys.argv) > 1:
         draw(rows, sys.argv[1])
 
@@ -80,18 +93,31 @@ def main():
 def draw(rows, path):
     """Curves of theory, points of what was found."""
     import matplotlib
+
     matplotlib.use("svg")
     from matplotlib import pyplot
+
     figure, both = pyplot.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     levels = np.linspace(-10, 7, 120)
     for axes, column, title in ((both[0], 3, "spectral kurtosis"), (both[1], 5, "power over time")):
         for number, (kind, (duty, noise)) in enumerate(KINDS.items()):
-            how = (theory.kurtosis_detection, FALSE_ALARMS) if column == 3 else \
-                (theory.power_detection, SIGMA)
-            axes.plot(levels, [how[0](SPECTRA, how[1], 10 ** (d / 10), duty, noise=noise)
-                               for d in levels], color=f"C{number}", label=kind)
-            axes.plot([r[1] for r in rows if r[0] == kind],
-                      [r[column] for r in rows if r[0] == kind], "o", color=f"C{number}")
+            how = (
+                (theory.kurtosis_detection, FALSE_ALARMS)
+                if column == 3
+                else (theory.power_detection, SIGMA)
+            )
+            axes.plot(
+                levels,
+                [how[0](SPECTRA, how[1], 10 ** (d / 10), duty, noise=noise) for d in levels],
+                color=f"C{number}",
+                label=kind,
+            )
+            axes.plot(
+                [r[1] for r in rows if r[0] == kind],
+                [r[column] for r in rows if r[0] == kind],
+                "o",
+                color=f"C{number}",
+            )
         axes.set_title(title)
         axes.set_xlabel("interference over noise, while it is on (dB)")
         axes.axhline(0.99, color="0.6", linewidth=0.8)

@@ -55,18 +55,39 @@ def chain(options):
     inputs = len(array.inputs)
     top = gr.top_block()
     source = blocks.vector_source_c(noise(inputs * (1 << 16)), True)
-    tags = aperture.receiver_tags(item_size=8 * inputs, rate=array.sample_rate,
-                                  center_frequency=array.center_frequency)
-    engine = aperture.f_engine(channels=options.channels, inputs=inputs, inputs_per_port=inputs,
-                               output_type="sc8", gain=20, spectra_per_frame=64, device="cpu")
-    correlator = aperture.xengine(channels=options.channels, inputs=inputs, spectra_per_frame=64,
-                                  type="sc8", integration=options.integration,
-                                  integration_unit="seconds", device="cpu")
-    top.connect(source, blocks.stream_to_vector(8, inputs), tags, engine, correlator,
-                blocks.null_sink(8 * options.channels * inputs * (inputs + 1) // 2))
+    tags = aperture.receiver_tags(
+        item_size=8 * inputs, rate=array.sample_rate, center_frequency=array.center_frequency
+    )
+    engine = aperture.f_engine(
+        channels=options.channels,
+        inputs=inputs,
+        inputs_per_port=inputs,
+        output_type="sc8",
+        gain=20,
+        spectra_per_frame=64,
+        device="cpu",
+    )
+    correlator = aperture.xengine(
+        channels=options.channels,
+        inputs=inputs,
+        spectra_per_frame=64,
+        type="sc8",
+        integration=options.integration,
+        integration_unit="seconds",
+        device="cpu",
+    )
+    top.connect(
+        source,
+        blocks.stream_to_vector(8, inputs),
+        tags,
+        engine,
+        correlator,
+        blocks.null_sink(8 * options.channels * inputs * (inputs + 1) // 2),
+    )
     instrument = Instrument("bench")
-    instrument.replace(top, {"f_engine": engine, "xengine": correlator},
-                       {"array": array_section(array)})
+    instrument.replace(
+        top, {"f_engine": engine, "xengine": correlator}, {"array": array_section(array)}
+    )
     return instrument
 
 
@@ -87,9 +108,12 @@ def turn(options, monitored):
     def look():
         found = [time.monotonic(), time.process_time(), engine.nitems_read(0)]
         if monitored:
-            found += [thread_seconds(publisher._threads),
-                      process_figures(publisher.server_pid)["seconds"]]
+            found += [
+                thread_seconds(publisher._threads),
+                process_figures(publisher.server_pid)["seconds"],
+            ]
         return found
+
     before = look()
     time.sleep(options.seconds)
     wall, own, samples, *rest = [b - a for a, b in zip(before, look())]
@@ -117,18 +141,23 @@ def main():
     for _ in range(options.turns):
         for monitored in (False, True):
             found[monitored].append(turn(options, monitored))
-    print(f"{options.inputs} inputs, {options.channels} channels, {os.cpu_count()} processors, "
-          f"load {os.getloadavg()[0]:.1f}")
-    medians = {monitored: {key: statistics.median(one[key] for one in turns)
-                           for key in turns[0]} for monitored, turns in found.items()}
+    print(
+        f"{options.inputs} inputs, {options.channels} channels, {os.cpu_count()} processors, "
+        f"load {os.getloadavg()[0]:.1f}"
+    )
+    medians = {
+        monitored: {key: statistics.median(one[key] for one in turns) for key in turns[0]}
+        for monitored, turns in found.items()
+    }
     for key in ("samples_a_second", "samples_a_processor_second"):
         ratios = [b[key] / a[key] for a, b in zip(found[False], found[True])]
-        print(f"{key}: {medians[False][key]:.4g} without, {medians[True][key]:.4g} with; by turns "
-              f"{statistics.median(ratios):.4f}, from {min(ratios):.4f} to {max(ratios):.4f}")
+        print(
+            f"{key}: {medians[False][key]:.4g} without, {medians[True][key]:.4g} with; by turns "
+            f"{statistics.median(ratios):.4f}, from {min(ratios):.4f} to {max(ratios):.4f}"
+        )
     for key in ("publisher", "server"):
         print(f"{key}: {100 * medians[True][key]:.2f} % of all processors' time")
-    print(json.dumps({"options": vars(options), "without": medians[False],
-                      "with": medians[True]}))
+    print(json.dumps({"options": vars(options), "without": medians[False], "with": medians[True]}))
 
 
 if __name__ == "__main__":

@@ -46,12 +46,16 @@ async def measure(updates):
         async with Browser() as browser:
             begin = time.monotonic()
             for part in range(TIMES):
-                (heap, nodes, listeners), = await follow(
-                    browser, server, updates // TIMES, updates // TIMES, 50, 5, part == 0)
-                print(f"{(part + 1) * updates // TIMES:6d} updates, "
-                      f"{time.monotonic() - begin:5.0f} s: heap {heap / 1e6:.2f} MB, "
-                      f"{nodes} nodes, {listeners} listeners; "
-                      f"server {resident(server.pid):.0f} MB", flush=True)
+                ((heap, nodes, listeners),) = await follow(
+                    browser, server, updates // TIMES, updates // TIMES, 50, 5, part == 0
+                )
+                print(
+                    f"{(part + 1) * updates // TIMES:6d} updates, "
+                    f"{time.monotonic() - begin:5.0f} s: heap {heap / 1e6:.2f} MB, "
+                    f"{nodes} nodes, {listeners} listeners; "
+                    f"server {resident(server.pid):.0f} MB",
+                    flush=True,
+                )
 
 
 async def draw(path):

@@ -39,35 +39,69 @@ class Path:
     def ours(self, size, seconds, gbit):
         """What the receiver and the sender say."""
         place = f"{self.address}:4015"
-        receiver = subprocess.Popen(within(self.receiver, [BENCH, "receive", place, size]),
-                                    stdout=subprocess.PIPE, text=True)
+        receiver = subprocess.Popen(
+            within(self.receiver, [BENCH, "receive", place, size]),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert receiver.stdout.readline() == "ready\n"
-        sent = subprocess.run(within(self.sender, [BENCH, "send", place, size, seconds, gbit]),
-                              stdout=subprocess.PIPE, text=True, check=True)
+        sent = subprocess.run(
+            within(self.sender, [BENCH, "send", place, size, seconds, gbit]),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         return json.loads(receiver.communicate()[0]), json.loads(sent.stdout)
 
     def iperf3(self, size, seconds):
         """Gbit/s and the fraction lost."""
-        server = subprocess.Popen(within(self.receiver, ["iperf3", "-s", "-1", "-p", 4016]),
-                                  stdout=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            within(self.receiver, ["iperf3", "-s", "-1", "-p", 4016]), stdout=subprocess.DEVNULL
+        )
         time.sleep(0.5)
         done = subprocess.run(
-            within(self.sender, ["iperf3", "-c", self.address, "-p", 4016, "-u", "-b", 0, "-l",
-                                 size, "-w", "4M", "-t", seconds, "-J"]),
-            stdout=subprocess.PIPE, text=True)
+            within(
+                self.sender,
+                [
+                    "iperf3",
+                    "-c",
+                    self.address,
+                    "-p",
+                    4016,
+                    "-u",
+                    "-b",
+                    0,
+                    "-l",
+                    size,
+                    "-w",
+                    "4M",
+                    "-t",
+                    seconds,
+                    "-J",
+                ],
+            ),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         server.wait(20)
         said = json.loads(done.stdout)["end"]["sum"]
-        return (said["bits_per_second"] * (1 - said["lost_percent"] / 100) / 1e9,
-                said["lost_percent"] / 100)
+        return (
+            said["bits_per_second"] * (1 - said["lost_percent"] / 100) / 1e9,
+            said["lost_percent"] / 100,
+        )
 
 
 def make_namespaces():
-    for command in (f"netns add {SENDER}", f"netns add {RECEIVER}",
-                    f"link add bpa mtu 9000 netns {SENDER} type veth peer name bpb mtu 9000 netns "
-                    f"{RECEIVER}",
-                    f"-n {SENDER} addr add 10.99.0.1/24 dev bpa", f"-n {SENDER} link set bpa up",
-                    f"-n {RECEIVER} addr add 10.99.0.2/24 dev bpb",
-                    f"-n {RECEIVER} link set bpb up", f"-n {RECEIVER} link set lo up"):
+    for command in (
+        f"netns add {SENDER}",
+        f"netns add {RECEIVER}",
+        f"link add bpa mtu 9000 netns {SENDER} type veth peer name bpb mtu 9000 netns {RECEIVER}",
+        f"-n {SENDER} addr add 10.99.0.1/24 dev bpa",
+        f"-n {SENDER} link set bpa up",
+        f"-n {RECEIVER} addr add 10.99.0.2/24 dev bpb",
+        f"-n {RECEIVER} link set bpb up",
+        f"-n {RECEIVER} link set lo up",
+    ):
         subprocess.run(["ip", *command.split()], check=True)
 
 
@@ -80,24 +114,37 @@ def main():
         paths.append(Path("veth", SENDER, RECEIVER, "10.99.0.2"))
     try:
         print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores; Gbit/s\n")
-        print("path      bytes  came   a core  lost    at half, for"
-              f" {long:g} s: lost   iperf3 (lost)")
+        print(
+            f"path      bytes  came   a core  lost    at half, for {long:g} s: lost   iperf3 (lost)"
+        )
         for path in paths:
             for size in SIZES:
                 got, sent = path.ours(size, seconds, 0)
                 rate = got["gbit"] / got["seconds"]
                 half, half_sent = path.ours(size, long, rate / 2)
                 other = path.iperf3(size, seconds) if shutil.which("iperf3") else None
-                results.append({"path": path.name, "bytes": size, "full": got, "sent": sent,
-                                "half": half, "half_sent": half_sent, "iperf3": other})
+                results.append(
+                    {
+                        "path": path.name,
+                        "bytes": size,
+                        "full": got,
+                        "sent": sent,
+                        "half": half,
+                        "half_sent": half_sent,
+                        "iperf3": other,
+                    }
+                )
                 lost = sent["sent"] - got["packets"]
                 half_lost = half_sent["sent"] - half["packets"]
-                print(f"{path.name:9} {size:5}  {rate:5.2f}  "
-                      f"{got['gbit'] / got['receiver_cpu']:6.1f}  {lost / sent['sent']:6.1%}  "
-                      f"{rate / 2:5.2f}: {half_lost} of {half_sent['sent']} (overrun "
-                      f"{half['overrun']}, dropped {half['dropped']}), "
-                      f"{half['receiver_cpu'] / half['seconds']:.0%} of a core"
-                      + (f"   {other[0]:.2f} ({other[1]:.1%})" if other else ""), flush=True)
+                print(
+                    f"{path.name:9} {size:5}  {rate:5.2f}  "
+                    f"{got['gbit'] / got['receiver_cpu']:6.1f}  {lost / sent['sent']:6.1%}  "
+                    f"{rate / 2:5.2f}: {half_lost} of {half_sent['sent']} (overrun "
+                    f"{half['overrun']}, dropped {half['dropped']}), "
+                    f"{half['receiver_cpu'] / half['seconds']:.0%} of a core"
+                    + (f"   {other[0]:.2f} ({other[1]:.1%})" if other else ""),
+                    flush=True,
+                )
     finally:
         for namespace in (SENDER, RECEIVER) if len(paths) > 1 else ():
             subprocess.run(["ip", "netns", "del", namespace])

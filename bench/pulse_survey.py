@@ -25,10 +25,10 @@ import pmt
 from gnuradio import aperture, blocks, gr
 
 SAMPLE_TIME = 51.2e-6
-TIMES = 16384          # values of an item
-SPACING = 8192         # values from one pulse to the next
-AT_ONCE = 2000         # pulses
-SHAPE = 512            # powers in a value: chi^2 of 1024 degrees of freedom
+TIMES = 16384  # values of an item
+SPACING = 8192  # values from one pulse to the next
+AT_ONCE = 2000  # pulses
+SHAPE = 512  # powers in a value: chi^2 of 1024 degrees of freedom
 WIDEST = 256
 EPOCH = 1700000000
 
@@ -40,13 +40,20 @@ def survey(rng, pulses, threshold, device, path):
     widths = np.exp(rng.uniform(0, np.log(WIDEST), pulses)).astype(int)
     snrs = rng.uniform(threshold - 4, threshold + 5, pulses)
     for begin, width, snr in zip(begins, widths, snrs):
-        values[begin:begin + width] += snr * math.sqrt(SHAPE / width)
+        values[begin : begin + width] += snr * math.sqrt(SHAPE / width)
     values.astype(np.float32).tofile(path)
-    search = aperture.pulse_search(dms=[0.0], sample_time=SAMPLE_TIME, times_per_item=TIMES,
-                                   threshold=threshold, widest=1024, device=device)
+    search = aperture.pulse_search(
+        dms=[0.0],
+        sample_time=SAMPLE_TIME,
+        times_per_item=TIMES,
+        threshold=threshold,
+        widest=1024,
+        device=device,
+    )
     source = blocks.file_source(4 * TIMES, str(path), False)
-    stamp = aperture.receiver_tags(item_size=4 * TIMES, rate=1 / (SAMPLE_TIME * TIMES),
-                                   clock="given", start_time=(EPOCH, 0.0))
+    stamp = aperture.receiver_tags(
+        item_size=4 * TIMES, rate=1 / (SAMPLE_TIME * TIMES), clock="given", start_time=(EPOCH, 0.0)
+    )
     top, store = gr.top_block(), blocks.message_debug()
     top.connect(source, stamp, search)
     top.msg_connect((search, "candidates"), (store, "store"))
@@ -54,13 +61,17 @@ def survey(rng, pulses, threshold, device, path):
     found, others = np.zeros(pulses, bool), 0
     for i in range(store.num_messages()):
         message = store.get_message(i)
-        time, width = (pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL)
-                       for key in ("time", "width"))
-        middle = (pmt.to_uint64(pmt.tuple_ref(time, 0)) - EPOCH
-                  + pmt.to_double(pmt.tuple_ref(time, 1))) / SAMPLE_TIME
+        time, width = (
+            pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL) for key in ("time", "width")
+        )
+        middle = (
+            pmt.to_uint64(pmt.tuple_ref(time, 0)) - EPOCH + pmt.to_double(pmt.tuple_ref(time, 1))
+        ) / SAMPLE_TIME
         near = np.argmin(np.abs(begins + widths / 2 - middle))
-        if abs(begins[near] + widths[near] / 2 - middle) \
-                <= (widths[near] + pmt.to_double(width) / SAMPLE_TIME) / 2:
+        if (
+            abs(begins[near] + widths[near] / 2 - middle)
+            <= (widths[near] + pmt.to_double(width) / SAMPLE_TIME) / 2
+        ):
             found[near] = True
         else:
             others += 1
@@ -74,18 +85,24 @@ def main():
     rng, parts = np.random.default_rng(1), []
     with tempfile.TemporaryDirectory() as folder:
         for first in range(0, pulses, AT_ONCE):
-            parts.append(survey(rng, min(AT_ONCE, pulses - first), threshold, device,
-                                Path(folder) / "powers"))
+            parts.append(
+                survey(
+                    rng, min(AT_ONCE, pulses - first), threshold, device, Path(folder) / "powers"
+                )
+            )
     snrs, found = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    print(f"{pulses} pulses of 1 to {WIDEST} values, threshold {threshold:g}, on {device}: "
-          f"{sum(part[2] for part in parts)} other candidates in "
-          f"{sum(part[3] for part in parts):.3g} values\n")
+    print(
+        f"{pulses} pulses of 1 to {WIDEST} values, threshold {threshold:g}, on {device}: "
+        f"{sum(part[2] for part in parts)} other candidates in "
+        f"{sum(part[3] for part in parts):.3g} values\n"
+    )
     print("| S/N | pulses | found | one boxcar |\n|---|---|---|---|")
     for low in np.arange(threshold - 4, threshold + 5, 0.5):
         here = (snrs >= low) & (snrs < low + 0.5)
         chance = 0.5 * math.erfc((threshold - low - 0.25) / math.sqrt(2))
-        print(f"| {low:g} to {low + 0.5:g} | {here.sum()} | {found[here].mean():.4f} | "
-              f"{chance:.4f} |")
+        print(
+            f"| {low:g} to {low + 0.5:g} | {here.sum()} | {found[here].mean():.4f} | {chance:.4f} |"
+        )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class channel_mask(aperture.device_block):
         frame = (np.int64, (options.channels, length))
         super().__init__("channel_mask", [frame], [frame], device=options.device, arrays="cupy")
         self.good = np.full((options.channels, 1), -1, np.int64)
-        self.good[::options.channels // 16] = 0
+        self.good[:: options.channels // 16] = 0
         self.mask = None
 
     def work(self, inputs, outputs):
@@ -54,23 +54,38 @@ def noise(inputs):
 def measure(options, data, frames, middle):
     """Seconds that a frame takes in the chain, and the block in its middle."""
     width = options.inputs_per_port
-    engine = aperture.f_engine(channels=options.channels, inputs=options.inputs,
-                               inputs_per_port=width, input_type="sc8", output_type="sc8",
-                               spectra_per_frame=options.spectra, device=options.device)
-    correlator = aperture.xengine(channels=options.channels, inputs=options.inputs, type="sc8",
-                                  spectra_per_frame=options.spectra,
-                                  integration=options.integration, device=options.device)
+    engine = aperture.f_engine(
+        channels=options.channels,
+        inputs=options.inputs,
+        inputs_per_port=width,
+        input_type="sc8",
+        output_type="sc8",
+        spectra_per_frame=options.spectra,
+        device=options.device,
+    )
+    correlator = aperture.xengine(
+        channels=options.channels,
+        inputs=options.inputs,
+        type="sc8",
+        spectra_per_frame=options.spectra,
+        integration=options.integration,
+        device=options.device,
+    )
     products = options.channels * options.inputs * (options.inputs + 1) // 2
     end = aperture.discard(item_size=8 * products, device=options.device)
-    block = {"nothing": lambda: None, "python": lambda: channel_mask(options),
-             "copy": lambda: aperture.copy(
-                 item_size=2 * options.channels * options.inputs * options.spectra,
-                 device=options.device)}[middle]()
+    block = {
+        "nothing": lambda: None,
+        "python": lambda: channel_mask(options),
+        "copy": lambda: aperture.copy(
+            item_size=2 * options.channels * options.inputs * options.spectra, device=options.device
+        ),
+    }[middle]()
     engines = [engine, block, correlator] if block else [engine, correlator]
     top = gr.top_block()
     for port in range(options.inputs // width):
-        source = aperture.replay(item_size=2 * width, data=data, repeats=0, rate=1e6,
-                                 device=options.device)
+        source = aperture.replay(
+            item_size=2 * width, data=data, repeats=0, rate=1e6, device=options.device
+        )
         source.set_min_output_buffer(2 * frames * options.spectra * options.channels)
         top.connect(source, (engine, port))
     for one in engines[:-1]:  # half of a ring is the longest call
@@ -81,8 +96,10 @@ def measure(options, data, frames, middle):
         limit = time.monotonic() + 120
         while end.nitems_read(0) < items:
             if time.monotonic() > limit:
-                raise SystemExit("the flowgraph stands still: "
-                                 + "; ".join(b.error() for b in engines if b.error()))
+                raise SystemExit(
+                    "the flowgraph stands still: "
+                    + "; ".join(b.error() for b in engines if b.error())
+                )
             time.sleep(0.0001)
         return end.nitems_read(0), time.monotonic()
 
@@ -108,15 +125,19 @@ def measure(options, data, frames, middle):
 def kernel_alone(options, frames):
     """Seconds that the block's kernel takes for a frame, in calls of so many, on two rings."""
     import cupy
+
     block = channel_mask(options)
     block.xp = cupy
     shape = (2, frames, options.channels, options.inputs * options.spectra * 2 // 8)
     read = (cupy.arange(np.prod(shape)) * 0x5DEECE66D).reshape(shape)
     written = cupy.zeros_like(read)
     # until all calls are enqueued
-    wait = cupy.RawKernel('extern "C" __global__ void wait(long long cycles)\n{\n'
-                          "    const long long start = clock64();\n"
-                          "    while (clock64() - start < cycles)\n        ;\n}\n", "wait")
+    wait = cupy.RawKernel(
+        'extern "C" __global__ void wait(long long cycles)\n{\n'
+        "    const long long start = clock64();\n"
+        "    while (clock64() - start < cycles)\n        ;\n}\n",
+        "wait",
+    )
     calls, times = 64, []
     for _ in range(7):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -131,17 +152,23 @@ def kernel_alone(options, frames):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cuda", help="of all blocks (default: cuda)")
     parser.add_argument("--inputs", type=int, default=64)
     parser.add_argument("--inputs-per-port", type=int, help="default: 16, or all of fewer")
     parser.add_argument("--channels", type=int, default=1024)
     parser.add_argument("--spectra", type=int, default=256, help="of a frame")
     parser.add_argument("--integration", type=int, default=16, help="frames of an integration")
-    parser.add_argument("--calls", type=int, nargs="+", default=[1, 4, 16], metavar="FRAMES",
-                        help="frames that a call has at most, half of what a ring holds "
-                             "(default: 1 4 16)")
+    parser.add_argument(
+        "--calls",
+        type=int,
+        nargs="+",
+        default=[1, 4, 16],
+        metavar="FRAMES",
+        help="frames that a call has at most, half of what a ring holds (default: 1 4 16)",
+    )
     parser.add_argument("--seconds", type=float, default=1, help="of a measurement")
     parser.add_argument("--turns", type=int, default=3, help="measurements of each chain")
     parser.add_argument("--json", help="also write the figures to this file")
@@ -149,17 +176,21 @@ def main():
     gr.logging().set_default_level(gr.log_levels.warn)
     options.inputs_per_port = options.inputs_per_port or min(16, options.inputs)
     if options.inputs % options.inputs_per_port:
-        parser.error(f"--inputs-per-port: {options.inputs_per_port} does not divide "
-                     f"{options.inputs} inputs")
+        parser.error(
+            f"--inputs-per-port: {options.inputs_per_port} does not divide {options.inputs} inputs"
+        )
     if options.channels % 16 or options.inputs * options.spectra % 4:
         parser.error("--channels must be a multiple of 16, inputs times spectra one of 4")
     on_gpu = options.device.startswith("cuda")
     if on_gpu:
         import cupy
+
         print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(), "CuPy", cupy.__version__)
     samples = options.inputs * options.channels * options.spectra
-    print(f"{options.inputs} inputs, {options.channels} channels, frames of "
-          f"{2 * samples / (1 << 20):g} MiB; us a frame")
+    print(
+        f"{options.inputs} inputs, {options.channels} channels, frames of "
+        f"{2 * samples / (1 << 20):g} MiB; us a frame"
+    )
     print("frames a call   nothing      copy    python    kernel   reached   held a call")
 
     data, rows = noise(options.inputs_per_port), []
@@ -176,13 +207,18 @@ def main():
         frames_a_call = round(statistics.median(length))
         row["kernel"] = kernel_alone(options, max(1, frames_a_call)) if on_gpu else 0
         reached = (row["nothing"] + row["kernel"]) / row["python"]
-        rows.append(dict(row, frames=frames, all=all_times, reached=reached, held=held,
-                         length=length))
-        print(f"{frames:13d}" + "".join(f"{1e6 * row[what]:10.1f}" for what in row)
-              + f"{reached:10.3f}{1e6 * statistics.median(held):8.1f} us of "
-              f"{statistics.median(length):.1f} frames   "
-              f"({samples / row['nothing'] / 1e9:.1f} and {samples / row['python'] / 1e9:.1f} "
-              "Gsample/s)", flush=True)
+        rows.append(
+            dict(row, frames=frames, all=all_times, reached=reached, held=held, length=length)
+        )
+        print(
+            f"{frames:13d}"
+            + "".join(f"{1e6 * row[what]:10.1f}" for what in row)
+            + f"{reached:10.3f}{1e6 * statistics.median(held):8.1f} us of "
+            f"{statistics.median(length):.1f} frames   "
+            f"({samples / row['nothing'] / 1e9:.1f} and {samples / row['python'] / 1e9:.1f} "
+            "Gsample/s)",
+            flush=True,
+        )
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)

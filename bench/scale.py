@@ -23,23 +23,41 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/design/scale.md"
 
 # ---- what was measured (docs/performance.md, one H200)
 #: antennas of two inputs -> useful TOP/s of the X-engine, sc8, hot
-XENGINE = {2: 39.5, 4: 74.0, 8: 132.7, 16: 261.6, 32: 454.3, 64: 757.4, 128: 1087.9, 256: 1180.6,
-           512: 1292.2}
+XENGINE = {
+    2: 39.5,
+    4: 74.0,
+    8: 132.7,
+    16: 261.6,
+    32: 454.3,
+    64: 757.4,
+    128: 1087.9,
+    256: 1180.6,
+    512: 1292.2,
+}
 #: (type of samples, channels) -> Gsample/s of f_engine, with delays where they were measured
-FENGINE = {("sc8", 1024): 431, ("sc8", 4096): 331, ("sc4", 1024): 442, ("sc4", 4096): 332,
-           ("s8", 1024): 581, ("s8", 8192): 204, ("s10", 1024): 367, ("sc4", 8192): 265}
-PCIE = 51.6e9            # bytes a second, host to device, pinned
-NVLINK = 217e9           # of an all-to-all between two H100 (anchors.md), the slowest of its sizes
-DEVICE_COPY = 4.05e12    # read plus written
+FENGINE = {
+    ("sc8", 1024): 431,
+    ("sc8", 4096): 331,
+    ("sc4", 1024): 442,
+    ("sc4", 4096): 332,
+    ("s8", 1024): 581,
+    ("s8", 8192): 204,
+    ("s10", 1024): 367,
+    ("sc4", 8192): 265,
+}
+PCIE = 51.6e9  # bytes a second, host to device, pinned
+NVLINK = 217e9  # of an all-to-all between two H100 (anchors.md), the slowest of its sizes
+DEVICE_COPY = 4.05e12  # read plus written
 KERNEL_UDP = 14.0e9 / 8  # a core, 8 KiB packets, where the sender was the limit
-LINK = 0.9 * 100e9 / 8   # of 100 Gbit/s Ethernet, headers and pauses taken off
-SOCKET = 64 << 20        # bytes in the kernel
+LINK = 0.9 * 100e9 / 8  # of 100 Gbit/s Ethernet, headers and pauses taken off
+SOCKET = 64 << 20  # bytes in the kernel
 
 
 @dataclass(frozen=True)
 class Array:
     """bandwidth: Hz; bits: of a sample; real: samples are real, of twice the rate; voltage: bytes
     of a complex voltage between F and X; integration: s; like: key of FENGINE."""
+
     name: str
     inputs: int
     bandwidth: float
@@ -118,19 +136,32 @@ def part(value):
 
 
 def markdown(head, rows):
-    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
-                      *("| " + " | ".join(row) + " |" for row in rows)])
+    return "\n".join(
+        [
+            "| " + " | ".join(head) + " |",
+            "|" + "---|" * len(head),
+            *("| " + " | ".join(row) + " |" for row in rows),
+        ]
+    )
 
 
 def edges():
     """Bytes a second on every edge."""
     rows = []
     for array in ARRAYS:
-        rows.append((array.name, f"{array.inputs} × {array.bandwidth / 1e6:g} MHz",
-                     size(array.raw), size(array.voltages), size(array.raw + array.voltages),
-                     size(array.visibilities)))
-    return markdown(("array", "inputs", "digitisers to F", "F to X", "into GPUs (PCIe)",
-                     "visibilities"), rows)
+        rows.append(
+            (
+                array.name,
+                f"{array.inputs} × {array.bandwidth / 1e6:g} MHz",
+                size(array.raw),
+                size(array.voltages),
+                size(array.raw + array.voltages),
+                size(array.visibilities),
+            )
+        )
+    return markdown(
+        ("array", "inputs", "digitisers to F", "F to X", "into GPUs (PCIe)", "visibilities"), rows
+    )
 
 
 def gpus():
@@ -140,14 +171,37 @@ def gpus():
         compute = array.f_gpus + array.x_gpus
         least = max(compute, array.pcie_gpus)
         network = array.ports
-        needs = {"F-engine": array.f_gpus, "X-engine": array.x_gpus, "PCIe": array.pcie_gpus,
-                 "network": network}
-        rows.append((array.name, part(array.f_gpus), part(array.x_gpus), part(array.pcie_gpus),
-                     count(least), count(network), count((array.raw + array.voltages)
-                                                         / KERNEL_UDP),
-                     max(needs, key=needs.get)))
-    return markdown(("array", "F-engine", "X-engine", "PCIe", "GPUs", "100 GbE ports",
-                     "cores, kernel UDP", "short first"), rows)
+        needs = {
+            "F-engine": array.f_gpus,
+            "X-engine": array.x_gpus,
+            "PCIe": array.pcie_gpus,
+            "network": network,
+        }
+        rows.append(
+            (
+                array.name,
+                part(array.f_gpus),
+                part(array.x_gpus),
+                part(array.pcie_gpus),
+                count(least),
+                count(network),
+                count((array.raw + array.voltages) / KERNEL_UDP),
+                max(needs, key=needs.get),
+            )
+        )
+    return markdown(
+        (
+            "array",
+            "F-engine",
+            "X-engine",
+            "PCIe",
+            "GPUs",
+            "100 GbE ports",
+            "cores, kernel UDP",
+            "short first",
+        ),
+        rows,
+    )
 
 
 def one_host():
@@ -157,10 +211,27 @@ def one_host():
         number = max(2, math.ceil(max(array.f_gpus + array.x_gpus, array.pcie_gpus)))
         each = array.voltages * (number - 1) / number / number
         fits = "yes" if number <= 8 else "no"
-        rows.append((array.name, str(number), size(each), f"{100 * each / NVLINK:.2g} %",
-                     f"{100 * 2 * array.voltages / number / DEVICE_COPY:.2g} %", fits))
-    return markdown(("array", "GPUs", "each sends by NVLink", "of it", "device memory for the "
-                     "corner turn", "in one host of 8"), rows)
+        rows.append(
+            (
+                array.name,
+                str(number),
+                size(each),
+                f"{100 * each / NVLINK:.2g} %",
+                f"{100 * 2 * array.voltages / number / DEVICE_COPY:.2g} %",
+                fits,
+            )
+        )
+    return markdown(
+        (
+            "array",
+            "GPUs",
+            "each sends by NVLink",
+            "of it",
+            "device memory for the corner turn",
+            "in one host of 8",
+        ),
+        rows,
+    )
 
 
 def windows():
@@ -169,19 +240,39 @@ def windows():
     for array in ARRAYS:
         hosts = max(1, math.ceil(array.voltages / (4 * LINK)))
         each = array.voltages / hosts
-        rows.append((array.name, str(hosts), size(each),
-                     *(f"{each * seconds / 1e9:.2g} GB" for seconds in (0.01, 0.1, 1.0)),
-                     f"{1e3 * SOCKET / each:.3g} ms"))
-    return markdown(("array", "X hosts of four ports", "each receives", "10 ms", "100 ms", "1 s",
-                     "64 MiB in the kernel last"), rows)
+        rows.append(
+            (
+                array.name,
+                str(hosts),
+                size(each),
+                *(f"{each * seconds / 1e9:.2g} GB" for seconds in (0.01, 0.1, 1.0)),
+                f"{1e3 * SOCKET / each:.3g} ms",
+            )
+        )
+    return markdown(
+        (
+            "array",
+            "X hosts of four ports",
+            "each receives",
+            "10 ms",
+            "100 ms",
+            "1 s",
+            "64 MiB in the kernel last",
+        ),
+        rows,
+    )
 
 
 def losses():
     """Which fraction of spectra is missing where packets are lost by chance."""
     rows = []
     for packets in (1, 4, 16, 64):
-        rows.append((f"{packets * 8} KiB", *(f"{1 - (1 - lost)**packets:.2g}"
-                                             for lost in (1e-6, 1e-4, 1e-2))))
+        rows.append(
+            (
+                f"{packets * 8} KiB",
+                *(f"{1 - (1 - lost) ** packets:.2g}" for lost in (1e-6, 1e-4, 1e-2)),
+            )
+        )
     return markdown(("heap", "1 packet of 10⁶ lost", "of 10⁴", "of 100"), rows)
 
 
@@ -192,8 +283,9 @@ def filled(text):
     """The page's text with the tables of today."""
     for name, make in TABLES.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
-        text, found = re.subn(pattern, lambda match, make=make:
-                              match[1] + make() + "\n" + match[2], text, flags=re.S)
+        text, found = re.subn(
+            pattern, lambda match, make=make: match[1] + make() + "\n" + match[2], text, flags=re.S
+        )
         if found != 1:
             raise ValueError(f"{PAGE}: no place for the table {name!r}")
     return text

@@ -48,11 +48,23 @@ def fx_chain(top, device):
     rng = np.random.default_rng(1)
     samples = rng.integers(-60, 60, (1 << 20, INPUTS, 2), dtype=np.int8)
     source = aperture.replay(samples.tobytes(), 2 * INPUTS, repeats=0, rate=1e6, device=device)
-    engine = aperture.f_engine(channels=CHANNELS, inputs=INPUTS, inputs_per_port=INPUTS,
-                               input_type="sc8", output_type="sc8", spectra_per_frame=SPECTRA,
-                               device=device)
-    correlator = aperture.xengine(channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA,
-                                  type="sc8", integration=8, device=device)
+    engine = aperture.f_engine(
+        channels=CHANNELS,
+        inputs=INPUTS,
+        inputs_per_port=INPUTS,
+        input_type="sc8",
+        output_type="sc8",
+        spectra_per_frame=SPECTRA,
+        device=device,
+    )
+    correlator = aperture.xengine(
+        channels=CHANNELS,
+        inputs=INPUTS,
+        spectra_per_frame=SPECTRA,
+        type="sc8",
+        integration=8,
+        device=device,
+    )
     end = aperture.discard(8 * CHANNELS * INPUTS * (INPUTS + 1) // 2, device)
     top.connect(source, engine, correlator, end)
     return engine, end, 8
@@ -95,8 +107,9 @@ def frames_a_second(device, chain, seconds, looks):
     time.sleep(seconds / 2)
     rate = (end.items() - before) * frames_in_item / (time.monotonic() - begin)
     used = {name: spent - busy.get(name, 0) for name, spent in seconds_of_threads().items()}
-    part = sum(spent for name, spent in used.items()
-               if name[0].startswith(("snapshot", "reader"))) / sum(used.values())
+    part = sum(
+        spent for name, spent in used.items() if name[0].startswith(("snapshot", "reader"))
+    ) / sum(used.values())
     top.stop()
     top.wait()
     stop.set()
@@ -129,11 +142,15 @@ def main(device="cpu", chain="fx", seconds="4", rounds="9"):
         ratios = [with_it / without for with_it, without in zip(rates[looks], rates[""])]
         ratio = statistics.median(ratios)
         error = 1.4826 * statistics.median(abs(one - ratio) for one in ratios)
-        print(f"{device}, {chain}, {'with ' + looks if looks else 'alone'}: {middle:.1f} frames of "
-              f"{FRAME / 1e6:.2f} MB a second, {middle * FRAME / 1e9:.2f} GB/s, "
-              f"{ratio:.4f} +- {error / len(ratios) ** 0.5:.4f} of alone")
-    print(f"{device}, {chain}: the snapshot and its reader take "
-          f"{100 * statistics.median(parts):.3f} % of the processors' time")
+        print(
+            f"{device}, {chain}, {'with ' + looks if looks else 'alone'}: {middle:.1f} frames of "
+            f"{FRAME / 1e6:.2f} MB a second, {middle * FRAME / 1e9:.2f} GB/s, "
+            f"{ratio:.4f} +- {error / len(ratios) ** 0.5:.4f} of alone"
+        )
+    print(
+        f"{device}, {chain}: the snapshot and its reader take "
+        f"{100 * statistics.median(parts):.3f} % of the processors' time"
+    )
 
 
 if __name__ == "__main__":

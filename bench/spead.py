@@ -35,7 +35,7 @@ from gnuradio.aperture.network.heaps import FENG_ID
 
 PORT = 17148
 CHANNELS, SPECTRA, SENDERS = 128, 64, 4
-SLOTS = 8                # heaps of a sender in a frame, of 1 MiB
+SLOTS = 8  # heaps of a sender in a frame, of 1 MiB
 HOP = 2 * CHANNELS
 HEAP = CHANNELS * SPECTRA * 4
 
@@ -44,9 +44,15 @@ def send(seconds, rate, packet):
     """Sends heaps for a while; prints how many."""
     flavour = spead2.Flavour(4, 64, 48, 0)
     stream = spead2.send.UdpStream(
-        spead2.ThreadPool(1), [("127.0.0.1", PORT)],
-        spead2.send.StreamConfig(max_packet_size=packet + 72, rate=rate / 8 * (packet + 72)
-                                 / packet, max_heaps=4 * SENDERS), buffer_size=8 << 20)
+        spead2.ThreadPool(1),
+        [("127.0.0.1", PORT)],
+        spead2.send.StreamConfig(
+            max_packet_size=packet + 72,
+            rate=rate / 8 * (packet + 72) / packet,
+            max_heaps=4 * SENDERS,
+        ),
+        buffer_size=8 << 20,
+    )
     timestamp = np.zeros((), ">u8")
     item = lambda number, value: spead2.Item(number, "", "", (), format=[("u", 48)], value=value)
     data, heaps = np.zeros((CHANNELS, SPECTRA, 2, 2), np.int8), []
@@ -67,8 +73,14 @@ def send(seconds, rate, packet):
         heap.add_item(item(0x4101, sender))
         heap.add_end()
         stream.send_heap(heap)
-    print(json.dumps({"heaps": slot * SENDERS, "rate": slot * SENDERS * HEAP * 8
-                      / (time.monotonic() - begin)}))
+    print(
+        json.dumps(
+            {
+                "heaps": slot * SENDERS,
+                "rate": slot * SENDERS * HEAP * 8 / (time.monotonic() - begin),
+            }
+        )
+    )
 
 
 def cpu():
@@ -80,12 +92,30 @@ def cpu():
 def receive_alone():
     """spead2's receiver alone; returns heaps that are whole, the kernel's buffer, and CPU until
     then."""
-    placement = spead.placement(heap_bytes=HEAP, heap_ticks=HOP * SPECTRA, slots_per_chunk=SLOTS,
-                                senders=list(range(SENDERS)), with_sender=True,
-                                channels_per_heap=CHANNELS, window=8)
-    receiver = ChunkReceiver(placement, [([("127.0.0.1", PORT)], -1)], FENG_ID,
-                             HEAP * SENDERS * SLOTS, SENDERS * SLOTS, 8, SENDERS, 9200, 1 << 26,
-                             "", [], [], 0.5)
+    placement = spead.placement(
+        heap_bytes=HEAP,
+        heap_ticks=HOP * SPECTRA,
+        slots_per_chunk=SLOTS,
+        senders=list(range(SENDERS)),
+        with_sender=True,
+        channels_per_heap=CHANNELS,
+        window=8,
+    )
+    receiver = ChunkReceiver(
+        placement,
+        [([("127.0.0.1", PORT)], -1)],
+        FENG_ID,
+        HEAP * SENDERS * SLOTS,
+        SENDERS * SLOTS,
+        8,
+        SENDERS,
+        9200,
+        1 << 26,
+        "",
+        [],
+        [],
+        0.5,
+    )
     print("listens", flush=True)
     heaps, before = 0, cpu()
     try:
@@ -104,8 +134,15 @@ def receive_in_flowgraph():
     """spead_source and a sink that takes nothing."""
     top = gr.top_block()
     source = aperture.spead_source(
-        address=f"127.0.0.1:{PORT}", sample_rate=1e9, inputs=2 * SENDERS, channels=CHANNELS,
-        spectra_per_frame=SLOTS * SPECTRA, spectra_per_heap=SPECTRA, window=8, silence=0.5)
+        address=f"127.0.0.1:{PORT}",
+        sample_rate=1e9,
+        inputs=2 * SENDERS,
+        channels=CHANNELS,
+        spectra_per_frame=SLOTS * SPECTRA,
+        spectra_per_heap=SPECTRA,
+        window=8,
+        silence=0.5,
+    )
     top.connect(source, blocks.null_sink(source.output_signature().sizeof_stream_item(0)))
     waiter = threading.Thread(target=top.wait)
     top.start()
@@ -135,21 +172,37 @@ def main():
         return send(seconds, float(values["send"]), packet)
     if "receive" in values:
         return receive(values["receive"])
-    print(f"heaps of {HEAP >> 10} KiB of {SENDERS} senders, packets of {packet} bytes, "
-          f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"heaps of {HEAP >> 10} KiB of {SENDERS} senders, packets of {packet} bytes, "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
     for rate in rates:
         for how in ("alone", "flowgraph"):
-            receiver = subprocess.Popen([sys.executable, __file__, f"receive={how}"],
-                                        stdout=subprocess.PIPE, text=True)
+            receiver = subprocess.Popen(
+                [sys.executable, __file__, f"receive={how}"], stdout=subprocess.PIPE, text=True
+            )
             receiver.stdout.readline()
-            sent = json.loads(subprocess.run(
-                [sys.executable, __file__, f"send={rate * 1e9}", f"seconds={seconds}",
-                 f"packet={packet}"], stdout=subprocess.PIPE, text=True).stdout)
+            sent = json.loads(
+                subprocess.run(
+                    [
+                        sys.executable,
+                        __file__,
+                        f"send={rate * 1e9}",
+                        f"seconds={seconds}",
+                        f"packet={packet}",
+                    ],
+                    stdout=subprocess.PIPE,
+                    text=True,
+                ).stdout
+            )
             got = json.loads(receiver.communicate()[0])
-            print(f"{how:9s}  {sent['rate'] / 1e9:5.2f} Gbit/s sent, "
-                  f"{100 - 100 * got['heaps'] / sent['heaps']:5.2f} % lost, receiver "
-                  f"{1e9 * got['cpu'] / (got['heaps'] * HEAP * 8):.3f} s of CPU a Gbit, kernel's "
-                  f"buffer {got['buffer'] >> 20} MiB", flush=True)
+            print(
+                f"{how:9s}  {sent['rate'] / 1e9:5.2f} Gbit/s sent, "
+                f"{100 - 100 * got['heaps'] / sent['heaps']:5.2f} % lost, receiver "
+                f"{1e9 * got['cpu'] / (got['heaps'] * HEAP * 8):.3f} s of CPU a Gbit, kernel's "
+                f"buffer {got['buffer'] >> 20} MiB",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from gnuradio import aperture, blocks, gr
 
 CHANNELS, INPUTS, SPECTRA = 1024, 4, 128
 FRAME = 2 * CHANNELS * INPUTS * SPECTRA  # bytes
-HOP = CHANNELS * SPECTRA                 # samples of an input in a frame
+HOP = CHANNELS * SPECTRA  # samples of an input in a frame
 RING = 128 << 20
 
 
@@ -62,8 +62,15 @@ def seconds_of_threads():
             spent = int((task / "schedstat").read_text().split()[0]) / 1e9
         except OSError:
             continue
-        found["ring" if name.startswith("item_ring") else "dumps" if name == "voltage_dumps" else
-              "asking" if name.startswith("python3") else "chain"] += spent
+        found[
+            "ring"
+            if name.startswith("item_ring")
+            else "dumps"
+            if name == "voltage_dumps"
+            else "asking"
+            if name.startswith("python3")
+            else "chain"
+        ] += spent
     return found
 
 
@@ -80,14 +87,32 @@ def fx_chain(top, device, rate):
     """Connects it; returns the block whose output are frames, and the last one."""
     rng = np.random.default_rng(1)
     samples = rng.integers(-60, 60, (1 << 20, INPUTS, 2), dtype=np.int8)
-    source = aperture.replay(samples.tobytes(), 2 * INPUTS, repeats=0, rate=1e6,
-                             start_time=(1704067200, 0.0), center_frequency=1e9,
-                             device="cpu" if rate else device)
-    engine = aperture.f_engine(channels=CHANNELS, inputs=INPUTS, inputs_per_port=INPUTS,
-                               input_type="sc8", output_type="sc8", spectra_per_frame=SPECTRA,
-                               device=device)
-    correlator = aperture.xengine(channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA,
-                                  type="sc8", integration=8, device=device)
+    source = aperture.replay(
+        samples.tobytes(),
+        2 * INPUTS,
+        repeats=0,
+        rate=1e6,
+        start_time=(1704067200, 0.0),
+        center_frequency=1e9,
+        device="cpu" if rate else device,
+    )
+    engine = aperture.f_engine(
+        channels=CHANNELS,
+        inputs=INPUTS,
+        inputs_per_port=INPUTS,
+        input_type="sc8",
+        output_type="sc8",
+        spectra_per_frame=SPECTRA,
+        device=device,
+    )
+    correlator = aperture.xengine(
+        channels=CHANNELS,
+        inputs=INPUTS,
+        spectra_per_frame=SPECTRA,
+        type="sc8",
+        integration=8,
+        device=device,
+    )
     end = aperture.discard(8 * CHANNELS * INPUTS * (INPUTS + 1) // 2, device)
     top.connect(held_back(top, source, 2 * INPUTS, rate * HOP), engine, correlator, end)
     return engine, end
@@ -96,9 +121,16 @@ def fx_chain(top, device, rate):
 def copy_chain(top, device, rate):
     """Likewise."""
     frames = np.random.default_rng(1).integers(0, 255, 16 * FRAME, dtype=np.uint8)
-    source = aperture.replay(frames.tobytes(), FRAME, repeats=0, rate=1e6 / HOP,
-                             start_time=(1704067200, 0.0), center_frequency=1e9, bandwidth=1e6,
-                             device="cpu" if rate else device)
+    source = aperture.replay(
+        frames.tobytes(),
+        FRAME,
+        repeats=0,
+        rate=1e6 / HOP,
+        start_time=(1704067200, 0.0),
+        center_frequency=1e9,
+        bandwidth=1e6,
+        device="cpu" if rate else device,
+    )
     copy, end = aperture.copy(FRAME, device=device), aperture.discard(FRAME, device)
     top.connect(held_back(top, source, FRAME, rate), copy, end)
     return copy, end
@@ -115,9 +147,15 @@ def frames_a_second(device, chain, seconds, kind, folder, rate):
         top.connect(frames, aperture.discard(FRAME, device))
     elif kind:
         ring = aperture.voltage_ring(
-            f"{folder}/b-{{id}}-{{time}}.dada", channels=CHANNELS, inputs=INPUTS,
-            spectra_per_frame=SPECTRA, type="sc8", size=RING if device == "cpu" else 32 * RING,
-            device=device, disk_limit=None)
+            f"{folder}/b-{{id}}-{{time}}.dada",
+            channels=CHANNELS,
+            inputs=INPUTS,
+            spectra_per_frame=SPECTRA,
+            type="sc8",
+            size=RING if device == "cpu" else 32 * RING,
+            device=device,
+            disk_limit=None,
+        )
         ring._dumping.set_log_level("off")
         top.connect(frames, ring)
         if kind == "dumping":
@@ -132,8 +170,11 @@ def frames_a_second(device, chain, seconds, kind, folder, rate):
     took = time.monotonic() - begin
     count = (end.items() - before) * weight
     found = count / took
-    spent = [1e3 * (now - busy[name]) / max(1, count)
-             for name, now in seconds_of_threads().items() if name != "asking"]
+    spent = [
+        1e3 * (now - busy[name]) / max(1, count)
+        for name, now in seconds_of_threads().items()
+        if name != "asking"
+    ]
     wrote = (ring.bytes_written() - wrote) / took if ring else 0
     stop.set()
     if thread:
@@ -154,7 +195,8 @@ def main(device="cpu", chain="fx", rate="0", seconds="4", rounds="5", folder=Non
     for number in range(int(rounds)):
         for kind in kinds if number % 2 else kinds[::-1]:
             found, bytes_a_second, done, lack, each = frames_a_second(
-                device, chain, float(seconds), kind, made, float(rate))
+                device, chain, float(seconds), kind, made, float(rate)
+            )
             rates[kind].append(found)
             spent[kind].append(each)
             if kind == "dumping":
@@ -163,14 +205,20 @@ def main(device="cpu", chain="fx", rate="0", seconds="4", rounds="5", folder=Non
     for kind in kinds:
         middle = statistics.median(rates[kind])
         ratios = [one / alone for one, alone in zip(rates[kind], rates[""])]
-        print(f"{device}, {chain}, {kind or 'without'}: {middle:.1f} frames a second of "
-              f"{FRAME / 1e6:.2f} MB, {middle * FRAME / 1e9:.3f} GB/s, "
-              f"{statistics.median(ratios):.3f} of without "
-              f"({min(ratios):.3f} to {max(ratios):.3f}); of a processor for each frame: " +
-              ", ".join(f"{name} {statistics.median(each):.3f} ms" for name, each in
-                        zip(("chain", "ring", "dumps"), zip(*spent[kind]))))
-    print(f"{device}: dumps wrote {statistics.median(wrote) / 1e9:.3f} GB/s; of {dumps}, {lacking} "
-          "lacked something")
+        print(
+            f"{device}, {chain}, {kind or 'without'}: {middle:.1f} frames a second of "
+            f"{FRAME / 1e6:.2f} MB, {middle * FRAME / 1e9:.3f} GB/s, "
+            f"{statistics.median(ratios):.3f} of without "
+            f"({min(ratios):.3f} to {max(ratios):.3f}); of a processor for each frame: "
+            + ", ".join(
+                f"{name} {statistics.median(each):.3f} ms"
+                for name, each in zip(("chain", "ring", "dumps"), zip(*spent[kind]))
+            )
+        )
+    print(
+        f"{device}: dumps wrote {statistics.median(wrote) / 1e9:.3f} GB/s; of {dumps}, {lacking} "
+        "lacked something"
+    )
     if folder is None:
         shutil.rmtree(made)
 

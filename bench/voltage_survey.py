@@ -69,8 +69,21 @@ def simulated(array, beams, count, rng):
         before = float(delay(dms[beam], CENTER))
         pulses[beam].append(Pulse(START + time - before, WIDTH, fluence=ratio / unit))
         truth.append((time, beam, dms[beam], ratio))
-    return [Source(f"s{i}", azimuth=beam.azimuth, elevation=beam.elevation, dm=float(dms[i]),
-                   pulses=pulses[i]) for i, beam in enumerate(beams) if pulses[i]], truth, time
+    return (
+        [
+            Source(
+                f"s{i}",
+                azimuth=beam.azimuth,
+                elevation=beam.elevation,
+                dm=float(dms[i]),
+                pulses=pulses[i],
+            )
+            for i, beam in enumerate(beams)
+            if pulses[i]
+        ],
+        truth,
+        time,
+    )
 
 
 def main(count=1000, device="auto"):
@@ -80,18 +93,40 @@ def main(count=1000, device="auto"):
     array = replace(array, sources=sources)
     inputs = len(array.inputs)
     plan = plan_trials("300:1700:5", CHANNELS, CENTER, RATE, TIME)
-    trials = dict(channels=CHANNELS, center_frequency=CENTER, bandwidth=RATE, sample_time=TIME,
-                  beams=len(beams), dms=plan.dms, decimations=plan.decimations, times_per_item=256,
-                  device=device)
-    feed = aperture.array_source(array, samples=int((last + 1.5) * RATE), start_time=START,
-                                 inputs_per_port=inputs)
+    trials = dict(
+        channels=CHANNELS,
+        center_frequency=CENTER,
+        bandwidth=RATE,
+        sample_time=TIME,
+        beams=len(beams),
+        dms=plan.dms,
+        decimations=plan.decimations,
+        times_per_item=256,
+        device=device,
+    )
+    feed = aperture.array_source(
+        array, samples=int((last + 1.5) * RATE), start_time=START, inputs_per_port=inputs
+    )
     points = aperture.pointing(array, beams, CHANNELS, item_size=8 * inputs)
-    frames = aperture.f_engine(channels=CHANNELS, inputs=inputs, inputs_per_port=inputs,
-                               spectra_per_frame=FRAME, device=device)
-    power = aperture.beam_power(channels=CHANNELS, inputs=inputs, beams=len(beams), type="fc32",
-                                spectra_per_frame=FRAME, spectra=SPECTRA, device=device)
-    normal = aperture.power_normalizer(channels=CHANNELS, beams=len(beams), sample_time=TIME,
-                                       window=1.0, device=device)
+    frames = aperture.f_engine(
+        channels=CHANNELS,
+        inputs=inputs,
+        inputs_per_port=inputs,
+        spectra_per_frame=FRAME,
+        device=device,
+    )
+    power = aperture.beam_power(
+        channels=CHANNELS,
+        inputs=inputs,
+        beams=len(beams),
+        type="fc32",
+        spectra_per_frame=FRAME,
+        spectra=SPECTRA,
+        device=device,
+    )
+    normal = aperture.power_normalizer(
+        channels=CHANNELS, beams=len(beams), sample_time=TIME, window=1.0, device=device
+    )
     dedisperse = aperture.dedisperser(**trials)
     search = aperture.pulse_search(threshold=THRESHOLD, baseline=1.0, widest=32, **trials)
     keeper = Keeper()
@@ -101,22 +136,31 @@ def main(count=1000, device="auto"):
     top.msg_connect(search, "candidates", keeper, "in")
     top.run()
     found = [(c.time[0] - START + c.time[1] + float(delay(c.dm, CENTER)), c) for c in keeper.found]
-    rows = [(ratio, beam, [(c, t - time) for t, c in found if abs(t - time) < 4 * WIDTH])
-            for time, beam, _, ratio in truth]
+    rows = [
+        (ratio, beam, [(c, t - time) for t, c in found if abs(t - time) < 4 * WIDTH])
+        for time, beam, _, ratio in truth
+    ]
     more = len(found) - sum(bool(near) for *_, near in rows)
-    print(f"{device}: {count} pulses, {len(found)} candidates, {more} of them of pulses that were "
-          "found twice, or of none")
+    print(
+        f"{device}: {count} pulses, {len(found)} candidates, {more} of them of pulses that were "
+        "found twice, or of none"
+    )
     print("expected S/N   pulses   found   right beam   S/N of expected   time off, ms rms")
     for low in range(5, 25, 2):
         part = [row for row in rows if low <= row[0] < low + 2]
-        best = [(ratio, beam, *max(near, key=lambda entry: entry[0].snr))
-                for ratio, beam, near in part if near]
+        best = [
+            (ratio, beam, *max(near, key=lambda entry: entry[0].snr))
+            for ratio, beam, near in part
+            if near
+        ]
         if not best:
             continue
-        print(f"{low:5} to {low + 2:2}   {len(part):9}   {len(best) / len(part):5.2f}   "
-              f"{np.mean([beam == c.beam for _, beam, c, _ in best]):10.2f}   "
-              f"{np.mean([c.snr / ratio for ratio, _, c, _ in best]):15.2f}   "
-              f"{1e3 * np.sqrt(np.mean([off ** 2 for *_, off in best])):16.2f}")
+        print(
+            f"{low:5} to {low + 2:2}   {len(part):9}   {len(best) / len(part):5.2f}   "
+            f"{np.mean([beam == c.beam for _, beam, c, _ in best]):10.2f}   "
+            f"{np.mean([c.snr / ratio for ratio, _, c, _ in best]):15.2f}   "
+            f"{1e3 * np.sqrt(np.mean([off**2 for *_, off in best])):16.2f}"
+        )
 
 
 if __name__ == "__main__":

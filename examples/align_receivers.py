@@ -81,11 +81,15 @@ def main(arguments):
         before, _ = coherence(correlate(files))
         align = aperture.stream_align(search_samples=1 << 18, most_offset=1 << 16)
         after, channels = coherence(correlate(files, align))
-    print(f"input 1 is delayed by {align.offsets()[1]:.3f} samples, and its phase turned by "
-          f"{np.degrees(align.phases()[1]):.1f} degrees: signal-to-noise {align.snr()[1]:.0f}")
+    print(
+        f"input 1 is delayed by {align.offsets()[1]:.3f} samples, and its phase turned by "
+        f"{np.degrees(align.phases()[1]):.1f} degrees: signal-to-noise {align.snr()[1]:.0f}"
+    )
     print(f"coherence as the samples come: {abs(before):.3f}")
-    print(f"coherence behind stream_align: {abs(after):.3f}, phase "
-          f"{np.degrees(np.angle(after)):.1f} degrees; channel by channel {channels:.3f}")
+    print(
+        f"coherence behind stream_align: {abs(after):.3f}, phase "
+        f"{np.degrees(np.angle(after)):.1f} degrees; channel by channel {channels:.3f}"
+    )
     return before, after, channels, align
 
 

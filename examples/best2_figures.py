@@ -44,20 +44,34 @@ DRIFT_RATE = 1000.0  # Hz
 def powers_of(array, source, beams, channels, samples, spectra_per_frame, spectra, start):
     """float [integration][beam][channel] of a simulated source."""
     inputs = len(array.inputs)
-    feed = aperture.array_source(array, [source], samples=samples, start_time=start,
-                                 inputs_per_port=inputs)
+    feed = aperture.array_source(
+        array, [source], samples=samples, start_time=start, inputs_per_port=inputs
+    )
     points = aperture.pointing(array, beams, channels, item_size=8 * inputs)
-    power = aperture.beam_power(channels=channels, inputs=inputs, beams=len(
-        beams), spectra_per_frame=spectra_per_frame, type="fc32", spectra=spectra)
+    power = aperture.beam_power(
+        channels=channels,
+        inputs=inputs,
+        beams=len(beams),
+        spectra_per_frame=spectra_per_frame,
+        type="fc32",
+        spectra=spectra,
+    )
     sink = blocks.vector_sink_f(len(beams) * channels)
     flowgraph = gr.top_block()
     flowgraph.connect(
         feed,
         points,
         aperture.pfb_channelizer(channels=channels, inputs=inputs, inputs_per_port=inputs),
-        aperture.corner_turn(channels=channels, inputs=inputs, inputs_per_port=inputs,
-                             spectra_per_frame=spectra_per_frame, type="fc32"),
-        power, sink)
+        aperture.corner_turn(
+            channels=channels,
+            inputs=inputs,
+            inputs_per_port=inputs,
+            spectra_per_frame=spectra_per_frame,
+            type="fc32",
+        ),
+        power,
+        sink,
+    )
     flowgraph.msg_connect(points, "weights", power, "weights")
     flowgraph.run()
     return np.array(sink.data(), float).reshape(-1, len(beams), channels)
@@ -74,32 +88,51 @@ def draw_pattern(array, filename):
     middle = geometry.direction(CENTRE.azimuth, CENTRE.elevation)
     looks = 2 * middle - geometry.direction(*offset(CENTRE.azimuth, CENTRE.elevation, east, north))
     looks[:, 2] = np.sqrt(1 - np.sum(looks[:, :2] ** 2, axis=1))
-    beams = [Beam(f"beam {number}", *map(float, place)) for number, place in
-             enumerate(np.transpose(geometry.azimuth_elevation(looks)))]
+    beams = [
+        Beam(f"beam {number}", *map(float, place))
+        for number, place in enumerate(np.transpose(geometry.azimuth_elevation(looks)))
+    ]
     # so strong that the receivers' noise is nothing beside it even where a beam hardly sees it
     source = aperture.Source("test", CENTRE.azimuth, CENTRE.elevation, flux=1e6)
-    found = powers_of(array, source, beams, channels, (times + 7) * channels, times, times,
-                      1704067200)[0]
+    found = powers_of(
+        array, source, beams, channels, (times + 7) * channels, times, times, 1704067200
+    )[0]
     seen = found[:, channels // 2].reshape(side, side)
     model = plot_beams.pattern(array, CENTRE, east, north, array.center_frequency)
 
-    figure, axes = plt.subplots(1, 3, figsize=(17, 5.4), width_ratios=(1, 1, 1.1),
-                                layout="constrained")
-    for axis, levels, title in ((axes[0], seen / seen.max(), "beams about a simulated source"),
-                                (axes[1], model, "array factor")):
+    figure, axes = plt.subplots(
+        1, 3, figsize=(17, 5.4), width_ratios=(1, 1, 1.1), layout="constrained"
+    )
+    for axis, levels, title in (
+        (axes[0], seen / seen.max(), "beams about a simulated source"),
+        (axes[1], model, "array factor"),
+    ):
         picture = plot_beams.draw_pattern(axis, decibels(levels), extent, -30)
         axis.set_title(title, loc="left")
     figure.colorbar(picture, ax=axes[:2], label="power (dB)", shrink=0.8)
     fine = np.linspace(line[0], line[-1], 1001)
     half = side // 2
-    for number, (label, values, e, n) in enumerate((
+    for number, (label, values, e, n) in enumerate(
+        (
             ("east to west", seen[half], fine, 0 * fine),
-            ("north to south", seen[:, half], 0 * fine, fine))):
+            ("north to south", seen[:, half], 0 * fine, fine),
+        )
+    ):
         curve = plot_beams.pattern(array, CENTRE, e, n, array.center_frequency)
-        axes[2].plot(fine, decibels(curve), color=plot_beams.COLOURS[number], lw=1,
-                     label=f"{label}: array factor")
-        axes[2].plot(line, decibels(values / seen.max()), ".", color=plot_beams.COLOURS[number],
-                     label="simulated data")
+        axes[2].plot(
+            fine,
+            decibels(curve),
+            color=plot_beams.COLOURS[number],
+            lw=1,
+            label=f"{label}: array factor",
+        )
+        axes[2].plot(
+            line,
+            decibels(values / seen.max()),
+            ".",
+            color=plot_beams.COLOURS[number],
+            label="simulated data",
+        )
     axes[2].set_ylim(-32, 1)
     axes[2].set_xlim(line[0], line[-1])
     axes[2].set_xlabel("offset (° on the sky)")
@@ -107,8 +140,10 @@ def draw_pattern(array, filename):
     axes[2].set_title("cuts through the middle", loc="left")
     axes[2].grid(alpha=0.3)
     axes[2].legend(fontsize=8, loc="lower center", ncol=2, framealpha=1)
-    figure.suptitle(f"Beam of BEST-2 at elevation {CENTRE.elevation}°, "
-                    f"{array.center_frequency / 1e6:.0f} MHz: 32 receivers")
+    figure.suptitle(
+        f"Beam of BEST-2 at elevation {CENTRE.elevation}°, "
+        f"{array.center_frequency / 1e6:.0f} MHz: 32 receivers"
+    )
     figure.savefig(filename, dpi=100, bbox_inches="tight", pad_inches=0.15)
     plt.close(figure)
     inside = model > 0.01
@@ -123,19 +158,22 @@ def draw_drift(array, filename, seconds=4800):
     row = grid(replace(CENTRE, name="beam"), 8, 1, 0.8)
     # it passes the meridian in the middle of the time
     transit = 1704067200 + seconds / 2
-    ra, dec = geometry.azel_to_radec(CENTRE.azimuth, CENTRE.elevation, transit, array.latitude,
-                                     array.longitude, array.height)
+    ra, dec = geometry.azel_to_radec(
+        CENTRE.azimuth, CENTRE.elevation, transit, array.latitude, array.longitude, array.height
+    )
     source = aperture.Source("Cas A", ra=float(ra), dec=float(dec), flux=0.5)
     samples = int(seconds * DRIFT_RATE) + 7 * channels
     found = powers_of(array, source, row, channels, samples, times, each, 1704067200)
-    curves = found[:int(seconds * DRIFT_RATE) // channels // each, :, 1:].mean(axis=2).T
+    curves = found[: int(seconds * DRIFT_RATE) // channels // each, :, 1:].mean(axis=2).T
     minutes = ((np.arange(curves.shape[1]) + 0.5) * each * channels / DRIFT_RATE - seconds / 2) / 60
 
-    figure, axes = plt.subplots(2, 1, figsize=(11, 8), layout="constrained",
-                                height_ratios=(2, 1))
+    figure, axes = plt.subplots(2, 1, figsize=(11, 8), layout="constrained", height_ratios=(2, 1))
     fine = np.linspace(-seconds / 120, seconds / 120, 400)
-    places = geometry.direction(*geometry.radec_to_azel(
-        ra, dec, transit + 60 * fine, array.latitude, array.longitude, array.height))
+    places = geometry.direction(
+        *geometry.radec_to_azel(
+            ra, dec, transit + 60 * fine, array.latitude, array.longitude, array.height
+        )
+    )
     weights = beam_weights(array, row, [array.center_frequency])
     factor = array_factor(array, weights, places, [array.center_frequency])[0]
     for number, curve in enumerate(curves):
@@ -149,9 +187,14 @@ def draw_drift(array, filename, seconds=4800):
     axes[0].grid(alpha=0.3)
     axes[0].legend(fontsize=8, ncol=4, loc="upper center")
     axes[0].set_ylim(0, 1.25 * curves.max())
-    picture = axes[1].imshow(decibels(curves), aspect="auto", origin="lower",
-                             interpolation="nearest", cmap="viridis",
-                             extent=(minutes[0], minutes[-1], -0.5, 7.5))
+    picture = axes[1].imshow(
+        decibels(curves),
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        cmap="viridis",
+        extent=(minutes[0], minutes[-1], -0.5, 7.5),
+    )
     axes[1].set_xlabel("time from transit (min)")
     axes[1].set_ylabel("beam, from west")
     figure.colorbar(picture, ax=axes[1], label="power (dB)")
@@ -163,14 +206,23 @@ def draw_drift(array, filename, seconds=4800):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".",
-                        help="for best2-pattern.png and best2-drift.png (default: this one)")
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        default=".",
+        help="for best2-pattern.png and best2-drift.png (default: this one)",
+    )
     folder = parser.parse_args().folder
     os.makedirs(folder, exist_ok=True)
     best2 = aperture.load_array("best-2")
     worst = draw_pattern(best2, os.path.join(folder, "best2-pattern.png"))
     print(f"pattern: within {worst:.3f} dB of the array factor where that is above -20 dB")
     peaks = draw_drift(best2, os.path.join(folder, "best2-drift.png"))
-    print("drift: the beams see most at", ", ".join(f"{peak:.1f}" for peak in peaks),
-          "minutes from transit")
+    print(
+        "drift: the beams see most at",
+        ", ".join(f"{peak:.1f}" for peak in peaks),
+        "minutes from transit",
+    )

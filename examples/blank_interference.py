@@ -34,6 +34,7 @@ def correlate(blank):
     """Mean amplitude of the baseline in each channel."""
     try:
         import cupy  # noqa: F401
+
         device = "auto"
     except ImportError:
         device = "cpu"
@@ -41,10 +42,22 @@ def correlate(blank):
     sky = aperture.array_source("two-dish", samples=1_000_000)
     rate = aperture.load_array("two-dish").sample_rate
     carrier = analog.sig_source_c(rate, analog.GR_COS_WAVE, 10 * rate / CHANNELS, 1)
-    f_engine = aperture.f_engine(channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA,
-                                 input_type="fc32", output_type="fc32", device=device)
-    x_engine = aperture.xengine(channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA,
-                                type="fc32", integration=10, device=device)
+    f_engine = aperture.f_engine(
+        channels=CHANNELS,
+        inputs=INPUTS,
+        spectra_per_frame=SPECTRA,
+        input_type="fc32",
+        output_type="fc32",
+        device=device,
+    )
+    x_engine = aperture.xengine(
+        channels=CHANNELS,
+        inputs=INPUTS,
+        spectra_per_frame=SPECTRA,
+        type="fc32",
+        integration=10,
+        device=device,
+    )
     sink = blocks.vector_sink_c(CHANNELS * 3)
     for port in range(INPUTS):
         add = blocks.add_cc()
@@ -59,5 +72,7 @@ def correlate(blank):
 
 for blank in (False, True):
     amplitude = correlate(blank)
-    print(f"{'blanked' if blank else 'as it comes'}: amplitude in the carrier's channel "
-          f"{amplitude[CHANNELS // 2 + 10]:.2f}, in most channels {np.median(amplitude):.2f}")
+    print(
+        f"{'blanked' if blank else 'as it comes'}: amplitude in the carrier's channel "
+        f"{amplitude[CHANNELS // 2 + 10]:.2f}, in most channels {np.median(amplitude):.2f}"
+    )

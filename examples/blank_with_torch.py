@@ -21,7 +21,7 @@ CHANNELS, INPUTS, SPECTRA = 64, 2, 128
 def features(voltages):
     """What the network sees of [frame][channel][input][time]: the logarithm of the power of each
     channel and spectrum, in units of that of most of the frame; [frame][1][channel][time]."""
-    power = (voltages.real ** 2 + voltages.imag ** 2).mean(dim=2)
+    power = (voltages.real**2 + voltages.imag**2).mean(dim=2)
     usual = power.flatten(1).median(dim=1).values[:, None, None]
     return torch.log(power / usual + 0.01)[:, None]
 
@@ -33,9 +33,12 @@ def trained(device, steps=120):
     """
     torch.manual_seed(1)
     layers = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 8, (5, 5), padding=2), torch.nn.ReLU(),
-        torch.nn.Conv2d(8, 8, (3, 3), padding=1), torch.nn.ReLU(),
-        torch.nn.Conv2d(8, 1, 1)).to(device)
+        torch.nn.Conv2d(1, 8, (5, 5), padding=2),
+        torch.nn.ReLU(),
+        torch.nn.Conv2d(8, 8, (3, 3), padding=1),
+        torch.nn.ReLU(),
+        torch.nn.Conv2d(8, 1, 1),
+    ).to(device)
     optimizer = torch.optim.Adam(layers.parameters(), lr=0.01)
     for _ in range(steps):
         # rectangles of channels and time, in noise: a carrier that is on for a while, a spark
@@ -44,14 +47,16 @@ def trained(device, steps=120):
             for _ in range(torch.randint(0, 4, ())):
                 channel, begin = torch.randint(0, CHANNELS, ()), torch.randint(0, SPECTRA, ())
                 wide = torch.rand(()) < 0.3
-                frame[channel:channel + (16 if wide else 2), :,
-                      begin:begin + (4 if wide else 60)] = 1
+                frame[
+                    channel : channel + (16 if wide else 2), :, begin : begin + (4 if wide else 60)
+                ] = 1
         amplitude = 1 + 3 * torch.rand(8, 1, 1, 1)
         noise = torch.randn(8, CHANNELS, INPUTS, SPECTRA, dtype=torch.complex64)
         bursts = amplitude * where * torch.randn(8, CHANNELS, 1, SPECTRA, dtype=torch.complex64)
         answer = layers(features((noise + bursts).to(device)))
         loss = torch.nn.functional.binary_cross_entropy_with_logits(
-            answer, where.permute(0, 2, 1, 3).to(device))
+            answer, where.permute(0, 2, 1, 3).to(device)
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -84,10 +89,12 @@ def correlate(network, device, samples=1_000_000):
     top = gr.top_block()
     sky = aperture.array_source("two-dish", samples=samples)
     bursts = blocks.vector_source_c(interference(20 * CHANNELS * 10), True)
-    f_engine = aperture.f_engine(channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA,
-                                 device=device)
-    x_engine = aperture.xengine(channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA,
-                                integration=10, device=device)
+    f_engine = aperture.f_engine(
+        channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA, device=device
+    )
+    x_engine = aperture.xengine(
+        channels=CHANNELS, inputs=INPUTS, spectra_per_frame=SPECTRA, integration=10, device=device
+    )
     sink = blocks.vector_sink_c(CHANNELS * 3)
     for port in range(INPUTS):
         add = blocks.add_cc()
@@ -112,9 +119,11 @@ def main():
         products = correlate(chosen, device)
         amplitude = np.abs(products[:, 1])
         powers = products[:, 0].real
-        print(f"{name}: amplitude in the carrier's channel {amplitude[CHANNELS // 2 + 10]:.2f}, in "
-              f"most channels {np.median(amplitude):.2f}, where the power is "
-              f"{np.median(powers):.3f}")
+        print(
+            f"{name}: amplitude in the carrier's channel {amplitude[CHANNELS // 2 + 10]:.2f}, in "
+            f"most channels {np.median(amplitude):.2f}, where the power is "
+            f"{np.median(powers):.3f}"
+        )
 
 
 if __name__ == "__main__":

@@ -29,20 +29,28 @@ from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 
 RATE, FREQUENCY, CHANNELS = 4e6, 1420.4e6, 64
 PLACES = {"A": (0, 0, 0), "B": (21, 3, 0), "C": (-14, 33, 0), "D": (45, -12, 0), "E": (8, -50, 0)}
-CABLES = (0, 62e-9, -100e-9, 100e-9, -31e-9)      # s
+CABLES = (0, 62e-9, -100e-9, 100e-9, -31e-9)  # s
 GAINS = (1, 0.7 - 0.4j, -1.2 + 0.3j, 0.2 + 0.9j, 1.1j)
 FILTERS = ([1], [1, 0.3j], [0.9, -0.2, 0.1j], [1, 0, 0.2], [0.2j, 1])
-AZIMUTH, ELEVATION = 150, 50                      # degrees, of the source on the sky
+AZIMUTH, ELEVATION = 150, 50  # degrees, of the source on the sky
 
 
 def array_of(places, source):
     """The array, with what is hidden in it, and one source."""
     return aperture.ArrayDescription(
-        name="five antennas", latitude=52.0, longitude=5.0, height=10.0,
+        name="five antennas",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[aperture.Antenna(name, place) for name, place in places.items()],
-        inputs=[aperture.Input(name, "x", gain, cable)
-                for name, gain, cable in zip(places, GAINS, CABLES)],
-        sample_rate=RATE, center_frequency=FREQUENCY, sources=[source])
+        inputs=[
+            aperture.Input(name, "x", gain, cable)
+            for name, gain, cable in zip(places, GAINS, CABLES)
+        ],
+        sample_rate=RATE,
+        center_frequency=FREQUENCY,
+        sources=[source],
+    )
 
 
 def observe(array, path, seconds, **sink):
@@ -53,9 +61,10 @@ def observe(array, path, seconds, **sink):
     for port, taps in enumerate(FILTERS):
         flowgraph.connect((source, port), filter.fir_filter_ccc(1, taps), (f_engine, port))
     flowgraph.connect(
-        f_engine, aperture.xengine(channels=CHANNELS, inputs=5, spectra_per_frame=512,
-                                   integration=20),
-        aperture.uvh5_sink(str(path), array, CHANNELS, **sink))
+        f_engine,
+        aperture.xengine(channels=CHANNELS, inputs=5, spectra_per_frame=512, integration=20),
+        aperture.uvh5_sink(str(path), array, CHANNELS, **sink),
+    )
     flowgraph.run()
 
 
@@ -78,8 +87,10 @@ def phases_on_the_sky(path):
 def draw(path, before, after, names):
     """Both, baseline by baseline, beside each other."""
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
     for axis, phases, title in zip(axes, (before, after), ("without", "with the calibration")):
         for row, name in zip(phases, names):
@@ -103,8 +114,17 @@ def main(folder):
     # antennas at one place are written some millimetres apart, of which a warning tells
     gr.logging().set_default_level(gr.log_levels.err)
     observe(bench, folder / "noise.uvh5", 1.0)
-    code = calibrate.main([str(folder / "noise.uvh5"), "-o", str(folder / "cal.yml"), "--reference",
-                           "Ax", "--plot", str(folder / "before-after.png")])
+    code = calibrate.main(
+        [
+            str(folder / "noise.uvh5"),
+            "-o",
+            str(folder / "cal.yml"),
+            "--reference",
+            "Ax",
+            "--plot",
+            str(folder / "before-after.png"),
+        ]
+    )
     if code:
         raise SystemExit(code)
     sky = array_of(PLACES, replace(noise, name="sky", azimuth=AZIMUTH, elevation=ELEVATION, flux=2))
@@ -115,14 +135,22 @@ def main(folder):
     draw(folder / "sky.png", before, after, names)
     # the simulator leaves out the outer percent of the band, where channel 0 is
     rms = [float(np.sqrt(np.mean(phases[:, 1:] ** 2))) for phases in (before, after)]
-    print(f"on the sky: phases of {rms[0]:.1f} degrees rms without, {rms[1]:.2f} with the "
-          f"calibration; pictures: {folder / 'before-after.png'}, {folder / 'sky.png'}")
+    print(
+        f"on the sky: phases of {rms[0]:.1f} degrees rms without, {rms[1]:.2f} with the "
+        f"calibration; pictures: {folder / 'before-after.png'}, {folder / 'sky.png'}"
+    )
     return rms
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("calibrate"),
-                        help="for the files (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        default=Path("calibrate"),
+        help="for the files (default: %(default)s)",
+    )
     main(parser.parse_args().folder)

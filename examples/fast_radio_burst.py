@@ -35,11 +35,11 @@ from gnuradio.aperture.transients.trials import plan_trials
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-START = 1704067200          # 2024-01-01T00:00:00Z
-RATE, CENTER = 1e6, 408e6   # Hz
-DM, WIDTH, SEEN = 350.0, 1e-3, 1.2   # pc/cm^3; s; s after the start, in the middle of the band
+START = 1704067200  # 2024-01-01T00:00:00Z
+RATE, CENTER = 1e6, 408e6  # Hz
+DM, WIDTH, SEEN = 350.0, 1e-3, 1.2  # pc/cm^3; s; s after the start, in the middle of the band
 CHANNELS, FRAME, SPECTRA = 64, 1000, 4
-BEAM = 5                    # of the nine, which the burst is in
+BEAM = 5  # of the nine, which the burst is in
 
 
 def observe(array, beams, folder):
@@ -48,24 +48,42 @@ def observe(array, beams, folder):
     time = SPECTRA * CHANNELS / RATE
     band = dict(channels=CHANNELS, center_frequency=CENTER, bandwidth=RATE, sample_time=time)
     plan = plan_trials("100:600:2", CHANNELS, CENTER, RATE, time)
-    trials = dict(band, beams=len(beams), dms=plan.dms, decimations=plan.decimations,
-                  times_per_item=512)
-    feed = aperture.array_source(array, samples=int(2.2 * RATE), start_time=START,
-                                 inputs_per_port=inputs)
+    trials = dict(
+        band, beams=len(beams), dms=plan.dms, decimations=plan.decimations, times_per_item=512
+    )
+    feed = aperture.array_source(
+        array, samples=int(2.2 * RATE), start_time=START, inputs_per_port=inputs
+    )
     points = aperture.pointing(array, beams, CHANNELS, item_size=8 * inputs)
-    frames = aperture.f_engine(channels=CHANNELS, inputs=inputs, inputs_per_port=inputs,
-                               spectra_per_frame=FRAME)
-    power = aperture.beam_power(channels=CHANNELS, inputs=inputs, beams=len(beams), type="fc32",
-                                spectra_per_frame=FRAME, spectra=SPECTRA)
-    normal = aperture.power_normalizer(channels=CHANNELS, beams=len(beams), sample_time=time,
-                                       window=0.5)
+    frames = aperture.f_engine(
+        channels=CHANNELS, inputs=inputs, inputs_per_port=inputs, spectra_per_frame=FRAME
+    )
+    power = aperture.beam_power(
+        channels=CHANNELS,
+        inputs=inputs,
+        beams=len(beams),
+        type="fc32",
+        spectra_per_frame=FRAME,
+        spectra=SPECTRA,
+    )
+    normal = aperture.power_normalizer(
+        channels=CHANNELS, beams=len(beams), sample_time=time, window=0.5
+    )
     dedisperse = aperture.dedisperser(**trials)
     search = aperture.pulse_search(baseline=0.5, widest=64, **trials)
-    table = aperture.candidate_sink(os.path.join(folder, "bursts.ecsv"), beams=len(beams),
-                                    seconds=3, **band)
-    ring = aperture.voltage_ring(os.path.join(folder, "burst-{id}-{time}.dada"), type="fc32",
-                                 channels=CHANNELS, inputs=inputs, spectra_per_frame=FRAME,
-                                 array=array, seconds=3, rate=RATE / CHANNELS / FRAME)
+    table = aperture.candidate_sink(
+        os.path.join(folder, "bursts.ecsv"), beams=len(beams), seconds=3, **band
+    )
+    ring = aperture.voltage_ring(
+        os.path.join(folder, "burst-{id}-{time}.dada"),
+        type="fc32",
+        channels=CHANNELS,
+        inputs=inputs,
+        spectra_per_frame=FRAME,
+        array=array,
+        seconds=3,
+        rate=RATE / CHANNELS / FRAME,
+    )
     flowgraph = gr.top_block()
     flowgraph.connect(feed, points, frames, power, normal, dedisperse, search)
     flowgraph.connect(normal, table)
@@ -85,8 +103,9 @@ def voltages_of(dump):
     recording = dump["recordings"][0]
     data = np.fromfile(recording["files"][0], dtype=np.complex64, offset=4096)
     begin = recording["start"]
-    return data.reshape(recording["samples"], CHANNELS, -1), \
-        begin["seconds"] - START + begin["fraction"]
+    return data.reshape(recording["samples"], CHANNELS, -1), begin["seconds"] - START + begin[
+        "fraction"
+    ]
 
 
 def beam_of(voltages, array, beam):
@@ -105,7 +124,7 @@ def draw(powers, begin, found, filename):
     frequencies = channel_frequencies(CHANNELS, CENTER, RATE)
     shifts = np.rint(delay(found["dm"], frequencies, frequencies[-1]) / step).astype(int)
     count = len(powers) - shifts.max()
-    lined_up = np.stack([powers[s:s + count, k] for k, s in enumerate(shifts)], axis=1)
+    lined_up = np.stack([powers[s : s + count, k] for k, s in enumerate(shifts)], axis=1)
     series = np.convolve(lined_up.mean(axis=1), np.ones(8) / 8, "valid")
     noise = 1.4826 * np.median(abs(series - np.median(series)))
     series = (series - np.median(series)) / noise
@@ -114,11 +133,21 @@ def draw(powers, begin, found, filename):
     axes[0].set_ylabel("S/N in 0.5 ms")
     axes[0].set_title(f"dedispersed with DM {found['dm']:g}", loc="left", fontsize=10)
     rows = len(powers) // 8
-    shown = powers[:8 * rows].reshape(rows, 8, CHANNELS).mean(axis=1).T
-    axes[1].imshow(shown, aspect="auto", origin="lower", interpolation="nearest",
-                   vmin=0, vmax=np.percentile(shown, 99.7),
-                   extent=(1e3 * begin, 1e3 * (begin + step * len(powers)),
-                           (CENTER - RATE / 2) / 1e6, (CENTER + RATE / 2) / 1e6))
+    shown = powers[: 8 * rows].reshape(rows, 8, CHANNELS).mean(axis=1).T
+    axes[1].imshow(
+        shown,
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        vmin=0,
+        vmax=np.percentile(shown, 99.7),
+        extent=(
+            1e3 * begin,
+            1e3 * (begin + step * len(powers)),
+            (CENTER - RATE / 2) / 1e6,
+            (CENTER + RATE / 2) / 1e6,
+        ),
+    )
     axes[1].set_ylabel("frequency (MHz)")
     axes[1].set_xlabel("ms after the start")
     figure.suptitle("A simulated burst, from the voltages that its candidate had written")
@@ -132,8 +161,13 @@ def main(folder):
     beams = load_beams("grid:az=40,el=75,columns=3,rows=3,spacing=0.3", array)
     at = beams[BEAM]
     before = float(delay(DM, CENTER))
-    burst = Source("burst", azimuth=at.azimuth, elevation=at.elevation, dm=DM,
-                   pulses=[Pulse(START + SEEN - before, WIDTH, peak_flux=0.4)])
+    burst = Source(
+        "burst",
+        azimuth=at.azimuth,
+        elevation=at.elevation,
+        dm=DM,
+        pulses=[Pulse(START + SEEN - before, WIDTH, peak_flux=0.4)],
+    )
     dumps = observe(replace(array, sources=[burst]), beams, folder)
     if not dumps:
         raise SystemExit("no candidate was found")
@@ -142,16 +176,24 @@ def main(folder):
     voltages, begin = voltages_of(dump)
     powers = abs(beam_of(voltages, array, beams[int(found["beam"])])) ** 2
     ratio = draw(powers, begin, found, os.path.join(folder, "burst.png"))
-    print(f"burst: beam {int(found['beam'])} of {len(beams)}, DM {found['dm']:g}, S/N "
-          f"{found['snr']:.1f} in {1e3 * found['width']:.2f} ms; {len(voltages)} spectra of "
-          f"{voltages.shape[2]} antennas dumped, S/N {ratio:.1f} in their beam")
+    print(
+        f"burst: beam {int(found['beam'])} of {len(beams)}, DM {found['dm']:g}, S/N "
+        f"{found['snr']:.1f} in {1e3 * found['width']:.2f} ms; {len(voltages)} spectra of "
+        f"{voltages.shape[2]} antennas dumped, S/N {ratio:.1f} in their beam"
+    )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".",
-                        help="for table, pictures and voltages (default: this one)")
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        default=".",
+        help="for table, pictures and voltages (default: this one)",
+    )
     wanted = parser.parse_args().folder
     os.makedirs(wanted, exist_ok=True)
     main(wanted)

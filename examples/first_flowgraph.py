@@ -16,10 +16,8 @@ from gnuradio import aperture, blocks, gr
 flowgraph = gr.top_block()
 source = aperture.array_source("two-dish", samples=2_400_000, inputs_per_port=2)
 f_engine = aperture.pfb_channelizer(channels=256, inputs=2, inputs_per_port=2)
-turn = aperture.corner_turn(channels=256, inputs=2, inputs_per_port=2,
-                            spectra_per_frame=128)
-x_engine = aperture.xengine(channels=256, inputs=2, spectra_per_frame=128,
-                            integration=10)
+turn = aperture.corner_turn(channels=256, inputs=2, inputs_per_port=2, spectra_per_frame=128)
+x_engine = aperture.xengine(channels=256, inputs=2, spectra_per_frame=128, integration=10)
 baseline = aperture.select(channels=256, inputs=2, products=[(1, 0)])
 sink = blocks.vector_sink_c(256)
 flowgraph.connect(source, f_engine, turn, x_engine, baseline, sink)
@@ -33,5 +31,7 @@ times = [tag.offset for tag in sink.tags() if str(tag.key) == aperture.tags.rx_t
 print(f"{len(visibilities)} integrations of 256 channels, {len(times)} rx_time tags")
 for channel in range(16, 256, 32):
     mean = visibilities[:, channel].mean()
-    print(f"channel {channel:3d}: amplitude {abs(mean):.3f}, "
-          f"phase {np.degrees(np.angle(mean)):7.2f} degrees")
+    print(
+        f"channel {channel:3d}: amplitude {abs(mean):.3f}, "
+        f"phase {np.degrees(np.angle(mean)):7.2f} degrees"
+    )

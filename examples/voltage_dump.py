@@ -25,12 +25,19 @@ def main(arguments):
     top = gr.top_block()
     source = aperture.array_source("two-dish", inputs_per_port=2)
     throttle = blocks.throttle(2 * gr.sizeof_gr_complex, RATE)  # not faster than real dishes
-    f_engine = aperture.f_engine(channels=CHANNELS, inputs=2, inputs_per_port=2,
-                                 spectra_per_frame=SPECTRA)
-    ring = aperture.voltage_ring(os.path.join(folder, "dump-{id}-{time}-{channel}.sigmf-meta"),
-                                 channels=CHANNELS, inputs=2, spectra_per_frame=SPECTRA,
-                                 array="two-dish", names=["east", "west"], size=200e6,
-                                 selected_channels=[10, 32])
+    f_engine = aperture.f_engine(
+        channels=CHANNELS, inputs=2, inputs_per_port=2, spectra_per_frame=SPECTRA
+    )
+    ring = aperture.voltage_ring(
+        os.path.join(folder, "dump-{id}-{time}-{channel}.sigmf-meta"),
+        channels=CHANNELS,
+        inputs=2,
+        spectra_per_frame=SPECTRA,
+        array="two-dish",
+        names=["east", "west"],
+        size=200e6,
+        selected_channels=[10, 32],
+    )
     top.connect(source, throttle, f_engine, ring)
     top.start()
     while ring.items() * SPECTRA * CHANNELS < BEFORE * RATE:
@@ -44,9 +51,11 @@ def main(arguments):
     top.wait()
     for dump in ring.dumps():
         first = dump["recordings"][0]
-        print(f"{dump['id']}: {first['samples']} samples of each channel and input from "
-              f"{first['start']['utc']}, in {len(dump['files'])} files; "
-              f"{'nothing' if dump['complete'] else dump['missing']} is missing")
+        print(
+            f"{dump['id']}: {first['samples']} samples of each channel and input from "
+            f"{first['start']['utc']}, in {len(dump['files'])} files; "
+            f"{'nothing' if dump['complete'] else dump['missing']} is missing"
+        )
     return ring
 
 

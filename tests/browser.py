@@ -34,12 +34,24 @@ class Browser:
     async def __aenter__(self):
         self._folder = tempfile.mkdtemp()
         self._process = subprocess.Popen(
-            [shutil.which("chromium") or "chromium", "--headless", "--no-sandbox", "--disable-gpu",
-             "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-             "--disable-dev-shm-usage", *self._options,
-             f"--user-data-dir={self._folder}", "--window-size=%d,%d" % self._size,
-             "--remote-debugging-port=0", "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                shutil.which("chromium") or "chromium",
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-dev-shm-usage",
+                *self._options,
+                f"--user-data-dir={self._folder}",
+                "--window-size=%d,%d" % self._size,
+                "--remote-debugging-port=0",
+                "about:blank",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             port = await self._port()
             self._session = aiohttp.ClientSession()
@@ -49,8 +61,13 @@ class Browser:
             raise
         for domain in ("Page", "Runtime", "Log", "Network"):
             await self.call(f"{domain}.enable")
-        await self.call("Emulation.setDeviceMetricsOverride", width=self._size[0],
-                        height=self._size[1], deviceScaleFactor=1, mobile=self._size[0] < 600)
+        await self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=self._size[0],
+            height=self._size[1],
+            deviceScaleFactor=1,
+            mobile=self._size[0] < 600,
+        )
         return self
 
     async def __aexit__(self, *_):
@@ -104,13 +121,15 @@ class Browser:
     async def open(self, url):
         """Goes to an address, and waits for what is there."""
         await self.call("Page.navigate", url=url)
-        await self.wait_for(f"location.href.startsWith({json.dumps(url)}) && "
-                            "document.readyState === 'complete'")
+        await self.wait_for(
+            f"location.href.startsWith({json.dumps(url)}) && document.readyState === 'complete'"
+        )
 
     async def value(self, expression):
         """The value of an expression of JavaScript in the page."""
-        result = await self.call("Runtime.evaluate", expression=expression, returnByValue=True,
-                                 awaitPromise=True)
+        result = await self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
@@ -120,8 +139,10 @@ class Browser:
         end = time.monotonic() + PATIENCE
         while not (found := await self.value(expression)):
             if time.monotonic() > end:
-                raise AssertionError(f"{expression} is still {found!r}; the page says: "
-                                     + str(await self.value("document.body.innerText"))[:1000])
+                raise AssertionError(
+                    f"{expression} is still {found!r}; the page says: "
+                    + str(await self.value("document.body.innerText"))[:1000]
+                )
             if each is not None:
                 each()
             await asyncio.sleep(0.2)
@@ -140,7 +161,15 @@ class Browser:
         clip = {}
         if whole:
             size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
-            clip = {"captureBeyondViewport": True, "clip": {
-                "x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
+            clip = {
+                "captureBeyondViewport": True,
+                "clip": {
+                    "x": 0,
+                    "y": 0,
+                    "width": size["width"],
+                    "height": size["height"],
+                    "scale": 1,
+                },
+            }
         found = await self.call("Page.captureScreenshot", **clip)
         pathlib.Path(path).write_bytes(base64.b64decode(found["data"]))

@@ -47,9 +47,16 @@ def run(*command, cwd=None, env=None, timeout=PATIENCE, answers=""):
 
     The command reads `answers` from its standard input.
     """
-    result = subprocess.run([str(word) for word in command], cwd=cwd, env=env,
-                            input=answers, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, timeout=timeout)
+    result = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=env,
+        input=answers,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+    )
     return result.returncode, result.stdout
 
 
@@ -80,9 +87,12 @@ def run_script(path, *arguments):
     Returns its exit status and its output, errors included.
     """
     output, status = io.StringIO(), 0
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), \
-            mock.patch.object(sys, "argv", [str(path), *map(str, arguments)]), \
-            mock.patch.object(sys, "path", [str(path.parent), *sys.path]):
+    with (
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
+        mock.patch.object(sys, "argv", [str(path), *map(str, arguments)]),
+        mock.patch.object(sys, "path", [str(path.parent), *sys.path]),
+    ):
         try:
             runpy.run_path(str(path), run_name="__main__")
         except SystemExit as end:

@@ -23,9 +23,9 @@ import numpy as np
 from gnuradio import blocks, qtgui
 from PyQt5 import Qt
 
-PATIENCE = 120   # s
-LOOK = 100       # ms
-CURVE = 400      # points of its colour; legends alone have 64
+PATIENCE = 120  # s
+LOOK = 100  # ms
+CURVE = 400  # points of its colour; legends alone have 64
 
 
 def load(path):
@@ -46,8 +46,9 @@ class Signal:
     change; of the clock's where there is none."""
 
     def __init__(self, window):
-        self._throttles = [block for block in vars(window).values()
-                           if isinstance(block, blocks.throttle)]
+        self._throttles = [
+            block for block in vars(window).values() if isinstance(block, blocks.throttle)
+        ]
         self._items, self._seconds = [0] * len(self._throttles), [0.0] * len(self._throttles)
         self._start = time.monotonic()
 
@@ -94,21 +95,29 @@ def main(path, seconds, picture, colour=None, patterns=()):
         for button in window.findChildren(qtgui.MsgPushButton):
             button.click()
 
-    sinks = {name: block for name, block in vars(window).items() if hasattr(block, "qwidget")
-             and hasattr(block, "nitems_read")}
+    sinks = {
+        name: block
+        for name, block in vars(window).items()
+        if hasattr(block, "qwidget") and hasattr(block, "nitems_read")
+    }
 
     def items():
         return {name: block.nitems_read(0) for name, block in sinks.items()}
 
     def said():
-        return "\n".join(f"{name} says: {block.qwidget().text()}" for name, block in sinks.items()
-                         if hasattr(block.qwidget(), "text"))
+        return "\n".join(
+            f"{name} says: {block.qwidget().text()}"
+            for name, block in sinks.items()
+            if hasattr(block.qwidget(), "text")
+        )
 
     def everything_came():
         text = said()
-        return min(items().values(), default=0) >= 2 \
-            and all(re.search(pattern, text) for pattern in patterns) \
+        return (
+            min(items().values(), default=0) >= 2
+            and all(re.search(pattern, text) for pattern in patterns)
             and (colour is None or points_of(pixels_of(window), colour) > CURVE)
+        )
 
     hidden = []
 

@@ -25,8 +25,7 @@ def run(signals, samples=0):
 
 def gaps(tags):
     """(input, first, count) of each tag `missing`, in order."""
-    found = [pmt.to_python(tag.value) for tag in tags
-             if pmt.symbol_to_string(tag.key) == "missing"]
+    found = [pmt.to_python(tag.value) for tag in tags if pmt.symbol_to_string(tag.key) == "missing"]
     return sorted((gap["input"], gap["first"], gap["count"]) for gap in found)
 
 
@@ -41,16 +40,22 @@ def wrong_samples(data, tags, rate, expected, start):
         return data.size
     lost = np.zeros(data.shape[:2], bool)
     for number, first, count in gaps(tags):
-        lost[first:first + count, number] = True
-    stamps = [(tag.offset, pmt.to_uint64(pmt.tuple_ref(tag.value, 0))
-               + Fraction(pmt.to_double(pmt.tuple_ref(tag.value, 1))))
-              for tag in tags if pmt.symbol_to_string(tag.key) == "rx_time"]
+        lost[first : first + count, number] = True
+    stamps = [
+        (
+            tag.offset,
+            pmt.to_uint64(pmt.tuple_ref(tag.value, 0))
+            + Fraction(pmt.to_double(pmt.tuple_ref(tag.value, 1))),
+        )
+        for tag in tags
+        if pmt.symbol_to_string(tag.key) == "rx_time"
+    ]
     right = np.zeros(data.shape[:2], bool)
     for (begin, time), (end, _) in zip(stamps, [*stamps[1:], (len(data), None)]):
         first = round((time - start) * Fraction(rate))
         # the part of begin..end that lies within what was recorded
         low, high = max(begin, begin - first), min(end, begin + len(expected) - first)
         if low < high:
-            there = expected[low - begin + first:high - begin + first]
+            there = expected[low - begin + first : high - begin + first]
             right[low:high] = np.all(data[low:high] == there, -1)
     return np.count_nonzero(~right & ~lost)

@@ -34,24 +34,34 @@ START = 1704067200
 SECONDS = 40.0  # between integrations
 CHANNELS = 7
 FREQUENCIES = 1.4e9 + 1e6 * np.arange(CHANNELS)
-PLACES = {"B2": (30.0, 14.0, 1.0), "A10": (-22.0, 5.0, -3.0), "A9": (0.0, 0.0, 0.0),
-          "Effelsberg": (10.0, -50.0, 2.0)}
+PLACES = {
+    "B2": (30.0, 14.0, 1.0),
+    "A10": (-22.0, 5.0, -3.0),
+    "A9": (0.0, 0.0, 0.0),
+    "Effelsberg": (10.0, -50.0, 2.0),
+}
 RA, DEC = 350.85, 58.815
 CONVERT = (SOURCE / "tools/run", "aperture_convert")
 
 
 def array_of(inputs):
     return ArrayDescription(
-        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna(name, place) for name, place in PLACES.items()],
         inputs=[Input(name[:-1], name[-1]) for name in inputs],
-        sample_rate=1e6, center_frequency=1.4e9)
+        sample_rate=1e6,
+        center_frequency=1.4e9,
+    )
 
 
 def source_visibilities(array, seconds):
     """[channel][product] of a source at RA, DEC, by the definitions of signal and product."""
-    azimuth, elevation = geometry.radec_to_azel(RA, DEC, seconds, array.latitude, array.longitude,
-                                                array.height)
+    azimuth, elevation = geometry.radec_to_azel(
+        RA, DEC, seconds, array.latitude, array.longitude, array.height
+    )
     delays = geometry.delays(array.input_positions(), geometry.direction(azimuth, elevation))
     voltages = np.exp(-2j * np.pi * np.multiply.outer(FREQUENCIES, delays))
     a, b = np.tril_indices(len(delays))
@@ -75,9 +85,17 @@ class TestConversion(unittest.TestCase):
         for number in range(cls.integrations):
             seconds = START + SECONDS * number
             amplitudes = rng.uniform(1, 2, (CHANNELS, products))
-            file.add([layout.integration(
-                (amplitudes * source_visibilities(array, seconds)).astype(np.complex64),
-                earth_rotation.julian_date(seconds), 10, rng.integers(0, 11, products), 0.1)])
+            file.add(
+                [
+                    layout.integration(
+                        (amplitudes * source_visibilities(array, seconds)).astype(np.complex64),
+                        earth_rotation.julian_date(seconds),
+                        10,
+                        rng.integers(0, 11, products),
+                        0.1,
+                    )
+                ]
+            )
         file.close()
         cls.ms, cls.uvfits = cls.folder / "a.ms", cls.folder / "a.uvfits"
         code, output, errors = run_main(command, cls.uvh5, cls.uvfits, "--centre", "Cas A")
@@ -86,7 +104,8 @@ class TestConversion(unittest.TestCase):
         assert output == (
             "aperture_convert: warning: UVFITS keeps 8 characters of the names of antennas: "
             f"Effelsberg becomes Effelsbe\n{cls.uvfits}: 4 antennas, 3 times, 7 channels, 4 "
-            "polarisations; phased to Cas A: RA 350.85000°, Dec +58.81500° (ICRS)\n"), output
+            "polarisations; phased to Cas A: RA 350.85000°, Dec +58.81500° (ICRS)\n"
+        ), output
         summary, notes = convert(cls.uvh5, cls.ms, lambda *_: (RA, DEC), "Cas A")
         assert notes == [], notes
         with h5py.File(cls.uvh5, "r") as opened:
@@ -118,10 +137,12 @@ class TestConversion(unittest.TestCase):
             use = [{2: 3, 3: 2}.get(p, p) if swapped else p for p in order]
             good = ~self.flags[here][:, use]
             np.testing.assert_array_equal(flags[row], ~good)
-            np.testing.assert_allclose(weights[row][good], self.weights[here][:, use][good],
-                                       rtol=1e-6)
-            np.testing.assert_allclose(np.abs(values[row][good]),
-                                       np.abs(self.values[here][:, use][good]), rtol=1e-5)
+            np.testing.assert_allclose(
+                weights[row][good], self.weights[here][:, use][good], rtol=1e-6
+            )
+            np.testing.assert_allclose(
+                np.abs(values[row][good]), np.abs(self.values[here][:, use][good]), rtol=1e-5
+            )
             # 60 m are 290 wavelengths, and directions differ by 0.65 arc seconds (polar motion)
             self.assertLess(np.abs(np.angle(values[row][good], deg=True)).max(initial=0), 0.4)
 
@@ -133,24 +154,37 @@ class TestConversion(unittest.TestCase):
         self.assertEqual(names, self.names)
         with h5py.File(self.uvh5, "r") as opened:
             header = opened["Header"]
-            site = geometry.geodetic_to_ecef(*(header[key][()] for key in
-                                               ("latitude", "longitude", "altitude")))
+            site = geometry.geodetic_to_ecef(
+                *(header[key][()] for key in ("latitude", "longitude", "altitude"))
+            )
         np.testing.assert_allclose(antennas.getcol("POSITION"), site + self.places, atol=1e-6)
         polarizations = table(str(self.ms / "POLARIZATION"), ack=False).getcol("CORR_TYPE")[0]
         # casacore's numbers: XX 9, XY 10, YX 11, YY 12
         codes = [{9: -5, 10: -7, 11: -8, 12: -6}[number] for number in polarizations]
         np.testing.assert_allclose(
-            table(str(self.ms / "SPECTRAL_WINDOW"), ack=False).getcol("CHAN_FREQ")[0], FREQUENCIES)
+            table(str(self.ms / "SPECTRAL_WINDOW"), ack=False).getcol("CHAN_FREQ")[0], FREQUENCIES
+        )
         field = table(str(self.ms / "FIELD"), ack=False)
         self.assertEqual(field.getcol("NAME"), ["Cas A"])
-        np.testing.assert_allclose(np.degrees(field.getcol("PHASE_DIR").ravel()) % 360, [RA, DEC],
-                                   atol=1e-9)
+        np.testing.assert_allclose(
+            np.degrees(field.getcol("PHASE_DIR").ravel()) % 360, [RA, DEC], atol=1e-9
+        )
         # of modified Julian dates in seconds a double is good to a microsecond
-        np.testing.assert_allclose(np.unique(rows.getcol("TIME")) / 86400 + 2400000.5,
-                                   np.unique(self.times), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            np.unique(rows.getcol("TIME")) / 86400 + 2400000.5,
+            np.unique(self.times),
+            rtol=0,
+            atol=1e-9,
+        )
         np.testing.assert_allclose(rows.getcol("EXPOSURE"), 1.0)
-        self.check_rows(rows.getcol("ANTENNA1"), rows.getcol("ANTENNA2"), rows.getcol("DATA"),
-                        rows.getcol("FLAG"), rows.getcol("WEIGHT_SPECTRUM"), codes)
+        self.check_rows(
+            rows.getcol("ANTENNA1"),
+            rows.getcol("ANTENNA2"),
+            rows.getcol("DATA"),
+            rows.getcol("FLAG"),
+            rows.getcol("WEIGHT_SPECTRUM"),
+            codes,
+        )
 
     def test_uvfits(self):
         """Of UVFITS, as astropy reads it."""
@@ -160,17 +194,25 @@ class TestConversion(unittest.TestCase):
         self.assertEqual(list(antennas["ANNAME"]), [name[:8] for name in self.names])
         # the axes: COMPLEX, STOKES, FREQ, (IF,) RA, DEC, from the last one of the array
         axes = {header[f"CTYPE{i}"]: i for i in range(2, header["NAXIS"] + 1)}
-        self.assertEqual((header["OBJECT"], header[f"CRVAL{axes['FREQ']}"]),
-                         ("Cas A", FREQUENCIES[0]))
-        np.testing.assert_allclose([header[f"CRVAL{axes[key]}"] for key in ("RA", "DEC")],
-                                   [RA, DEC])
+        self.assertEqual(
+            (header["OBJECT"], header[f"CRVAL{axes['FREQ']}"]), ("Cas A", FREQUENCIES[0])
+        )
+        np.testing.assert_allclose(
+            [header[f"CRVAL{axes[key]}"] for key in ("RA", "DEC")], [RA, DEC]
+        )
         codes = header[f"CRVAL{axes['STOKES']}"] + header[f"CDELT{axes['STOKES']}"] * np.arange(4)
         data = groups.data.reshape(len(groups), CHANNELS, 4, 3)
         values, weights = data[..., 0] + 1j * data[..., 1], data[..., 2]
         # 256 * first + second, both from 1
         baselines = groups.par("BASELINE").astype(int)
-        self.check_rows(baselines // 256 - 1, baselines % 256 - 1, values, weights <= 0,
-                        np.abs(weights), codes.astype(int))
+        self.check_rows(
+            baselines // 256 - 1,
+            baselines % 256 - 1,
+            values,
+            weights <= 0,
+            np.abs(weights),
+            codes.astype(int),
+        )
 
     def test_back(self):
         """A measurement set and back is what it was, in the order of antennas and products."""
@@ -180,10 +222,14 @@ class TestConversion(unittest.TestCase):
             self.assertEqual(notes, [])
             with h5py.File(back, "r") as opened:
                 codes = list(opened["Header/polarization_array"])
-                self.check_rows(opened["Header/ant_1_array"][()] - (name == "a.uvfits"),
-                                opened["Header/ant_2_array"][()] - (name == "a.uvfits"),
-                                opened["Data/visdata"][()], opened["Data/flags"][()],
-                                opened["Data/nsamples"][()], codes)
+                self.check_rows(
+                    opened["Header/ant_1_array"][()] - (name == "a.uvfits"),
+                    opened["Header/ant_2_array"][()] - (name == "a.uvfits"),
+                    opened["Data/visdata"][()],
+                    opened["Data/flags"][()],
+                    opened["Data/nsamples"][()],
+                    codes,
+                )
 
     def test_not_numbers(self):
         """NaN and infinity, under flags as calibration programs leave them, or not, in auto- and
@@ -206,12 +252,18 @@ class TestConversion(unittest.TestCase):
             for ending in ("ms", "uvfits", "uvh5"):
                 target = self.folder / f"nan-{whole}.{ending}"
                 _, notes = convert(source, target, lambda *_: (RA, DEC), "Cas A")
-                self.assertEqual(sum(f"{unflagged} visibilities that were not flagged are no "
-                                     "numbers" in note for note in notes), int(not whole))
+                self.assertEqual(
+                    sum(
+                        f"{unflagged} visibilities that were not flagged are no numbers" in note
+                        for note in notes
+                    ),
+                    int(not whole),
+                )
                 if ending == "ms":
                     rows = table(str(target), ack=False)
-                    got, out, n = (rows.getcol(name) for name in ("DATA", "FLAG",
-                                                                  "WEIGHT_SPECTRUM"))
+                    got, out, n = (
+                        rows.getcol(name) for name in ("DATA", "FLAG", "WEIGHT_SPECTRUM")
+                    )
                 elif ending == "uvfits":
                     with fits.open(target) as file:
                         data = file[0].data.data.reshape(len(file[0].data), CHANNELS, 4, 3)
@@ -219,8 +271,9 @@ class TestConversion(unittest.TestCase):
                         out = n <= 0
                 else:
                     with h5py.File(target) as file:
-                        got, out, n = (file[f"Data/{name}"][()] for name in (
-                            "visdata", "flags", "nsamples"))
+                        got, out, n = (
+                            file[f"Data/{name}"][()] for name in ("visdata", "flags", "nsamples")
+                        )
                 self.assertTrue(np.isfinite(got).all() and np.isfinite(n).all(), ending)
                 self.assertEqual(out.sum(), (bad | flags).sum(), ending)
 
@@ -245,30 +298,50 @@ class TestConversion(unittest.TestCase):
         array.name = "Nançay"
         array.antennas = array.antennas[:3]  # whose names UVFITS has room for
         old = self.folder / "old.uvh5"
-        names = {"sun": None, "Cas A": "Cas A", "az=180, el=45": None,
-                 "23:23:24 +58:48:54": "ra 350.85000 deg dec +58.81500 deg",
-                 "350.85, 58.815": "ra 350.85000 deg dec +58.81500 deg"}
+        names = {
+            "sun": None,
+            "Cas A": "Cas A",
+            "az=180, el=45": None,
+            "23:23:24 +58:48:54": "ra 350.85000 deg dec +58.81500 deg",
+            "350.85, 58.815": "ra 350.85000 deg dec +58.81500 deg",
+        }
         for text, name in names.items():
             place = parse_direction(text)
-            layout = Uvh5Layout(array, FREQUENCIES, 1e6, f"aperture_fx, tracked {place}",
-                                tracked=place, keywords={"CALIB": str(place)})
+            layout = Uvh5Layout(
+                array,
+                FREQUENCIES,
+                1e6,
+                f"aperture_fx, tracked {place}",
+                tracked=place,
+                keywords={"CALIB": str(place)},
+            )
             source = self.folder / "tracked.uvh5"
             file = GrowingFile(source, layout.create, layout.append, layout.bytes)
-            file.add([layout.integration(np.ones((CHANNELS, 3), np.complex64),
-                                         earth_rotation.julian_date(START + SECONDS * i), 1, [1],
-                                         1.0) for i in range(2)])
+            file.add(
+                [
+                    layout.integration(
+                        np.ones((CHANNELS, 3), np.complex64),
+                        earth_rotation.julian_date(START + SECONDS * i),
+                        1,
+                        [1],
+                        1.0,
+                    )
+                    for i in range(2)
+                ]
+            )
             file.close()
             shutil.copy(source, old)
             with h5py.File(old, "r+") as opened:
-                for key, value in (("history", f"tracked {place}"),
-                                   ("phase_center_catalog/0/cat_name", place.name)):
+                for key, value in (
+                    ("history", f"tracked {place}"),
+                    ("phase_center_catalog/0/cat_name", place.name),
+                ):
                     del opened["Header"][key]
                     opened["Header"][key] = np.bytes_(value.encode())
             for start in (source, old):
                 for ending in ("uvfits", "ms", "uvh5"):
                     with self.subTest(text, file=start.name, ending=ending):
-                        made, back = (self.folder / f"{word}.{ending}" for word in
-                                      ("made", "back"))
+                        made, back = (self.folder / f"{word}.{ending}" for word in ("made", "back"))
                         self.assertEqual(convert(start, made)[1], [])
                         self.assertEqual(convert(made, back)[1], [])
             with fits.open(self.folder / "back.uvfits") as opened:
@@ -292,34 +365,49 @@ class TestConversion(unittest.TestCase):
         array.antennas = [Antenna(name, (0.0, 0.0, 0.0)) for name in ("A9", "B2")]
         layout = Uvh5Layout(array, FREQUENCIES, 1e6)
         file = GrowingFile(lone, layout.create, layout.append, layout.bytes)
-        file.add([layout.integration(np.ones((CHANNELS, 3), np.complex64),
-                                     earth_rotation.julian_date(START), 1, [1], 1.0)])
+        file.add(
+            [
+                layout.integration(
+                    np.ones((CHANNELS, 3), np.complex64),
+                    earth_rotation.julian_date(START),
+                    1,
+                    [1],
+                    1.0,
+                )
+            ]
+        )
         file.close()
         summary, notes = convert(lone, self.folder / "lone.ms")
         self.assertIn("the antennas are all at one place", " ".join(notes))
         self.assertIn("phased to zenith", summary)
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()
-                                if path.name.startswith(".")), [])
+        self.assertEqual(
+            sorted(path.name for path in self.folder.iterdir() if path.name.startswith(".")), []
+        )
 
     def test_refuses(self):
         damaged = self.folder / "damaged.uvh5"
         damaged.write_bytes(self.uvh5.read_bytes()[:3000])
         os.chdir(self.folder)
         for arguments, text in (
-                (("none.uvh5", "a.ms"), "none.uvh5: no such file"),
-                (("in.uvh5", "a.fits"), "a.fits: its ending is to be one of .uvh5"),
-                (("in.uvh5", "in.uvh5"), "in.uvh5: this is what is read"),
-                (("in.uvh5", "b.ms", "--centre", "north"),
-                 "'north' is not known; it must be a name"),
-                (("in.uvh5", "a.ms", "--no-overwrite"), "a.ms: the file exists"),
-                (("in.uvh5", "none/b.ms"), "there is no folder for this file"),
-                (("damaged.uvh5", "b.ms"), "damaged.uvh5: pyuvdata cannot read it")):
+            (("none.uvh5", "a.ms"), "none.uvh5: no such file"),
+            (("in.uvh5", "a.fits"), "a.fits: its ending is to be one of .uvh5"),
+            (("in.uvh5", "in.uvh5"), "in.uvh5: this is what is read"),
+            (("in.uvh5", "b.ms", "--centre", "north"), "'north' is not known; it must be a name"),
+            (("in.uvh5", "a.ms", "--no-overwrite"), "a.ms: the file exists"),
+            (("in.uvh5", "none/b.ms"), "there is no folder for this file"),
+            (("damaged.uvh5", "b.ms"), "damaged.uvh5: pyuvdata cannot read it"),
+        ):
             code, _, errors = run_main(command, *arguments)
             self.assertNotEqual(code, 0)
             self.assertIn(text, errors)
         self.assertFalse((self.folder / "b.ms").exists())
-        code, output = run(*CONVERT, self.uvh5, "b.ms", cwd=self.folder, env={
-            **os.environ, "APERTURE_VENV": str(self.folder / "none")})
+        code, output = run(
+            *CONVERT,
+            self.uvh5,
+            "b.ms",
+            cwd=self.folder,
+            env={**os.environ, "APERTURE_VENV": str(self.folder / "none")},
+        )
         self.assertEqual(code, 1)
         self.assertIn("tools/setup --with conversion installs it", output)
 

@@ -16,9 +16,12 @@ from places import BUILD, CMAKE, SOURCE, fresh_folder, main, need_program, run_o
 #: bytes of what everybody installs: libraries, Python and programs
 LARGEST_BASE = 10_000_000
 #: what lintian says of packages that no archive of Debian takes
-EXPECTED = {"initial-upload-closes-no-bugs", "embedded-javascript-library",
-            # CPack writes scripts beside the trigger
-            "maintscript-calls-ldconfig"}
+EXPECTED = {
+    "initial-upload-closes-no-bugs",
+    "embedded-javascript-library",
+    # CPack writes scripts beside the trigger
+    "maintscript-calls-ldconfig",
+}
 
 
 class TestDebian(unittest.TestCase):
@@ -29,16 +32,26 @@ class TestDebian(unittest.TestCase):
         cls.folder = fresh_folder("debian")
         cpack = os.path.join(os.path.dirname(CMAKE), "cpack")
         # where the build is done, as in tests, that is all
-        run_or_fail(test, cpack, "-G", "DEB", "-B", cls.folder, "--config",
-                    BUILD / "CPackConfig.cmake", cwd=BUILD)
+        run_or_fail(
+            test,
+            cpack,
+            "-G",
+            "DEB",
+            "-B",
+            cls.folder,
+            "--config",
+            BUILD / "CPackConfig.cmake",
+            cwd=BUILD,
+        )
         cls.packages = {path.name.split("_")[0]: path for path in cls.folder.glob("*.deb")}
         cls.files = {}
         for name, path in cls.packages.items():
             root = cls.folder / "extracted" / name
             root.mkdir(parents=True)
             subprocess.run(["dpkg-deb", "-x", path, root], check=True)
-            cls.files[name] = {str(file.relative_to(root)): file for file in root.rglob("*")
-                               if not file.is_dir()}
+            cls.files[name] = {
+                str(file.relative_to(root)): file for file in root.rglob("*") if not file.is_dir()
+            }
 
     def field(self, name, field):
         return run_or_fail(self, "dpkg-deb", "-f", self.packages[name], field).strip()
@@ -49,12 +62,15 @@ class TestDebian(unittest.TestCase):
 
     def test_names(self):
         """Libraries, Python, headers, the manual, and kernels for GPUs apart, of one version."""
-        version = re.search(r"project\(gr-aperture VERSION (\S+)",
-                            (SOURCE / "CMakeLists.txt").read_text())[1]
+        version = re.search(
+            r"project\(gr-aperture VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text()
+        )[1]
         # that of the interface: a correction does not change it
         self.assertIn(f"libgnuradio-aperture{version.rpartition('.')[0]}", self.packages)
-        self.assertEqual(set(self.packages) - {"gr-aperture-cuda", self.library},
-                         {"gr-aperture", "libgnuradio-aperture-dev", "gr-aperture-doc"})
+        self.assertEqual(
+            set(self.packages) - {"gr-aperture-cuda", self.library},
+            {"gr-aperture", "libgnuradio-aperture-dev", "gr-aperture-doc"},
+        )
         for name in self.packages:
             self.assertEqual(self.field(name, "Version"), f"{version}-1")
             self.assertIn("@", self.field(name, "Maintainer"))
@@ -67,17 +83,28 @@ class TestDebian(unittest.TestCase):
 
     def test_contents(self):
         """Everything of the source tree that users need is in its package, and nothing else."""
-        python = {path: file for path, file in self.files["gr-aperture"].items()
-                  if path.startswith("usr/lib/python3/dist-packages/gnuradio/aperture/")}
+        python = {
+            path: file
+            for path, file in self.files["gr-aperture"].items()
+            if path.startswith("usr/lib/python3/dist-packages/gnuradio/aperture/")
+        }
         for module in (SOURCE / "python/aperture").rglob("*.py"):
             inside = str(module.relative_to(SOURCE / "python/aperture"))
             if (module.parent / "__init__.py").exists() and not module.name.startswith("qa_"):
                 self.assertIn(f"usr/lib/python3/dist-packages/gnuradio/aperture/{inside}", python)
-        self.assertIn("usr/lib/python3/dist-packages/gnuradio/aperture/arguments/version.py",
-                      python)
-        self.assertTrue(any(re.fullmatch(r"usr/lib/python3/dist-packages/gr_aperture-[\d.]+"
-                                         r"\.dist-info/METADATA", path)
-                            for path in self.files["gr-aperture"]))
+        self.assertIn(
+            "usr/lib/python3/dist-packages/gnuradio/aperture/arguments/version.py", python
+        )
+        self.assertTrue(
+            any(
+                re.fullmatch(
+                    r"usr/lib/python3/dist-packages/gr_aperture-[\d.]+"
+                    r"\.dist-info/METADATA",
+                    path,
+                )
+                for path in self.files["gr-aperture"]
+            )
+        )
         for program in (SOURCE / "apps").glob("aperture_*"):
             if "." not in program.name:
                 file = self.files["gr-aperture"][f"usr/bin/{program.name}"]
@@ -90,14 +117,24 @@ class TestDebian(unittest.TestCase):
             inside = header.relative_to(SOURCE / "include")
             self.assertIn(f"usr/include/{inside}", self.files["libgnuradio-aperture-dev"])
         documents = self.files["gr-aperture-doc"]
-        for path in [SOURCE / "README.md", *(SOURCE / "docs").rglob("*.md"),
-                     *(SOURCE / "docs/pictures").iterdir(), *(SOURCE / "examples").rglob("*.grc"),
-                     *(SOURCE / "examples").rglob("*.py"), *(SOURCE / "examples").rglob("*.yml")]:
+        for path in [
+            SOURCE / "README.md",
+            *(SOURCE / "docs").rglob("*.md"),
+            *(SOURCE / "docs/pictures").iterdir(),
+            *(SOURCE / "examples").rglob("*.grc"),
+            *(SOURCE / "examples").rglob("*.py"),
+            *(SOURCE / "examples").rglob("*.yml"),
+        ]:
             self.assertIn(f"usr/share/doc/gr-aperture/{path.relative_to(SOURCE)}", documents)
         for name, files in self.files.items():
             self.assertIn(f"usr/share/doc/{name}/copyright", files)
-            unwanted = [path for path in files if path.endswith((".pyc", ".pyo")) or
-                        "__pycache__" in path or os.path.basename(path).startswith("qa_")]
+            unwanted = [
+                path
+                for path in files
+                if path.endswith((".pyc", ".pyo"))
+                or "__pycache__" in path
+                or os.path.basename(path).startswith("qa_")
+            ]
             self.assertEqual(unwanted, [], name)
 
     def test_nothing_is_in_two(self):
@@ -122,8 +159,9 @@ class TestDebian(unittest.TestCase):
         for name in ("libgnuradio-aperture", "libgnuradio-aperture-device"):
             self.assertTrue(any(file.startswith(f"{name}.so.") for file in base))
             self.assertNotIn(f"{name}.so", base)
-            self.assertTrue(any(path.endswith(f"/{name}.so")
-                                for path in self.files["libgnuradio-aperture-dev"]))
+            self.assertTrue(
+                any(path.endswith(f"/{name}.so") for path in self.files["libgnuradio-aperture-dev"])
+            )
         self.assertEqual([file for file in base if "cuda" in file], [])
 
     def test_dependencies(self):
@@ -131,25 +169,40 @@ class TestDebian(unittest.TestCase):
         library, python = self.field(self.library, "Depends"), self.field("gr-aperture", "Depends")
         for word in ("libgnuradio-runtime", "libvolk", "libfftw3-single3", "libc6"):
             self.assertIn(word, library)
-        for word in (f"{self.library} (= ", "gnuradio,", "python3 (>= 3.", "python3-numpy",
-                     "python3-h5py", "python3-yaml"):
+        for word in (
+            f"{self.library} (= ",
+            "gnuradio,",
+            "python3 (>= 3.",
+            "python3-numpy",
+            "python3-h5py",
+            "python3-yaml",
+        ):
             self.assertIn(word, python)
         for name in (self.library, "gr-aperture"):
             self.assertNotRegex(self.field(name, "Depends"), "cuda|cufft|nvidia")
         if "gr-aperture-cuda" in self.packages:
             self.assertRegex(self.field("gr-aperture-cuda", "Depends"), r"libcufft-\d+-\d+")
-            self.assertTrue(any("aperture-cuda.so" in path
-                                for path in self.files["gr-aperture-cuda"]))
+            self.assertTrue(
+                any("aperture-cuda.so" in path for path in self.files["gr-aperture-cuda"])
+            )
 
     def test_lintian(self):
         """lintian finds nothing but what such packages cannot do anything about."""
         need_program(self, "lintian")
-        names = [self.packages[name] for name in (self.library, "gr-aperture",
-                                                  "libgnuradio-aperture-dev", "gr-aperture-doc")]
-        result = subprocess.run(["lintian", "--allow-root", "--tag-display-limit", "0", *names],
-                                capture_output=True, text=True)
-        found = [line for line in result.stdout.splitlines()
-                 if re.match(r"[EW]: ", line) and line.split(": ")[2].split()[0] not in EXPECTED]
+        names = [
+            self.packages[name]
+            for name in (self.library, "gr-aperture", "libgnuradio-aperture-dev", "gr-aperture-doc")
+        ]
+        result = subprocess.run(
+            ["lintian", "--allow-root", "--tag-display-limit", "0", *names],
+            capture_output=True,
+            text=True,
+        )
+        found = [
+            line
+            for line in result.stdout.splitlines()
+            if re.match(r"[EW]: ", line) and line.split(": ")[2].split()[0] not in EXPECTED
+        ]
         self.assertEqual(found, [])
 
 

@@ -26,10 +26,16 @@ class TestDeviceFaults(unittest.TestCase):
 
         def run_with(fault):
             try:
-                result = subprocess.run([program, "--first-failure"], timeout=1800,
-                                        env=dict(os.environ, APERTURE_FAULT=fault),
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, errors="replace")
+                result = subprocess.run(
+                    [program, "--first-failure"],
+                    timeout=1800,
+                    env=dict(os.environ, APERTURE_FAULT=fault),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                )
             except subprocess.TimeoutExpired:
                 return "timeout", ""
             return result.returncode, result.stdout
@@ -40,8 +46,9 @@ class TestDeviceFaults(unittest.TestCase):
         self.assertEqual(status, 0, f"without a fault: {output}")
         # they wait most of the time, for threads that are late by design
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            seen = pool.map(lambda fault: any(run_with(fault)[0] != 0 for _ in range(tries)),
-                            faults)
+            seen = pool.map(
+                lambda fault: any(run_with(fault)[0] != 0 for _ in range(tries)), faults
+            )
             unseen = [fault for fault, one in zip(faults, seen) if not one]
         self.assertEqual(unseen, [], "left out, and no test failed")
 

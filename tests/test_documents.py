@@ -38,7 +38,9 @@ MOST_LINES = 300
 # multiplied by -i, rows of tiles, frame
 OTHER_WORDS = re.compile(
     r"\b(crews?|helper warps?|helpers|feeders?|rehears\w*|nibbles?|shorts|turned|turning|strips?"
-    r"|spectra (in )?a block|blocks? of (spectra|voltages))\b", re.IGNORECASE)
+    r"|spectra (in )?a block|blocks? of (spectra|voltages))\b",
+    re.IGNORECASE,
+)
 
 
 def headings_of(page):
@@ -71,14 +73,18 @@ def described(value):
 def shell_lines(text):
     """Lines of what a page shows indented, or in a fence without a language, joined at "\\"."""
     fences = r"^```(\w*)\n(.*?)^```"
-    shown = [code for language, code in re.findall(fences, text, flags=re.MULTILINE | re.DOTALL)
-             if language in ("", "sh", "bash")]
+    shown = [
+        code
+        for language, code in re.findall(fences, text, flags=re.MULTILINE | re.DOTALL)
+        if language in ("", "sh", "bash")
+    ]
     rest = re.sub(fences, "", text, flags=re.MULTILINE | re.DOTALL)
     shown += re.findall(r"(?<=\n\n)(?:    .*\n)+", rest)
     for code in shown:
         for line in re.sub(r"\\\n\s*", "", code).splitlines():
-            if re.match(r"\s*(\w+=\S+ )*(sudo )?(tools/\w+ .*&& )?(tools/run )?aperture_\w+ ",
-                        line):
+            if re.match(
+                r"\s*(\w+=\S+ )*(sudo )?(tools/\w+ .*&& )?(tools/run )?aperture_\w+ ", line
+            ):
                 yield line.strip()
 
 
@@ -87,8 +93,15 @@ class TestDocuments(unittest.TestCase):
         """gr_modtool's keys are filled in."""
         header = (SOURCE / "MANIFEST.md").read_text().split("\n---\n")[0]
         manifest = yaml.safe_load(header)
-        for key in ("title", "brief", "tags", "author", "copyright_owner", "license",
-                    "gr_supported_version"):
+        for key in (
+            "title",
+            "brief",
+            "tags",
+            "author",
+            "copyright_owner",
+            "license",
+            "gr_supported_version",
+        ):
             self.assertTrue(manifest[key], key)
         self.assertEqual(manifest["license"], "GPL-3.0-or-later")
         for template in ("Author Name", "Short description", "Copyright Owner 1"):
@@ -96,8 +109,11 @@ class TestDocuments(unittest.TestCase):
 
     def test_version(self):
         """CMake's version is that of the newest release and of what is cited."""
-        version = re.search(r"^project\(gr-aperture VERSION (\S+)",
-                            (SOURCE / "CMakeLists.txt").read_text(), flags=re.MULTILINE)[1]
+        version = re.search(
+            r"^project\(gr-aperture VERSION (\S+)",
+            (SOURCE / "CMakeLists.txt").read_text(),
+            flags=re.MULTILINE,
+        )[1]
         self.assertEqual(aperture.__version__, version)
         releases = re.findall(r"^## (.*?) \(", (SOURCE / "CHANGELOG.md").read_text(), re.MULTILINE)
         self.assertEqual(releases[0], version)
@@ -106,15 +122,19 @@ class TestDocuments(unittest.TestCase):
         for key in ("cff-version", "message", "title", "authors", "license", "references"):
             self.assertTrue(citation[key], key)
         for paper in citation["references"]:
-            self.assertTrue(paper["type"] and paper["title"] and paper["authors"] and
-                            paper["year"] and ("journal" in paper or "identifiers" in paper or
-                                               "collection-title" in paper), paper["title"])
+            self.assertTrue(
+                paper["type"]
+                and paper["title"]
+                and paper["authors"]
+                and paper["year"]
+                and ("journal" in paper or "identifiers" in paper or "collection-title" in paper),
+                paper["title"],
+            )
 
     def test_lengths(self):
         """README is short, and no page is so long that nobody reads it."""
         self.assertLessEqual(len(README.splitlines()), 120)
-        long = {str(page.relative_to(SOURCE)): len(page.read_text().splitlines())
-                for page in PAGES}
+        long = {str(page.relative_to(SOURCE)): len(page.read_text().splitlines()) for page in PAGES}
         self.assertEqual({page: lines for page, lines in long.items() if lines > MOST_LINES}, {})
 
     def pictures(self):
@@ -122,7 +142,8 @@ class TestDocuments(unittest.TestCase):
         name = str(SOURCE / "tools/pictures")
         loader = importlib.machinery.SourceFileLoader("pictures", name)
         pictures = importlib.util.module_from_spec(
-            importlib.util.spec_from_loader("pictures", loader))
+            importlib.util.spec_from_loader("pictures", loader)
+        )
         loader.exec_module(pictures)
         return pictures, {path.stem: path for path in (SOURCE / "docs/pictures").iterdir()}
 
@@ -140,17 +161,27 @@ class TestDocuments(unittest.TestCase):
         folder = fresh_folder("pictures")
         pictures.make("fringes", folder)
         with Image.open(folder / "fringes.png") as made, Image.open(here["fringes"]) as kept:
-            small = [np.asarray(picture.convert("RGB").resize((160, 160)), float)
-                     for picture in (made, kept)]
+            small = [
+                np.asarray(picture.convert("RGB").resize((160, 160)), float)
+                for picture in (made, kept)
+            ]
         # of 256; another signal has other colours in a third of the picture
-        self.assertLess(np.abs(small[0] - small[1]).mean(), 3,
-                        "docs/pictures/fringes.png is not what tools/pictures makes")
+        self.assertLess(
+            np.abs(small[0] - small[1]).mean(),
+            3,
+            "docs/pictures/fringes.png is not what tools/pictures makes",
+        )
 
     def test_commands(self):
         """The commands that pages show have options and values that these commands take."""
-        parsers = {path.name: importlib.import_module("gnuradio.aperture." + re.search(
-            r"from gnuradio\.aperture\.([\w.]+) import main", path.read_text())[1]).parser
-            for path in (SOURCE / "apps").glob("aperture_*") if "." not in path.name}
+        parsers = {
+            path.name: importlib.import_module(
+                "gnuradio.aperture."
+                + re.search(r"from gnuradio\.aperture\.([\w.]+) import main", path.read_text())[1]
+            ).parser
+            for path in (SOURCE / "apps").glob("aperture_*")
+            if "." not in path.name
+        }
         number, refused = 0, []
         for page in PAGES:
             for line in shell_lines(page.read_text()):
@@ -159,10 +190,13 @@ class TestDocuments(unittest.TestCase):
                 # what is left out is said by "...", or by capitals in the place of a value
                 if not programs or re.search(r"\.\.\.|…|\b[A-Z]{3,}\b", line):
                     continue
-                words = words[programs[0]:]
-                ends = [place for place, word in enumerate(words)
-                        if word in ("&&", "|", ">", "2>", "&", ";")]
-                words = words[:ends[0]] if ends else words
+                words = words[programs[0] :]
+                ends = [
+                    place
+                    for place, word in enumerate(words)
+                    if word in ("&&", "|", ">", "2>", "&", ";")
+                ]
+                words = words[: ends[0]] if ends else words
                 number += 1
                 said = io.StringIO()
                 try:
@@ -178,8 +212,9 @@ class TestDocuments(unittest.TestCase):
     def test_code(self):
         """Python in the pages is Python, and YAML is YAML."""
         for page in PAGES:
-            for language, code in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(),
-                                             flags=re.MULTILINE | re.DOTALL):
+            for language, code in re.findall(
+                r"^```(\w+)\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL
+            ):
                 with self.subTest(page=page.name, code=code[:60]):
                     if language == "python":
                         # "..." for arguments that are left out
@@ -217,10 +252,15 @@ class TestDocuments(unittest.TestCase):
 
     def test_table_of_blocks(self):
         """Every block that GRC shows is in docs/blocks.md, and the other way round."""
-        in_grc = {path.name.split(".")[0][len("aperture_"):]
-                  for path in (SOURCE / "grc").glob("aperture_*.block.yml")}
-        in_table = set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "docs/blocks.md").read_text(),
-                                  flags=re.MULTILINE))
+        in_grc = {
+            path.name.split(".")[0][len("aperture_") :]
+            for path in (SOURCE / "grc").glob("aperture_*.block.yml")
+        }
+        in_table = set(
+            re.findall(
+                r"^\| `(\w+)` \|", (SOURCE / "docs/blocks.md").read_text(), flags=re.MULTILINE
+            )
+        )
         self.assertEqual(in_table, in_grc)
         for name in in_grc:
             self.assertTrue(hasattr(aperture, name), name)
@@ -265,12 +305,17 @@ class TestDocuments(unittest.TestCase):
         path.write_text(example)
         array = array_description.load_array(path)
         self.assertEqual(array.input_names, ["Ax", "Bx"])
-        tables = (array_description._TOP, array_description._ANTENNA, array_description._INPUT,
-                  array_description._SOURCE)
+        tables = (
+            array_description._TOP,
+            array_description._ANTENNA,
+            array_description._INPUT,
+            array_description._SOURCE,
+        )
         words = set(re.findall(r"\w+", section))
         self.assertEqual({key for table in tables for key in table} - words, set())
-        self.assertEqual([name for name in array_description.shipped_arrays()
-                          if f"`{name}`" not in section], [])
+        self.assertEqual(
+            [name for name in array_description.shipped_arrays() if f"`{name}`" not in section], []
+        )
 
     def test_tags_page(self):
         """docs/tags.md describes every key of tags.h."""
@@ -341,8 +386,11 @@ class TestDocuments(unittest.TestCase):
                     public = not member.startswith("_") and member not in inherited
                     is_code = inspect.isroutine(method) or isinstance(method, property)
                     # part of GNU Radio's own interface
-                    if public and is_code and member not in ("work", "general_work", "forecast",
-                                                             "make"):
+                    if (
+                        public
+                        and is_code
+                        and member not in ("work", "general_work", "forecast", "make")
+                    ):
                         if not described(method):
                             bare.append(f"{name}.{member}")
         self.assertEqual(bare, [], "no docstring")

@@ -59,8 +59,10 @@ def try_devices(folder=None):
 LIBRARIES = [BUILD / f"lib/libgnuradio-aperture{part}.so" for part in ("", "-device")]
 CUDA_LIBRARY = BUILD / "lib/libgnuradio-aperture-device-cuda.so"
 #: library -> the one function that it exports
-CUDA_LIBRARIES = {CUDA_LIBRARY: "gnuradio_aperture_device_cuda",
-                  BUILD / "lib/libgnuradio-aperture-cuda.so": "gnuradio_aperture_cuda"}
+CUDA_LIBRARIES = {
+    CUDA_LIBRARY: "gnuradio_aperture_device_cuda",
+    BUILD / "lib/libgnuradio-aperture-cuda.so": "gnuradio_aperture_cuda",
+}
 
 
 def needed_by(test, library):
@@ -89,8 +91,11 @@ class TestLibraries(unittest.TestCase):
         status, output = try_devices()
         self.assertEqual(status, 0, output)
         self.assertTrue(output.startswith("['cpu'] host "), output)
-        self.assertIn("device: 'cuda' was asked for, but there are no blocks for CUDA here (no "
-                      f"{CUDA_LIBRARY.resolve()}); found: cpu", output)
+        self.assertIn(
+            "device: 'cuda' was asked for, but there are no blocks for CUDA here (no "
+            f"{CUDA_LIBRARY.resolve()}); found: cpu",
+            output,
+        )
 
     def test_one_symbol(self):
         """Each library for CUDA exports one function."""
@@ -110,8 +115,16 @@ class TestDriver(unittest.TestCase):
         folder = fresh_folder(f"driver-{version}")
         source = folder / "driver.c"
         source.write_text(DRIVER)
-        run_or_fail(self, os.environ.get("CC", "cc"), "-shared", "-fPIC", f"-DVERSION={version}",
-                    source, "-o", folder / "libcuda.so.1")
+        run_or_fail(
+            self,
+            os.environ.get("CC", "cc"),
+            "-shared",
+            "-fPIC",
+            f"-DVERSION={version}",
+            source,
+            "-o",
+            folder / "libcuda.so.1",
+        )
         status, output = try_devices(folder)
         self.assertEqual(status, 0, output)
         self.assertTrue(output.startswith("['cpu'] host "), output)
@@ -130,9 +143,11 @@ class TestDriver(unittest.TestCase):
         self.assertIn("device: 'cuda' was asked for, but ", output)
 
     def test_older_than_the_toolkit(self):
-        self.assertRegex(self.with_driver(11020),
-                         r"the NVIDIA driver is for CUDA 11\.2 and older, this build needs one "
-                         r"for CUDA \d+\.\d+; found: cpu")
+        self.assertRegex(
+            self.with_driver(11020),
+            r"the NVIDIA driver is for CUDA 11\.2 and older, this build needs one "
+            r"for CUDA \d+\.\d+; found: cpu",
+        )
 
     def test_without_a_gpu(self):
         self.assertIn("the NVIDIA driver sees no GPU; found: cpu", self.with_driver(99000))

@@ -39,28 +39,52 @@ from qt_example import load
 DISPLAY_BLUE = (0, 0x72 / 255, 0xB2 / 255)
 
 #: flowgraphs whose first curve is GNU Radio's, and ours
-PLOTS = ("interferometer", "beams", "pointing", "tracking", "two_receivers", "calibration_loop",
-         "cpu_beside_gpu", "pulsar", "pulses")
-DISPLAYS = ("fringes", "device_edge", "embedded_block", "torch_blanker", "sky", "many_types",
-            "two_files", "interference")
+PLOTS = (
+    "interferometer",
+    "beams",
+    "pointing",
+    "tracking",
+    "two_receivers",
+    "calibration_loop",
+    "cpu_beside_gpu",
+    "pulsar",
+    "pulses",
+)
+DISPLAYS = (
+    "fringes",
+    "device_edge",
+    "embedded_block",
+    "torch_blanker",
+    "sky",
+    "many_types",
+    "two_files",
+    "interference",
+)
 #: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
 SECONDS = {"sky": 10}
 #: the same in the quick tier: windows are open until they say what they are to say anyway
 LEAST = 2
 FRINGES = r"coherence \S+, delay \S+ ns, phase rotating \S+°/s"
 #: what windows say sooner or later; until then they are open
-SAID = {"fringes": [FRINGES], "embedded_block": [FRINGES], "torch_blanker": [FRINGES],
-        "two_files": [FRINGES],
-        "sky": ["nearest named source: Sun", "all 16 inputs: level too high"],
-        "many_types": [rf"bandpass_{name} says: .*level too high"
-                       for name in ("fc32", "sc16", "sc8", "s8")],
-        "device_edge": [r"at 1420\.97\d MHz", "both inputs: a good level"]}
+SAID = {
+    "fringes": [FRINGES],
+    "embedded_block": [FRINGES],
+    "torch_blanker": [FRINGES],
+    "two_files": [FRINGES],
+    "sky": ["nearest named source: Sun", "all 16 inputs: level too high"],
+    "many_types": [
+        rf"bandpass_{name} says: .*level too high" for name in ("fc32", "sc16", "sc8", "s8")
+    ],
+    "device_edge": [r"at 1420\.97\d MHz", "both inputs: a good level"],
+}
 
 #: those whose windows are opened in the quick tier: one of each display of ours, an embedded block
 WINDOWS = ("embedded_block", "device_edge", "sky")
 #: recordings that flowgraphs make for themselves where there are none
-RECORDINGS = {"two_files": ("two_files_a.cu8", "two_files_b.cu8"),
-              "two_receivers": ("two_receivers_0.fc32", "two_receivers_1.fc32")}
+RECORDINGS = {
+    "two_files": ("two_files_a.cu8", "two_files_b.cu8"),
+    "two_receivers": ("two_receivers_0.fc32", "two_receivers_1.fc32"),
+}
 
 EXAMPLES = SOURCE / "examples"
 PICTURES = BUILD / "pictures"
@@ -95,10 +119,21 @@ class TestExamples(unittest.TestCase):
         """There are no examples but those that are named or compiled below."""
         names = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
         scripts = {name for name in names if name.endswith(".py")}
-        self.assertEqual(scripts, {"align_receivers.py", "best2_figures.py", "best2_pulsar.py",
-                                   "blank_interference.py", "blank_with_torch.py", "calibrate.py",
-                                   "fast_radio_burst.py", "first_flowgraph.py",
-                                   "tracked_source.py", "voltage_dump.py"})
+        self.assertEqual(
+            scripts,
+            {
+                "align_receivers.py",
+                "best2_figures.py",
+                "best2_pulsar.py",
+                "blank_interference.py",
+                "blank_with_torch.py",
+                "calibrate.py",
+                "fast_radio_burst.py",
+                "first_flowgraph.py",
+                "tracked_source.py",
+                "voltage_dump.py",
+            },
+        )
         # the configurations beside them: test_observe
         instruments = {path.name for path in (EXAMPLES / "instruments").glob("*.py")}
         self.assertEqual(instruments, {"beams.py", "correlate.py", "instrument.py"})
@@ -145,6 +180,7 @@ class TestExamples(unittest.TestCase):
         """Every flowgraph is made and starts: its blocks exist, take these values, and fit to each
         other. Windows need no screen here."""
         from PyQt5 import Qt
+
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
         with mock.patch.dict(os.environ, environment), working_in(self.compiled):
             application = Qt.QApplication.instance() or Qt.QApplication(["test_examples"])
@@ -169,10 +205,12 @@ class TestExamples(unittest.TestCase):
         need_program(self, "xvfb-run")
         # they wait for their throttles most of the time, so two are run together
         with ThreadPoolExecutor(2) as runners:
-            running = {name: runners.submit(self.check_qt, name, blue)
-                       for names, blue in ((PLOTS, (0, 0, 1)), (DISPLAYS, DISPLAY_BLUE))
-                       for name in names if (ALL or name in WINDOWS)
-                       and (name != "torch_blanker" or has_torch(self))}
+            running = {
+                name: runners.submit(self.check_qt, name, blue)
+                for names, blue in ((PLOTS, (0, 0, 1)), (DISPLAYS, DISPLAY_BLUE))
+                for name in names
+                if (ALL or name in WINDOWS) and (name != "torch_blanker" or has_torch(self))
+            }
             for name, run_of_it in running.items():
                 with self.subTest(flowgraph=name):
                     output = run_of_it.result()
@@ -187,12 +225,16 @@ class TestExamples(unittest.TestCase):
 
     def check_sky(self, output):
         """The window says where the simulator's strongest source is."""
-        said = re.search(r"image says: brightest: az ([\d.]+)°, el ([\d.]+)°; nearest named "
-                         r"source: Sun, ([\d.]+)° away", output)
+        said = re.search(
+            r"image says: brightest: az ([\d.]+)°, el ([\d.]+)°; nearest named "
+            r"source: Sun, ([\d.]+)° away",
+            output,
+        )
         self.assertTrue(said, output)
         azimuth, elevation, off = map(float, said.groups())
-        truth = direction(*azimuth_elevation(parse_direction("sun"), 1718949600 + 2.0,
-                                             load_array("y16")))
+        truth = direction(
+            *azimuth_elevation(parse_direction("sun"), 1718949600 + 2.0, load_array("y16"))
+        )
         # a beam of 3.5 degrees, and sidelobes of two other sources
         self.assertLess(np.degrees(np.linalg.norm(direction(azimuth, elevation) - truth)), 0.5)
         self.assertLess(off, 0.5)
@@ -202,8 +244,11 @@ class TestExamples(unittest.TestCase):
     def check_many_types(self, output):
         """All four types come through, with the level of the slider."""
         for name in ("fc32", "sc16", "sc8", "s8"):
-            self.assertRegex(output, rf"bandpass_{name} says: (both inputs|the input): level "
-                             r"too high \(6\d steps")
+            self.assertRegex(
+                output,
+                rf"bandpass_{name} says: (both inputs|the input): level "
+                r"too high \(6\d steps",
+            )
 
     def check_two_files(self, output):
         """The fringes of the Sun, in spite of the quarter of a second between the recordings."""
@@ -215,8 +260,11 @@ class TestExamples(unittest.TestCase):
 
     def check_device_edge(self, output):
         """The carrier stands in the waterfall, where the slider has put it."""
-        self.assertRegex(output, r"waterfall says: mean 2\d\.\d dB, highest 4\d\.\d dB at "
-                         r"1420\.97\d MHz")
+        self.assertRegex(
+            output,
+            r"waterfall says: mean 2\d\.\d dB, highest 4\d\.\d dB at "
+            r"1420\.97\d MHz",
+        )
         self.assertIn("levels says: both inputs: a good level", output)
 
     def check_cpu_beside_gpu(self, output):
@@ -227,15 +275,20 @@ class TestExamples(unittest.TestCase):
 
     def check_fringes(self, output):
         """The window's text has the delay of the geometry, and a phase that goes with the sky."""
-        said = re.search(r"says: inputs A and B: coherence (\S+), delay (\S+) ns, "
-                         r"phase rotating (\S+)°/s", output)
+        said = re.search(
+            r"says: inputs A and B: coherence (\S+), delay (\S+) ns, "
+            r"phase rotating (\S+)°/s",
+            output,
+        )
         self.assertTrue(said, output)
         coherence, delay, rate = (float(text.replace("−", "-")) for text in said.groups())
         array = load_array("two-dish")
         sun = parse_direction(Source(name="Sun", ra=95, dec=20, flux=1))
         # B is 10 m east of A
-        delays = [-10 * direction(*azimuth_elevation(sun, 1704067200 + second, array))[0]
-                  / SPEED_OF_LIGHT for second in (0, 5, 10)]
+        delays = [
+            -10 * direction(*azimuth_elevation(sun, 1704067200 + second, array))[0] / SPEED_OF_LIGHT
+            for second in (0, 5, 10)
+        ]
         # seconds of 2.4 MHz with a coherence of 1/2: 0.1 ns
         self.assertAlmostEqual(delay, delays[1] * 1e9, delta=0.8)
         expected = -360 * 1420.4e6 * (delays[2] - delays[0]) / 10
@@ -253,14 +306,28 @@ class TestExamples(unittest.TestCase):
         # of two that begin together, each must look elsewhere for a free display
         first = str(100 + 5 * (zlib.crc32(f"{name} {os.getpid()}".encode()) % 2000))
         output = run_or_fail(
-            self, "xvfb-run", "-n", first, "-a", "-s", "-screen 0 1280x1024x24", "python3",
-            SOURCE / "tests/qt_example.py", path, SECONDS.get(name, 6) if ALL else LEAST, picture,
-            ",".join(map(str, blue)), *SAID.get(name, []), cwd=path.parent,
-            env={**os.environ, **environment})
+            self,
+            "xvfb-run",
+            "-n",
+            first,
+            "-a",
+            "-s",
+            "-screen 0 1280x1024x24",
+            "python3",
+            SOURCE / "tests/qt_example.py",
+            path,
+            SECONDS.get(name, 6) if ALL else LEAST,
+            picture,
+            ",".join(map(str, blue)),
+            *SAID.get(name, []),
+            cwd=path.parent,
+            env={**os.environ, **environment},
+        )
         for word in ("Traceback", ":error:", "thread_body_wrapper"):
             self.assertNotIn(word, output)
 
         from matplotlib.image import imread
+
         pixels = imread(picture)
         # the first curve is pure blue; without data only the legends are (64 points)
         count = (abs(pixels[..., :3] - np.array(blue)).sum(axis=-1) < 0.3).sum()
@@ -271,8 +338,7 @@ class TestExamples(unittest.TestCase):
         """With the dongles in the place of the files, each goes through its own tags."""
         text = (self.compiled / "two_receivers_soapy.py").read_text()
         for number in (0, 1):
-            self.assertIn(f"self.connect((self.rtlsdr_{number}, 0), (self.tags_{number}, 0))",
-                          text)
+            self.assertIn(f"self.connect((self.rtlsdr_{number}, 0), (self.tags_{number}, 0))", text)
 
     @long_test
     def test_soapy_runs(self):
@@ -285,10 +351,14 @@ class TestExamples(unittest.TestCase):
         text = (self.compiled / "two_receivers_soapy.py").read_text()
         played = self.compiled / "two_receivers_played.py"
         # whose embedded blocks keep their names
-        played.write_text(re.sub(r"\btwo_receivers_soapy\b", played.stem, text).replace(
-            "driver=rtlsdr", "driver=aperture_test"))
-        output = self.check_window("two_receivers_soapy", played,
-                                   SOAPY_SDR_PLUGIN_PATH=str(BUILD / "tests/soapy"))
+        played.write_text(
+            re.sub(r"\btwo_receivers_soapy\b", played.stem, text).replace(
+                "driver=rtlsdr", "driver=aperture_test"
+            )
+        )
+        output = self.check_window(
+            "two_receivers_soapy", played, SOAPY_SDR_PLUGIN_PATH=str(BUILD / "tests/soapy")
+        )
         # what the driver hides by default, 12345.375 samples and 2 rad
         self.assertRegex(output, r"12345 samples and 0\.37[45]\d later, phase -114\.[56]\d degrees")
 
@@ -348,8 +418,11 @@ class TestExamples(unittest.TestCase):
         if not has_torch(self):
             self.skipTest("PyTorch is not installed")
         output = self.script("blank_with_torch.py")
-        found = re.findall(r"channel ([\d.]+), in most channels ([\d.]+), where the power is "
-                           r"([\d.]+)", output)
+        found = re.findall(
+            r"channel ([\d.]+), in most channels ([\d.]+), where the power is "
+            r"([\d.]+)",
+            output,
+        )
         (carrier, before, _), (blanked, after, power) = np.array(found, float)
         # a tenth of the time a power of 4 in one of 64 channels
         self.assertGreater(carrier, 20)
@@ -389,13 +462,15 @@ class TestExamples(unittest.TestCase):
         """The papers' instruments find the source in the simulated data, and say how fast."""
         script = self.instruments("correlate.py")
         flux = script["SOURCE"].flux
-        self.assertEqual(set(script["INSTRUMENTS"]), {"mwa-32t", "mwa-128", "lofar", "best-2",
-                                                      "best-2-spectra"})
+        self.assertEqual(
+            set(script["INSTRUMENTS"]), {"mwa-32t", "mwa-128", "lofar", "best-2", "best-2-spectra"}
+        )
         for name, instrument in script["INSTRUMENTS"].items():
             if not ALL and name != "best-2-spectra":
                 continue  # one, in which all steps of the script are
-            for source in ("device", "host") if ALL and name in ("mwa-32t", "best-2-spectra") \
-                    else ("device",):
+            for source in (
+                ("device", "host") if ALL and name in ("mwa-32t", "best-2-spectra") else ("device",)
+            ):
                 with self.subTest(instrument=name, source=source):
                     found, real_time = script["run"](name, "cpu", source, seconds=0.1)
                     # The noise of the source itself, which all pairs share, is what counts: it
@@ -412,8 +487,9 @@ class TestExamples(unittest.TestCase):
         """Beams of BEST-2 see of the source what the array factor says; the search ends."""
         script = self.instruments("beams.py")
         for source in ("device", "host") if ALL else ("device",):
-            found, measured = script["run"]([2, 20], "cpu", source, seconds=0.1,
-                                            most=source == "device")
+            found, measured = script["run"](
+                [2, 20], "cpu", source, seconds=0.1, most=source == "device"
+            )
             self.assertEqual(found.shape, (script["CHECKED"],))
             # 128 spectra of 1008 channels: 0.3 %, five deviations of the beams and of the inputs
             np.testing.assert_allclose(found, 1, atol=5 * 0.004)
@@ -432,12 +508,14 @@ class TestExamples(unittest.TestCase):
         worst = float(re.search(r"within ([\d.]+) dB", output)[1])
         # the receivers' noise is 40 dB below the source where that is lowest
         self.assertLess(worst, 0.1)
-        peaks = [float(peak) for peak in
-                 re.search(r"most at ([-\d., ]+) minutes", output)[1].split(",")]
+        peaks = [
+            float(peak) for peak in re.search(r"most at ([-\d., ]+) minutes", output)[1].split(",")
+        ]
         # 0.8 degrees of the sky at declination 58.8: 0.8/(0.2507 cos 58.8) minutes; integrations
         # of 20 s, and of the outer beams the receding declination
-        np.testing.assert_allclose(np.diff(peaks), -0.8 / (0.2507 * np.cos(np.radians(58.8))),
-                                   atol=1.2)
+        np.testing.assert_allclose(
+            np.diff(peaks), -0.8 / (0.2507 * np.cos(np.radians(58.8))), atol=1.2
+        )
         self.assertAlmostEqual(np.mean(peaks), 0, delta=0.5)
 
     @long_test
@@ -445,8 +523,10 @@ class TestExamples(unittest.TestCase):
         """The profile is what was simulated, at the phase of the timing model."""
         folder = fresh_folder("best2_pulsar")
         output = self.script("best2_pulsar.py", folder)
-        phase, ratio, worst = map(float, re.search(
-            r"phase (\S+), S/N (\d+); it is within ([\d.]+) deviations", output).groups())
+        phase, ratio, worst = map(
+            float,
+            re.search(r"phase (\S+), S/N (\d+); it is within ([\d.]+) deviations", output).groups(),
+        )
         self.assertLessEqual(abs(phase), 1.5 / 256)  # the middle of the bin beside 0 or after it
         self.assertGreater(ratio, 40)
         # the pulse itself is noise, and so has a larger deviation than what is beside it
@@ -459,7 +539,8 @@ class TestExamples(unittest.TestCase):
         folder = fresh_folder("fast_radio_burst")
         output = self.script("fast_radio_burst.py", folder)
         beam, dm, ratio, dumped = re.search(
-            r"beam (\d+) of 9, DM (\S+), S/N (\S+) in .* dumped, S/N (\S+) in", output).groups()
+            r"beam (\d+) of 9, DM (\S+), S/N (\S+) in .* dumped, S/N (\S+) in", output
+        ).groups()
         self.assertEqual(beam, "5")
         self.assertLessEqual(abs(float(dm) - 350), 6)
         # 8 antennas, 0.4 of the noise of each at the peak: 3.2 times that of the beam
@@ -473,8 +554,9 @@ class TestExamples(unittest.TestCase):
         """What is hidden in cables, amplifiers and filters is gone, and both pictures are drawn."""
         folder = fresh_folder("calibrate")
         output = self.script("calibrate.py", folder)
-        before, after = map(float, re.search(r"phases of ([\d.]+) degrees rms without, ([\d.]+) ",
-                                             output).groups())
+        before, after = map(
+            float, re.search(r"phases of ([\d.]+) degrees rms without, ([\d.]+) ", output).groups()
+        )
         self.assertGreater(before, 60)
         # coherence 2/3 of 10240 spectra: 0.45 degrees, and what the calibration has of it: 0.1
         self.assertLess(after, 0.6)
@@ -484,8 +566,14 @@ class TestExamples(unittest.TestCase):
     def test_help(self):
         """Scripts that take arguments say which, and do nothing else."""
         folder = fresh_folder("help")
-        for name in ("best2_figures.py", "best2_pulsar.py", "calibrate.py", "fast_radio_burst.py",
-                     "instruments/beams.py", "instruments/correlate.py"):
+        for name in (
+            "best2_figures.py",
+            "best2_pulsar.py",
+            "calibrate.py",
+            "fast_radio_burst.py",
+            "instruments/beams.py",
+            "instruments/correlate.py",
+        ):
             with working_in(folder):
                 self.assertIn("usage: ", self.script(name, "--help"))
         self.assertEqual(list(folder.iterdir()), [])
@@ -495,8 +583,11 @@ class TestExamples(unittest.TestCase):
         for arguments in (["beams.py"], ["correlate.py", "mwa-32t"]):
             for seconds in ("-1", "nan"):
                 with self.subTest(script=arguments[0], seconds=seconds):
-                    status, output = run_script(EXAMPLES / "instruments" / arguments[0],
-                                                *arguments[1:], f"--seconds={seconds}")
+                    status, output = run_script(
+                        EXAMPLES / "instruments" / arguments[0],
+                        *arguments[1:],
+                        f"--seconds={seconds}",
+                    )
                     self.assertEqual(status, 2, output)
                     self.assertIn("--seconds", output)
 

@@ -32,21 +32,43 @@ def observe(path, flagged):
     width = array.sample_rate / CHANNELS
     length = FRAME * FRAMES / width
     interference = [
-        dict(frequency=array.center_frequency + (STEADY + 0.1 - CHANNELS / 2) * width,
-             power=3 / CHANNELS, start=FIRST * length),
-        dict(frequency=array.center_frequency + (PULSED - 0.2 - CHANNELS / 2) * width,
-             power=20 / CHANNELS, period=6.3 * length, duty=0.05)]
+        dict(
+            frequency=array.center_frequency + (STEADY + 0.1 - CHANNELS / 2) * width,
+            power=3 / CHANNELS,
+            start=FIRST * length,
+        ),
+        dict(
+            frequency=array.center_frequency + (PULSED - 0.2 - CHANNELS / 2) * width,
+            power=20 / CHANNELS,
+            period=6.3 * length,
+            duty=0.05,
+        ),
+    ]
     inputs = len(array.inputs)
     ports = dict(inputs=inputs, inputs_per_port=inputs)
-    methods = dict(spectra_per_slice=FRAME, kurtosis_false_alarms=0.003, time_sigma=6.0,
-                   grown_slices=1) if flagged else {}
-    source = aperture.array_source(array, samples=CHANNELS * (FRAME * FRAMES * INTEGRATIONS + 7),
-                                   inputs_per_port=inputs, interference=interference)
-    engine = aperture.f_engine(channels=CHANNELS, spectra_per_frame=FRAME, device="cpu", **ports,
-                               **methods)
-    correlator = aperture.xengine(channels=CHANNELS, inputs=inputs, spectra_per_frame=FRAME,
-                                  type="fc32", integration=FRAMES, device="cpu",
-                                  spectra_per_slice=FRAME if flagged else 0)
+    methods = (
+        dict(spectra_per_slice=FRAME, kurtosis_false_alarms=0.003, time_sigma=6.0, grown_slices=1)
+        if flagged
+        else {}
+    )
+    source = aperture.array_source(
+        array,
+        samples=CHANNELS * (FRAME * FRAMES * INTEGRATIONS + 7),
+        inputs_per_port=inputs,
+        interference=interference,
+    )
+    engine = aperture.f_engine(
+        channels=CHANNELS, spectra_per_frame=FRAME, device="cpu", **ports, **methods
+    )
+    correlator = aperture.xengine(
+        channels=CHANNELS,
+        inputs=inputs,
+        spectra_per_frame=FRAME,
+        type="fc32",
+        integration=FRAMES,
+        device="cpu",
+        spectra_per_slice=FRAME if flagged else 0,
+    )
     sink = aperture.uvh5_sink(str(path), array, CHANNELS, counts=flagged)
     top = gr.top_block()
     top.connect(source, engine, correlator, sink)

@@ -64,18 +64,31 @@ class TestFlowgraphDoctor(unittest.TestCase):
     def test_neighbours(self):
         """Both blocks, both values, and what to set."""
         for changes, what, remedy in (
-                (("corner_turn", "channels", "128"), None, None),
-                (("f_engine", "channels", "128"), "f_engine sends 128 channels, and corner_turn "
-                 "expects 256 channels.", "Set Channels of corner_turn to 128, or Channels of "
-                 "f_engine to 256."),
-                (("x_engine", "spectra_per_frame", "32"), "corner_turn sends 64 spectra a frame, "
-                 "and x_engine expects 32 spectra a frame.", "Set Spectra per Frame of x_engine to "
-                 "64, or Spectra per Frame of corner_turn to 32."),
-                (("x_engine", "type", "fc32"), "corner_turn sends samples of the type sc8, and "
-                 "x_engine expects samples of the type fc32.", "Set Input Type of x_engine to sc8"),
-                (("baseline", "inputs", "3"), "x_engine sends 2 inputs, and baseline expects 3 "
-                 "inputs.", "Set Inputs of baseline to 2"),
-                (("array_source", "type", "sc8"), "array_source sends", None)):
+            (("corner_turn", "channels", "128"), None, None),
+            (
+                ("f_engine", "channels", "128"),
+                "f_engine sends 128 channels, and corner_turn expects 256 channels.",
+                "Set Channels of corner_turn to 128, or Channels of f_engine to 256.",
+            ),
+            (
+                ("x_engine", "spectra_per_frame", "32"),
+                "corner_turn sends 64 spectra a frame, and x_engine expects 32 spectra a frame.",
+                "Set Spectra per Frame of x_engine to "
+                "64, or Spectra per Frame of corner_turn to 32.",
+            ),
+            (
+                ("x_engine", "type", "fc32"),
+                "corner_turn sends samples of the type sc8, and "
+                "x_engine expects samples of the type fc32.",
+                "Set Input Type of x_engine to sc8",
+            ),
+            (
+                ("baseline", "inputs", "3"),
+                "x_engine sends 2 inputs, and baseline expects 3 inputs.",
+                "Set Inputs of baseline to 2",
+            ),
+            (("array_source", "type", "sc8"), "array_source sends", None),
+        ):
             found = self.found(self.changed("interferometer.grc", [changes]))
             self.assertEqual({finding.name for finding in found}, {"edge"}, found)
             if what:
@@ -86,8 +99,10 @@ class TestFlowgraphDoctor(unittest.TestCase):
 
     def test_equal_sizes_of_different_shapes(self):
         """GRC compares bytes: 256 × 2 × 64 are as many as 128 × 2 × 128."""
-        name = self.changed("interferometer.grc", [
-            ("x_engine", "channels", "128"), ("x_engine", "spectra_per_frame", "128")])
+        name = self.changed(
+            "interferometer.grc",
+            [("x_engine", "channels", "128"), ("x_engine", "spectra_per_frame", "128")],
+        )
         found = [finding.what for finding in self.found(name)]
         self.assertIn("corner_turn sends 256 channels, and x_engine expects 128 channels.", found)
 
@@ -95,8 +110,9 @@ class TestFlowgraphDoctor(unittest.TestCase):
         """Of GNU Radio's own blocks, items in bytes."""
         found = self.found(self.changed("interferometer.grc", [("amplitude", "vlen", "128")]))
         self.assertEqual({finding.name for finding in found}, {"edge"})
-        self.assertIn("amplitude expects items of 128 ×", " ".join(
-            finding.what for finding in found))
+        self.assertIn(
+            "amplitude expects items of 128 ×", " ".join(finding.what for finding in found)
+        )
 
     def test_values(self):
         """A name that is not there, and what the constructor says."""
@@ -109,23 +125,27 @@ class TestFlowgraphDoctor(unittest.TestCase):
 
     def test_not_connected(self):
         found = self.found(self.changed("interferometer.grc", cut=[("throttle_b", "f_engine")]))
-        self.assertEqual([(finding.name, finding.of) for finding in found],
-                         [("not-connected", ("f_engine",))])
+        self.assertEqual(
+            [(finding.name, finding.of) for finding in found], [("not-connected", ("f_engine",))]
+        )
         self.assertEqual(found[0].what, "The input in1 of f_engine is not connected.")
 
     def test_unknown_block(self):
-        found = self.found(self.changed("interferometer.grc", key=[
-            ("throttle_a", "somebody_elses_throttle")]))
+        found = self.found(
+            self.changed("interferometer.grc", key=[("throttle_a", "somebody_elses_throttle")])
+        )
         self.assertEqual(found[0].name, "unknown-block")
 
     def test_frames(self):
         """256 channels of 2 inputs of 8 bytes: 2^16 spectra have 256 MiB, and one has 4 kB."""
-        found = self.found(self.changed("calibration_loop.grc", [
-            ("spectra_per_frame", "value", "2**16")]))
+        found = self.found(
+            self.changed("calibration_loop.grc", [("spectra_per_frame", "value", "2**16")])
+        )
         self.assertEqual({finding.name for finding in found}, {"large-frames", "integration"})
         self.assertIn("A frame of f_engine_calibrated has 256 MiB", found[0].what)
-        found = self.found(self.changed("calibration_loop.grc", [
-            ("spectra_per_frame", "value", "1")]), NOTICE)
+        found = self.found(
+            self.changed("calibration_loop.grc", [("spectra_per_frame", "value", "1")]), NOTICE
+        )
         self.assertEqual({finding.name for finding in found}, {"small-frames"})
         self.assertIn("makes 9375 frames a second, of 4.1 kB each", found[0].what)
 
@@ -156,11 +176,26 @@ class TestFlowgraphDoctor(unittest.TestCase):
     def receivers(self, changes=(), **options):
         """The example with its two dongles in place of the files, and without what it shows in
         front of Stream Align."""
-        off = ("play_0", "play_1", "throttle_0", "throttle_1", "oscillator", "f_engine_before",
-               "x_engine_before", "coherence_before")
-        return self.changed("two_receivers.grc", changes, states=[
-            *((name, "disabled") for name in off), ("rtlsdr_0", "enabled"),
-            ("rtlsdr_1", "enabled")], **options)
+        off = (
+            "play_0",
+            "play_1",
+            "throttle_0",
+            "throttle_1",
+            "oscillator",
+            "f_engine_before",
+            "x_engine_before",
+            "coherence_before",
+        )
+        return self.changed(
+            "two_receivers.grc",
+            changes,
+            states=[
+                *((name, "disabled") for name in off),
+                ("rtlsdr_0", "enabled"),
+                ("rtlsdr_1", "enabled"),
+            ],
+            **options,
+        )
 
     def names_of(self, name):
         return {finding.name for finding in self.found(name)}
@@ -179,12 +214,21 @@ class TestFlowgraphDoctor(unittest.TestCase):
         """Around Receiver Tags and Stream Align, and through a throttle."""
         name = self.receivers()
         flowgraph = yaml.safe_load(pathlib.Path(name).read_text())
-        straight = [entry for entry in flowgraph["connections"] if "tags" not in entry[0]
-                    and "tags" not in entry[2] and entry[:3:2] != ["align", "f_engine_after"]]
-        for target, expected in (("align", {"no-tags"}),
-                                 ("f_engine_after", {"no-tags", "not-aligned"})):
+        straight = [
+            entry
+            for entry in flowgraph["connections"]
+            if "tags" not in entry[0]
+            and "tags" not in entry[2]
+            and entry[:3:2] != ["align", "f_engine_after"]
+        ]
+        for target, expected in (
+            ("align", {"no-tags"}),
+            ("f_engine_after", {"no-tags", "not-aligned"}),
+        ):
             flowgraph["connections"] = straight + [
-                ["rtlsdr_0", "0", target, "0"], ["rtlsdr_1", "0", target, "1"]]
+                ["rtlsdr_0", "0", target, "0"],
+                ["rtlsdr_1", "0", target, "1"],
+            ]
             with open(name, "w") as file:
                 yaml.safe_dump(flowgraph, file)
             self.assertEqual(self.names_of(name) & {"no-tags", "not-aligned"}, expected)
@@ -195,8 +239,11 @@ class TestFlowgraphDoctor(unittest.TestCase):
         for block in flowgraph["blocks"]:
             if block["name"] == "throttle_0":
                 block["states"]["state"] = "enabled"
-        flowgraph["connections"] = [entry for entry in flowgraph["connections"]
-                                    if entry[0] != "rtlsdr_0" and entry[2] != "throttle_0"]
+        flowgraph["connections"] = [
+            entry
+            for entry in flowgraph["connections"]
+            if entry[0] != "rtlsdr_0" and entry[2] != "throttle_0"
+        ]
         flowgraph["connections"].append(["rtlsdr_0", "0", "throttle_0", "0"])
         with open(name, "w") as file:
             yaml.safe_dump(flowgraph, file)
@@ -211,10 +258,13 @@ class TestFlowgraphDoctor(unittest.TestCase):
 
     def test_files(self):
         """Where no snippet makes them."""
-        found = self.found(self.changed("two_receivers.grc", states=[
-            ("play_receivers", "disabled")]))
-        self.assertEqual([(finding.name, finding.of) for finding in found],
-                         [("no-file", ("play_0",)), ("no-file", ("play_1",))])
+        found = self.found(
+            self.changed("two_receivers.grc", states=[("play_receivers", "disabled")])
+        )
+        self.assertEqual(
+            [(finding.name, finding.of) for finding in found],
+            [("no-file", ("play_0",)), ("no-file", ("play_1",))],
+        )
 
     def test_names_of_files(self):
         """They are looked for where GNU Radio Companion starts the flowgraph; what is in the folder
@@ -225,9 +275,14 @@ class TestFlowgraphDoctor(unittest.TestCase):
         elsewhere = fresh_folder("flowgraph_doctor_elsewhere")
         (elsewhere / "elsewhere").mkdir()
         (elsewhere / "elsewhere/sun.yml").write_text(array.read_text())
-        for folder, remedy in ((elsewhere, f"It is in {elsewhere}, but GNU Radio Companion starts "
-                                f"the flowgraph in {self.folder}"),
-                               (self.folder, "starts the flowgraph in")):
+        for folder, remedy in (
+            (
+                elsewhere,
+                f"It is in {elsewhere}, but GNU Radio Companion starts "
+                f"the flowgraph in {self.folder}",
+            ),
+            (self.folder, "starts the flowgraph in"),
+        ):
             with working_in(folder):
                 found = self.found(name)
                 self.assertEqual(os.getcwd(), str(folder))
@@ -236,15 +291,20 @@ class TestFlowgraphDoctor(unittest.TestCase):
 
     def test_input_source(self):
         """What an input has, beside what is set."""
-        name = self.changed("fringes.grc", [("array_source", "input", "sim:y8"),
-                                            ("array_source", "array", "")],
-                            key=[("array_source", "aperture_input_source")])
+        name = self.changed(
+            "fringes.grc",
+            [("array_source", "input", "sim:y8"), ("array_source", "array", "")],
+            key=[("array_source", "aperture_input_source")],
+        )
         found = {finding.name: finding for finding in self.found(name)}
         self.assertIn("Inputs of array_source is 2, and sim:y8 has 8.", found["input"].what)
         # it has one port where the other source has two
         self.assertEqual(found["lost-connection"].of, ("array_source", "throttle_b"))
-        name = self.changed("fringes.grc", [("array_source", "input", "dada:none.dada")],
-                            key=[("array_source", "aperture_input_source")])
+        name = self.changed(
+            "fringes.grc",
+            [("array_source", "input", "dada:none.dada")],
+            key=[("array_source", "aperture_input_source")],
+        )
         found = {finding.name: finding for finding in self.found(name)}
         self.assertIn("none.dada: No such file", found["input"].what)
 
@@ -266,8 +326,10 @@ class TestFlowgraphDoctor(unittest.TestCase):
         self.assertEqual((status, json.loads(output)["healthy"]), (0, True))
         broken = self.folder / "broken.grc"
         broken.write_text("{")
-        for path, error in ((broken, "is not a flowgraph"),
-                            (self.folder / "none.grc", "No such file")):
+        for path, error in (
+            (broken, "is not a flowgraph"),
+            (self.folder / "none.grc", "No such file"),
+        ):
             status, _, errors = run_main(command, path)
             self.assertEqual(status, 1)
             self.assertIn(error, errors)

@@ -46,25 +46,47 @@ class TestGuppi(unittest.TestCase):
         cls.folder = fresh_folder("guppi")
         cls.rng = np.random.default_rng(34)
 
-    def write(self, name, channels=4, polarizations=2, blocks_of_file=5, samples=256, overlap=0,
-              rate=1e4, sideband=True, form="1SFA", **more):
+    def write(
+        self,
+        name,
+        channels=4,
+        polarizations=2,
+        blocks_of_file=5,
+        samples=256,
+        overlap=0,
+        rate=1e4,
+        sideband=True,
+        form="1SFA",
+        **more,
+    ):
         """A file by baseband, and what it decodes, [time][polarisation][channel]."""
         path = self.folder / name
         header = guppi.GUPPIHeader.fromvalues(
-            time=START, sample_rate=rate * u.Hz, samples_per_frame=samples, bps=8, overlap=overlap,
-            pktsize=channels * polarizations * 2 * 16, nchan=channels, npol=polarizations,
-            PKTFMT=form, OBSFREQ=1400.5, **more)
+            time=START,
+            sample_rate=rate * u.Hz,
+            samples_per_frame=samples,
+            bps=8,
+            overlap=overlap,
+            pktsize=channels * polarizations * 2 * 16,
+            nchan=channels,
+            npol=polarizations,
+            PKTFMT=form,
+            OBSFREQ=1400.5,
+            **more,
+        )
         header.sideband = sideband
         count = samples + (samples - overlap) * (blocks_of_file - 1)
-        data = 30 * (self.rng.normal(size=(count, polarizations, channels))
-                     + 1j * self.rng.normal(size=(count, polarizations, channels)))
+        data = 30 * (
+            self.rng.normal(size=(count, polarizations, channels))
+            + 1j * self.rng.normal(size=(count, polarizations, channels))
+        )
         if overlap:
             # baseband's writer knows no overlap
             with open(path, "wb") as raw, guppi.open(raw, "wb") as file:
                 for i in range(blocks_of_file):
                     begin = i * (samples - overlap)
                     header["PKTIDX"] = begin // 16
-                    file.write_frame(data[begin:begin + samples], header)
+                    file.write_frame(data[begin : begin + samples], header)
         else:
             with guppi.open(str(path), "ws", header0=header, squeeze=False) as file:
                 file.write(data)
@@ -79,11 +101,21 @@ class TestGuppi(unittest.TestCase):
                 for overlap in (0, 32):
                     for sideband in (True, False):
                         number += 1
-                        with self.subTest(channels=channels, polarizations=polarizations,
-                                          form=form, overlap=overlap, sideband=sideband):
+                        with self.subTest(
+                            channels=channels,
+                            polarizations=polarizations,
+                            form=form,
+                            overlap=overlap,
+                            sideband=sideband,
+                        ):
                             path, decoded = self.write(
-                                f"{number}.raw", channels, polarizations, overlap=overlap,
-                                sideband=sideband, form=form)
+                                f"{number}.raw",
+                                channels,
+                                polarizations,
+                                overlap=overlap,
+                                sideband=sideband,
+                                form=form,
+                            )
                             channel = channels - 1
                             signals = open_input(f"guppi:{path},channel={channel}")
                             self.assertEqual(signals.sample_type, "sc8")
@@ -92,22 +124,29 @@ class TestGuppi(unittest.TestCase):
                             width = 1e4 if sideband else -1e4
                             self.assertAlmostEqual(
                                 signals.center_frequency,
-                                1400.5e6 + width * (channel - (channels - 1) / 2), 3)
+                                1400.5e6 + width * (channel - (channels - 1) / 2),
+                                3,
+                            )
                             self.assertFalse(signals.inverted)
                             data, tags, source = run(signals)
                             expected = components(decoded[:, :, channel]) * [
-                                1, 1 if sideband else -1]
+                                1,
+                                1 if sideband else -1,
+                            ]
                             # the last overlap is no overlap
                             self.assertEqual(len(data), 256 + 4 * (256 - overlap))
                             np.testing.assert_array_equal(
-                                data[:len(expected)], np.minimum(expected, 127))
+                                data[: len(expected)], np.minimum(expected, 127)
+                            )
                             self.assertEqual(len(tags), 3)
                             self.assertEqual(source.error(), "")
 
     def test_recordings(self):
         """Files of telescopes, which come with baseband; with quoted numbers, DIRECTIO, overlap."""
-        for name, channel, rate, _sign in (("SAMPLE_PUPPI", 2, 250, 1),
-                                          ("SAMPLE_VEGAS", 3, 3.125e6, -1)):
+        for name, channel, rate, _sign in (
+            ("SAMPLE_PUPPI", 2, 250, 1),
+            ("SAMPLE_VEGAS", 3, 3.125e6, -1),
+        ):
             path = getattr(baseband.data, name)
             if name == "SAMPLE_VEGAS":
                 # its block is cut off
@@ -119,17 +158,28 @@ class TestGuppi(unittest.TestCase):
             signals = open_input(f"guppi:{path},channel={channel}")
             self.assertEqual(signals.sample_rate, rate)
             data, _, _ = run(signals)
-            np.testing.assert_array_equal(data[:len(decoded)], components(decoded[:, :, channel]))
+            np.testing.assert_array_equal(data[: len(decoded)], components(decoded[:, :, channel]))
             self.assertEqual(len(data), len(decoded))
 
     def test_rounded_interval(self):
         """TBIN has 15 digits, its inverse fewer: a header of Breakthrough Listen's, long after
         its recording has begun."""
         path = self.folder / "rounded.raw"
-        path.write_bytes(self.header(
-            OBSNCHAN=64, OBSBW=187.5, TBIN="3.41333333333333E-07", STT_IMJD=60631, STT_SMJD=7222,
-            STT_OFFS=0, PKTSIZE=8192, PKTIDX=27262976, BLOCSIZE=25600, DIRECTIO="'1       '")
-            + bytes(25600))
+        path.write_bytes(
+            self.header(
+                OBSNCHAN=64,
+                OBSBW=187.5,
+                TBIN="3.41333333333333E-07",
+                STT_IMJD=60631,
+                STT_SMJD=7222,
+                STT_OFFS=0,
+                PKTSIZE=8192,
+                PKTIDX=27262976,
+                BLOCSIZE=25600,
+                DIRECTIO="'1       '",
+            )
+            + bytes(25600)
+        )
         signals = open_input(f"guppi:{path},channel=0")
         self.assertEqual(signals.sample_rate, 2929687.5)
         start = (60631 - 40587) * 86400 + 7222 + Fraction(27262976 * 32) / Fraction("2929687.5")
@@ -137,8 +187,11 @@ class TestGuppi(unittest.TestCase):
 
     def test_choice(self):
         path, _ = self.write("choice.raw", 4)
-        with self.assertRaisesRegex(ValueError, "it has 4 channels; channel= chooses one of 0 at "
-                                    "1400.485 MHz, 1 at 1400.495 MHz, .*3 at 1400.515 MHz$"):
+        with self.assertRaisesRegex(
+            ValueError,
+            "it has 4 channels; channel= chooses one of 0 at "
+            "1400.485 MHz, 1 at 1400.495 MHz, .*3 at 1400.515 MHz$",
+        ):
             open_input(f"guppi:{path}")
         with self.assertRaisesRegex(ValueError, "there is no channel 4; channel= chooses"):
             open_input(f"guppi:{path},channel=4")
@@ -147,10 +200,23 @@ class TestGuppi(unittest.TestCase):
             open_input(f"guppi:{path}")
 
     def header(self, **values):
-        header = {"BACKEND": "'GUPPI'", "OBSNCHAN": 1, "NPOL": 4, "NBITS": 8, "OBSFREQ": 1400.5,
-                  "OBSBW": 0.01, "TBIN": 1e-4, "STT_IMJD": 58908, "STT_SMJD": 86399,
-                  "STT_OFFS": 0.5, "OVERLAP": 0, "PKTSIZE": 64, "DIRECTIO": 0, "PKTIDX": 0,
-                  **values}
+        header = {
+            "BACKEND": "'GUPPI'",
+            "OBSNCHAN": 1,
+            "NPOL": 4,
+            "NBITS": 8,
+            "OBSFREQ": 1400.5,
+            "OBSBW": 0.01,
+            "TBIN": 1e-4,
+            "STT_IMJD": 58908,
+            "STT_SMJD": 86399,
+            "STT_OFFS": 0.5,
+            "OVERLAP": 0,
+            "PKTSIZE": 64,
+            "DIRECTIO": 0,
+            "PKTIDX": 0,
+            **values,
+        }
         cards = "".join(f"{key:8}= {value!s:>20}".ljust(80) for key, value in header.items())
         text = (cards + "END".ljust(80)).encode()
         return text.ljust(-(-len(text) // 512) * 512) if header["DIRECTIO"] else text
@@ -161,11 +227,20 @@ class TestGuppi(unittest.TestCase):
             dtype = np.dtype(f"<i{bits // 8}")
             data = self.rng.integers(-100, 100, (3, 500, 2, 1 + is_complex)).astype(dtype)
             path = self.folder / f"one-{bits}-{is_complex}.raw"
-            values = dict(NBITS=bits, NPOL=4 if is_complex else 2,
-                          OBSBW=0.01 if is_complex else 0.005, BLOCSIZE=data[0].nbytes,
-                          PKTSIZE=data[0].nbytes // 5, DIRECTIO=1)
-            path.write_bytes(b"".join(self.header(PKTIDX=5 * i, **values) + block.tobytes()
-                                      for i, block in enumerate(data)))
+            values = dict(
+                NBITS=bits,
+                NPOL=4 if is_complex else 2,
+                OBSBW=0.01 if is_complex else 0.005,
+                BLOCSIZE=data[0].nbytes,
+                PKTSIZE=data[0].nbytes // 5,
+                DIRECTIO=1,
+            )
+            path.write_bytes(
+                b"".join(
+                    self.header(PKTIDX=5 * i, **values) + block.tobytes()
+                    for i, block in enumerate(data)
+                )
+            )
             signals = open_input(f"guppi:{path}")
             self.assertEqual(signals.sample_type, f"s{'c' if is_complex else ''}{bits}")
             self.assertEqual((signals.center_frequency, signals.sample_rate), (1400.5e6, 1e4))
@@ -176,13 +251,25 @@ class TestGuppi(unittest.TestCase):
         """[antenna][channel][time][polarisation]"""
         data = self.rng.integers(-100, 100, (2, 3, 4, 200, 2, 2), np.int8)
         path = self.folder / "antennas.raw"
-        path.write_bytes(b"".join(
-            self.header(OBSNCHAN=12, NANTS=3, OBSBW=0.04, BLOCSIZE=block.nbytes, PKTIDX=i,
-                        PKTSIZE=block.nbytes) + block.tobytes() for i, block in enumerate(data)))
+        path.write_bytes(
+            b"".join(
+                self.header(
+                    OBSNCHAN=12,
+                    NANTS=3,
+                    OBSBW=0.04,
+                    BLOCSIZE=block.nbytes,
+                    PKTIDX=i,
+                    PKTSIZE=block.nbytes,
+                )
+                + block.tobytes()
+                for i, block in enumerate(data)
+            )
+        )
         signals = open_input(f"guppi:{path},channel=2")
         self.assertEqual(signals.inputs, 6)
         np.testing.assert_array_equal(
-            run(signals)[0], data[:, :, 2].transpose(0, 2, 1, 3, 4).reshape(400, 6, 2))
+            run(signals)[0], data[:, :, 2].transpose(0, 2, 1, 3, 4).reshape(400, 6, 2)
+        )
 
     def test_two_conventions_of_npol(self):
         """NPOL 2 is one polarisation of complex samples (baseband) or two (rawspec); NPOL 1 is
@@ -192,29 +279,46 @@ class TestGuppi(unittest.TestCase):
         size = data[0].nbytes
         # samples of a block are 512 of two polarisations, 1024 of one
         for values, polarizations, start, word in (
-                ({"NPOL": 4, "PIPERBLK": 512, "PKTIDX": 512}, 2, 1000, ""),
-                ({"NPOL": 2, "PIPERBLK": 512, "PKTIDX": 512}, 2, 1000, ""),
-                ({"NPOL": 2, "PIPERBLK": 1024, "PKTIDX": 1024}, 1, 1000, ""),
-                ({"NPOL": 1, "PIPERBLK": 1024, "PKTIDX": 1024}, 1, 1000, ""),
-                ({"NPOL": 2, "PKTIDX": 512}, 2, 1000, "PKTSIZE does not say so"),
-                ({"NPOL": 2, "PIPERBLK": 32, "PKTNTIME": 16, "PKTIDX": 32}, 2, 1000, ""),
-                ({"NPOL": 2, "PIPERBLK": 2, "HNTIME": 256, "PKTIDX": 2}, 2, 1000, ""),
-                # packets of 256 bytes are as many either way
-                ({"NPOL": 2, "PKTIDX": size // 256, "PKTSIZE": 256}, 2, 1000,
-                 "taken for two polarisations, as arrays"),
-                ({"NPOL": 2, "PKTIDX": size // 256, "PKTSIZE": 256, "npol": 1}, 1, 1000, ""),
-                ({"NPOL": 2, "PIPERBLK": 500, "PKTIDX": 512, "PKTSIZE": 0}, 2, 1000,
-                 "PIPERBLK 500 does not say so")):
+            ({"NPOL": 4, "PIPERBLK": 512, "PKTIDX": 512}, 2, 1000, ""),
+            ({"NPOL": 2, "PIPERBLK": 512, "PKTIDX": 512}, 2, 1000, ""),
+            ({"NPOL": 2, "PIPERBLK": 1024, "PKTIDX": 1024}, 1, 1000, ""),
+            ({"NPOL": 1, "PIPERBLK": 1024, "PKTIDX": 1024}, 1, 1000, ""),
+            ({"NPOL": 2, "PKTIDX": 512}, 2, 1000, "PKTSIZE does not say so"),
+            ({"NPOL": 2, "PIPERBLK": 32, "PKTNTIME": 16, "PKTIDX": 32}, 2, 1000, ""),
+            ({"NPOL": 2, "PIPERBLK": 2, "HNTIME": 256, "PKTIDX": 2}, 2, 1000, ""),
+            # packets of 256 bytes are as many either way
+            (
+                {"NPOL": 2, "PKTIDX": size // 256, "PKTSIZE": 256},
+                2,
+                1000,
+                "taken for two polarisations, as arrays",
+            ),
+            ({"NPOL": 2, "PKTIDX": size // 256, "PKTSIZE": 256, "npol": 1}, 1, 1000, ""),
+            (
+                {"NPOL": 2, "PIPERBLK": 500, "PKTIDX": 512, "PKTSIZE": 0},
+                2,
+                1000,
+                "PIPERBLK 500 does not say so",
+            ),
+        ):
             npol = values.get("npol")
             kept = {key: value for key, value in values.items() if key != "npol"}
             step = kept.pop("PKTIDX")
             for ants in (1, 2) if not word and npol is None else (2,):
                 blocks = data[:, :ants]
-                kept.update(OBSNCHAN=4 * ants, NANTS=ants, OBSBW=0.04, BLOCSIZE=blocks[0].nbytes,
-                            PKTSIZE=kept.get("PKTSIZE", 8192))
-                path.write_bytes(b"".join(
-                    self.header(**kept, PKTIDX=(start + i) * step) + block.tobytes()
-                    for i, block in enumerate(blocks)))
+                kept.update(
+                    OBSNCHAN=4 * ants,
+                    NANTS=ants,
+                    OBSBW=0.04,
+                    BLOCSIZE=blocks[0].nbytes,
+                    PKTSIZE=kept.get("PKTSIZE", 8192),
+                )
+                path.write_bytes(
+                    b"".join(
+                        self.header(**kept, PKTIDX=(start + i) * step) + block.tobytes()
+                        for i, block in enumerate(blocks)
+                    )
+                )
                 with self.subTest(**values, antennas=ants):
                     text = f"guppi:{path},channel=1" + (f",npol={npol}" if npol else "")
                     signals = open_input(text)
@@ -224,32 +328,41 @@ class TestGuppi(unittest.TestCase):
                     self.assertIn(word, "".join(warned))
                     samples = 1024 // polarizations
                     late = Fraction(start * samples, 10**4) + Fraction(1, 2)
-                    self.assertEqual(signals.start_time[0] + exact(signals.start_time[1]),
-                                     SECOND + late)
+                    self.assertEqual(
+                        signals.start_time[0] + exact(signals.start_time[1]), SECOND + late
+                    )
                     right = blocks.reshape(3, ants, 4, samples, polarizations, 2)[:, :, 1]
                     np.testing.assert_array_equal(
-                        run(signals)[0], right.transpose(0, 2, 1, 3, 4).reshape(
-                            3 * samples, ants * polarizations, 2))
+                        run(signals)[0],
+                        right.transpose(0, 2, 1, 3, 4).reshape(
+                            3 * samples, ants * polarizations, 2
+                        ),
+                    )
                     names = [f"A{i + 1}" for i in range(ants)] if ants > 1 else ["unknown"]
-                    self.assertEqual(signals.description.input_names,
-                                     [f"{name}{letter}" for name in names
-                                      for letter in "xy"[:polarizations]])
+                    self.assertEqual(
+                        signals.description.input_names,
+                        [f"{name}{letter}" for name in names for letter in "xy"[:polarizations]],
+                    )
         with self.assertRaisesRegex(ValueError, "NPOL 4: must be 2 where npol= says"):
             path, _ = self.write("four.raw")
             open_input(f"guppi:{path},channel=1,npol=1")
 
     def test_names_of_antennas(self):
         data = np.ones((2, 1, 200, 2, 2), np.int8)
-        for names, expected in (({"ANTNMS00": "'1cB,1eB'"}, ["1cB", "1eB"]),
-                                ({"ANTNMS00": "'1cB     '", "ANTNMS01": "'1eB     '"},
-                                 ["1cB", "1eB"]),
-                                ({"ANTNMS00": "'1cB,1eB,1gB'"}, ["A1", "A2"]),
-                                ({"ANTNMS00": "'1cB,1cB'"}, ["A1", "A2"])):
+        for names, expected in (
+            ({"ANTNMS00": "'1cB,1eB'"}, ["1cB", "1eB"]),
+            ({"ANTNMS00": "'1cB     '", "ANTNMS01": "'1eB     '"}, ["1cB", "1eB"]),
+            ({"ANTNMS00": "'1cB,1eB,1gB'"}, ["A1", "A2"]),
+            ({"ANTNMS00": "'1cB,1cB'"}, ["A1", "A2"]),
+        ):
             path = self.folder / "names.raw"
-            path.write_bytes(self.header(OBSNCHAN=2, NANTS=2, BLOCSIZE=data.nbytes, **names)
-                             + data.tobytes())
-            self.assertEqual(open_input(f"guppi:{path}").description.input_names,
-                             [f"{name}{letter}" for name in expected for letter in "xy"])
+            path.write_bytes(
+                self.header(OBSNCHAN=2, NANTS=2, BLOCSIZE=data.nbytes, **names) + data.tobytes()
+            )
+            self.assertEqual(
+                open_input(f"guppi:{path}").description.input_names,
+                [f"{name}{letter}" for name in expected for letter in "xy"],
+            )
 
     def test_missing_file_of_a_sequence(self):
         path, decoded = self.write("holes.raw", 2, blocks_of_file=6)
@@ -257,10 +370,12 @@ class TestGuppi(unittest.TestCase):
         size = len(content) // 6
         for number, begin in ((0, 0), (1, 2), (4, 5)):
             (self.folder / f"holes.{number:04}.raw").write_bytes(
-                content[begin * size:(begin + 1) * size])
+                content[begin * size : (begin + 1) * size]
+            )
         signals = open_input(f"guppi:{self.folder / 'holes.0000.raw'},channel=1")
-        self.assertRegex(" ".join(signals.warnings),
-                         "holes.0002.raw to 0003.raw are missing between the files")
+        self.assertRegex(
+            " ".join(signals.warnings), "holes.0002.raw to 0003.raw are missing between the files"
+        )
         data, tags, _ = run(signals)
         self.check_missing(components(decoded[:, :, 1]), data, gaps(tags), {1, 3, 4})
 
@@ -270,7 +385,7 @@ class TestGuppi(unittest.TestCase):
         size = len(content) // 6
         parts = [self.folder / f"sequence.{i:04}.raw" for i in range(3)]
         for part, (begin, end) in zip(parts, ((0, 3), (3, 4), (4, 6))):
-            part.write_bytes(content[begin * size:end * size])
+            part.write_bytes(content[begin * size : end * size])
         for text in (str(parts[0]), ",".join(map(str, parts))):
             signals = open_input(f"guppi:{text},channel=1")
             self.assertEqual(signals.files, list(map(str, parts)))
@@ -281,8 +396,9 @@ class TestGuppi(unittest.TestCase):
         path, decoded = self.write(name, 2, blocks_of_file=20, **form)
         content = path.read_bytes()
         size = len(content) // 20
-        path.write_bytes(b"".join(change([bytearray(content[i * size:(i + 1) * size])
-                                          for i in range(20)])))
+        path.write_bytes(
+            b"".join(change([bytearray(content[i * size : (i + 1) * size]) for i in range(20)]))
+        )
         signals = open_input(f"guppi:{path},channel=1")
         data, tags, _ = run(signals)
         return components(decoded[:, :, 1]), data, gaps(tags), signals.warnings
@@ -291,15 +407,16 @@ class TestGuppi(unittest.TestCase):
         """missing: blocks that are to be zeros, and nothing else."""
         expected = expected.copy()
         for block in missing:
-            expected[256 * block:256 * (block + 1)] = 0
-        np.testing.assert_array_equal(data, expected[:len(data)])
+            expected[256 * block : 256 * (block + 1)] = 0
+        np.testing.assert_array_equal(data, expected[: len(data)])
         tagged = {first + i for _, first, count in found for i in range(0, count, 256)}
         self.assertEqual(tagged, {256 * block for block in missing})
 
     def test_lost(self):
         for lost in ({3}, {7, 8, 9}, {1, 4, 18}):
             expected, data, found, warned = self.blocks(
-                "lost.raw", lambda all: [b for i, b in enumerate(all) if i not in lost])
+                "lost.raw", lambda all: [b for i, b in enumerate(all) if i not in lost]
+            )
             self.check_missing(expected, data, found, lost)
             self.assertIn(f"{256 * len(lost)} samples are missing", warned[0])
 
@@ -311,32 +428,61 @@ class TestGuppi(unittest.TestCase):
     def test_damaged(self):
         packet = b"PKTIDX  =                  160"
         for name, change, missing, word in (
-                ("number", lambda b: self.replaced(b, 10, packet, packet[:-3] + b"960"), {10},
-                 "not between those of their neighbours"),
-                ("number between its neighbours'",
-                 lambda b: self.replaced(b, 10, packet, packet[:-3] + b"165"), {10},
-                 "does not fit to those of the others"),
-                ("no number", lambda b: self.replaced(b, 10, packet, packet[:-3] + b"1x0"), {10},
-                 "PKTIDX 1x0"),
-                ("channels", lambda b: self.replaced(
-                    b, 5, b"OBSNCHAN=                    2", b"OBSNCHAN=                    4"),
-                 {5}, "1 of 20 blocks have other headers"),
-                ("size", lambda b: self.replaced(
-                    b, 5, b"BLOCSIZE=                 2048", b"BLOCSIZE=                 2040"),
-                 {5}, "the block before is not used"),
-                ("cut", lambda b: b[:6] + [b[6][:-100]] + b[7:], {6},
-                 "the block before is not used"),
-                ("no header", lambda b: b[:6] + [bytes(len(b[6]))] + b[7:], {5, 6},
-                 "the block before is not used"),
-                ("noise at the beginning", lambda b: [bytearray(self.rng.bytes(777))] + b, set(),
-                 "no header of GUPPI at byte 0")):
+            (
+                "number",
+                lambda b: self.replaced(b, 10, packet, packet[:-3] + b"960"),
+                {10},
+                "not between those of their neighbours",
+            ),
+            (
+                "number between its neighbours'",
+                lambda b: self.replaced(b, 10, packet, packet[:-3] + b"165"),
+                {10},
+                "does not fit to those of the others",
+            ),
+            (
+                "no number",
+                lambda b: self.replaced(b, 10, packet, packet[:-3] + b"1x0"),
+                {10},
+                "PKTIDX 1x0",
+            ),
+            (
+                "channels",
+                lambda b: self.replaced(
+                    b, 5, b"OBSNCHAN=                    2", b"OBSNCHAN=                    4"
+                ),
+                {5},
+                "1 of 20 blocks have other headers",
+            ),
+            (
+                "size",
+                lambda b: self.replaced(
+                    b, 5, b"BLOCSIZE=                 2048", b"BLOCSIZE=                 2040"
+                ),
+                {5},
+                "the block before is not used",
+            ),
+            ("cut", lambda b: b[:6] + [b[6][:-100]] + b[7:], {6}, "the block before is not used"),
+            (
+                "no header",
+                lambda b: b[:6] + [bytes(len(b[6]))] + b[7:],
+                {5, 6},
+                "the block before is not used",
+            ),
+            (
+                "noise at the beginning",
+                lambda b: [bytearray(self.rng.bytes(777))] + b,
+                set(),
+                "no header of GUPPI at byte 0",
+            ),
+        ):
             with self.subTest(name):
                 expected, data, found, warned = self.blocks("damaged.raw", change)
                 self.check_missing(expected, data, found, missing)
                 self.assertIn(word, " ".join(warned))
         # the last block is used as far as it goes: its second channel is cut
         expected, data, found, _ = self.blocks("end.raw", lambda b: b[:19] + [b[19][:-100]])
-        np.testing.assert_array_equal(data, expected[:5120 - 25])
+        np.testing.assert_array_equal(data, expected[: 5120 - 25])
 
     def test_mutilated(self):
         """A thousand files, most of them spoilt in one of their headers; in the quick tier the
@@ -367,9 +513,13 @@ class TestGuppi(unittest.TestCase):
     def test_doctor(self):
         """It is wrong when most of a recording is not used, and the doctor says so."""
         for bad, expected in ((0, []), (1, ["unused"]), (17, ["unused"])):
-            *_, warned = self.blocks("doctor.raw", lambda all, bad=bad: [
-                block.replace(b"PKTFMT  = '1SFA", b"PKTFMT  = '%04d" % i) if i < bad else block
-                for i, block in enumerate(all)])
+            *_, warned = self.blocks(
+                "doctor.raw",
+                lambda all, bad=bad: [
+                    block.replace(b"PKTFMT  = '1SFA", b"PKTFMT  = '%04d" % i) if i < bad else block
+                    for i, block in enumerate(all)
+                ],
+            )
             examination = examine_recording(f"guppi:{self.folder / 'doctor.raw'},channel=1")
             found = [entry for entry in examination.problems if entry.name == "unused"]
             self.assertEqual([entry.name for entry in found], expected, warned)
@@ -380,17 +530,21 @@ class TestGuppi(unittest.TestCase):
         good = dict(BLOCSIZE=400)
         path = self.folder / "refused.raw"
         for changes, problem in (
-                ({"NBITS": 4}, "NBITS 4: must be 8 or 16"),
-                ({"NBITS": "eight"}, "NBITS eight: must be a whole number"),
-                ({"OBSNCHAN": 0}, "OBSNCHAN 0: must be a whole number from 1"),
-                ({"NANTS": 2}, "OBSNCHAN 1: must be a multiple of NANTS 2"),
-                ({"NPOL": 3}, "NPOL 3: must be 1, 2 or 4"), ({"OBSBW": 0}, "OBSBW 0: must be"),
-                ({"TBIN": 2e-4}, "TBIN 0.0002: disagrees with OBSBW 0.01"),
-                ({"TBIN": "nan"}, "TBIN nan: must be"), ({"OBSFREQ": "'L'"}, "OBSFREQ L: must"),
-                ({"STT_IMJD": 0}, "STT_IMJD 0: must be"), ({"BLOCSIZE": 399}, "BLOCSIZE 399: must"),
-                ({"OVERLAP": 100}, "OVERLAP 100: must be below the 100 samples"),
-                ({"BLOCSIZE": 0}, "no block of GUPPI raw"),
-                ({"PKTIDX": -1}, "none of its blocks can be used")):
+            ({"NBITS": 4}, "NBITS 4: must be 8 or 16"),
+            ({"NBITS": "eight"}, "NBITS eight: must be a whole number"),
+            ({"OBSNCHAN": 0}, "OBSNCHAN 0: must be a whole number from 1"),
+            ({"NANTS": 2}, "OBSNCHAN 1: must be a multiple of NANTS 2"),
+            ({"NPOL": 3}, "NPOL 3: must be 1, 2 or 4"),
+            ({"OBSBW": 0}, "OBSBW 0: must be"),
+            ({"TBIN": 2e-4}, "TBIN 0.0002: disagrees with OBSBW 0.01"),
+            ({"TBIN": "nan"}, "TBIN nan: must be"),
+            ({"OBSFREQ": "'L'"}, "OBSFREQ L: must"),
+            ({"STT_IMJD": 0}, "STT_IMJD 0: must be"),
+            ({"BLOCSIZE": 399}, "BLOCSIZE 399: must"),
+            ({"OVERLAP": 100}, "OVERLAP 100: must be below the 100 samples"),
+            ({"BLOCSIZE": 0}, "no block of GUPPI raw"),
+            ({"PKTIDX": -1}, "none of its blocks can be used"),
+        ):
             values = {**good, **changes}
             path.write_bytes(self.header(**values) + bytes(values["BLOCSIZE"]))
             with self.subTest(**changes), self.assertRaises(ValueError) as caught:

@@ -23,9 +23,9 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "hosts"))
 from hosts import INTEGRATION, Network, Observation, compare, end, may_use_namespaces
 
-CUT = 0.6       # s
-LATE = 3.0      # s, by which a process is late on a busy machine
-AFTER = 16      # integrations, after the cable is in again
+CUT = 0.6  # s
+LATE = 3.0  # s, by which a process is late on a busy machine
+AFTER = 16  # integrations, after the cable is in again
 
 
 class TestHosts(unittest.TestCase):

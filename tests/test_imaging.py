@@ -81,8 +81,11 @@ def place_of(source, time, array):
     """Unit vector to a source."""
     if not source.moving:
         return geometry.direction(source.azimuth, source.elevation)
-    return geometry.direction(*geometry.radec_to_azel(
-        source.ra, source.dec, time, array.latitude, array.longitude, array.height))
+    return geometry.direction(
+        *geometry.radec_to_azel(
+            source.ra, source.dec, time, array.latitude, array.longitude, array.height
+        )
+    )
 
 
 def exact_image(path, field):
@@ -102,7 +105,8 @@ def exact_image(path, field):
     for row in np.flatnonzero(first != second):
         seconds = float(earth_rotation.unix_seconds(times[row]))
         u, v, w = place_at(field.centre, seconds, array).to_uvw @ (
-            places[names[second[row]]] - places[names[first[row]]])
+            places[names[second[row]]] - places[names[first[row]]]
+        )
         waves = FREQUENCIES / geometry.SPEED_OF_LIGHT
         phases = np.multiply.outer(u * l + v * m + w * n, waves)
         total += (weights[row] * values[row] * np.exp(-2j * np.pi * phases)).real.sum(axis=-1)
@@ -157,7 +161,8 @@ class TestImages(unittest.TestCase):
         for field in (Field(self.zenith, 96, 2.04 / 96), Field(self.source, 50, 0.005)):
             to_uvw = place_at(field.centre, self.times[1], array).to_uvw
             live = VisibilityMatrices(array, len(FREQUENCIES)).reduce(
-                values, counted, FREQUENCIES, to_uvw, len(FREQUENCIES))
+                values, counted, FREQUENCIES, to_uvw, len(FREQUENCIES)
+            )
             with VisibilityFile(path) as file:
                 visibilities = SkyVisibilities(file, ["xx", "yy"], True)
                 for text in ("natural", "uniform", "briggs=0.5"):
@@ -185,12 +190,15 @@ class TestImages(unittest.TestCase):
 
     def test_places(self):
         """Sources stand where they are: by astropy's WCS, and by azimuth and elevation."""
-        for name, arguments in (("sky", []), ("field", ["--centre", f"{self.source.ra - 3}, 41.5",
-                                                        "--width", "20"])):
+        for name, arguments in (
+            ("sky", []),
+            ("field", ["--centre", f"{self.source.ra - 3}, 41.5", "--width", "20"]),
+        ):
             path = self.folder / f"{name}.fits"
             for weight in ("natural", "uniform", "briggs=-0.5"):
-                code, said, errors = run(command, self.uvh5, "-o", path, "--weight", weight,
-                                         *arguments)
+                code, said, errors = run(
+                    command, self.uvh5, "-o", path, "--weight", weight, *arguments
+                )
                 self.assertEqual((code, errors), (0, ""))
                 place, _, value, header = fits_peak(path)
                 off = place.separation(SkyCoord(self.source.ra, self.source.dec, unit="deg")).deg
@@ -198,8 +206,9 @@ class TestImages(unittest.TestCase):
                 self.assertLess(off, 0.1 * header["BMIN"] + 0.71 * header["CDELT2"], name)
                 self.assertGreater(value, 0.75 * 0.9)  # of coherence: 3 of 4
                 self.assertEqual(header["RADESYS"], "ICRS")
-            azimuth, elevation = map(float, re.search(
-                r"azimuth ([\d.]+)°, elevation ([\d.]+)°", said).groups())
+            azimuth, elevation = map(
+                float, re.search(r"azimuth ([\d.]+)°, elevation ([\d.]+)°", said).groups()
+            )
             east, north, up = place_of(self.source, START + 600, self.array)
             self.assertAlmostEqual(azimuth, np.degrees(np.arctan2(east, north)) % 360, delta=0.15)
             self.assertAlmostEqual(elevation, np.degrees(np.arcsin(up)), delta=0.15)
@@ -241,27 +250,60 @@ class TestImages(unittest.TestCase):
         """
         asked = ["--centre", f"{self.source.ra}, {self.source.dec}", "--width", "40"]
         for unit, keywords, arguments, expected, bunit in (
-                ("Jy", None, [], 3, "Jy/beam"), ("Jy", None, ["--as-is"], 3, "Jy/beam"),
-                ("Jy", None, ["--coherence"], 3 / 9, ""),
-                ("uncalib", {"VISUNITS": "K"}, [], 3, "K"),
-                ("uncalib", None, ["--as-is"], 3, "uncalib"), ("uncalib", None, [], 3 / 9, "")):
+            ("Jy", None, [], 3, "Jy/beam"),
+            ("Jy", None, ["--as-is"], 3, "Jy/beam"),
+            ("Jy", None, ["--coherence"], 3 / 9, ""),
+            ("uncalib", {"VISUNITS": "K"}, [], 3, "K"),
+            ("uncalib", None, ["--as-is"], 3, "uncalib"),
+            ("uncalib", None, [], 3 / 9, ""),
+        ):
             path, made = self.folder / "units.uvh5", self.folder / "units.fits"
-            write_sources(str(path), self.array, [(self.source, 3.0)], self.times, autos=9.0,
-                          unit=unit, keywords=keywords)
-            code, out, errors = run(command, path, "-o", made, "-o", self.folder / "units.png",
-                                    *asked, *arguments)
+            write_sources(
+                str(path),
+                self.array,
+                [(self.source, 3.0)],
+                self.times,
+                autos=9.0,
+                unit=unit,
+                keywords=keywords,
+            )
+            code, out, errors = run(
+                command, path, "-o", made, "-o", self.folder / "units.png", *asked, *arguments
+            )
             self.assertEqual((code, errors), (0, ""))
             _, _, value, header = fits_peak(made)
             self.assertEqual(header["BUNIT"], bunit)
             self.assertAlmostEqual(value, expected, delta=0.01 * expected)
             self.assertEqual(f" {bunit} at" in out, bunit in ("Jy/beam", "K"))
             if bunit == "Jy/beam" and shutil.which("wsclean"):
-                summary, notes = convert(path, self.folder / "units.ms",
-                                         lambda *_: (self.source.ra, self.source.dec), "source")
+                summary, notes = convert(
+                    path,
+                    self.folder / "units.ms",
+                    lambda *_: (self.source.ra, self.source.dec),
+                    "source",
+                )
                 self.assertEqual(notes, [])
-                run_or_fail(self, "wsclean", "-quiet", "-name", "units", "-size", 64, 64, "-scale",
-                            "0.5deg", "-pol", "XX", "-weight", "natural", "-niter", 0, "units.ms",
-                            cwd=self.folder, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+                run_or_fail(
+                    self,
+                    "wsclean",
+                    "-quiet",
+                    "-name",
+                    "units",
+                    "-size",
+                    64,
+                    64,
+                    "-scale",
+                    "0.5deg",
+                    "-pol",
+                    "XX",
+                    "-weight",
+                    "natural",
+                    "-niter",
+                    0,
+                    "units.ms",
+                    cwd=self.folder,
+                    env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                )
                 _, _, value, header = fits_peak(self.folder / "units-image.fits")
                 self.assertAlmostEqual(value, 3, delta=0.03)
 
@@ -275,9 +317,16 @@ class TestImages(unittest.TestCase):
         with VisibilityFile(self.uvh5) as file:
             visibilities = SkyVisibilities(file, ["xx"], True)
             field = Field(self.zenith, 64, 2.04 / 64)
-            names = {name: (l, m) for name, l, m in names_near(
-                field, visibilities.middle, visibilities.array,
-                place_at(self.zenith, START + 600, self.array).to_uvw, True)}
+            names = {
+                name: (l, m)
+                for name, l, m in names_near(
+                    field,
+                    visibilities.middle,
+                    visibilities.array,
+                    place_at(self.zenith, START + 600, self.array).to_uvw,
+                    True,
+                )
+            }
         self.assertIn("Cas A", names)
         ra, dec = to_sky(*names["Cas A"], self.zenith.ra, self.zenith.dec)
         cas = parse_direction("Cas A")
@@ -286,8 +335,12 @@ class TestImages(unittest.TestCase):
 
     def test_refuses(self):
         lone = str(self.folder / "lone.uvh5")
-        place = replace(self.array, antennas=[replace(antenna, position=(0.0, 0.0, 0.0))
-                                              for antenna in self.array.antennas])
+        place = replace(
+            self.array,
+            antennas=[
+                replace(antenna, position=(0.0, 0.0, 0.0)) for antenna in self.array.antennas
+            ],
+        )
         write_sources(lone, place, [(self.source, 1.0)], self.times[:1])
         flagged = str(self.folder / "flagged.uvh5")
         shutil.copy(self.uvh5, flagged)
@@ -295,23 +348,32 @@ class TestImages(unittest.TestCase):
             file["Data/visdata"][...] = np.nan
             file["Data/flags"][...] = True
         for arguments, text in (
-                *(([flagged, "-o", "a.png", "--weight", weight],
-                   "all visibilities between antennas are flagged")
-                  for weight in ("natural", "uniform", "briggs=0")),
-                ([self.uvh5, "-o", "a.jpg"], "a.jpg: its ending is to be one of .png"),
-                ([self.uvh5, "-o", self.uvh5], "its ending is to be one of"),
-                (["none.uvh5", "-o", "a.png"], "none.uvh5: no such file"),
-                ([self.uvh5, "-o", "/nowhere/a.png"], "there is no folder for this file"),
-                ([self.uvh5, "-o", "a.png", "--weight", "best"], "'best' is not allowed: natural"),
-                ([self.uvh5, "-o", "a.png", "--weight", "briggs=3"], "is not allowed"),
-                ([self.uvh5, "-o", "a.png", "--channels", "9:"],
-                 "--channels 9:: the file has 5 channels, 0 to 4"),
-                ([self.uvh5, "-o", "a.png", "--channels", "0:5"], "--channels 0:5: the file has 5"),
-                ([self.uvh5, "-o", "a.png", "--channels", "3:2"], "3:2: the first is behind"),
-                ([self.uvh5, "-o", "a.png", "--integrations", "100:200"],
-                 "--integrations 100:200: the file has 3 integrations, 0 to 2"),
-                ([self.uvh5, "-o", "a.png", "--polarization", "yy"], "the file has xx"),
-                ([lone, "-o", "a.png"], "the antennas are all at one place")):
+            *(
+                (
+                    [flagged, "-o", "a.png", "--weight", weight],
+                    "all visibilities between antennas are flagged",
+                )
+                for weight in ("natural", "uniform", "briggs=0")
+            ),
+            ([self.uvh5, "-o", "a.jpg"], "a.jpg: its ending is to be one of .png"),
+            ([self.uvh5, "-o", self.uvh5], "its ending is to be one of"),
+            (["none.uvh5", "-o", "a.png"], "none.uvh5: no such file"),
+            ([self.uvh5, "-o", "/nowhere/a.png"], "there is no folder for this file"),
+            ([self.uvh5, "-o", "a.png", "--weight", "best"], "'best' is not allowed: natural"),
+            ([self.uvh5, "-o", "a.png", "--weight", "briggs=3"], "is not allowed"),
+            (
+                [self.uvh5, "-o", "a.png", "--channels", "9:"],
+                "--channels 9:: the file has 5 channels, 0 to 4",
+            ),
+            ([self.uvh5, "-o", "a.png", "--channels", "0:5"], "--channels 0:5: the file has 5"),
+            ([self.uvh5, "-o", "a.png", "--channels", "3:2"], "3:2: the first is behind"),
+            (
+                [self.uvh5, "-o", "a.png", "--integrations", "100:200"],
+                "--integrations 100:200: the file has 3 integrations, 0 to 2",
+            ),
+            ([self.uvh5, "-o", "a.png", "--polarization", "yy"], "the file has xx"),
+            ([lone, "-o", "a.png"], "the antennas are all at one place"),
+        ):
             code, _, errors = run(command, *arguments)
             self.assertNotEqual(code, 0)
             self.assertIn(text, errors)
@@ -323,15 +385,23 @@ class TestWsclean(unittest.TestCase):
         same pixel, with the same beam, before and after CLEAN."""
         need_program(self, "wsclean")
         folder = fresh_folder("imaging-walk")
-        text = re.search(r"## From the correlator to a CLEAN image\n(.*?)\n## ", PAGE.read_text(),
-                         re.DOTALL)[1]
+        text = re.search(
+            r"## From the correlator to a CLEAN image\n(.*?)\n## ", PAGE.read_text(), re.DOTALL
+        )[1]
         commands = re.findall(r"^    ((?:.*\\\n)*.+)$", text, re.MULTILINE)
-        self.assertEqual([words.split()[1 if words.startswith("tools") else 0]
-                          for words in commands],
-                         ["aperture_fx", "aperture_image", "aperture_convert", "wsclean"])
+        self.assertEqual(
+            [words.split()[1 if words.startswith("tools") else 0] for words in commands],
+            ["aperture_fx", "aperture_image", "aperture_convert", "wsclean"],
+        )
         for words in commands:
-            run_or_fail(self, "sh", "-c", words.replace("tools/run", str(SOURCE / "tools/run")),
-                        cwd=folder, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+            run_or_fail(
+                self,
+                "sh",
+                "-c",
+                words.replace("tools/run", str(SOURCE / "tools/run")),
+                cwd=folder,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
         cas = parse_direction("Cas A")
         truth = SkyCoord(cas.ra, cas.dec, unit="deg")
         own, pixel, value, header = fits_peak(folder / "y8.fits")
@@ -341,8 +411,9 @@ class TestWsclean(unittest.TestCase):
         self.assertLess(dirty.separation(truth).deg, 0.1 * header["BMIN"])
         for key in ("CDELT1", "CDELT2"):
             self.assertAlmostEqual(other[key] / header[key], 1, 5)
-        one, two = (np.squeeze(fits.getdata(folder / name)) for name in ("y8.fits",
-                                                                        "y8-dirty.fits"))
+        one, two = (
+            np.squeeze(fits.getdata(folder / name)) for name in ("y8.fits", "y8-dirty.fits")
+        )
         # WSClean's gridder, near the edge
         np.testing.assert_allclose(one / value, two / other_value, atol=0.03)
         # BMAJ is another: WSClean's fit goes on into the sidelobes that touch the main lobe
@@ -355,16 +426,48 @@ class TestWsclean(unittest.TestCase):
         # against exact sums; which of a few visibilities share a cell is a convention
         weights = (("natural", 1e-4), ("uniform", 0.1), ("briggs 0.5", 0.05))
         for weight, limit in weights if ALL else weights[2:]:
-            run_or_fail(self, "wsclean", "-quiet", "-name", "exact", "-size", 150, 150, "-scale",
-                        "40asec", "-pol", "XX", "-direct-ft", "-weight", *weight.split(), "-niter",
-                        0, "y8.ms", cwd=folder, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+            run_or_fail(
+                self,
+                "wsclean",
+                "-quiet",
+                "-name",
+                "exact",
+                "-size",
+                150,
+                150,
+                "-scale",
+                "40asec",
+                "-pol",
+                "XX",
+                "-direct-ft",
+                "-weight",
+                *weight.split(),
+                "-niter",
+                0,
+                "y8.ms",
+                cwd=folder,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
             code, _, errors = run(
-                command, folder / "y8.uvh5", "-o", folder / "exact.fits", "--centre", "Cas A",
-                "--width", f"{150 * 40 / 3600 * 1.000035:.7f}", "--pixels", 150, "--as-is",
-                "--weight", weight.replace(" ", "="))
+                command,
+                folder / "y8.uvh5",
+                "-o",
+                folder / "exact.fits",
+                "--centre",
+                "Cas A",
+                "--width",
+                f"{150 * 40 / 3600 * 1.000035:.7f}",
+                "--pixels",
+                150,
+                "--as-is",
+                "--weight",
+                weight.replace(" ", "="),
+            )
             self.assertEqual((code, errors), (0, ""))
-            one, two = (np.squeeze(fits.getdata(folder / name)) for name in
-                        ("exact.fits", "exact-image.fits"))
+            one, two = (
+                np.squeeze(fits.getdata(folder / name))
+                for name in ("exact.fits", "exact-image.fits")
+            )
             np.testing.assert_allclose(one / one.max(), two / two.max(), atol=limit)
 
 

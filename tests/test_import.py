@@ -62,33 +62,50 @@ class TestImport(unittest.TestCase):
         folder = fresh_folder("another_numpy") / "lib/site-packages"
         (folder / "numpy").mkdir(parents=True)
         (folder / "numpy/__init__.py").write_text('__version__ = "9.1.0"\n')
-        environment = {**os.environ,
-                       "PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"}
+        environment = {**os.environ, "PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"}
         programs = [path for path in (SOURCE / "apps").glob("aperture_*") if "." not in path.name]
         self.assertGreater(len(programs), 8)
         for program in programs:
             status, output = run(sys.executable, program, "--help", env=environment)
             self.assertEqual(status, 1, output)
-            self.assertRegex(output, rf"^{program.name}: error: NumPy 9\.1\.0 in {folder} comes "
-                             r"before the \d\S+ that GNU Radio was built with, .* -m pip "
-                             r"uninstall numpy. .*\n$")
-        status, output = run(sys.executable, "-c", "from gnuradio import aperture",
-                             env=environment)
+            self.assertRegex(
+                output,
+                rf"^{program.name}: error: NumPy 9\.1\.0 in {folder} comes "
+                r"before the \d\S+ that GNU Radio was built with, .* -m pip "
+                r"uninstall numpy. .*\n$",
+            )
+        status, output = run(sys.executable, "-c", "from gnuradio import aperture", env=environment)
         self.assertEqual(status, 1)
         self.assertIn("\nImportError: NumPy 9.1.0 in", output)
 
     def test_home_that_cannot_be_written(self):
         """GNU Radio wants its folder there: one sentence with what to do."""
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("XDG_", "GR_"))}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("XDG_", "GR_"))
+        }
         folder = fresh_folder("home")
-        command = [sys.executable, SOURCE / "apps/aperture_fx", "--input", "sim:two-dish",
-                   "--duration", "0.01", "--device", "cpu", "-o", folder / "a.uvh5"]
+        command = [
+            sys.executable,
+            SOURCE / "apps/aperture_fx",
+            "--input",
+            "sim:two-dish",
+            "--duration",
+            "0.01",
+            "--device",
+            "cpu",
+            "-o",
+            folder / "a.uvh5",
+        ]
         # nobody can make a folder there, not even root
         status, output = run(*command, env={**environment, "HOME": "/proc/self"})
         self.assertEqual(status, 1)
-        self.assertRegex(output, r"aperture_fx: error: GNU Radio .*folder \.gnuradio of HOME, "
-                         r"which is /proc/self: set HOME to .*\n$")
+        self.assertRegex(
+            output,
+            r"aperture_fx: error: GNU Radio .*folder \.gnuradio of HOME, "
+            r"which is /proc/self: set HOME to .*\n$",
+        )
 
 
 if __name__ == "__main__":

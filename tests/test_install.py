@@ -16,8 +16,9 @@ from places import BUILD, CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
 
 MANIFEST = BUILD / "install_manifest.txt"
 
-VERSION = re.search(r"project\(gr-aperture VERSION (\S+)",
-                    (SOURCE / "CMakeLists.txt").read_text())[1]
+VERSION = re.search(r"project\(gr-aperture VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text())[
+    1
+]
 #: what of it changes with the interface
 INTERFACE = re.match(r"0\.\d+|[1-9]\d*", VERSION)[0].replace(".", r"\.")
 
@@ -34,8 +35,7 @@ print(aperture.__version__)
 
 
 def files_below(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
-                  if not path.is_dir())
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
 
 
 class TestInstall(unittest.TestCase):
@@ -76,10 +76,12 @@ class TestInstall(unittest.TestCase):
         names = [pathlib.PurePath(path) for path in self.installed]
         in_source = {
             "include/gnuradio/aperture": (SOURCE / "include/gnuradio/aperture").glob("*.h"),
-            "include/gnuradio/aperture/device":
-                (SOURCE / "include/gnuradio/aperture/device").glob("*.h"),
-            "gnuradio/aperture/arrays/descriptions":
-                (SOURCE / "python/aperture/arrays/descriptions").glob("*.y*ml"),
+            "include/gnuradio/aperture/device": (SOURCE / "include/gnuradio/aperture/device").glob(
+                "*.h"
+            ),
+            "gnuradio/aperture/arrays/descriptions": (
+                SOURCE / "python/aperture/arrays/descriptions"
+            ).glob("*.y*ml"),
             "share/gnuradio/grc/blocks": (SOURCE / "grc").glob("*.block.yml"),
             "bin": [path for path in (SOURCE / "apps").glob("aperture_*") if path.is_file()],
         }
@@ -99,9 +101,17 @@ class TestInstall(unittest.TestCase):
         """find_package(gnuradio-aperture) in another project, and a flowgraph in C++."""
         build = self.folder / "consumer"
         environment = self.environment()
-        run_or_fail(self, CMAKE, "-S", SOURCE / "tests/consumer", "-B", build,
-                    f"-DCMAKE_PREFIX_PATH={self.stage}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
-                    env=environment)
+        run_or_fail(
+            self,
+            CMAKE,
+            "-S",
+            SOURCE / "tests/consumer",
+            "-B",
+            build,
+            f"-DCMAKE_PREFIX_PATH={self.stage}",
+            "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
+            env=environment,
+        )
         output = run_or_fail(self, CMAKE, "--build", build, env=environment)
         self.assertNotIn("warning:", output)
         self.assertIn("cpu", run_or_fail(self, build / "minimal", env=environment).split())
@@ -111,8 +121,9 @@ class TestInstall(unittest.TestCase):
         """Links of installed pages lead to what is installed."""
         documents = self.stage / "share/doc/gr-aperture"
         pages = list(documents.rglob("*.md"))
-        self.assertEqual(sum((SOURCE / page.relative_to(documents)).is_file() for page in pages),
-                         len(pages))
+        self.assertEqual(
+            sum((SOURCE / page.relative_to(documents)).is_file() for page in pages), len(pages)
+        )
         links = broken = 0
         for page in pages:
             text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.M | re.S)
@@ -138,23 +149,34 @@ class TestInstall(unittest.TestCase):
         build = self.folder / "device_module"
         environment = self.environment()
         example = self.stage / "share/doc/gr-aperture/examples/device_module"
-        run_or_fail(self, CMAKE, "-S", example, "-B", build,
-                    f"-DCMAKE_PREFIX_PATH={self.stage}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
-                    env=environment)
+        run_or_fail(
+            self,
+            CMAKE,
+            "-S",
+            example,
+            "-B",
+            build,
+            f"-DCMAKE_PREFIX_PATH={self.stage}",
+            "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
+            env=environment,
+        )
         output = run_or_fail(self, CMAKE, "--build", build, env=environment)
         self.assertNotIn("warning:", output)
         for program in ("alone", "beside"):
             # without a kernel of its own for CUDA it does not run there
-            output = run_or_fail(self, build / program,
-                                 env={**environment, "CUDA_VISIBLE_DEVICES": ""})
+            output = run_or_fail(
+                self, build / program, env={**environment, "CUDA_VISIBLE_DEVICES": ""}
+            )
             names = [line for line in output.splitlines() if " " not in line]
             self.assertEqual(names, ["cpu", "emulated"])
 
     def test_3_python(self):
         """from gnuradio import aperture is the installed one, and works."""
         self.assertIsNotNone(self.python_path)
-        program = ("from gnuradio import aperture; print(aperture.__file__); "
-                   "aperture.pfb_channelizer(channels=64, inputs=1)")
+        program = (
+            "from gnuradio import aperture; print(aperture.__file__); "
+            "aperture.pfb_channelizer(channels=64, inputs=1)"
+        )
         output = run_or_fail(self, "/usr/bin/python3", "-c", program, env=self.environment())
         self.assertIn(str(self.stage), output)
 
@@ -162,17 +184,24 @@ class TestInstall(unittest.TestCase):
         """The version is known without an import, of one installation."""
         environment = self.environment()
         environment["PYTHONPATH"] = str(self.python_path)
-        output = run_or_fail(self, "/usr/bin/python3", "-c", "from importlib import metadata as m; "
-                             "print(m.version('gr-aperture'), sum(d.name == 'gr-aperture' "
-                             "for d in m.distributions()))", env=environment)
+        output = run_or_fail(
+            self,
+            "/usr/bin/python3",
+            "-c",
+            "from importlib import metadata as m; "
+            "print(m.version('gr-aperture'), sum(d.name == 'gr-aperture' "
+            "for d in m.distributions()))",
+            env=environment,
+        )
         self.assertEqual(output.split(), [VERSION, "1"])
 
     def test_3_another_prefix(self):
         """The variables of docs/install.md lead GNU Radio Companion, Python and libraries there."""
         page = (SOURCE / "docs/install.md").read_text()
         variables = dict(re.findall(r"^export (\w+)=\$HOME/aperture/([^:\n]+)", page, flags=re.M))
-        self.assertEqual(set(variables), {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH",
-                                          "GRC_BLOCKS_PATH"})
+        self.assertEqual(
+            set(variables), {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "GRC_BLOCKS_PATH"}
+        )
         # those that depend on the machine
         library = next(self.stage.rglob("libgnuradio-aperture.so")).parent
         variables["PYTHONPATH"] = self.python_path.relative_to(self.stage)
@@ -193,13 +222,18 @@ class TestInstall(unittest.TestCase):
         for program in programs:
             self.assertTrue(os.access(program, os.X_OK), program)
             self.assertTrue(program.read_text().startswith("#!/usr/bin/python3\n"), program)
-        self.assertEqual(run_or_fail(self, programs[0], "--version", env=self.environment()),
-                         f"{programs[0].name} (gr-aperture) {version}\n")
+        self.assertEqual(
+            run_or_fail(self, programs[0], "--version", env=self.environment()),
+            f"{programs[0].name} (gr-aperture) {version}\n",
+        )
         # the others in one process, as each imports the same
-        output = run_or_fail(self, "/usr/bin/python3", "-c", VERSIONS, *programs,
-                             env=self.environment())
-        self.assertEqual(output.splitlines(), [f"{program.name} (gr-aperture) {version}"
-                                               for program in programs] + [version])
+        output = run_or_fail(
+            self, "/usr/bin/python3", "-c", VERSIONS, *programs, env=self.environment()
+        )
+        self.assertEqual(
+            output.splitlines(),
+            [f"{program.name} (gr-aperture) {version}" for program in programs] + [version],
+        )
 
     def test_5_packages(self):
         """The installed programs find packages from PyPI below the user's data folder."""
@@ -216,9 +250,19 @@ class TestInstall(unittest.TestCase):
         (data / "gr-aperture/venv").symlink_to(BUILD / "venv")
         output = run_or_fail(self, self.stage / "bin" / "aperture_packages", env=environment)
         self.assertRegex(output, "conversion +installed")
-        run_or_fail(self, self.stage / "bin" / "aperture_fx", "--input", "sim:two-dish",
-                    "--duration", "0.01", "--device", "cpu", "-o", self.folder / "a.ms",
-                    env=environment)
+        run_or_fail(
+            self,
+            self.stage / "bin" / "aperture_fx",
+            "--input",
+            "sim:two-dish",
+            "--duration",
+            "0.01",
+            "--device",
+            "cpu",
+            "-o",
+            self.folder / "a.ms",
+            env=environment,
+        )
         self.assertTrue((self.folder / "a.ms/table.dat").exists())
 
     def test_6_uninstall(self):

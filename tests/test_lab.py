@@ -47,8 +47,11 @@ import pictures
 import simulated_faults as faults
 
 # of fringes.grc, of which those of one kind are enabled
-SOURCES = {"simulator": ("simulator", "throttle"), "file": ("file_0", "file_1"),
-           "rtlsdr": ("rtlsdr_0", "rtlsdr_1")}
+SOURCES = {
+    "simulator": ("simulator", "throttle"),
+    "file": ("file_0", "file_1"),
+    "rtlsdr": ("rtlsdr_0", "rtlsdr_1"),
+}
 BLUE = f"0,{0x72 / 255},{0xB2 / 255}"  # the first curve of our displays
 STEPS = ("noise", "cable", "sun", "tracked")  # pictures of what commands make
 SPEED_OF_LIGHT, EARTH_RATE = 299792458.0, 7.2921159e-5
@@ -76,16 +79,24 @@ def sun(times, longitude):
 def commands_of(page):
     """The shell commands of a page, which stand there with an indent."""
     text = (PAGES / page).read_text().replace("\\\n", " ")
-    return [line.strip() for line in text.splitlines()
-            if re.match(r" {4,}(tools/run|sed) ", line) and "gnuradio-companion" not in line
-            and "soapy:" not in line]
+    return [
+        line.strip()
+        for line in text.splitlines()
+        if re.match(r" {4,}(tools/run|sed) ", line)
+        and "gnuradio-companion" not in line
+        and "soapy:" not in line
+    ]
 
 
 def printed_on(page):
     """Lines of the outputs that a page shows."""
     text = (PAGES / page).read_text()
-    return [line for block in re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-            for line in block.splitlines() if re.search(r"\d", line) and "─" not in line]
+    return [
+        line
+        for block in re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+        if re.search(r"\d", line) and "─" not in line
+    ]
 
 
 def same_line(told, found):
@@ -102,6 +113,7 @@ def same_line(told, found):
 
 def size_of(test, path):
     from PIL import Image
+
     with Image.open(path) as image:
         test.assertEqual(image.mode, "P", path)  # a palette
         return image.size
@@ -124,14 +136,16 @@ def compile_flowgraphs(test):
         for block in flowgraph["blocks"]:
             for other, names in SOURCES.items():
                 if block["name"] in names:
-                    test.assertEqual(block["states"]["state"],
-                                     True if other == "simulator" else "disabled")
+                    test.assertEqual(
+                        block["states"]["state"], True if other == "simulator" else "disabled"
+                    )
                     block["states"]["state"] = True if other == kind else "disabled"
         flowgraph["options"]["parameters"]["id"] = f"fringes_{kind}"
         paths.append(test.folder / f"fringes_{kind}.grc")
         paths[-1].write_text(yaml.safe_dump(flowgraph, allow_unicode=True))
-    output = run_or_fail(test, SOURCE / "tools/run", "grcc", "-o", test.folder, *paths,
-                         cwd=test.folder)
+    output = run_or_fail(
+        test, SOURCE / "tools/run", "grcc", "-o", test.folder, *paths, cwd=test.folder
+    )
     test.assertNotIn("rror", output)
 
 
@@ -153,8 +167,10 @@ class TestLab(unittest.TestCase):
             self.assertLessEqual(len(page.read_text().splitlines()), 300, page.name)
             self.assertLessEqual(max(len(line) for line in page.read_text().splitlines()), 220)
         for name in pictures.PICTURES:
-            self.assertTrue(any(f"](pictures/{name}.png)" in page.read_text()
-                                for page in PAGES.glob("*.md")), name)
+            self.assertTrue(
+                any(f"](pictures/{name}.png)" in page.read_text() for page in PAGES.glob("*.md")),
+                name,
+            )
 
     def test_committed_pictures(self):
         """Those in docs are the ones that the script makes, and small."""
@@ -177,14 +193,16 @@ class TestLab(unittest.TestCase):
         for kind in ("file", "rtlsdr"):
             text = (self.folder / f"fringes_{kind}.py").read_text()
             for number in (0, 1):
-                self.assertIn(f"self.connect((self.{kind}_{number}, 0), (self.tags_{number}, 0))",
-                              text)
+                self.assertIn(
+                    f"self.connect((self.{kind}_{number}, 0), (self.tags_{number}, 0))", text
+                )
             self.assertNotIn("self.simulator", text)
 
     def test_start(self):
         """They start in their own folder, as GNU Radio Companion starts them, and from elsewhere:
         what they read is beside them."""
         from PyQt5 import Qt
+
         with mock.patch.dict(os.environ, {"QT_QPA_PLATFORM": "offscreen"}):
             application = Qt.QApplication.instance() or Qt.QApplication(["test_lab"])
             for name in ("fringes", "faults"):
@@ -203,8 +221,9 @@ class TestLab(unittest.TestCase):
         is measured of the others is as it was."""
         rng = np.random.default_rng(1)
         frequencies, times = 1415e6 + 37.5e3 * (np.arange(64) - 32), np.arange(30)
-        coherence = 0.5 * np.exp(-2j * np.pi * ((frequencies - 1415e6) * 101e-9
-                                                - 0.01 * times[:, None]))
+        coherence = 0.5 * np.exp(
+            -2j * np.pi * ((frequencies - 1415e6) * 101e-9 - 0.01 * times[:, None])
+        )
         noise = rng.normal(0, 0.005, (2, *coherence.shape))
         data = np.ones((30, 3, 64, 1), complex)
         data[:, 1, :, 0] = coherence + noise[0] + 1j * noise[1]
@@ -213,16 +232,28 @@ class TestLab(unittest.TestCase):
         flags[:, :, 20] = True
         data[flags] = 0
         path = self.folder / "missing.uvh5"
-        write_file(path, data, [(0, 0), (0, 1), (1, 1)], ["xx"], frequencies,
-                   [(0, 0, 0), (10, 0, 0)], 30, flags)
+        write_file(
+            path,
+            data,
+            [(0, 0), (0, 1), (1, 1)],
+            ["xx"],
+            frequencies,
+            [(0, 0, 0), (10, 0, 0)],
+            30,
+            flags,
+        )
         with h5py.File(path, "a") as file:
             for name, value in (("latitude", 52.0), ("longitude", 5.0), ("altitude", 10.0)):
                 file["Header"][name] = value
         baseline = observing.read(path)
         self.assertEqual((baseline.missing, len(baseline.times)), (2, 28))
         # of the first integration, before the fringe has gone on
-        first = replace(baseline, times=baseline.times[:1], cross=baseline.cross[:1],
-                        powers=baseline.powers[:, :1])
+        first = replace(
+            baseline,
+            times=baseline.times[:1],
+            cross=baseline.cross[:1],
+            powers=baseline.powers[:, :1],
+        )
         seconds, error = observing.delay(first)
         self.assertLess(abs(seconds - 101e-9), 4 * error)
         self.assertLess(error, 0.5e-9)
@@ -345,8 +376,13 @@ class TestSteps(unittest.TestCase):
                 os.chdir(here)
             return output.getvalue()
         cls.measured |= "examples/lab/measure.py" in words
-        return run_or_fail(cls(), "sh", "-ec", command.replace("tools/run", str(
-            SOURCE / "tools/run")), cwd=cls.folder)
+        return run_or_fail(
+            cls(),
+            "sh",
+            "-ec",
+            command.replace("tools/run", str(SOURCE / "tools/run")),
+            cwd=cls.folder,
+        )
 
     def runTest(self):
         """For setUpClass, which fails with the output of a command."""
@@ -363,8 +399,10 @@ class TestSteps(unittest.TestCase):
             self.assertGreater(len(lines), 3)
             found = self.outputs[page].splitlines()
             for told in lines:
-                self.assertTrue(any(same_line(told, line) for line in found),
-                                f"{page}: {told}\nis not in:\n{self.outputs[page]}")
+                self.assertTrue(
+                    any(same_line(told, line) for line in found),
+                    f"{page}: {told}\nis not in:\n{self.outputs[page]}",
+                )
 
     # --- pictures ---
 
@@ -372,8 +410,15 @@ class TestSteps(unittest.TestCase):
         """The commands of the pages draw what the script draws; the script draws one of them."""
         for name in STEPS:
             check_picture(self, name, self.folder)
-        output = run_or_fail(self, SOURCE / "tools/run", "python3", LAB / "pictures.py",
-                             self.folder / "drawn", "noise", cwd=self.folder)
+        output = run_or_fail(
+            self,
+            SOURCE / "tools/run",
+            "python3",
+            LAB / "pictures.py",
+            self.folder / "drawn",
+            "noise",
+            cwd=self.folder,
+        )
         self.assertIn("noise.png", output)
         self.assertNotIn("arning", output)
         check_picture(self, "noise", self.folder / "drawn")
@@ -385,11 +430,22 @@ class TestSteps(unittest.TestCase):
         need_program(self, "xvfb-run")
         if not (self.folder / "fringes.py").exists():
             compile_flowgraphs(self)
-        output = run_or_fail(self, "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24",
-                             SOURCE / "tools/run", "python3", SOURCE / "tests/qt_example.py",
-                             self.folder / f"{name}.py", seconds,
-                             self.folder / f"{name}-window.png", BLUE, *said,
-                             cwd=self.folder)
+        output = run_or_fail(
+            self,
+            "xvfb-run",
+            "-a",
+            "-s",
+            "-screen 0 1280x1024x24",
+            SOURCE / "tools/run",
+            "python3",
+            SOURCE / "tests/qt_example.py",
+            self.folder / f"{name}.py",
+            seconds,
+            self.folder / f"{name}-window.png",
+            BLUE,
+            *said,
+            cwd=self.folder,
+        )
         for word in ("Traceback", ":error:", "thread_body_wrapper"):
             self.assertNotIn(word, output)
         return output

@@ -32,25 +32,29 @@ DRAWN = """[...document.querySelectorAll('#%s canvas')].some((canvas) => {
 
 def type_into(selector, text):
     """JavaScript that fills a field and sends its form."""
-    return (f"(() => {{ const field = document.querySelector({selector!r}); field.value = {text!r};"
-            " field.closest('form').requestSubmit(); return true; })()")
+    return (
+        f"(() => {{ const field = document.querySelector({selector!r}); field.value = {text!r};"
+        " field.closest('form').requestSubmit(); return true; })()"
+    )
 
 
 def in_loop(test):
     """A test that is a coroutine as a test."""
+
     @functools.wraps(test)
     def run_test(self):
         asyncio.run(test(self))
+
     return run_test
 
 
 class TestMonitoringPage(unittest.TestCase):
-
     def setUp(self):
         need_program(self, "chromium")
         # not before: they take a second
         from browser import Browser
         from gnuradio.aperture.testing import fed_server
+
         self.browser, self.fed = Browser, fed_server
         # the page complains of connections that are closed as the browser was late with a request
         self.server = functools.partial(fed_server.FedServer, request_time=60.0)
@@ -58,8 +62,9 @@ class TestMonitoringPage(unittest.TestCase):
     def assert_content(self, browser, url):
         """Nothing was refused by the page's policy, and nothing asked of anybody else."""
         self.assertEqual([], browser.complaints)
-        others = [address for address in browser.requests
-                  if not address.startswith((url, f"blob:{url}"))]
+        others = [
+            address for address in browser.requests if not address.startswith((url, f"blob:{url}"))
+        ]
         self.assertEqual([], others)
         self.assertNotIn(self.fed.TOKEN, " ".join(browser.requests))
 
@@ -71,13 +76,18 @@ class TestMonitoringPage(unittest.TestCase):
 
         from gnuradio.aperture import monitoring
         from gnuradio.aperture.testing.monitored import run, simulated, stop
+
         gr.logging().set_default_level(gr.log_levels.err)
         pictures = fresh_folder("monitoring_page")
         with tempfile.TemporaryDirectory() as folder:
-            instrument = simulated(folder=folder, type="sc8", beams=[
-                "Cas A", {"name": "dark", "azimuth": 180, "elevation": 50}])
-            publisher = monitoring.start(instrument, {
-                "listen": "127.0.0.1:0", "token_file": self.fed.write_token(folder)})
+            instrument = simulated(
+                folder=folder,
+                type="sc8",
+                beams=["Cas A", {"name": "dark", "azimuth": 180, "elevation": 50}],
+            )
+            publisher = monitoring.start(
+                instrument, {"listen": "127.0.0.1:0", "token_file": self.fed.write_token(folder)}
+            )
             run(instrument)
             try:
                 for size in ((1280, 900), (390, 844)) if ALL else ((1280, 900),):
@@ -95,32 +105,42 @@ class TestMonitoringPage(unittest.TestCase):
         for plot in ("bandpass-plot", "phase-plot", "coherence-plot", "beam-plot", "power-plot"):
             await browser.wait_for(DRAWN % plot)
         await browser.wait_for(SKY_IS_DRAWN)
-        await browser.wait_for("document.getElementById('fringe-words').textContent"
-                               ".includes('coherence 0.3')")
-        await browser.wait_for("document.getElementById('tracking').textContent"
-                               ".startsWith('tracking Cas A, az 35')")
-        self.assertEqual(8, await browser.value(
-            "document.querySelectorAll('#inputs tbody tr').length"))
+        await browser.wait_for(
+            "document.getElementById('fringe-words').textContent.includes('coherence 0.3')"
+        )
+        await browser.wait_for(
+            "document.getElementById('tracking').textContent.startsWith('tracking Cas A, az 35')"
+        )
+        self.assertEqual(
+            8, await browser.value("document.querySelectorAll('#inputs tbody tr').length")
+        )
         on, off = await browser.value(
-            "[...document.querySelectorAll('#beam-table tbody tr')].map((row) => row.innerText)")
+            "[...document.querySelectorAll('#beam-table tbody tr')].map((row) => row.innerText)"
+        )
         self.assertRegex(on, r"^Cas A\s+ra 350\.\d+° dec \+58\.\d+°\s+\d+\.\d\d dB$")
         self.assertRegex(off, r"^dark\s+az 180\.000° el 50\.000°\s+\d+\.\d\d dB$")
         # power 5 and about 1.5, in units of an input's noise
         self.assertGreater(float(on.split()[-2]), float(off.split()[-2]) + 2)
-        await browser.wait_for("document.querySelectorAll('#beam-choices .c0, #beam-choices .c1')"
-                               ".length === 2")
+        await browser.wait_for(
+            "document.querySelectorAll('#beam-choices .c0, #beam-choices .c1').length === 2"
+        )
         # nothing is wider than the screen
-        self.assertLessEqual(*await browser.value(
-            "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"))
+        self.assertLessEqual(
+            *await browser.value(
+                "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+            )
+        )
         await browser.value(type_into("#controls input[type=password]", self.fed.TOKEN))
         before = instrument.blocks["tracker"].direction().name
         await browser.value(type_into("#controls input[type=text]", "nowhere"))
-        await browser.wait_for("document.getElementById('control-answer').textContent"
-                               ".includes('is not known')")
+        await browser.wait_for(
+            "document.getElementById('control-answer').textContent.includes('is not known')"
+        )
         self.assertEqual(before, instrument.blocks["tracker"].direction().name)
         await browser.value(type_into("#controls input[type=text]", "Cas A"))
-        await browser.wait_for("document.getElementById('control-answer').textContent"
-                               " === 'direction: done'")
+        await browser.wait_for(
+            "document.getElementById('control-answer').textContent === 'direction: done'"
+        )
         self.assert_refusals(browser, url)
 
     def assert_refusals(self, browser, url):
@@ -137,42 +157,69 @@ class TestMonitoringPage(unittest.TestCase):
                 await browser.wait_for("!document.getElementById('beams').hidden", server.feed)
                 for plot in ("beam-plot", "power-plot"):
                     await browser.wait_for(DRAWN % plot, server.feed)
-                self.assertEqual([], await browser.value(
-                    "[...document.querySelectorAll('.card')]"
-                    ".filter((card) => card.offsetParent)"
-                    ".map((card) => card.className.split(' ')[1])"
-                    ".filter((name) => ['bandpasses', 'fringes', 'sky'].includes(name))"))
-                self.assertEqual(*await browser.value(
-                    "['.map', '.beams'].map((name) =>"
-                    " document.querySelector(name).getBoundingClientRect().top)"))
+                self.assertEqual(
+                    [],
+                    await browser.value(
+                        "[...document.querySelectorAll('.card')]"
+                        ".filter((card) => card.offsetParent)"
+                        ".map((card) => card.className.split(' ')[1])"
+                        ".filter((name) => ['bandpasses', 'fringes', 'sky'].includes(name))"
+                    ),
+                )
+                self.assertEqual(
+                    *await browser.value(
+                        "['.map', '.beams'].map((name) =>"
+                        " document.querySelector(name).getBoundingClientRect().top)"
+                    )
+                )
                 await browser.picture(fresh_folder("monitoring_beams_only") / "1280.png", True)
                 self.assert_content(browser, server.url)
 
     @in_loop
     async def test_names_are_no_markup(self):
         """What an attacker could have put into a name or a message is shown as it is."""
-        evil = "<img src=x onerror=\"window.evil=1\"><script>window.evil=1</script>"
+        evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>'
         with self.server(name=evil, beams=(evil, "other")) as server:
             async with self.browser() as browser:
                 await browser.open(server.url)
                 server.status("f_engine", event="lost", reason=evil)
-                server.send({"kind": "candidate", "block": "search", "time": 1.7e9, "value": {
-                    "id": "a-1", "dm": 56.7, "snr": 12.0, "width": 1e-3, "beam": evil,
-                    "beams": 1}})
+                server.send(
+                    {
+                        "kind": "candidate",
+                        "block": "search",
+                        "time": 1.7e9,
+                        "value": {
+                            "id": "a-1",
+                            "dm": 56.7,
+                            "snr": 12.0,
+                            "width": 1e-3,
+                            "beam": evil,
+                            "beams": 1,
+                        },
+                    }
+                )
                 picture = self.png()
                 server.send({"kind": "picture", "id": "a-1"}, picture)
-                await browser.wait_for("document.getElementById('name').textContent.includes("
-                                       "'onerror')", server.feed)
-                await browser.wait_for("document.getElementById('log').textContent.includes("
-                                       "'<script>')", server.feed)
-                await browser.wait_for("document.querySelector('#candidates img')?.naturalWidth"
-                                       " === 7", server.feed)
-                await browser.wait_for("document.getElementById('beams').innerText.includes("
-                                       "'at <img')", server.feed)
+                await browser.wait_for(
+                    "document.getElementById('name').textContent.includes('onerror')", server.feed
+                )
+                await browser.wait_for(
+                    "document.getElementById('log').textContent.includes('<script>')", server.feed
+                )
+                await browser.wait_for(
+                    "document.querySelector('#candidates img')?.naturalWidth === 7", server.feed
+                )
+                await browser.wait_for(
+                    "document.getElementById('beams').innerText.includes('at <img')", server.feed
+                )
                 self.assertEqual("undefined", await browser.value("typeof window.evil"))
-                self.assertEqual(0, await browser.value(
-                    "document.querySelectorAll('#log script, #log img, #name *, #beams img')"
-                    ".length"))
+                self.assertEqual(
+                    0,
+                    await browser.value(
+                        "document.querySelectorAll('#log script, #log img, #name *, #beams img')"
+                        ".length"
+                    ),
+                )
                 self.assert_content(browser, server.url)
 
     @staticmethod
@@ -180,6 +227,7 @@ class TestMonitoringPage(unittest.TestCase):
         import numpy as np
 
         from gnuradio.aperture.monitoring.server.picture import png
+
         return png(np.arange(35.0).reshape(7, 5), 0, 35)
 
     @in_loop
@@ -187,8 +235,13 @@ class TestMonitoringPage(unittest.TestCase):
         """Off loopback, with TLS, the page asks for the token, and shows nothing before."""
         with tempfile.TemporaryDirectory() as folder:
             certificate, key = self.fed.write_certificate(folder)
-            section = {"listen": "0.0.0.0:0", "hosts": "localhost", "tls_key": key,
-                       "token_file": self.fed.write_token(folder), "tls_certificate": certificate}
+            section = {
+                "listen": "0.0.0.0:0",
+                "hosts": "localhost",
+                "tls_key": key,
+                "token_file": self.fed.write_token(folder),
+                "tls_certificate": certificate,
+            }
             with self.server(section) as server:
                 url = f"https://localhost:{server.url.rstrip('/').rpartition(':')[2]}/"
                 async with self.browser(options=["--ignore-certificate-errors"]) as browser:
@@ -197,11 +250,13 @@ class TestMonitoringPage(unittest.TestCase):
                     self.assertNotIn("fed", await browser.value("document.body.innerText"))
                     await browser.value(type_into("#login-token", self.fed.TOKEN))
                     await browser.wait_for(
-                        "document.getElementById('name').textContent === 'fed'", server.feed)
+                        "document.getElementById('name').textContent === 'fed'", server.feed
+                    )
                     await browser.wait_for(SKY_IS_DRAWN, server.feed)
                     self.assertNotIn(self.fed.TOKEN, await browser.value("location.href"))
-                    browser.complaints = [text for text in browser.complaints
-                                          if " 401 " not in text]
+                    browser.complaints = [
+                        text for text in browser.complaints if " 401 " not in text
+                    ]
                     self.assert_content(browser, url)
 
     @long_test
@@ -217,14 +272,14 @@ class TestMonitoringPage(unittest.TestCase):
         self.assertLess(last_listeners - listeners, NODES)
 
 
-async def follow(browser, server, updates, between, together=10, drawn=1,
-                 new=True):
+async def follow(browser, server, updates, between, together=10, drawn=1, new=True):
     """The browser's heap() after each `between` updates, of which so many are sent at once, and
     every so many have an integration."""
     if new:
         await browser.open(server.url)
-        await browser.wait_for("document.getElementById('state').textContent === 'running'",
-                               server.feed)
+        await browser.wait_for(
+            "document.getElementById('state').textContent === 'running'", server.feed
+        )
     found = []
     for number in range(updates):
         server.feed(1.0, draw=number % drawn == 0)
@@ -232,8 +287,10 @@ async def follow(browser, server, updates, between, together=10, drawn=1,
             server.status("f_engine", event="lost", count=number)
         # as fast as the page takes them
         if number % together == together - 1:
-            await browser.wait_for(f"document.querySelector('#tiles').textContent.includes("
-                                   f"'{server.integrations - 1}integrations')")
+            await browser.wait_for(
+                f"document.querySelector('#tiles').textContent.includes("
+                f"'{server.integrations - 1}integrations')"
+            )
         if number % between == between - 1:
             found.append(await browser.heap())
     return found

@@ -30,8 +30,12 @@ class TestNotebooks(unittest.TestCase):
     def run_notebook(self, name, pictures):
         """Runs all cells, and returns what they print; so many pictures are drawn."""
         notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-        nbclient.NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3",
-                                resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+        nbclient.NotebookClient(
+            notebook,
+            timeout=PATIENCE,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(NOTEBOOKS)}},
+        ).execute()
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
         self.assertEqual(sum("image/png" in output.get("data", {}) for output in outputs), pictures)
         return "".join(output.get("text", "") for output in outputs)
@@ -51,8 +55,9 @@ class TestNotebooks(unittest.TestCase):
     @long_test
     def test_first_fringes(self):
         """Coherence and phase are those of the simulated source."""
-        said = re.search(r"coherence ([\d.]+), phase off by (-?[\d.]+) ",
-                         self.run_notebook("first_fringes", 3))
+        said = re.search(
+            r"coherence ([\d.]+), phase off by (-?[\d.]+) ", self.run_notebook("first_fringes", 3)
+        )
         # half a second of 2.4 MHz: 1e-3
         self.assertAlmostEqual(float(said[1]), 0.5, delta=0.01)
         self.assertAlmostEqual(float(said[2]), 0, delta=1)

@@ -48,8 +48,10 @@ def integrations(folder):
         with h5py.File(path) as file:
             rows = file["Header/Nblts"][()] // file["Header/Ntimes"][()]
             assert file["Data/visdata"].shape[0] == file["Header/Nblts"][()]
-            found[path.name] = (np.array(file["Header/time_array"][::rows]) * 86400,
-                                np.array(file["Header/integration_time"][::rows]))
+            found[path.name] = (
+                np.array(file["Header/time_array"][::rows]) * 86400,
+                np.array(file["Header/integration_time"][::rows]),
+            )
     return dict(sorted(found.items(), key=lambda each: each[1][0][0]))
 
 
@@ -95,8 +97,12 @@ class Running:
             found["WATCHDOG_USEC"] = str(int(watchdog * 1e6))
         self.process = subprocess.Popen(
             [sys.executable, SOURCE / "apps/aperture_observe", configuration, *more],
-            env=found, cwd=configuration.parent, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            env=found,
+            cwd=configuration.parent,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         test.addCleanup(self.end)
 
     def end(self):
@@ -140,7 +146,6 @@ class Running:
 
 
 class TestObserve(unittest.TestCase):
-
     def setUp(self):
         self.folder = fresh_folder("observe")
         array = load_array("two-dish")
@@ -150,10 +155,13 @@ class TestObserve(unittest.TestCase):
 
     def write(self, **sections):
         """A configuration; sections take the place of those here."""
-        found = {"instrument": {"name": "lab"}, "input": {"source": f"sim:{self.folder}/two.yml"},
-                 "engines": {"channels": 64, "integration": 0.2},
-                 "outputs": {"file": f"{self.folder}/v-{{time}}.uvh5", "roll_seconds": 3},
-                 **sections}
+        found = {
+            "instrument": {"name": "lab"},
+            "input": {"source": f"sim:{self.folder}/two.yml"},
+            "engines": {"channels": 64, "integration": 0.2},
+            "outputs": {"file": f"{self.folder}/v-{{time}}.uvh5", "roll_seconds": 3},
+            **sections,
+        }
         self.path.write_text(yaml.safe_dump({key: value for key, value in found.items() if value}))
         return self.path
 
@@ -192,8 +200,9 @@ class TestObserve(unittest.TestCase):
         self.assertIn("integrations", messages[0]["STATUS"])
         self.assertEqual(str(running.process.pid), messages[0]["MAINPID"])
         self.assertEqual(2, sum("RELOADING" in each for each in messages))
-        self.assertTrue(all(int(each["MONOTONIC_USEC"]) > 0 for each in messages
-                            if "RELOADING" in each))
+        self.assertTrue(
+            all(int(each["MONOTONIC_USEC"]) > 0 for each in messages if "RELOADING" in each)
+        )
         self.assertIn("STOPPING", messages[-1])
         found = integrations(self.folder)
         count = self.check_times(found)
@@ -221,13 +230,23 @@ class TestObserve(unittest.TestCase):
         found = []
         for device in ({"name": "emulated"}, {"names": "emulated:0,emulated:1"}):
             folder = fresh_folder("observe-devices")
-            self.write(input={"source": f"sim:{self.folder}/two.yml", "duration": 2},
-                       outputs={"file": f"{folder}/v-{{time}}.uvh5"}, device=device,
-                       tracking={"direction": "zenith"})
-            engines = {name for name in make_chain(Configuration(self.path)).named_blocks()
-                       if "engine" in name}
-            self.assertEqual(engines, {"f_engine", "xengine"} if "name" in device else
-                             {"f_engine0", "f_engine1", "xengine0", "xengine1"})
+            self.write(
+                input={"source": f"sim:{self.folder}/two.yml", "duration": 2},
+                outputs={"file": f"{folder}/v-{{time}}.uvh5"},
+                device=device,
+                tracking={"direction": "zenith"},
+            )
+            engines = {
+                name
+                for name in make_chain(Configuration(self.path)).named_blocks()
+                if "engine" in name
+            }
+            self.assertEqual(
+                engines,
+                {"f_engine", "xengine"}
+                if "name" in device
+                else {"f_engine0", "f_engine1", "xengine0", "xengine1"},
+            )
             output = observe(self, self.path)
             self.assertIn("ended: 10 integrations", output)
             with h5py.File(next(folder.glob("*.uvh5"))) as file:
@@ -240,8 +259,10 @@ class TestObserve(unittest.TestCase):
         running = Running(self, self.write())
         running.wait_until_ready()
         running.wait_for("files", lambda: len(list(self.folder.glob("v-*.uvh5"))) > 1)
-        self.write(outputs={"file": f"{self.folder}/w-{{time}}.uvh5"},
-                   engines={"channels": 32, "integration": 0.2})
+        self.write(
+            outputs={"file": f"{self.folder}/w-{{time}}.uvh5"},
+            engines={"channels": 32, "integration": 0.2},
+        )
         running.process.send_signal(signal.SIGHUP)
         running.wait_for("files", lambda: list(self.folder.glob("w-*.uvh5")))
         output = running.stop(signal.SIGINT)
@@ -255,16 +276,23 @@ class TestObserve(unittest.TestCase):
     def test_receivers_that_fail(self):
         """Again and again: what came is written each time, and what goes on is not disturbed."""
         need_receivers(self)
-        source = "soapy:driver=aperture_test,serial=1;driver=aperture_test,serial=2,rate=1e6," \
+        source = (
+            "soapy:driver=aperture_test,serial=1;driver=aperture_test,serial=2,rate=1e6,"
             "freq=1420.4e6"
+        )
         path = self.write(
-            input={"source": source}, engines={"channels": 128, "integration": 0.1},
-            service={"restart": True, "restart_after": 0.1, "restart_longest": 0.2})
-        running = Running(self, path, receivers_environment(
-            "serial=1;serial=2,fails=1.5e6:error"))
-        running.wait_for("restarts", lambda: any(
-            re.search(r"([2-9]|\d\d+) restarts", each.get("STATUS", ""))
-            for each in list(running.messages)))
+            input={"source": source},
+            engines={"channels": 128, "integration": 0.1},
+            service={"restart": True, "restart_after": 0.1, "restart_longest": 0.2},
+        )
+        running = Running(self, path, receivers_environment("serial=1;serial=2,fails=1.5e6:error"))
+        running.wait_for(
+            "restarts",
+            lambda: any(
+                re.search(r"([2-9]|\d\d+) restarts", each.get("STATUS", ""))
+                for each in list(running.messages)
+            ),
+        )
         output = running.stop()
         self.assertGreaterEqual(len(re.findall("stopped sending after", output)), 2)
         self.assertIn("once more in 0.1 s", output)
@@ -274,9 +302,11 @@ class TestObserve(unittest.TestCase):
 
     def test_a_receiver_that_fails_without_restart(self):
         need_receivers(self)
-        path = self.write(input={"source": "soapy:driver=aperture_test,serial=1,rate=1e6,"
-                                 "freq=1420.4e6"}, engines={"channels": 128, "integration": 0.1},
-                          array={"description": self.one_antenna()})
+        path = self.write(
+            input={"source": "soapy:driver=aperture_test,serial=1,rate=1e6,freq=1420.4e6"},
+            engines={"channels": 128, "integration": 0.1},
+            array={"description": self.one_antenna()},
+        )
         running = Running(self, path, receivers_environment("serial=1,fails=1e6:error"))
         output, _ = running.process.communicate(timeout=PATIENCE)
         self.assertEqual(1, running.process.returncode, output)
@@ -292,10 +322,15 @@ class TestObserve(unittest.TestCase):
         """The oldest files go, those that stay are whole, and nothing between them is lost."""
         # of which some seconds of a simulation on a fast machine cannot fill what is kept free
         with small_disk(self, 62000) as disk:
-            path = self.write(outputs={
-                "file": f"{disk}/v-{{time}}.uvh5", "roll_bytes": "300 kB",
-                "least_free_bytes": "59500 kB", "when_full": "oldest"},
-                engines={"channels": 256, "integration": 0.5})
+            path = self.write(
+                outputs={
+                    "file": f"{disk}/v-{{time}}.uvh5",
+                    "roll_bytes": "300 kB",
+                    "least_free_bytes": "59500 kB",
+                    "when_full": "oldest",
+                },
+                engines={"channels": 256, "integration": 0.5},
+            )
             running = Running(self, path)
             running.wait_until_ready()
             first = []
@@ -303,6 +338,7 @@ class TestObserve(unittest.TestCase):
             def full_twice():
                 first.extend(disk.glob("v-*.uvh5") if not first else [])
                 return first and not first[0].exists() and len(list(disk.glob("v-*"))) > 2
+
             running.wait_for("removal", full_twice)
             time.sleep(2)
             output = running.stop()
@@ -317,8 +353,10 @@ class TestObserve(unittest.TestCase):
     def test_a_disk_that_somebody_else_fills(self):
         """At once, before anybody looks: the files are whole, and it ends with an error."""
         with small_disk(self, 3000) as disk:
-            path = self.write(outputs={"file": f"{disk}/v-{{time}}.uvh5", "roll_seconds": 3},
-                              engines={"channels": 256, "integration": 0.5})
+            path = self.write(
+                outputs={"file": f"{disk}/v-{{time}}.uvh5", "roll_seconds": 3},
+                engines={"channels": 256, "integration": 0.5},
+            )
             running = Running(self, path)
             running.wait_for("files", lambda: len(list(disk.glob("v-*.uvh5"))) > 1)
             with contextlib.suppress(OSError), open(disk / "other", "wb") as file:
@@ -328,12 +366,12 @@ class TestObserve(unittest.TestCase):
             self.assertIn("No space left on device", output)
             found = integrations(disk)
             self.check_times(found)
-            self.assertEqual(sorted([*found, "other"]),
-                             sorted(entry.name for entry in disk.iterdir()))
+            self.assertEqual(
+                sorted([*found, "other"]), sorted(entry.name for entry in disk.iterdir())
+            )
 
 
 class TestHosts(unittest.TestCase):
-
     def test_two_hosts(self):
         """An F-engine and an X-engine, each started by its name; a SIGTERM to the first ends both
         whole."""
@@ -370,8 +408,7 @@ hosts:
         np.testing.assert_allclose(np.diff(times)[:-1], np.diff(times)[0], atol=1e-3)
         with h5py.File(folder / list(found)[0]) as file:
             self.assertIn('"hosts": {"f0": {"role": "f"}', file["Header/history"][()].decode())
-        self.assertIn("the plan has f0, x0",
-                      observe(self, "--check", path, "--host", "z0", code=2))
+        self.assertIn("the plan has f0, x0", observe(self, "--check", path, "--host", "z0", code=2))
         observe(self, "--check", path, "--host", "x0")
 
 
@@ -381,13 +418,14 @@ class TestOperation(unittest.TestCase):
     def test_units(self):
         need_program(self, "systemd-analyze")
         folder = fresh_folder("units")
-        for name, instance in (("aperture-observe.service", "aperture-observe.service"),
-                               ("aperture-observe@.service", "aperture-observe@lab.service")):
+        for name, instance in (
+            ("aperture-observe.service", "aperture-observe.service"),
+            ("aperture-observe@.service", "aperture-observe@lab.service"),
+        ):
             text = (OPERATION / name).read_text()
             self.assertEqual(2, text.count("/usr/bin/aperture_observe "))
             # where it is, and no manual page that may not be there
-            text = text.replace("/usr/bin/aperture_observe",
-                                str(SOURCE / "apps/aperture_observe"))
+            text = text.replace("/usr/bin/aperture_observe", str(SOURCE / "apps/aperture_observe"))
             text = re.sub(r"Documentation=.*\n", "", text)
             (folder / instance).write_text(text)
             status, output = run("systemd-analyze", "verify", folder / instance)
@@ -401,11 +439,16 @@ class TestOperation(unittest.TestCase):
         save_array(array, folder / "two.yml")
         (folder / "lab.yml").write_text(
             f'input: {{source: "sim:{folder}/two.yml"}}\n'
-            'engines: {channels: 64, integration: 0.2}\noutputs: {file: "v-{time}.uvh5"}\n')
+            'engines: {channels: 64, integration: 0.2}\noutputs: {file: "v-{time}.uvh5"}\n'
+        )
         process = subprocess.Popen(
-            ["bash", OPERATION / "aperture-observe.slurm", folder / "lab.yml"], text=True,
-            env={**os.environ, "SLURM_SUBMIT_DIR": str(folder)}, cwd=folder,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            ["bash", OPERATION / "aperture-observe.slurm", folder / "lab.yml"],
+            text=True,
+            env={**os.environ, "SLURM_SUBMIT_DIR": str(folder)},
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         self.addCleanup(process.kill)
         until = time.monotonic() + PATIENCE
         while not list(folder.glob("v-*.uvh5")) and time.monotonic() < until:
@@ -419,24 +462,27 @@ class TestOperation(unittest.TestCase):
 
 
 class TestExamples(unittest.TestCase):
-
     def test_schema_is_in_step(self):
         """That of the examples is what the program prints; otherwise:
         tools/run aperture_observe --schema > examples/instruments/aperture_observe.schema.json"""
-        self.assertEqual(json.loads(observe(self, "--schema")), json.loads(
-            (EXAMPLES / "aperture_observe.schema.json").read_text(encoding="utf-8")))
+        self.assertEqual(
+            json.loads(observe(self, "--schema")),
+            json.loads((EXAMPLES / "aperture_observe.schema.json").read_text(encoding="utf-8")),
+        )
 
     def test_examples_are_right(self):
         import jsonschema
-        schema = json.loads((EXAMPLES / "aperture_observe.schema.json").read_text(
-            encoding="utf-8"))
+
+        schema = json.loads((EXAMPLES / "aperture_observe.schema.json").read_text(encoding="utf-8"))
         paths = sorted(EXAMPLES.glob("*.yml"))
         self.assertGreaterEqual(len(paths), 4)
         for path in paths:
             with self.subTest(path=path.name):
                 text = path.read_text(encoding="utf-8")
-                self.assertEqual("# yaml-language-server: $schema=aperture_observe.schema.json",
-                                 text.splitlines()[0])
+                self.assertEqual(
+                    "# yaml-language-server: $schema=aperture_observe.schema.json",
+                    text.splitlines()[0],
+                )
                 jsonschema.validate(yaml.safe_load(text), schema)
                 with working_in(EXAMPLES):
                     observe(self, "--check", path)
@@ -457,7 +503,7 @@ class TestExamples(unittest.TestCase):
                 sections["engines"]["integration"] = 0.01
                 sections.pop("monitoring", None)
                 if len(load_array(name).inputs) > 16:
-                    sections.pop("search", None)   # it takes seconds of a GPU, not of a CPU
+                    sections.pop("search", None)  # it takes seconds of a GPU, not of a CPU
                 (folder / "x.yml").write_text(yaml.safe_dump(sections))
                 for each in EXAMPLES.glob("*.beams"):
                     (folder / each.name).write_bytes(each.read_bytes())

@@ -42,8 +42,9 @@ class TestPackages(unittest.TestCase):
         inside = str(environment.folder())
         for module in (astropy, baseband, casacore, ducc0, h5py, hdf5plugin, pyuvdata, sigmf):
             self.assertTrue(module.__file__.startswith(inside), module.__file__)
-        system = subprocess.run([SYSTEM_PYTHON, "-c", VERSIONS], text=True, capture_output=True,
-                                check=True)
+        system = subprocess.run(
+            [SYSTEM_PYTHON, "-c", VERSIONS], text=True, capture_output=True, check=True
+        )
         self.assertEqual(system.stdout.split(), [numpy.__version__, scipy.__version__])
         self.assertIsNotNone(aperture.pfb_channelizer(channels=64, inputs=1))
         # not that of the tree that build/ is in
@@ -55,29 +56,39 @@ class TestPackages(unittest.TestCase):
             text = re.sub(r"^#.*\n", "", environment.locked_versions(group).read_text(), flags=re.M)
             packages = re.split(r"\n(?=[a-z])", text.strip())
             for package in packages:
-                self.assertRegex(package, r"^[a-z0-9-]+==[0-9.]+ \\\n( +--hash=sha256:[0-9a-f]{64}"
-                                 r"( \\\n)?)+$")
+                self.assertRegex(
+                    package,
+                    r"^[a-z0-9-]+==[0-9.]+ \\\n( +--hash=sha256:[0-9a-f]{64}"
+                    r"( \\\n)?)+$",
+                )
                 self.assertNotRegex(package, "^(numpy|scipy)=")
 
     def test_places(self):
-        for given, expected in (({"APERTURE_VENV": "/a/b", "XDG_DATA_HOME": "/c"}, "/a/b"),
-                                ({"XDG_DATA_HOME": "/c"}, "/c/gr-aperture/venv"),
-                                ({"HOME": "/h"}, "/h/.local/share/gr-aperture/venv")):
+        for given, expected in (
+            ({"APERTURE_VENV": "/a/b", "XDG_DATA_HOME": "/c"}, "/a/b"),
+            ({"XDG_DATA_HOME": "/c"}, "/c/gr-aperture/venv"),
+            ({"HOME": "/h"}, "/h/.local/share/gr-aperture/venv"),
+        ):
             with mock.patch.dict(os.environ, given, clear=True):
                 self.assertEqual(str(environment.folder()), expected)
 
     def test_what_to_type(self):
         """Who lacks a package is told which command installs it."""
         nothing = {"APERTURE_VENV": "/nowhere"}
-        with mock.patch("importlib.util.find_spec", return_value=None), \
-                mock.patch.dict(os.environ, nothing, clear=True):
+        with (
+            mock.patch("importlib.util.find_spec", return_value=None),
+            mock.patch.dict(os.environ, nothing, clear=True),
+        ):
             for check in (environment.require, environment.require_installed):
-                with self.assertRaisesRegex(environment.PackageError, "this needs ducc0 from "
-                                            "PyPI: aperture_packages imaging installs it"):
+                with self.assertRaisesRegex(
+                    environment.PackageError,
+                    "this needs ducc0 from PyPI: aperture_packages imaging installs it",
+                ):
                     check("imaging")
             os.environ["APERTURE_BUILD"] = "build"
-            with self.assertRaisesRegex(environment.PackageError,
-                                        "tools/setup --with conversion installs it"):
+            with self.assertRaisesRegex(
+                environment.PackageError, "tools/setup --with conversion installs it"
+            ):
                 environment.require("conversion")
 
     def test_bitshuffle(self):
@@ -86,11 +97,21 @@ class TestPackages(unittest.TestCase):
         import numpy
 
         from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+
         folder = fresh_folder("bitshuffle")
         tool = SOURCE / "tools/run"
         paths = [folder / f"{name}.uvh5" for name in ("none", "bitshuffle", "converted")]
-        arguments = ("--input", "sim:y8", "--channels", "64", "--duration", "0.2", "--integration",
-                     "0.05", "-o")
+        arguments = (
+            "--input",
+            "sim:y8",
+            "--channels",
+            "64",
+            "--duration",
+            "0.2",
+            "--integration",
+            "0.05",
+            "-o",
+        )
         self.assertEqual(run_main(fx, *arguments, paths[0])[0], 0)
         run_or_fail(self, tool, "aperture_fx", *arguments, paths[1], "--compression", "bitshuffle")
         self.assertEqual(run_main(convert, *paths[1:], "--compression", "bitshuffle")[0], 0)
@@ -108,22 +129,36 @@ class TestPackages(unittest.TestCase):
         self.assertIn("--compression lzf: is for UVH5", errors)
         # where it is not installed, all say what to type
         apart = {**os.environ, "APERTURE_VENV": "/nowhere"}
-        for command in (["aperture_fx", "--input", "sim:y8", "-o", folder / "y.uvh5",
-                         "--compression", "bitshuffle"], ["aperture_plot", path, "-o",
-                                                          folder / "y.png"]):
+        for command in (
+            [
+                "aperture_fx",
+                "--input",
+                "sim:y8",
+                "-o",
+                folder / "y.uvh5",
+                "--compression",
+                "bitshuffle",
+            ],
+            ["aperture_plot", path, "-o", folder / "y.png"],
+        ):
             code, output = run(tool, *command, env=apart)
             self.assertEqual(code, 1)
-            self.assertRegex(output, "this needs hdf5plugin from PyPI: tools/setup --with "
-                             "compression installs it")
+            self.assertRegex(
+                output,
+                "this needs hdf5plugin from PyPI: tools/setup --with compression installs it",
+            )
         self.assertFalse((folder / "y.uvh5").exists())
 
     def test_list(self):
         """aperture_packages lists what there is."""
         code, listed, _ = run_main(packages_command)
         self.assertEqual(code, 0)
-        self.assertRegex(listed, r"imaging +installed .*\n.*conversion +installed .*\n.*"
-                         r"formats +installed .*\n.*network +installed .*\n"
-                         r".*compression +installed")
+        self.assertRegex(
+            listed,
+            r"imaging +installed .*\n.*conversion +installed .*\n.*"
+            r"formats +installed .*\n.*network +installed .*\n"
+            r".*compression +installed",
+        )
 
     @long_test
     def test_command(self):
@@ -131,16 +166,23 @@ class TestPackages(unittest.TestCase):
         program = SOURCE / "tools/run", "aperture_packages"
         folder = fresh_folder("packages") / "venv"
         # without a network
-        apart = {**os.environ, "APERTURE_VENV": str(folder), "PIP_NO_INDEX": "1",
-                 "PIP_FIND_LINKS": ""}
+        apart = {
+            **os.environ,
+            "APERTURE_VENV": str(folder),
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": "",
+        }
         code, output = run(*program, "imaging", env=apart)
         self.assertEqual(code, 1)
         self.assertIn("imaging: pip could not install it", output)
         self.assertRegex(run_or_fail(self, *program, env=apart), "imaging +not installed")
         code, output = run(*program, "maps", env=apart)
         self.assertEqual(code, 1)
-        self.assertIn("maps: there is no such group: imaging, conversion, formats, network, "
-                      "compression or all", output)
+        self.assertIn(
+            "maps: there is no such group: imaging, conversion, formats, network, "
+            "compression or all",
+            output,
+        )
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ def need_receivers(test):
     try:
         import SoapySDR  # noqa: F401
         from gnuradio import soapy  # noqa: F401
+
         missing = "" if list(PLUGINS.glob("*.so")) else "libsoapysdr-dev"
     except ImportError:
         missing = "python3-soapysdr"
@@ -109,24 +110,28 @@ class TestPlayedReceivers(unittest.TestCase):
         """Start, phase and level are those that are hidden; the crystal's error is on top."""
         count, start, phase, ppm = 1 << 17, 1234.375, 2.0, 3.0
         (a, _), (b, _), (c, _) = self.read(
-            ("serial=1", 2 * count), (f"serial=2,start={start},phase={phase},level=0.05", count),
-            (f"serial=2,start={start},phase=0,level=0.1,ppm={ppm}", count))
+            ("serial=1", 2 * count),
+            (f"serial=2,start={start},phase={phase},level=0.05", count),
+            (f"serial=2,start={start},phase=0,level=0.1,ppm={ppm}", count),
+        )
         # the sum of 2 count squares that are exponentially distributed: six deviations
-        self.assertAlmostEqual(np.mean(np.abs(b)**2) / 0.05**2, 1, delta=6 / np.sqrt(count) + 0.08)
+        self.assertAlmostEqual(
+            np.mean(np.abs(b) ** 2) / 0.05**2, 1, delta=6 / np.sqrt(count) + 0.08
+        )
         frequency = np.fft.fftfreq(count)
         inner = np.abs(frequency) < 0.45
         whole = int(start)
-        spectrum = np.fft.fft(a[whole:whole + count])
+        spectrum = np.fft.fft(a[whole : whole + count])
         shift = np.exp(2j * np.pi * frequency * (start - whole))
         cross = (np.fft.fft(b) * (spectrum * shift).conj())[inner]
         # what lies across the ends of the block: half the filter's 64 taps of 2^17 samples, 1e-3
-        ratio = cross.mean() / np.mean(np.abs(spectrum[inner])**2)
+        ratio = cross.mean() / np.mean(np.abs(spectrum[inner]) ** 2)
         np.testing.assert_allclose(ratio, 0.5 * np.exp(1j * phase), atol=1e-3)
 
         # within a short part at the end, the crystal has drifted so far
         part, end = 1 << 12, count - (1 << 12)
         drift = end * (1 / (1 + 1e-6 * ppm) - 1)
-        spectrum = np.fft.fft(a[whole + end:whole + end + part])
+        spectrum = np.fft.fft(a[whole + end : whole + end + part])
         frequency = np.fft.fftfreq(part)
         inner = np.abs(frequency) < 0.45
         shift = np.exp(2j * np.pi * frequency * (start - whole + drift))
@@ -134,7 +139,7 @@ class TestPlayedReceivers(unittest.TestCase):
         time = (start + end + np.arange(part)) / RATE
         oscillator = np.exp(-2j * np.pi * 100e6 * (1 - 1 / (1 + 1e-6 * ppm)) * time)
         cross = (np.fft.fft(c[end:] * oscillator.conj()) * (spectrum * shift).conj())[inner]
-        ratio = cross.mean() / np.mean(np.abs(spectrum[inner])**2)
+        ratio = cross.mean() / np.mean(np.abs(spectrum[inner]) ** 2)
         # 64 of 4096 samples lie across the ends
         np.testing.assert_allclose(ratio, 1, atol=0.03)
 
@@ -143,7 +148,8 @@ class TestPlayedReceivers(unittest.TestCase):
         (whole, _), (true, events), (counts, counted) = self.read(
             ("serial=1", 20000),
             ("serial=1,hwtime=true,losses=5000:300/9000:41:silent", 9000),
-            ("serial=1,hwtime=counts,losses=5000:300/9000:41:silent", 9000))
+            ("serial=1,hwtime=counts,losses=5000:300/9000:41:silent", 9000),
+        )
         expected = np.r_[whole[:5000], whole[5300:9000], whole[9041:9341]]
         np.testing.assert_array_equal(true, expected)
         np.testing.assert_array_equal(counts, expected)
@@ -155,7 +161,7 @@ class TestPlayedReceivers(unittest.TestCase):
     def test_failures(self):
         """A receiver ends with an error of its stream, or falls silent."""
         for what, expected in (("error", -2), ("silence", -1)):
-            (samples, events), = self.read((f"serial=1,fails=1000:{what}", 5000))
+            ((samples, events),) = self.read((f"serial=1,fails=1000:{what}", 5000))
             self.assertEqual(len(samples), 1000)
             self.assertEqual(tuple(events[-1][:2]), (1000, expected))
 
@@ -168,13 +174,19 @@ class TestDoctor(unittest.TestCase):
 
     def findings(self, connected, seconds=0.7):
         """{name of a finding: text} of these receivers, and the things that were found."""
-        status, output = run("aperture_doctor", "receivers", "--json", f"--seconds={seconds}",
-                             env=environment(connected))
-        found = json.loads(output[output.index("{"):])
+        status, output = run(
+            "aperture_doctor",
+            "receivers",
+            "--json",
+            f"--seconds={seconds}",
+            env=environment(connected),
+        )
+        found = json.loads(output[output.index("{") :])
         self.assertEqual(status, 0 if found["healthy"] else 1)
         texts = {finding["name"]: finding["what"] for finding in found["findings"]}
-        return texts, [thing["name"] for thing in found["receivers"]
-                       if thing.get("driver") == "aperture_test"]
+        return texts, [
+            thing["name"] for thing in found["receivers"] if thing.get("driver") == "aperture_test"
+        ]
 
     def test_receivers(self):
         """Two healthy receivers, but for what each must be told."""
@@ -190,17 +202,21 @@ class TestDoctor(unittest.TestCase):
         # so soon that a busy computer comes to what is wrong
         found, _ = self.findings("serial=1,storm=20000:100;serial=2,fails=0:silence", 2)
         self.assertRegex(found["losses"], r"Played receiver 1 .* reported \d+ losses")
-        self.assertIn("Played receiver 2 does not run: it opens, but no samples come",
-                      found["does-not-run"])
+        self.assertIn(
+            "Played receiver 2 does not run: it opens, but no samples come", found["does-not-run"]
+        )
         found, _ = self.findings("serial=1;serial=2,fails=20000:error", 2)
-        self.assertIn("Played receiver 2 does not run: reading samples failed (STREAM_ERROR)",
-                      found["does-not-run"])
+        self.assertIn(
+            "Played receiver 2 does not run: reading samples failed (STREAM_ERROR)",
+            found["does-not-run"],
+        )
 
     def test_equal_serials(self):
         """Drivers open receivers by their serial numbers; two with one number are one."""
         found, _ = self.findings("serial=1;serial=1,label=the other", seconds=0)
-        self.assertIn("Played receiver 1 and the other have the same serial number, 1",
-                      found["equal-serials"])
+        self.assertIn(
+            "Played receiver 1 and the other have the same serial number, 1", found["equal-serials"]
+        )
 
 
 class TestCommands(unittest.TestCase):
@@ -220,12 +236,20 @@ class TestCommands(unittest.TestCase):
         keep what they found, and get a process of their own each time.
         """
         head = {"soapy": "", "uhd": "type=soapy,", "osmosdr": "soapy=0,"}[kind]
-        names = [f"{head}driver=aperture_test,{device}" + ("" if paced else ",paced=0")
-                 for device in devices]
+        names = [
+            f"{head}driver=aperture_test,{device}" + ("" if paced else ",paced=0")
+            for device in devices
+        ]
         options = options if "rate=" in options else options + ",rate=2.4e6"
         options = options if "freq=" in options else options + ",freq=1420.4e6"
-        arguments = ("--input", f"{kind}:{';'.join(names)}{options}", "--channels=256", "-o",
-                     self.folder / "x.uvh5", *words)
+        arguments = (
+            "--input",
+            f"{kind}:{';'.join(names)}{options}",
+            "--channels=256",
+            "-o",
+            self.folder / "x.uvh5",
+            *words,
+        )
         if kind == "soapy":
             with played(connected):
                 found, out, err = run_main(fx, *arguments)
@@ -238,26 +262,42 @@ class TestCommands(unittest.TestCase):
     def states(self, output):
         """Of the table of receivers: offset (samples), phase (degrees), slips, missing, losses of
         each input; None for an offset that is unknown."""
-        rows = re.findall(r"^  R\d+x  .*?  (?:([-\d.]+) samples|unknown) +(-|[-\d.]+°) +"
-                          r"(?:-|[\d.e+]+) +(\d+) +(\d+) samples +(\d+)$", output, re.MULTILINE)
+        rows = re.findall(
+            r"^  R\d+x  .*?  (?:([-\d.]+) samples|unknown) +(-|[-\d.]+°) +"
+            r"(?:-|[\d.e+]+) +(\d+) +(\d+) samples +(\d+)$",
+            output,
+            re.MULTILINE,
+        )
         self.assertTrue(rows, output)
-        return [(float(offset) if offset else None, float(phase.strip("°")) if offset else None,
-                 *map(int, rest)) for offset, phase, *rest in rows]
+        return [
+            (
+                float(offset) if offset else None,
+                float(phase.strip("°")) if offset else None,
+                *map(int, rest),
+            )
+            for offset, phase, *rest in rows
+        ]
 
     def visibilities(self):
         """complex [time][channel][product]: (0,0), (1,1), and conj(x_0) x_1, and the fraction
         [time][product] of the samples that was there."""
         import h5py
+
         with h5py.File(self.folder / "x.uvh5") as file:
-            data = file["Data/visdata"][:, :, 0] if file["Data/visdata"].ndim == 3 else \
-                file["Data/visdata"][:, 0, :, 0]
+            data = (
+                file["Data/visdata"][:, :, 0]
+                if file["Data/visdata"].ndim == 3
+                else file["Data/visdata"][:, 0, :, 0]
+            )
             ant_1, ant_2 = file["Header/ant_1_array"][:], file["Header/ant_2_array"][:]
             there = file["Data/nsamples"][:].reshape(len(data), -1)[:, 0]
         pairs = [(a, b) for a, b in zip(ant_1, ant_2)]
         products = [(0, 0), (1, 1), (0, 1)]
         pick = [[i for i, pair in enumerate(pairs) if pair == product] for product in products]
-        return (np.stack([data[rows] for rows in pick], axis=-1),
-                np.stack([there[rows] for rows in pick], axis=-1))
+        return (
+            np.stack([data[rows] for rows in pick], axis=-1),
+            np.stack([there[rows] for rows in pick], axis=-1),
+        )
 
     def check_fringes(self, first=0):
         """The coherence is 1 and its phase 0, in the inner part of the band, from an integration
@@ -293,8 +333,11 @@ class TestCommands(unittest.TestCase):
 
     def test_settings(self):
         """A gain acts on the samples, and what the driver changed is said and used."""
-        output = self.fx(["serial=1,rate_step=1e5", "serial=2,rate_step=1e5"], "--duration=1",
-                         options=",rate=2.43e6,gain=30,clock=external,antenna=RX2")
+        output = self.fx(
+            ["serial=1,rate_step=1e5", "serial=2,rate_step=1e5"],
+            "--duration=1",
+            options=",rate=2.43e6,gain=30,clock=external,antenna=RX2",
+        )
         self.assertIn("has rate=2400000, the nearest to 2430000 Hz", output)
         self.assertIn("2 inputs, fc32, 2.4 Msample/s", output)
         low = float(re.search(r"steps: ([\d.]+) to", output)[1])
@@ -303,8 +346,12 @@ class TestCommands(unittest.TestCase):
 
     def test_inputs_of_one_device(self):
         """Several inputs of each receiver, in fc32."""
-        output = self.fx(["serial=1,inputs=2,phase=0/1", "serial=2,inputs=2,phase=2/0.5"],
-                         "--duration=1", "--format=fc32", options=",channels=2")
+        output = self.fx(
+            ["serial=1,inputs=2,phase=0/1", "serial=2,inputs=2,phase=2/0.5"],
+            "--duration=1",
+            "--format=fc32",
+            options=",channels=2",
+        )
         states = self.states(output)
         expected = [(0, 0), (0, 1), (self.OFFSET, 2), (self.OFFSET, 0.5)]
         for state, (offset, phase) in zip(states, expected, strict=True):
@@ -314,10 +361,21 @@ class TestCommands(unittest.TestCase):
     def test_interrupt(self):
         """Without a duration it runs until Ctrl-C, and all that came is in the file."""
         process = subprocess.Popen(
-            ["aperture_fx", "--input", "soapy:driver=aperture_test,serial=1;driver=aperture_test,"
-             "serial=2,rate=2.4e6,freq=1420.4e6", "--channels=256", "--integration=0.5", "-o",
-             str(self.folder / "x.uvh5")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, env=environment())
+            [
+                "aperture_fx",
+                "--input",
+                "soapy:driver=aperture_test,serial=1;driver=aperture_test,"
+                "serial=2,rate=2.4e6,freq=1420.4e6",
+                "--channels=256",
+                "--integration=0.5",
+                "-o",
+                str(self.folder / "x.uvh5"),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment(),
+        )
         try:
             sizes, until = set(), time.monotonic() + PATIENCE
             # it grows with the integrations after the first one
@@ -356,8 +414,9 @@ class TestCommands(unittest.TestCase):
 
     def test_clocks_of_their_own(self):
         """Two crystals that differ are followed, where both hear enough of one source."""
-        output = self.fx(["serial=1", "serial=2,ppm=2"], "--duration=3",
-                         options=",clock_error=3,freq=100e6")
+        output = self.fx(
+            ["serial=1", "serial=2,ppm=2"], "--duration=3", options=",clock_error=3,freq=100e6"
+        )
         data, _ = self.visibilities()
         aa, bb, ab = np.moveaxis(data[2], -1, 0)
         coherence = np.abs(ab / np.sqrt(aa.real * bb.real))[20:-20]
@@ -367,8 +426,11 @@ class TestCommands(unittest.TestCase):
     def test_clocks_of_their_own_that_nobody_said(self):
         """The end says that there are two, by how much they differ, and how much is possible."""
         output = self.fx(["serial=1", "serial=2,ppm=2"], "--duration=0.5", options=",freq=100e6")
-        self.assertRegex(output, r"R2x and R1x: these inputs drift apart by 2(\.\d)? ppm, they are "
-                         r"on two clocks: .* at most 0\.0\d+ ppm .*clock_error")
+        self.assertRegex(
+            output,
+            r"R2x and R1x: these inputs drift apart by 2(\.\d)? ppm, they are "
+            r"on two clocks: .* at most 0\.0\d+ ppm .*clock_error",
+        )
 
     def test_follow_clock(self):
         """The option reaches the block that follows, and is off where nothing is said."""
@@ -376,13 +438,20 @@ class TestCommands(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
         from gnuradio.aperture.inputs import live_source, registry
+
         for option, follow in (
-                (",follow_clock=yes", True), (",follow_clock=no", False), ("", False)):
+            (",follow_clock=yes", True),
+            (",follow_clock=no", False),
+            ("", False),
+        ):
             with mock.patch.object(
-                    live_source.aperture_python, "stream_align",
-                    wraps=live_source.aperture_python.stream_align) as made:
-                registry.open_input(f"soapy:driver=aperture_test,serial=1,rate=1e6,freq=100e6"
-                                    f"{option}").source(0)
+                live_source.aperture_python,
+                "stream_align",
+                wraps=live_source.aperture_python.stream_align,
+            ) as made:
+                registry.open_input(
+                    f"soapy:driver=aperture_test,serial=1,rate=1e6,freq=100e6{option}"
+                ).source(0)
             self.assertIs(made.call_args.kwargs["follow_clock"], follow)
 
     def test_tune(self):
@@ -393,9 +462,11 @@ class TestCommands(unittest.TestCase):
         from gnuradio import blocks, gr
 
         from gnuradio.aperture.inputs import registry
+
         source = registry.open_input(
             "soapy:driver=aperture_test,serial=1;driver=aperture_test,serial=2,retune_phase=1,"
-            "settle=1000,rate=1e6,freq=100e6,search=0.1,most_offset=0.1").source(0)
+            "settle=1000,rate=1e6,freq=100e6,search=0.1,most_offset=0.1"
+        ).source(0)
         top = gr.top_block()
         sinks = [blocks.vector_sink_c(), blocks.vector_sink_c()]
         for port, sink in enumerate(sinks):
@@ -403,8 +474,7 @@ class TestCommands(unittest.TestCase):
 
         def wait_for(phase):
             deadline = time.monotonic() + PATIENCE
-            while time.monotonic() < deadline and \
-                    abs(source.states()[1].phase + phase) > 0.01:
+            while time.monotonic() < deadline and abs(source.states()[1].phase + phase) > 0.01:
                 time.sleep(0.05)
             self.assertAlmostEqual(source.states()[1].phase, -phase, delta=0.01)
 
@@ -426,8 +496,12 @@ class TestCommands(unittest.TestCase):
         """Receivers that share a pulse a second are lined up by their time, and start together."""
         if not glob.glob("/usr/lib/*/uhd/modules/libsoapySupport.so"):
             self.skipTest("uhd-soapysdr is not installed")
-        output = self.fx(["serial=1,hwtime=true", "serial=2,hwtime=true"], "--duration=1",
-                         kind="uhd", options=",clock=external,time=external")
+        output = self.fx(
+            ["serial=1,hwtime=true", "serial=2,hwtime=true"],
+            "--duration=1",
+            kind="uhd",
+            options=",clock=external,time=external",
+        )
         for offset, _, slips, missing, losses in self.states(output):
             # times of samples are rounded to nanoseconds, 0.0024 samples
             self.assertAlmostEqual(offset % 1, 0.375 if offset else 0, delta=0.01)
@@ -464,10 +538,16 @@ class TestCommands(unittest.TestCase):
         path = self.folder / "x.fil"
         with played():
             status, output, errors = run_main(
-                beams_command, "--input", "soapy:driver=aperture_test,serial=1,paced=0;"
+                beams_command,
+                "--input",
+                "soapy:driver=aperture_test,serial=1,paced=0;"
                 "driver=aperture_test,serial=2,paced=0,rate=2.4e6,freq=1420.4e6",
-                "--channels=256", "--beams=grid:az=0,el=90,columns=1,rows=1,spacing=1",
-                "--duration=1", "-o", path)
+                "--channels=256",
+                "--beams=grid:az=0,el=90,columns=1,rows=1,spacing=1",
+                "--duration=1",
+                "-o",
+                path,
+            )
         self.assertEqual(status, 0, errors)
         self.check_second(output)
         self.assertGreater(path.stat().st_size, 100000)
@@ -475,12 +555,20 @@ class TestCommands(unittest.TestCase):
     def test_what_fails_while_it_runs(self):
         """One message for each, and the file has what came before."""
         for devices, message in (
-                (["serial=1", "serial=2,fails=0:silence"], "no samples come from soapy:driver="
-                 "aperture_test,serial=2"),
-                (["serial=1", "serial=2,fails=3e6:error"], "serial=2.*stopped sending after 1.2 s "
-                 ".*; what came before is written"),
-                (["serial=1", "serial=2,storm=50000:1000"], "serial=2.*loses samples all the time, "
-                 r"\d+ times in")):
+            (
+                ["serial=1", "serial=2,fails=0:silence"],
+                "no samples come from soapy:driver=aperture_test,serial=2",
+            ),
+            (
+                ["serial=1", "serial=2,fails=3e6:error"],
+                "serial=2.*stopped sending after 1.2 s .*; what came before is written",
+            ),
+            (
+                ["serial=1", "serial=2,storm=50000:1000"],
+                "serial=2.*loses samples all the time, "
+                r"\d+ times in",
+            ),
+        ):
             with self.subTest(devices=devices):
                 output = self.fx(devices, status=1)
                 (told,) = re.findall("^.*error: .*$", output, re.MULTILINE)
@@ -500,29 +588,51 @@ class TestCommands(unittest.TestCase):
         """One message for each, at once."""
         both = ["serial=1", "serial=2"]
         from gnuradio.aperture.inputs import registry
+
         for devices, options, connected, message in (
-                (["serial=1", "serial=3"], "", None, "no receiver is driver=aperture_test,serial=3,"
-                 "paced=0; SoapySDR finds driver=aperture_test,serial=1 and driver=aperture_test,"
-                 "serial=2"),
-                (both, ",rate=5e7", None, "rate=50000000: driver=aperture_test,serial=1,paced=0 "
-                 "allows 100 kHz to 10 MHz"),
-                (both, ",freq=9e9", None, "freq=9000000000: .* allows 1 MHz to 6000 MHz"),
-                (both, ",gain=99", None, "gain=99: .* allows 0 dB to 60 dB"),
-                (both, ",clock=gps", None, "clock=gps: .* has internal, external"),
-                (both, ",antenna=TX", None, "antenna=TX: .* has RX, RX2"),
-                (both, ",time=external", None, "time=external: .* sets no time at a pulse"),
-                (["serial=1", "serial=1"], "", None, "driver=aperture_test,serial=1,paced=0 is "
-                 "named twice"),
-                (["label=a", "serial=1"], "", "serial=1,label=a;serial=2",
-                 "are one receiver, driver=aperture_test,serial=1"),
-                (["serial=1", "serial=2"], "", "serial=1;serial=1;serial=2",
-                 "2 receivers are driver=aperture_test,serial=1")):
+            (
+                ["serial=1", "serial=3"],
+                "",
+                None,
+                "no receiver is driver=aperture_test,serial=3,"
+                "paced=0; SoapySDR finds driver=aperture_test,serial=1 and driver=aperture_test,"
+                "serial=2",
+            ),
+            (
+                both,
+                ",rate=5e7",
+                None,
+                "rate=50000000: driver=aperture_test,serial=1,paced=0 allows 100 kHz to 10 MHz",
+            ),
+            (both, ",freq=9e9", None, "freq=9000000000: .* allows 1 MHz to 6000 MHz"),
+            (both, ",gain=99", None, "gain=99: .* allows 0 dB to 60 dB"),
+            (both, ",clock=gps", None, "clock=gps: .* has internal, external"),
+            (both, ",antenna=TX", None, "antenna=TX: .* has RX, RX2"),
+            (both, ",time=external", None, "time=external: .* sets no time at a pulse"),
+            (
+                ["serial=1", "serial=1"],
+                "",
+                None,
+                "driver=aperture_test,serial=1,paced=0 is named twice",
+            ),
+            (
+                ["label=a", "serial=1"],
+                "",
+                "serial=1,label=a;serial=2",
+                "are one receiver, driver=aperture_test,serial=1",
+            ),
+            (
+                ["serial=1", "serial=2"],
+                "",
+                "serial=1;serial=1;serial=2",
+                "2 receivers are driver=aperture_test,serial=1",
+            ),
+        ):
             with self.subTest(devices=devices, options=options):
                 names = ";".join(f"driver=aperture_test,{device},paced=0" for device in devices)
                 options += "" if "rate=" in options else ",rate=2.4e6"
                 options += "" if "freq=" in options else ",freq=1420.4e6"
-                with played(connected), \
-                        self.assertRaisesRegex(ValueError, message) as caught:
+                with played(connected), self.assertRaisesRegex(ValueError, message) as caught:
                     registry.open_input(f"soapy:{names}{options}")
                 self.assertTrue(str(caught.exception).startswith("input soapy:"))
         self.assertIn("aperture_fx: error: --input soapy:", self.fx(["serial=3"], status=1))

@@ -19,8 +19,14 @@ import unittest
 from gnuradio.aperture.testing.tiers import long_test
 from places import BUILD, CMAKE, SOURCE, main, run_or_fail
 
-THREADS = ("qa_device_runtime_cc", "qa_device_order_cc", "qa_device_waits_cc",
-           "qa_device_flow_cc", "qa_device_repeats_cc", "qa_timed_beam_settings_cc")
+THREADS = (
+    "qa_device_runtime_cc",
+    "qa_device_order_cc",
+    "qa_device_waits_cc",
+    "qa_device_flow_cc",
+    "qa_device_repeats_cc",
+    "qa_timed_beam_settings_cc",
+)
 KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
 PROGRAMS = BUILD / "tests" / "sanitizers"
 SUPPRESSIONS = SOURCE / "tests" / "sanitizers" / "thread.supp"
@@ -28,16 +34,25 @@ SUPPRESSIONS = SOURCE / "tests" / "sanitizers" / "thread.supp"
 #: what a program with a fault is called with -> what the sanitizer says
 FAULTS = {
     "thread": {"race": "ThreadSanitizer: data race"},
-    "address_undefined": {"freed": "AddressSanitizer: heap-use-after-free",
-                          "overflow": "runtime error: signed integer overflow"},
+    "address_undefined": {
+        "freed": "AddressSanitizer: heap-use-after-free",
+        "overflow": "runtime error: signed integer overflow",
+    },
 }
 
 
 def run(command, limit=1800, **environment):
     """Returns the exit status of a program and what it wrote."""
-    result = subprocess.run(command, timeout=limit, env=dict(os.environ, **environment),
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, errors="replace")
+    result = subprocess.run(
+        command,
+        timeout=limit,
+        env=dict(os.environ, **environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     return result.returncode, result.stdout
 
 
@@ -73,15 +88,28 @@ class TestOwnObjects(Sanitizers):
 
     def test_threads_of_the_runtime(self):
         program = self.program("runtime_thread")
-        self.assert_clean([[program, *suites] for suites in (
-            ["qa_device_flow"],
-            ["qa_device_order", "qa_device_waits", "qa_device_repeats", "qa_device_runtime",
-             "qa_timed_beam_settings"])],
-            TSAN_OPTIONS=f"suppressions={SUPPRESSIONS}", APERTURE_TEST_ALL="")
+        self.assert_clean(
+            [
+                [program, *suites]
+                for suites in (
+                    ["qa_device_flow"],
+                    [
+                        "qa_device_order",
+                        "qa_device_waits",
+                        "qa_device_repeats",
+                        "qa_device_runtime",
+                        "qa_timed_beam_settings",
+                    ],
+                )
+            ],
+            TSAN_OPTIONS=f"suppressions={SUPPRESSIONS}",
+            APERTURE_TEST_ALL="",
+        )
 
     def test_hostile_packets_and_files(self):
-        self.assert_clean([[self.program("fuzz_packets"), "1e6", "46"],
-                           [self.program("fuzz_files"), "1e4", "46"]])
+        self.assert_clean(
+            [[self.program("fuzz_packets"), "1e6", "46"], [self.program("fuzz_files"), "1e4", "46"]]
+        )
 
     def test_they_find_faults(self):
         for name, faults in FAULTS.items():
@@ -96,14 +124,25 @@ class TestWholeTree(Sanitizers):
         build = BUILD / "tests" / f"{name}-sanitizer"
         build.mkdir(parents=True, exist_ok=True)
         flags = f"-fsanitize={sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer"
-        run_or_fail(self, CMAKE, "-S", SOURCE, "-B", build, f"-DCMAKE_CXX_FLAGS={flags}",
-                    # not its -DNDEBUG: assertions are wanted; lines of the source are enough
-                    # to find what a sanitizer reports, and variables would take long
-                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-                    "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1",
-                    "-DENABLE_PYTHON=OFF", "-DENABLE_CUDA=OFF", timeout=1200)
-        run_or_fail(self, CMAKE, "--build", build, "--target", *tests, "--parallel", "2",
-                    timeout=7200)
+        run_or_fail(
+            self,
+            CMAKE,
+            "-S",
+            SOURCE,
+            "-B",
+            build,
+            f"-DCMAKE_CXX_FLAGS={flags}",
+            # not its -DNDEBUG: assertions are wanted; lines of the source are enough
+            # to find what a sanitizer reports, and variables would take long
+            "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+            "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1",
+            "-DENABLE_PYTHON=OFF",
+            "-DENABLE_CUDA=OFF",
+            timeout=1200,
+        )
+        run_or_fail(
+            self, CMAKE, "--build", build, "--target", *tests, "--parallel", "2", timeout=7200
+        )
         self.assert_clean([[build / "tests" / "cpp" / test] for test in tests], **environment)
 
     def test_address(self):

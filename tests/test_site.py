@@ -42,8 +42,11 @@ class Page(html.parser.HTMLParser):
             elif name in ("href", "src") and value:
                 self.links.add(value)
                 # what a browser loads with the page, and not when somebody follows it
-                if "//" in value and (tag in ("script", "img", "iframe") or tag == "link" and
-                                      ("rel", "stylesheet") in attributes):
+                if "//" in value and (
+                    tag in ("script", "img", "iframe")
+                    or tag == "link"
+                    and ("rel", "stylesheet") in attributes
+                ):
                     self.fetched.append(value)
 
     def handle_data(self, data):
@@ -76,10 +79,14 @@ class TestSources(unittest.TestCase):
         listed = set()
         for name, text in self.site.pages.items():
             for tree in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL):
-                listed |= {os.path.normpath(os.path.join(os.path.dirname(name), f"{line}.md"))
-                           for line in tree.splitlines() if line and line[0] != ":"}
-        written = {path.relative_to(SOURCE / "docs").as_posix()
-                   for path in (SOURCE / "docs").rglob("*.md")}
+                listed |= {
+                    os.path.normpath(os.path.join(os.path.dirname(name), f"{line}.md"))
+                    for line in tree.splitlines()
+                    if line and line[0] != ":"
+                }
+        written = {
+            path.relative_to(SOURCE / "docs").as_posix() for path in (SOURCE / "docs").rglob("*.md")
+        }
         self.assertEqual(written - listed, {"index.md"})
         for caption in ("Begin", "Reference", "The project"):
             self.assertIn(f":caption: {caption}\n", self.site.pages["index.md"])
@@ -90,8 +97,12 @@ class TestSources(unittest.TestCase):
         unsaid = []
         for block in self.site.blocks.values():
             page = self.site.pages[f"reference/blocks/{block.name}.md"]
-            meanings = {name for names, _, text in block.doc.entries("Args", "Parameters") if text
-                        for name in re.split(r",\s*", names)}
+            meanings = {
+                name
+                for names, _, text in block.doc.entries("Args", "Parameters")
+                if text
+                for name in re.split(r",\s*", names)
+            }
             for name in signatures.parameters(block.constructor):
                 self.assertIn(f"| `{name}` |", page, block.name)
                 if name not in meanings:
@@ -134,8 +145,9 @@ class TestSources(unittest.TestCase):
         self.assertIn("## device_block\n", device_block)
         self.assertIn("signature_on(const device& d, int streams, int item_size);", device_block)
         self.assertIn("headers/device_device_block.md", self.site.pages["reference/index.md"])
-        self.assertIn("(reference/headers/device_device_block.md)",
-                      self.site.pages["writing-blocks.md"])
+        self.assertIn(
+            "(reference/headers/device_device_block.md)", self.site.pages["writing-blocks.md"]
+        )
 
 
 @long_test
@@ -162,8 +174,11 @@ class TestSite(unittest.TestCase):
                     target = (path.parent / urllib.parse.unquote(parts.path)).resolve()
                 if not target.is_file():
                     broken.append(f"{path.relative_to(self.html)}: {link}")
-                elif parts.fragment and target in self.pages and \
-                        urllib.parse.unquote(parts.fragment) not in self.pages[target].anchors:
+                elif (
+                    parts.fragment
+                    and target in self.pages
+                    and urllib.parse.unquote(parts.fragment) not in self.pages[target].anchors
+                ):
                     broken.append(f"{path.relative_to(self.html)}: {link}")
         self.assertEqual(broken, [])
         self.assertEqual([link for page in self.pages.values() for link in page.fetched], [])
@@ -185,8 +200,9 @@ class TestSite(unittest.TestCase):
         folder = fresh_folder("man")
         run_or_fail(self, sys.executable, SOURCE / "tools/manual/make.py", "man", folder)
         made = commands.all_commands(SOURCE)
-        self.assertEqual({path.name for path in folder.iterdir()},
-                         {f"{command.name}.1" for command in made})
+        self.assertEqual(
+            {path.name for path in folder.iterdir()}, {f"{command.name}.1" for command in made}
+        )
         for command in made:
             shown = self.man(folder / f"{command.name}.1")
             for action in command.parser._actions:
@@ -197,10 +213,12 @@ class TestSite(unittest.TestCase):
         """What `man` shows; the test fails with what it warns of."""
         if shutil.which("man") is None:
             return roff.read_text().replace("\\-", "-")
-        result = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", str(roff)],
-                                capture_output=True, text=True,
-                                env={**os.environ, "MANWIDTH": "400", "MANPAGER": "cat",
-                                     "LC_ALL": "C.UTF-8"})
+        result = subprocess.run(
+            ["man", "--warnings", "-E", "UTF-8", "-l", str(roff)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "MANWIDTH": "400", "MANPAGER": "cat", "LC_ALL": "C.UTF-8"},
+        )
         self.assertEqual((result.returncode, result.stderr), (0, ""), roff.name)
         return re.sub(".\b", "", result.stdout)
 
@@ -215,8 +233,10 @@ class TestSite(unittest.TestCase):
                 if target in self.pages and target not in reached:
                     reached.add(target)
                     new.append(target)
-        written = {self.html / path.relative_to(SOURCE / "docs").with_suffix(".html")
-                   for path in (SOURCE / "docs").rglob("*.md")}
+        written = {
+            self.html / path.relative_to(SOURCE / "docs").with_suffix(".html")
+            for path in (SOURCE / "docs").rglob("*.md")
+        }
         self.assertEqual(written - reached, set())
         for caption in ("Begin", "Reference", "The project"):
             self.assertIn(caption, index.text)
@@ -225,8 +245,10 @@ class TestSite(unittest.TestCase):
 class TestDocstrings(unittest.TestCase):
     def test_google(self):
         """Text, arguments over several lines, and what may be raised, in Google's style."""
-        doc = docstrings.parse("Sums a*b_c.\n\nMore.\n\nArgs:\n    a: of a\n        frame\n"
-                               "    b (int): the other\n\nRaises:\n    ValueError: if not")
+        doc = docstrings.parse(
+            "Sums a*b_c.\n\nMore.\n\nArgs:\n    a: of a\n        frame\n"
+            "    b (int): the other\n\nRaises:\n    ValueError: if not"
+        )
         self.assertEqual(doc.text, r"Sums a\*b\_c." + "\n\nMore.")
         self.assertEqual(doc.summary, r"Sums a\*b\_c")
         self.assertEqual(doc.entries("Args"), [("a", "", "of a frame"), ("b", "int", "the other")])
@@ -234,8 +256,10 @@ class TestDocstrings(unittest.TestCase):
 
     def test_numpy(self):
         """The same in NumPy's style."""
-        doc = docstrings.parse("Sums.\n\nParameters\n----------\na : int\n    Of a\n    frame.\n"
-                               "\nRaises\n------\nValueError\n    If not.")
+        doc = docstrings.parse(
+            "Sums.\n\nParameters\n----------\na : int\n    Of a\n    frame.\n"
+            "\nRaises\n------\nValueError\n    If not."
+        )
         self.assertEqual(doc.entries("Parameters"), [("a", "int", "Of a frame.")])
         self.assertEqual(doc.entries("Raises"), [("ValueError", "", "If not.")])
 
@@ -245,8 +269,10 @@ class TestDocstrings(unittest.TestCase):
 
     def test_signatures(self):
         """Defaults of functions, and of what pybind11 binds."""
+
         def function(a, b=(1, 2)):
             """Adds."""
+
         self.assertEqual(signatures.parameters(function), {"a": None, "b": "(1, 2)"})
         self.assertEqual(signatures.split("a, (b, c), 'd,'"), ["a", "(b, c)", "'d,'"])
         found = signatures.parameters(aperture.xengine.__init__)

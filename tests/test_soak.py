@@ -10,11 +10,18 @@ from places import SOURCE, fresh_folder, main, run
 
 
 class TestSoak(unittest.TestCase):
-
     def test_two_minutes(self):
         folder = fresh_folder("soak")
-        status, output = run(SOURCE / "tools/soak", 2 / 60, "--lost-every", 12, "--folder", folder,
-                             "--report", folder / "report.json")
+        status, output = run(
+            SOURCE / "tools/soak",
+            2 / 60,
+            "--lost-every",
+            12,
+            "--folder",
+            folder,
+            "--report",
+            folder / "report.json",
+        )
         self.assertEqual(0, status, output)
         found = json.loads((folder / "report.json").read_text())
         self.assertEqual([], found["problems"])

@@ -19,9 +19,29 @@ BINDINGS = SOURCE / "python/aperture/bindings"
 PACKAGE = SOURCE / "python/aperture"
 
 # what a package of python/aperture may import of the others; "blocks": modules of that folder
-ANYTHING = {"arguments", "arrays", "beams", "blocks", "calibration", "commands", "displays",
-            "doctor", "files", "imaging", "inputs", "monitoring", "network", "observatory",
-            "packages", "parameters", "plots", "streams", "testing", "tracking", "transients"}
+ANYTHING = {
+    "arguments",
+    "arrays",
+    "beams",
+    "blocks",
+    "calibration",
+    "commands",
+    "displays",
+    "doctor",
+    "files",
+    "imaging",
+    "inputs",
+    "monitoring",
+    "network",
+    "observatory",
+    "packages",
+    "parameters",
+    "plots",
+    "streams",
+    "testing",
+    "tracking",
+    "transients",
+}
 MAY_IMPORT = {
     "arguments": set(),
     "parameters": set(),
@@ -32,8 +52,16 @@ MAY_IMPORT = {
     "dumps": {"arrays", "files", "parameters", "streams"},
     "files": {"arrays", "packages", "parameters", "tracking"},
     "imaging": {"arrays", "files", "parameters", "tracking"},
-    "monitoring": {"arrays", "beams", "blocks", "displays", "parameters", "plots", "streams",
-                   "tracking"},
+    "monitoring": {
+        "arrays",
+        "beams",
+        "blocks",
+        "displays",
+        "parameters",
+        "plots",
+        "streams",
+        "tracking",
+    },
     "network": {"packages", "parameters"},
     "observatory": {"files", "parameters"},
     "packages": set(),
@@ -43,15 +71,39 @@ MAY_IMPORT = {
     "transients": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking", "transients"},
     "displays": {"arrays", "imaging", "parameters", "plots", "streams", "tracking"},
-    "blocks": {"arrays", "beams", "calibration", "displays", "dumps", "files", "imaging",
-               "network", "parameters", "streams", "tracking", "transients"},
+    "blocks": {
+        "arrays",
+        "beams",
+        "calibration",
+        "displays",
+        "dumps",
+        "files",
+        "imaging",
+        "network",
+        "parameters",
+        "streams",
+        "tracking",
+        "transients",
+    },
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }
 # what modules of Python import that are not of its own: what the Debian package depends on,
 # recommends, and what aperture_packages installs
-DEPENDS = {"PyQt5", "astropy", "gnuradio", "h5py", "matplotlib", "numpy", "packaging", "pmt",
-           "pyqtgraph", "scipy", "sip", "yaml"}
+DEPENDS = {
+    "PyQt5",
+    "astropy",
+    "gnuradio",
+    "h5py",
+    "matplotlib",
+    "numpy",
+    "packaging",
+    "pmt",
+    "pyqtgraph",
+    "scipy",
+    "sip",
+    "yaml",
+}
 RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules} | {"jsonschema"}
 # modules of the bindings that everybody may know
@@ -66,12 +118,15 @@ def packages_imported(path):
         if isinstance(node, ast.Import):
             names |= {tuple(alias.name.split(".")) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            above = folder[:len(folder) + 1 - node.level] if node.level else ()
-            base = (("gnuradio", "aperture", *above) if node.level else ())
+            above = folder[: len(folder) + 1 - node.level] if node.level else ()
+            base = ("gnuradio", "aperture", *above) if node.level else ()
             base += tuple(node.module.split(".")) if node.module else ()
             names |= {(*base, alias.name) for alias in node.names}
-    ours = {name[2] if len(name) > 2 else "blocks" for name in names
-            if name[:2] == ("gnuradio", "aperture")} - IN_CPP
+    ours = {
+        name[2] if len(name) > 2 else "blocks"
+        for name in names
+        if name[:2] == ("gnuradio", "aperture")
+    } - IN_CPP
     own = folder[0] if folder else "blocks"
     return {name if (PACKAGE / name).is_dir() else "blocks" for name in ours} - {own}
 
@@ -93,22 +148,48 @@ class TestSourceTree(unittest.TestCase):
         shutil.copytree(SOURCE, copy, symlinks=True, ignore=built)
         for language in ("cpp", "python"):
             # an empty line answers what its options cannot: whether C++ tests are wanted
-            run_or_fail(self, "gr_modtool", "add", "--lang", language, "--block-type", "sync",
-                        "--argument-list", "int channels", "--copyright", "A. N. Other",
-                        "--add-python-qa", "--scm-mode", "no", f"trial_{language}",
-                        cwd=copy, answers="\n" * 5)
-        cmake = [CMAKE, "-S", copy, "-B", copy / "build", "-DENABLE_CUDA=OFF",
-                 f"-DPYTHON_EXECUTABLE={sys.executable}"]
+            run_or_fail(
+                self,
+                "gr_modtool",
+                "add",
+                "--lang",
+                language,
+                "--block-type",
+                "sync",
+                "--argument-list",
+                "int channels",
+                "--copyright",
+                "A. N. Other",
+                "--add-python-qa",
+                "--scm-mode",
+                "no",
+                f"trial_{language}",
+                cwd=copy,
+                answers="\n" * 5,
+            )
+        cmake = [
+            CMAKE,
+            "-S",
+            copy,
+            "-B",
+            copy / "build",
+            "-DENABLE_CUDA=OFF",
+            f"-DPYTHON_EXECUTABLE={sys.executable}",
+        ]
         if shutil.which("ninja"):
             cmake += ["-G", "Ninja"]
         run_or_fail(self, *cmake)
         # Ninja reads its rules only now, and refuses two for one file
         run_or_fail(self, CMAKE, "--build", copy / "build", "--target", "help")
-        for made in ("lib/trial_cpp_impl.cc", "python/aperture/bindings/trial_cpp_python.cc",
-                     "python/aperture/trial_python.py", "grc/aperture_trial_cpp.block.yml",
-                     "grc/aperture_trial_python.block.yml",
-                     # what the bindings of gr_modtool include
-                     "build/python/aperture/bindings/trial_cpp_pydoc.h"):
+        for made in (
+            "lib/trial_cpp_impl.cc",
+            "python/aperture/bindings/trial_cpp_python.cc",
+            "python/aperture/trial_python.py",
+            "grc/aperture_trial_cpp.block.yml",
+            "grc/aperture_trial_python.block.yml",
+            # what the bindings of gr_modtool include
+            "build/python/aperture/bindings/trial_cpp_pydoc.h",
+        ):
             self.assertTrue((copy / made).exists(), made)
 
         # the build refuses bindings that are older than their header
@@ -136,13 +217,20 @@ class TestSourceTree(unittest.TestCase):
             self.assertTrue(name and recorded, f"{source.name}: no BINDTOOL comment")
             header = HEADERS / name[1]
             self.assertTrue(header.exists(), f"{source.name} is of {name[1]}, which is not there")
-            self.assertEqual(recorded[1], hashlib.md5(header.read_bytes()).hexdigest(),
-                             f"{source.name} is older than {header.name}: check the bindings, "
-                             "then run tools/update-binding-hashes")
+            self.assertEqual(
+                recorded[1],
+                hashlib.md5(header.read_bytes()).hexdigest(),
+                f"{source.name} is older than {header.name}: check the bindings, "
+                "then run tools/update-binding-hashes",
+            )
             seen.add(header.name)
         public = {path.name for path in HEADERS.glob("*.h")} - {
-            "api.h", "beam_parameters.h", "flagging_parameters.h", "input_settings.h",
-            "parameter.h"}
+            "api.h",
+            "beam_parameters.h",
+            "flagging_parameters.h",
+            "input_settings.h",
+            "parameter.h",
+        }
         self.assertEqual(public - seen, set(), "headers without bindings")
 
     def test_headers_are_installed(self):
@@ -152,8 +240,16 @@ class TestSourceTree(unittest.TestCase):
 
     def test_copyright(self):
         """Every source file of ours says whose it is and under which licence."""
-        for pattern in ("lib/**/*.cc", "lib/**/*.h", "python/aperture/**/*.py", "tests/**/*.py",
-                        "include/**/*.h", "grc/*.yml", "tools/*", "apps/*"):
+        for pattern in (
+            "lib/**/*.cc",
+            "lib/**/*.h",
+            "python/aperture/**/*.py",
+            "tests/**/*.py",
+            "include/**/*.h",
+            "grc/*.yml",
+            "tools/*",
+            "apps/*",
+        ):
             paths = [path for path in SOURCE.glob(pattern) if path.is_file()]
             for path in paths:
                 if path.suffix in (".pyc", ".txt"):
@@ -170,12 +266,21 @@ class TestSourceTree(unittest.TestCase):
                 if not isinstance(node, ast.ClassDef):
                     continue
                 # accessors of a property have its name
-                names = [each.name for each in node.body if not any(
-                    isinstance(one, ast.Attribute) for one in getattr(each, "decorator_list", []))
-                    and isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+                names = [
+                    each.name
+                    for each in node.body
+                    if not any(
+                        isinstance(one, ast.Attribute)
+                        for one in getattr(each, "decorator_list", [])
+                    )
+                    and isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
+                ]
                 tests += sum(name.startswith("test_") for name in names)
-                twice += [f"{path.relative_to(SOURCE)}: {node.name}.{name}"
-                          for name in sorted(set(names)) if names.count(name) > 1]
+                twice += [
+                    f"{path.relative_to(SOURCE)}: {node.name}.{name}"
+                    for name in sorted(set(names))
+                    if names.count(name) > 1
+                ]
         self.assertGreater(tests, 1000)
         self.assertEqual(twice, [])
 
@@ -198,11 +303,15 @@ class TestSourceTree(unittest.TestCase):
         imported = set()
         for path in PACKAGE.rglob("*.py"):
             if not path.name.startswith("qa_") and PACKAGE / "testing" not in path.parents:
-                imported |= set(re.findall(r"^(?:import|from) (\w+)", path.read_text(),
-                                           re.MULTILINE))
+                imported |= set(
+                    re.findall(r"^(?:import|from) (\w+)", path.read_text(), re.MULTILINE)
+                )
         known = DEPENDS | RECOMMENDS | FROM_PYPI | set(sys.stdlib_module_names)
-        self.assertEqual(imported - known, set(),
-                         "cmake/Modules/ApertureDebian.cmake is to depend on the package of these")
+        self.assertEqual(
+            imported - known,
+            set(),
+            "cmake/Modules/ApertureDebian.cmake is to depend on the package of these",
+        )
 
     def test_no_standard_module_is_hidden(self):
         """No folder that a test or script is started from hides a module of Python's own.
@@ -210,21 +319,28 @@ class TestSourceTree(unittest.TestCase):
         Python puts the folder of the script first in sys.path, so that a package `array` beside
         it would be taken for the standard module of that name, also by other packages.
         """
-        folders = {path.parent for folder in ("python", "tests", "examples", "bench")
-                   for path in (SOURCE / folder).rglob("*.py")}
+        folders = {
+            path.parent
+            for folder in ("python", "tests", "examples", "bench")
+            for path in (SOURCE / folder).rglob("*.py")
+        }
         self.assertGreater(len(folders), 8)
-        hidden = [str(path.relative_to(SOURCE)) for folder in sorted(folders)
-                  for path in sorted(folder.iterdir())
-                  if (path.is_dir() and any(path.glob("*.py")) or path.suffix == ".py")
-                  and path.stem in sys.stdlib_module_names]
+        hidden = [
+            str(path.relative_to(SOURCE))
+            for folder in sorted(folders)
+            for path in sorted(folder.iterdir())
+            if (path.is_dir() and any(path.glob("*.py")) or path.suffix == ".py")
+            and path.stem in sys.stdlib_module_names
+        ]
         self.assertEqual(hidden, [])
 
     def test_format(self):
         """Python is as ruff.toml wants it, and C++ as .clang-format does, by fixed versions."""
         for program in ("ruff", "clang-format"):
             need_program(self, BUILD / "outside-venv/bin" / program)
-        status, output = run(SOURCE / "tools/format", "--check",
-                             env={**os.environ, "APERTURE_BUILD": str(BUILD)})
+        status, output = run(
+            SOURCE / "tools/format", "--check", env={**os.environ, "APERTURE_BUILD": str(BUILD)}
+        )
         self.assertEqual(status, 0, output + "\nrun tools/format")
 
 

@@ -55,8 +55,9 @@ def heap(items, payload=None, payload_id=None):
     for number, value in items.items():
         made.add_item(immediate(number, value))
     if payload is not None:
-        made.add_item(spead2.Item(payload_id, "", "", shape=payload.shape, dtype=payload.dtype,
-                                  value=payload))
+        made.add_item(
+            spead2.Item(payload_id, "", "", shape=payload.shape, dtype=payload.dtype, value=payload)
+        )
     made.repeat_pointers = True
     return made
 
@@ -72,8 +73,11 @@ class Sender:
 
     def __init__(self, *ports, packet=1472):
         self.stream = spead2.send.UdpStream(
-            spead2.ThreadPool(1), [("127.0.0.1", port) for port in ports],
-            spead2.send.StreamConfig(max_packet_size=packet, rate=4e7), buffer_size=1 << 20)
+            spead2.ThreadPool(1),
+            [("127.0.0.1", port) for port in ports],
+            spead2.send.StreamConfig(max_packet_size=packet, rate=4e7),
+            buffer_size=1 << 20,
+        )
 
     def send(self, made, substream=0):
         self.stream.send_heap(made, substream_index=substream)
@@ -94,9 +98,11 @@ class Receiving(gr.top_block):
         self.msg_connect(self.source, "status", self.statuses, "store")
         for port in range(self.source.output_signature().max_streams()):
             size = self.source.output_signature().sizeof_stream_item(port)
-            self.sinks.append(blocks.vector_sink_c(size // 8)
-                              if parameters.get("kind") == "visibilities"
-                              else blocks.vector_sink_b(size))
+            self.sinks.append(
+                blocks.vector_sink_c(size // 8)
+                if parameters.get("kind") == "visibilities"
+                else blocks.vector_sink_b(size)
+            )
             self.connect((self.source, port), self.sinks[-1])
 
     def __enter__(self):
@@ -125,10 +131,19 @@ class Receiving(gr.top_block):
 
     def tags(self, port=0):
         """[(item, key, value)] in Python's types."""
-        return sorted(((tag.offset, pmt.symbol_to_string(tag.key),
-                        list(pmt.u64vector_elements(tag.value)) if pmt.is_u64vector(tag.value)
-                        else pmt.to_python(tag.value))
-                       for tag in self.sinks[port].tags()), key=lambda tag: tag[:2])
+        return sorted(
+            (
+                (
+                    tag.offset,
+                    pmt.symbol_to_string(tag.key),
+                    list(pmt.u64vector_elements(tag.value))
+                    if pmt.is_u64vector(tag.value)
+                    else pmt.to_python(tag.value),
+                )
+                for tag in self.sinks[port].tags()
+            ),
+            key=lambda tag: tag[:2],
+        )
 
 
 def pack(samples, bits):
@@ -139,8 +154,11 @@ def pack(samples, bits):
 
 
 def missing_of(tags):
-    return [(item, value["input"], value["first"], value["count"])
-            for item, key, value in tags if key == "missing"]
+    return [
+        (item, value["input"], value["first"], value["count"])
+        for item, key, value in tags
+        if key == "missing"
+    ]
 
 
 class TestSamples(unittest.TestCase):
@@ -151,8 +169,15 @@ class TestSamples(unittest.TestCase):
         values = rng.integers(-512, 512, (2, heaps, samples))
         ids = [0x1234 * 2, 0x1234 * 2 + 1]
         lost = {(0, 5), (1, 5), (1, 6), (0, 17)}
-        with Receiving(kind="samples", inputs=2, senders=ids, samples_per_heap=samples,
-                       heaps_per_chunk=4, center_frequency=1.2e9, window=3) as chain:
+        with Receiving(
+            kind="samples",
+            inputs=2,
+            senders=ids,
+            samples_per_heap=samples,
+            heaps_per_chunk=4,
+            center_frequency=1.2e9,
+            window=3,
+        ) as chain:
             sender = Sender(chain.port)
             order = [(i, k) for k in range(heaps) for i in range(2)]
             for a in range(0, len(order) - 8, 16):  # neighbours are swapped
@@ -160,36 +185,57 @@ class TestSamples(unittest.TestCase):
             first = 8 * samples
             for i, k in order:
                 if (i, k) not in lost:
-                    sender.send(heap({0x1600: first + k * samples, 0x3101: ids[i], 0x3102: 0},
-                                     pack(values[i, k], 10), 0x3300))
+                    sender.send(
+                        heap(
+                            {0x1600: first + k * samples, 0x3101: ids[i], 0x3102: 0},
+                            pack(values[i, k], 10),
+                            0x3300,
+                        )
+                    )
             for number, length in ((77, samples), (ids[0], 32)):
-                sender.send(heap({0x1600: first, 0x3101: number, 0x3102: 0},
-                                 pack(values[0, 0, :length], 10), 0x3300))
+                sender.send(
+                    heap(
+                        {0x1600: first, 0x3101: number, 0x3102: 0},
+                        pack(values[0, 0, :length], 10),
+                        0x3300,
+                    )
+                )
             for each in ids:
                 sender.send(stop_heap({0x3101: each}))
             chain.end(self)
             counts = chain.source.counts()
         for i in range(2):
-            expected = np.array([pack(values[i, k], 10) if (i, k) not in lost else
-                                 np.zeros(samples * 5 // 4, np.uint8) for k in range(heaps)])
+            expected = np.array(
+                [
+                    pack(values[i, k], 10)
+                    if (i, k) not in lost
+                    else np.zeros(samples * 5 // 4, np.uint8)
+                    for k in range(heaps)
+                ]
+            )
             np.testing.assert_array_equal(chain.bytes(i), expected.ravel())
             tags = chain.tags(i)
-            self.assertEqual([value for item, key, value in tags if key == "rx_time"],
-                             [(SYNC, first / RATE)])
+            self.assertEqual(
+                [value for item, key, value in tags if key == "rx_time"], [(SYNC, first / RATE)]
+            )
             self.assertIn((0, "rx_rate", RATE / 4), tags)
             self.assertIn((0, "rx_freq", 1.2e9), tags)
             spans = sorted((item, value["count"]) for item, key, value in tags if key == "missing")
             self.assertEqual(spans, [[(80, 16), (272, 16)], [(80, 32)]][i])
-        self.assertEqual((counts["missing"], counts["wrong_sender"], counts["wrong_size"],
-                          counts["stops"]), (4, 1, 1, 2))
+        self.assertEqual(
+            (counts["missing"], counts["wrong_sender"], counts["wrong_size"], counts["stops"]),
+            (4, 1, 1, 2),
+        )
 
     def test_to_f_engine(self):
         """Lost heaps are missing spectra, and nothing slips."""
         samples, heaps = 64, 32
-        with Receiving(kind="samples", inputs=1, samples_per_heap=samples, sample_type="s10",
-                       heaps_per_chunk=4) as chain:
-            engine = aperture.f_engine(channels=16, inputs=1, input_type="s10", taps=2,
-                                       spectra_per_frame=4, device="cpu")
+        with Receiving(
+            kind="samples", inputs=1, samples_per_heap=samples, sample_type="s10", heaps_per_chunk=4
+        ) as chain:
+            engine = aperture.f_engine(
+                channels=16, inputs=1, input_type="s10", taps=2, spectra_per_frame=4, device="cpu"
+            )
             sink = blocks.vector_sink_c(16 * 4)
             chain.lock()
             chain.connect(chain.source, engine, sink)
@@ -197,8 +243,13 @@ class TestSamples(unittest.TestCase):
             sender = Sender(chain.port)
             for k in range(heaps):
                 if k not in (10, 11):
-                    sender.send(heap({0x1600: k * samples, 0x3101: 0, 0x3102: 0},
-                                     pack(np.full(samples, 100), 10), 0x3300))
+                    sender.send(
+                        heap(
+                            {0x1600: k * samples, 0x3101: 0, 0x3102: 0},
+                            pack(np.full(samples, 100), 10),
+                            0x3300,
+                        )
+                    )
             sender.send(stop_heap())
             chain.end(self)
         # 2 heaps are 4 spectra of 32 samples; with 2 taps one more
@@ -212,8 +263,11 @@ class TestSamples(unittest.TestCase):
         port = free_port()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
             listener.bind(("127.0.0.1", port))
-            stream = spead2.recv.Stream(spead2.ThreadPool(), spead2.recv.StreamConfig(
-                max_heaps=64), spead2.recv.RingStreamConfig(heaps=256))
+            stream = spead2.recv.Stream(
+                spead2.ThreadPool(),
+                spead2.recv.StreamConfig(max_heaps=64),
+                spead2.recv.RingStreamConfig(heaps=256),
+            )
             stream.add_udp_reader(listener)
         # 3 items of 4 samples before a heap begins; lost from item 100 on
         begin = 5 * 32 - 12
@@ -222,21 +276,36 @@ class TestSamples(unittest.TestCase):
         for each in stream:
             updated = group.update(each)
             if "adc_samples" in updated:
-                found.append((int(group["timestamp"].value), int(group["digitiser_id"].value),
-                              np.array(group["adc_samples"].value)))
+                found.append(
+                    (
+                        int(group["timestamp"].value),
+                        int(group["digitiser_id"].value),
+                        np.array(group["adc_samples"].value),
+                    )
+                )
         self.assertEqual(sent.counts()["heaps"], len(found))
-        expected = [(time, i) for time in range(160, begin + values.shape[1] - 31, 32)
-                    for i in range(2)
-                    if not (i == 1 and time < begin + 480 and time + 32 > begin + 400)]
+        expected = [
+            (time, i)
+            for time in range(160, begin + values.shape[1] - 31, 32)
+            for i in range(2)
+            if not (i == 1 and time < begin + 480 and time + 32 > begin + 400)
+        ]
         self.assertEqual([entry[:2] for entry in found], [(t, 6 + i) for t, i in expected])
-        for (time_, number, got) in found:
-            np.testing.assert_array_equal(got, values[number - 6][time_ - begin:][:32])
+        for time_, number, got in found:
+            np.testing.assert_array_equal(got, values[number - 6][time_ - begin :][:32])
 
     def send(self, values, port, begin, lost):
         top = gr.top_block()
-        sink = aperture.spead_sink(kind="samples", address=f"127.0.0.1:{port}", inputs=2,
-                                   senders=[6, 7], samples_per_heap=32, sync_time=SYNC,
-                                   sample_rate=RATE, rate_factor=0)
+        sink = aperture.spead_sink(
+            kind="samples",
+            address=f"127.0.0.1:{port}",
+            inputs=2,
+            senders=[6, 7],
+            samples_per_heap=32,
+            sync_time=SYNC,
+            sample_rate=RATE,
+            rate_factor=0,
+        )
         tag = gr.tag_t()
         tag.offset, tag.key = 0, pmt.intern("rx_time")
         tag.value = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(begin / RATE))
@@ -244,8 +313,9 @@ class TestSamples(unittest.TestCase):
         gap.offset, gap.key = lost[0], pmt.intern("missing")
         gap.value = pmt.dict_add(pmt.make_dict(), pmt.intern("count"), pmt.from_uint64(lost[1]))
         for i in range(2):
-            source = blocks.vector_source_b(pack(values[i], 10).tolist(), False, 5,
-                                            [tag] + [gap] * i)
+            source = blocks.vector_source_b(
+                pack(values[i], 10).tolist(), False, 5, [tag] + [gap] * i
+            )
             top.connect(source, (sink, i))
         top.run()
         self.assertIsNone(sink.error())
@@ -258,15 +328,30 @@ class TestVoltages(unittest.TestCase):
 
     def heaps(self, rng, slots):
         """[slot][antenna][channel][spectrum][polarisation][re, im]"""
-        return rng.integers(-127, 128, (slots, self.ANTENNAS, self.CHANNELS, self.SPECTRA, 2, 2),
-                            np.int8)
+        return rng.integers(
+            -127, 128, (slots, self.ANTENNAS, self.CHANNELS, self.SPECTRA, 2, 2), np.int8
+        )
 
     def receiving(self, **more):
-        return Receiving(**{**dict(
-            kind="voltages", inputs=2 * self.ANTENNAS, senders=[5, 9, 2], channels=self.CHANNELS,
-            first_channel=12, total_channels=24, spectra_per_frame=2 * self.SPECTRA,
-            spectra_per_heap=self.SPECTRA, channels_per_heap=3, taps=4, center_frequency=1.4e9,
-            window=2), **more})
+        return Receiving(
+            **{
+                **dict(
+                    kind="voltages",
+                    inputs=2 * self.ANTENNAS,
+                    senders=[5, 9, 2],
+                    channels=self.CHANNELS,
+                    first_channel=12,
+                    total_channels=24,
+                    spectra_per_frame=2 * self.SPECTRA,
+                    spectra_per_heap=self.SPECTRA,
+                    channels_per_heap=3,
+                    taps=4,
+                    center_frequency=1.4e9,
+                    window=2,
+                ),
+                **more,
+            }
+        )
 
     def frames(self, values, there):
         """As the block is to give them: [frame][channel][input][time][re, im]."""
@@ -279,9 +364,16 @@ class TestVoltages(unittest.TestCase):
 
     def one(self, values, slot, antenna, part, first=0, sender=None, **items):
         number = [5, 9, 2][antenna] if sender is None else sender
-        return heap({0x1600: (first + slot) * self.HOP * self.SPECTRA, 0x4101: number,
-                     0x4103: 12 + 3 * part, **items},
-                    np.ascontiguousarray(values[slot, antenna, 3 * part:3 * part + 3]), 0x4300)
+        return heap(
+            {
+                0x1600: (first + slot) * self.HOP * self.SPECTRA,
+                0x4101: number,
+                0x4103: 12 + 3 * part,
+                **items,
+            },
+            np.ascontiguousarray(values[slot, antenna, 3 * part : 3 * part + 3]),
+            0x4300,
+        )
 
     def test_source(self):
         """Frames of what came, in any order; times, frequencies, and what is missing."""
@@ -300,10 +392,8 @@ class TestVoltages(unittest.TestCase):
                             sender.send(self.one(values, slot, antenna, part))
             sender.send(self.one(values, 11, 0, 0))
             sender.send(self.one(values, 11, 0, 0, sender=1))
-            sender.send(heap({0x1600: 7, 0x4101: 5, 0x4103: 12},
-                             values[0, 0, :3].copy(), 0x4300))
-            sender.send(heap({0x1600: 0, 0x4101: 5, 0x4103: 13},
-                             values[0, 0, :3].copy(), 0x4300))
+            sender.send(heap({0x1600: 7, 0x4101: 5, 0x4103: 12}, values[0, 0, :3].copy(), 0x4300))
+            sender.send(heap({0x1600: 0, 0x4101: 5, 0x4103: 13}, values[0, 0, :3].copy(), 0x4300))
             for number in (5, 9, 2):
                 sender.send(stop_heap({0x4101: number}))
             chain.end(self)
@@ -312,8 +402,9 @@ class TestVoltages(unittest.TestCase):
         got = chain.bytes().view(np.int8).reshape(expected.shape)
         np.testing.assert_array_equal(got, expected)
         tags = chain.tags()
-        self.assertEqual(missing_of(tags), [(2, 2, 32, 16), (2, 3, 32, 16),
-                                            (3, 4, 56, 8), (3, 5, 56, 8)])
+        self.assertEqual(
+            missing_of(tags), [(2, 2, 32, 16), (2, 3, 32, 16), (3, 4, 56, 8), (3, 5, 56, 8)]
+        )
         first = {key: value for item, key, value in tags if item == 0}
         self.assertEqual(first["rx_time"], (SYNC, (2 * self.HOP - 0.5) / RATE))  # half of 4 taps
         width = RATE / self.HOP
@@ -322,10 +413,29 @@ class TestVoltages(unittest.TestCase):
         self.assertEqual(first["samples_per_item"], 2 * self.SPECTRA * self.HOP)
         self.assertAlmostEqual(first["rx_rate"], RATE / (16 * self.HOP), 9)
         self.assertEqual(len([1 for tag in tags if tag[1] == "rx_time"]), 1)
-        self.assertEqual({key: counts[key] for key in (
-            "missing", "clamped", "duplicate", "wrong_sender", "wrong_time", "wrong_channels",
-            "stops")}, dict(missing=5, clamped=1, duplicate=1, wrong_sender=1, wrong_time=1,
-                            wrong_channels=1, stops=3))
+        self.assertEqual(
+            {
+                key: counts[key]
+                for key in (
+                    "missing",
+                    "clamped",
+                    "duplicate",
+                    "wrong_sender",
+                    "wrong_time",
+                    "wrong_channels",
+                    "stops",
+                )
+            },
+            dict(
+                missing=5,
+                clamped=1,
+                duplicate=1,
+                wrong_sender=1,
+                wrong_time=1,
+                wrong_channels=1,
+                stops=3,
+            ),
+        )
 
     def test_align_and_gaps(self):
         """Frames begin at a multiple; gaps are filled, or end what was begun and start anew."""
@@ -340,7 +450,7 @@ class TestVoltages(unittest.TestCase):
                         for part in range(2):
                             sender.send(self.one(values, slot, antenna, part))
 
-            send(*range(2, 20))   # frames 1 to 9: 3 to 9 go out
+            send(*range(2, 20))  # frames 1 to 9: 3 to 9 go out
             send(*range(30, 40))  # 15 to 19, of which 15 and 16 count as jumped
             send(*range(300, 330))  # 150: a long gap, 152 is the first that is taken
             for number in (5, 9, 2):
@@ -348,8 +458,11 @@ class TestVoltages(unittest.TestCase):
             chain.end(self)
             counts = chain.source.counts()
         tags = chain.tags()
-        times = [(item, round((value[0] - SYNC + value[1]) * RATE + 0.5))
-                 for item, key, value in tags if key == "rx_time"]
+        times = [
+            (item, round((value[0] - SYNC + value[1]) * RATE + 0.5))
+            for item, key, value in tags
+            if key == "rx_time"
+        ]
         frame = 16 * self.HOP
         half = 2 * self.HOP
         # 3 to 19 and 20, which is added, then 153 on
@@ -403,26 +516,54 @@ class TestVoltages(unittest.TestCase):
         ports = [free_port(), free_port()]
         streams = []
         for port in ports:
-            stream = spead2.recv.Stream(spead2.ThreadPool(), spead2.recv.StreamConfig(
-                max_heaps=64), spead2.recv.RingStreamConfig(heaps=256))
+            stream = spead2.recv.Stream(
+                spead2.ThreadPool(),
+                spead2.recv.StreamConfig(max_heaps=64),
+                spead2.recv.RingStreamConfig(heaps=256),
+            )
             stream.add_udp_reader(port, bind_hostname="127.0.0.1")
             streams.append(stream)
         top = gr.top_block()
         sink = aperture.spead_sink(
-            kind="voltages", address=[f"127.0.0.1:{port}" for port in ports], inputs=6,
-            first_input=2, senders=[70, 71], channels=self.CHANNELS, first_channel=12,
-            spectra_per_frame=times, spectra_per_heap=self.SPECTRA, samples_per_spectrum=self.HOP,
-            taps=4, sync_time=SYNC, sample_rate=RATE, rate_factor=0)
+            kind="voltages",
+            address=[f"127.0.0.1:{port}" for port in ports],
+            inputs=6,
+            first_input=2,
+            senders=[70, 71],
+            channels=self.CHANNELS,
+            first_channel=12,
+            spectra_per_frame=times,
+            spectra_per_heap=self.SPECTRA,
+            samples_per_spectrum=self.HOP,
+            taps=4,
+            sync_time=SYNC,
+            sample_rate=RATE,
+            rate_factor=0,
+        )
         first = 3 * self.SPECTRA - 5  # spectra since timestamp 0
-        tags = [self.tag(0, "rx_time", pmt.make_tuple(
-            pmt.from_uint64(SYNC), pmt.from_double(((first + 2) * self.HOP - 0.5) / RATE)))]
+        tags = [
+            self.tag(
+                0,
+                "rx_time",
+                pmt.make_tuple(
+                    pmt.from_uint64(SYNC), pmt.from_double(((first + 2) * self.HOP - 0.5) / RATE)
+                ),
+            )
+        ]
         gap = pmt.make_dict()
-        for key, value in (("input", pmt.from_long(4)), ("first", pmt.from_uint64(2 * times + 3)),
-                           ("count", pmt.from_uint64(1))):
+        for key, value in (
+            ("input", pmt.from_long(4)),
+            ("first", pmt.from_uint64(2 * times + 3)),
+            ("count", pmt.from_uint64(1)),
+        ):
             gap = pmt.dict_add(gap, pmt.intern(key), value)
         tags.append(self.tag(2, "missing", gap))
-        top.connect(blocks.vector_source_b(values.view(np.uint8).ravel().tolist(), False,
-                                           values[0].size, tags), sink)
+        top.connect(
+            blocks.vector_source_b(
+                values.view(np.uint8).ravel().tolist(), False, values[0].size, tags
+            ),
+            sink,
+        )
         top.run()
         self.assertIsNone(sink.error())
         spectra = values.transpose(0, 3, 1, 2, 4).reshape(frames * times, self.CHANNELS, 6, 2)
@@ -433,16 +574,23 @@ class TestVoltages(unittest.TestCase):
             for each in stream:
                 if "feng_raw" in group.update(each):
                     self.assertEqual(int(group["frequency"].value), 12 + 3 * number)
-                    found[int(group["timestamp"].value), int(group["feng_id"].value)] = \
-                        np.array(group["feng_raw"].value)
-            expected = {(slot * self.SPECTRA * self.HOP, 70 + antenna)
-                        for slot in slots for antenna in range(2)
-                        if (slot, antenna) != (lost, 1)}
+                    found[int(group["timestamp"].value), int(group["feng_id"].value)] = np.array(
+                        group["feng_raw"].value
+                    )
+            expected = {
+                (slot * self.SPECTRA * self.HOP, 70 + antenna)
+                for slot in slots
+                for antenna in range(2)
+                if (slot, antenna) != (lost, 1)
+            }
             self.assertEqual(set(found), expected)
             for (time_, number_), got in found.items():
                 begin = time_ // self.HOP - first
-                part = spectra[begin:begin + self.SPECTRA, 3 * number:3 * number + 3,
-                               2 * (number_ - 69):2 * (number_ - 69) + 2]
+                part = spectra[
+                    begin : begin + self.SPECTRA,
+                    3 * number : 3 * number + 3,
+                    2 * (number_ - 69) : 2 * (number_ - 69) + 2,
+                ]
                 np.testing.assert_array_equal(got, part.transpose(1, 0, 2, 3))
         self.assertEqual(sink.counts()["missing"], 2)
 
@@ -457,33 +605,53 @@ class TestVoltages(unittest.TestCase):
         rng = np.random.default_rng(6)
         values = rng.integers(-127, 128, (6, self.CHANNELS, 6, 16, 2), np.int8)
         for _ in range(2):
-            with self.receiving(senders=None, address=f"127.0.0.1:{free_port()}",
-                                allowed=["127.0.0.1"]) as chain:
+            with self.receiving(
+                senders=None, address=f"127.0.0.1:{free_port()}", allowed=["127.0.0.1"]
+            ) as chain:
                 port = chain.source._addresses[0][1]
                 top = gr.top_block()
                 sink = aperture.spead_sink(
-                    kind="voltages", address=f"127.0.0.1:{port}", inputs=6, first_channel=12,
-                    channels=self.CHANNELS, spectra_per_frame=16, spectra_per_heap=self.SPECTRA,
-                    channels_per_heap=3, samples_per_spectrum=self.HOP, taps=4, sync_time=SYNC,
-                    sample_rate=RATE, rate_factor=0)
+                    kind="voltages",
+                    address=f"127.0.0.1:{port}",
+                    inputs=6,
+                    first_channel=12,
+                    channels=self.CHANNELS,
+                    spectra_per_frame=16,
+                    spectra_per_heap=self.SPECTRA,
+                    channels_per_heap=3,
+                    samples_per_spectrum=self.HOP,
+                    taps=4,
+                    sync_time=SYNC,
+                    sample_rate=RATE,
+                    rate_factor=0,
+                )
                 self.feed(top, values, sink)
                 top.run()
                 chain.end(self)
-            np.testing.assert_array_equal(
-                chain.bytes().view(np.int8).reshape(values.shape), values)
+            np.testing.assert_array_equal(chain.bytes().view(np.int8).reshape(values.shape), values)
 
     def feed(self, top, values, sink):
-        begin = pmt.make_tuple(pmt.from_uint64(SYNC),
-                               pmt.from_double(((18 * 16 + 2) * self.HOP - 0.5) / RATE))
-        top.connect(blocks.vector_source_b(values.view(np.uint8).ravel().tolist(), False,
-                                           values[0].size, [self.tag(0, "rx_time", begin)]), sink)
+        begin = pmt.make_tuple(
+            pmt.from_uint64(SYNC), pmt.from_double(((18 * 16 + 2) * self.HOP - 0.5) / RATE)
+        )
+        top.connect(
+            blocks.vector_source_b(
+                values.view(np.uint8).ravel().tolist(),
+                False,
+                values[0].size,
+                [self.tag(0, "rx_time", begin)],
+            ),
+            sink,
+        )
 
     def test_senders_allowed(self):
         """Packets of hosts that are not listed do not even reach spead2."""
         rng = np.random.default_rng(7)
         values = self.heaps(rng, 4)
-        with self.receiving(allowed=["127.0.0.2", "fd00::1"]) as chain, \
-                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listed:
+        with (
+            self.receiving(allowed=["127.0.0.2", "fd00::1"]) as chain,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listed,
+        ):
             sender = Sender(chain.port)
             for slot in range(4):
                 sender.send(self.one(values, slot, 0, 0))
@@ -506,12 +674,20 @@ class TestVoltages(unittest.TestCase):
                 stranger.connect(("127.0.0.1", chain.port))
 
                 def packet(cnt, length, offset, payload, size=None, **items):
-                    pointers = [(0x1, cnt), (0x2, length), (0x3, offset),
-                                (0x4, len(payload) if size is None else size),
-                                (0x1600, items.get("timestamp", 0)), (0x4101, 5), (0x4103, 12)]
+                    pointers = [
+                        (0x1, cnt),
+                        (0x2, length),
+                        (0x3, offset),
+                        (0x4, len(payload) if size is None else size),
+                        (0x1600, items.get("timestamp", 0)),
+                        (0x4101, 5),
+                        (0x4103, 12),
+                    ]
                     head = struct.pack(">BBBBHH", 0x53, 4, 2, 6, 0, len(pointers) + 1)
-                    body = b"".join(struct.pack(">Q", 1 << 63 | number << 48 | value)
-                                    for number, value in pointers)
+                    body = b"".join(
+                        struct.pack(">Q", 1 << 63 | number << 48 | value)
+                        for number, value in pointers
+                    )
                     return head + body + struct.pack(">Q", 0x4300 << 48) + payload
 
                 length = values[0, 0, :3].size
@@ -523,8 +699,11 @@ class TestVoltages(unittest.TestCase):
                         stranger.send(packet(10**6 + i, 2**48 - 1, 0, b"x" * 64))
                     elif choice == 1:
                         # the right size, one byte of it
-                        stranger.send(packet(10**6 + i, length, 0, b"x",
-                                             timestamp=(slot // 2 * 2) * self.HOP * 8))
+                        stranger.send(
+                            packet(
+                                10**6 + i, length, 0, b"x", timestamp=(slot // 2 * 2) * self.HOP * 8
+                            )
+                        )
                     elif choice == 2:
                         stranger.send(rng.bytes(rng.integers(0, 200)))
                     else:
@@ -575,18 +754,31 @@ class TestProducts(unittest.TestCase):
 
     def test_source(self):
         """Integrations as MeerKAT's X-engines send them."""
-        with Receiving(kind="visibilities", inputs=6, channels=self.CHANNELS, first_channel=8,
-                       total_channels=16, channels_per_heap=2, spectra_per_heap=40, taps=16,
-                       center_frequency=1e9) as chain:
+        with Receiving(
+            kind="visibilities",
+            inputs=6,
+            channels=self.CHANNELS,
+            first_channel=8,
+            total_channels=16,
+            channels_per_heap=2,
+            spectra_per_heap=40,
+            taps=16,
+            center_frequency=1e9,
+        ) as chain:
             sender = Sender(chain.port)
             for number, sums in enumerate(self.theirs):
                 parts = np.stack([sums.real, sums.imag], -1).astype(np.int32)
                 if number == 1:
-                    parts[:, 5] = (-2**31, 1)
+                    parts[:, 5] = (-(2**31), 1)
                 for half in range(2):
                     if (number, half) != (2, 1):
-                        sender.send(heap({0x1600: (7 + number) * 40 * 32, 0x4103: 8 + 2 * half},
-                                         parts[2 * half:2 * half + 2].copy(), 0x1800))
+                        sender.send(
+                            heap(
+                                {0x1600: (7 + number) * 40 * 32, 0x4103: 8 + 2 * half},
+                                parts[2 * half : 2 * half + 2].copy(),
+                                0x1800,
+                            )
+                        )
             sender.send(stop_heap())
             chain.end(self)
         got = np.array(chain.sinks[0].data(), np.complex64).reshape(3, self.CHANNELS, -1)
@@ -605,29 +797,56 @@ class TestProducts(unittest.TestCase):
     def test_sink(self):
         """Integrations of ours, read by spead2's ordinary receiver."""
         port = free_port()
-        stream = spead2.recv.Stream(spead2.ThreadPool(), spead2.recv.StreamConfig(max_heaps=64),
-                                    spead2.recv.RingStreamConfig(heaps=64))
+        stream = spead2.recv.Stream(
+            spead2.ThreadPool(),
+            spead2.recv.StreamConfig(max_heaps=64),
+            spead2.recv.RingStreamConfig(heaps=64),
+        )
         stream.add_udp_reader(port, bind_hostname="127.0.0.1")
         top = gr.top_block()
         sink = aperture.spead_sink(
-            kind="visibilities", address=f"127.0.0.1:{port}", inputs=6, channels=self.CHANNELS,
-            first_channel=8, spectra_per_heap=40, samples_per_spectrum=32, taps=16,
-            sync_time=SYNC, sample_rate=RATE, rate_factor=0)
+            kind="visibilities",
+            address=f"127.0.0.1:{port}",
+            inputs=6,
+            channels=self.CHANNELS,
+            first_channel=8,
+            spectra_per_heap=40,
+            samples_per_spectrum=32,
+            taps=16,
+            sync_time=SYNC,
+            sample_rate=RATE,
+            rate_factor=0,
+        )
         make = TestVoltages.tag
-        tags = [make(0, "rx_time", pmt.make_tuple(
-            pmt.from_uint64(SYNC), pmt.from_double(((7 * 40 + 8) * 32 - 0.5) / RATE)))]
+        tags = [
+            make(
+                0,
+                "rx_time",
+                pmt.make_tuple(
+                    pmt.from_uint64(SYNC), pmt.from_double(((7 * 40 + 8) * 32 - 0.5) / RATE)
+                ),
+            )
+        ]
         for item in range(3):
             counts = [40] * 21
             if item == 1:
                 counts[4], counts[20] = 0, 30
-            tags += [make(item, "spectra", pmt.from_uint64(40)),
-                     make(item, "counted", pmt.init_u64vector(21, counts))]
+            tags += [
+                make(item, "spectra", pmt.from_uint64(40)),
+                make(item, "counted", pmt.init_u64vector(21, counts)),
+            ]
         means = [each / 40 for each in self.ours]
         means[1] = means[1] * 40 / np.where(np.arange(21) == 20, 30, 40)
         means[2][3, 4] = np.nan  # is as what was not there
-        top.connect(blocks.vector_source_c(np.concatenate(
-            [each.ravel() for each in means]).astype(np.complex64).tolist(), False,
-            self.CHANNELS * 21, tags), sink)
+        top.connect(
+            blocks.vector_source_c(
+                np.concatenate([each.ravel() for each in means]).astype(np.complex64).tolist(),
+                False,
+                self.CHANNELS * 21,
+                tags,
+            ),
+            sink,
+        )
         top.run()
         self.assertIsNone(sink.error())
         group, found = spead2.ItemGroup(), []
@@ -639,9 +858,9 @@ class TestProducts(unittest.TestCase):
         for number, (_, got) in enumerate(found):
             sums = np.stack([self.theirs[number].real, self.theirs[number].imag], -1)
             if number == 1:
-                sums[:, 5] = (-2**31, 1)
+                sums[:, 5] = (-(2**31), 1)
             if number == 2:
-                sums[3, 5] = (-2**31, 1)
+                sums[3, 5] = (-(2**31), 1)
             np.testing.assert_allclose(got, sums, atol=1)
 
 
@@ -651,28 +870,51 @@ class TestBeams(unittest.TestCase):
         rng = np.random.default_rng(10)
         values = rng.integers(-127, 128, (5, 6, 2, 16, 2), np.int8)
         ports = [free_port(), free_port()]
-        parameters = dict(kind="beams", inputs=2, channels=6, spectra_per_frame=16,
-                          spectra_per_heap=8, samples_per_spectrum=12, taps=0)
+        parameters = dict(
+            kind="beams",
+            inputs=2,
+            channels=6,
+            spectra_per_frame=16,
+            spectra_per_heap=8,
+            samples_per_spectrum=12,
+            taps=0,
+        )
         for own in (True, False):
             addresses = [f"127.0.0.1:{port}" for port in ports]
             if not own:
-                stream = spead2.recv.Stream(spead2.ThreadPool(), spead2.recv.StreamConfig(
-                    max_heaps=64), spead2.recv.RingStreamConfig(heaps=64))
+                stream = spead2.recv.Stream(
+                    spead2.ThreadPool(),
+                    spead2.recv.StreamConfig(max_heaps=64),
+                    spead2.recv.RingStreamConfig(heaps=64),
+                )
                 stream.add_udp_reader(ports[1], bind_hostname="127.0.0.1")
             top = gr.top_block()
-            sink = aperture.spead_sink(address=addresses, sync_time=SYNC, sample_rate=RATE,
-                                       rate_factor=0, antennas=64, **parameters)
+            sink = aperture.spead_sink(
+                address=addresses,
+                sync_time=SYNC,
+                sample_rate=RATE,
+                rate_factor=0,
+                antennas=64,
+                **parameters,
+            )
             begin = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(32 * 12 / RATE))
-            top.connect(blocks.vector_source_b(
-                values.view(np.uint8).ravel().tolist(), False, values[0].size,
-                [TestVoltages.tag(0, "rx_time", begin)]), sink)
+            top.connect(
+                blocks.vector_source_b(
+                    values.view(np.uint8).ravel().tolist(),
+                    False,
+                    values[0].size,
+                    [TestVoltages.tag(0, "rx_time", begin)],
+                ),
+                sink,
+            )
             if own:
                 # all frames are in the window: nobody knows which beam's thread is the first
                 with Receiving(address=addresses, window=8, **parameters) as chain:
                     top.run()
                     chain.end(self)
                 np.testing.assert_array_equal(
-                    chain.bytes().view(np.int8).reshape(values.shape), values)
+                    chain.bytes().view(np.int8).reshape(values.shape), values
+                )
                 continue
             top.run()
             group, found = spead2.ItemGroup(), []
@@ -681,26 +923,28 @@ class TestBeams(unittest.TestCase):
                     self.assertEqual(int(group["beam_ants"].value), 64)
                     found.append(np.array(group["bf_raw"].value))
             got = np.concatenate(found, axis=1)
-            np.testing.assert_array_equal(got, values[:, :, 1].transpose(1, 0, 2, 3).reshape(
-                6, -1, 2))
+            np.testing.assert_array_equal(
+                got, values[:, :, 1].transpose(1, 0, 2, 3).reshape(6, -1, 2)
+            )
 
 
 class TestParameters(unittest.TestCase):
     def test_refused(self):
         """Errors name the parameter, its value and what is allowed."""
         for parameters, text in (
-                (dict(kind="voltage"), "kind: 'voltage'"),
-                (dict(address="10.0.0.1:99999"), "address"),
-                (dict(address="host+3:7148"), "address"),
-                (dict(inputs=3), "inputs: 3"),
-                (dict(spectra_per_frame=100, spectra_per_heap=64), "spectra_per_frame: 100"),
-                (dict(channels=10, channels_per_heap=4), "channels_per_heap: 4"),
-                (dict(sync_time=-1), "sync_time: -1"),
-                (dict(sample_rate="fast"), "sample_rate: 'fast'"),
-                (dict(senders=[1, 1], inputs=4), "senders"),
-                (dict(window=0), "window: 0"),
-                (dict(allowed=["example.org"]), "allowed"),
-                (dict(kind="beams", inputs=2), "address")):
+            (dict(kind="voltage"), "kind: 'voltage'"),
+            (dict(address="10.0.0.1:99999"), "address"),
+            (dict(address="host+3:7148"), "address"),
+            (dict(inputs=3), "inputs: 3"),
+            (dict(spectra_per_frame=100, spectra_per_heap=64), "spectra_per_frame: 100"),
+            (dict(channels=10, channels_per_heap=4), "channels_per_heap: 4"),
+            (dict(sync_time=-1), "sync_time: -1"),
+            (dict(sample_rate="fast"), "sample_rate: 'fast'"),
+            (dict(senders=[1, 1], inputs=4), "senders"),
+            (dict(window=0), "window: 0"),
+            (dict(allowed=["example.org"]), "allowed"),
+            (dict(kind="beams", inputs=2), "address"),
+        ):
             with self.assertRaises(ValueError) as caught:
                 aperture.spead_source(**parameters)
             self.assertIn(text, str(caught.exception))
@@ -714,12 +958,22 @@ class TestParameters(unittest.TestCase):
         with self.assertRaisesRegex(TimeoutError, f"127.0.0.1:{port}"):
             read_descriptors(f"127.0.0.1:{port}", 0.1)
         top = gr.top_block()
-        sink = aperture.spead_sink(address=f"127.0.0.1:{port}", inputs=2, channels=4,
-                                   spectra_per_frame=8, spectra_per_heap=8, taps=0,
-                                   sync_time=SYNC, sample_rate=RATE, rate_factor=0)
+        sink = aperture.spead_sink(
+            address=f"127.0.0.1:{port}",
+            inputs=2,
+            channels=4,
+            spectra_per_frame=8,
+            spectra_per_heap=8,
+            taps=0,
+            sync_time=SYNC,
+            sample_rate=RATE,
+            rate_factor=0,
+        )
         begin = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(0))
-        top.connect(blocks.vector_source_b([0] * 128, False, 128,
-                                           [TestVoltages.tag(0, "rx_time", begin)]), sink)
+        top.connect(
+            blocks.vector_source_b([0] * 128, False, 128, [TestVoltages.tag(0, "rx_time", begin)]),
+            sink,
+        )
 
         def send():
             wait_for_listener(port)
@@ -729,22 +983,36 @@ class TestParameters(unittest.TestCase):
         later.start()
         found = read_descriptors(f"127.0.0.1:{port}", PATIENCE)
         later.join()
-        self.assertEqual((found["feng_raw"].number, found["feng_raw"].shape,
-                          found["feng_raw"].type), (0x4300, (4, 8, 2, 2), "int8"))
+        self.assertEqual(
+            (found["feng_raw"].number, found["feng_raw"].shape, found["feng_raw"].type),
+            (0x4300, (4, 8, 2, 2), "int8"),
+        )
         self.assertEqual(found["timestamp"].type, "u48")
 
     def test_addresses(self):
-        self.assertEqual(parse_addresses("a", "239.1.1.255+1:7148, [ff02::1]:9,:10"),
-                         [("239.1.1.255", 7148), ("239.1.2.0", 7148), ("ff02::1", 9), ("", 10)])
+        self.assertEqual(
+            parse_addresses("a", "239.1.1.255+1:7148, [ff02::1]:9,:10"),
+            [("239.1.1.255", 7148), ("239.1.2.0", 7148), ("ff02::1", 9), ("", 10)],
+        )
 
     def test_off_the_grid(self):
         """Spectra that do not begin at a multiple of their length would never fit others'."""
         top = gr.top_block()
-        sink = aperture.spead_sink(inputs=2, channels=4, spectra_per_frame=8, spectra_per_heap=8,
-                                   taps=0, sync_time=SYNC, sample_rate=RATE, rate_factor=0)
+        sink = aperture.spead_sink(
+            inputs=2,
+            channels=4,
+            spectra_per_frame=8,
+            spectra_per_heap=8,
+            taps=0,
+            sync_time=SYNC,
+            sample_rate=RATE,
+            rate_factor=0,
+        )
         begin = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(3 / RATE))
-        top.connect(blocks.vector_source_b([0] * 128, False, 128,
-                                           [TestVoltages.tag(0, "rx_time", begin)]), sink)
+        top.connect(
+            blocks.vector_source_b([0] * 128, False, 128, [TestVoltages.tag(0, "rx_time", begin)]),
+            sink,
+        )
         top.run()
         self.assertIn("3.000 samples behind a multiple of 8", sink.error())
 

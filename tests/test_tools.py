@@ -28,7 +28,7 @@ done
 echo "$*" >> "$APERTURE_BUILD/asked.txt"
 """
 #: a machine of so many GPUs that who reads the first line only is not the last to end
-FAKE_GPUS = "#!/bin/sh\nfor i in $(seq 3000); do echo \"GPU $i: a GPU\"; done\n"
+FAKE_GPUS = '#!/bin/sh\nfor i in $(seq 3000); do echo "GPU $i: a GPU"; done\n'
 
 
 class TestSetup(unittest.TestCase):
@@ -47,10 +47,16 @@ class TestSetup(unittest.TestCase):
     def set_up(self, *words, build="build", cuda=""):
         """Runs tools/setup; returns its exit status, output, and the build's ENABLE_CUDA."""
         status, output = run(
-            SOURCE / "tools/setup", *words,
-            env={**os.environ, "PATH": f"{self.stubs}:{os.environ['PATH']}",
-                 "APERTURE_BUILD": str(self.folder / build), "APERTURE_CUDA": cuda,
-                 "SOURCE": str(SOURCE)})
+            SOURCE / "tools/setup",
+            *words,
+            env={
+                **os.environ,
+                "PATH": f"{self.stubs}:{os.environ['PATH']}",
+                "APERTURE_BUILD": str(self.folder / build),
+                "APERTURE_CUDA": cuda,
+                "SOURCE": str(SOURCE),
+            },
+        )
         cache = self.folder / build / "CMakeCache.txt"
         found = re.search("ENABLE_CUDA:STRING=(.*)", cache.read_text()) if cache.exists() else None
         return status, output, found and found[1]
@@ -58,8 +64,14 @@ class TestSetup(unittest.TestCase):
     def test_kernels_for_cuda(self):
         """Where there is a GPU, for tests, or as a user says; a build that has them keeps them."""
         for words, cuda, expected in (
-            ((), "", "OFF"), (("test",), "", "AUTO"), ((), "", "AUTO"), ((), "ON", "ON"),
-            (("test",), "", "ON"), ((), "OFF", "OFF"), ((), "", "OFF"), ((), "AUTO", "AUTO"),
+            ((), "", "OFF"),
+            (("test",), "", "AUTO"),
+            ((), "", "AUTO"),
+            ((), "ON", "ON"),
+            (("test",), "", "ON"),
+            ((), "OFF", "OFF"),
+            ((), "", "OFF"),
+            ((), "AUTO", "AUTO"),
         ):
             with self.subTest(words=words, cuda=cuda):
                 status, output, found = self.set_up(*words, cuda=cuda)
@@ -99,12 +111,22 @@ class TestSetup(unittest.TestCase):
 class TestRun(unittest.TestCase):
     def test_nothing_outside(self):
         """HOME and the XDG folders of what is started lie below the build folder."""
-        output = run_or_fail(self, SOURCE / "tools/run", "env",
-                             env={"HOME": "/nowhere", "PATH": "/usr/bin:/bin",
-                                  "APERTURE_BUILD": str(BUILD)})
+        output = run_or_fail(
+            self,
+            SOURCE / "tools/run",
+            "env",
+            env={"HOME": "/nowhere", "PATH": "/usr/bin:/bin", "APERTURE_BUILD": str(BUILD)},
+        )
         there = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
-        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
-                     "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MPLCONFIGDIR"):
+        for name in (
+            "HOME",
+            "XDG_CONFIG_HOME",
+            "XDG_CACHE_HOME",
+            "XDG_DATA_HOME",
+            "XDG_STATE_HOME",
+            "XDG_RUNTIME_DIR",
+            "MPLCONFIGDIR",
+        ):
             self.assertTrue(there[name].startswith(f"{BUILD}/"), f"{name}={there[name]}")
 
     def test_own_python(self):
@@ -113,25 +135,41 @@ class TestRun(unittest.TestCase):
         other = folder / "python3"
         other.write_text("#!/bin/sh\necho the wrong one\nexit 1\n")
         other.chmod(0o755)
-        output = run_or_fail(self, SOURCE / "tools/run", "python3", "-c",
-                             "from gnuradio import aperture; print(aperture.__file__)",
-                             env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"})
+        output = run_or_fail(
+            self,
+            SOURCE / "tools/run",
+            "python3",
+            "-c",
+            "from gnuradio import aperture; print(aperture.__file__)",
+            env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"},
+        )
         self.assertIn(str(BUILD / "test_modules"), output)
 
     def test_terminal(self):
         """GNU Radio Companion is told of a terminal by its path, or its first run complains."""
         if not shutil.which("xterm") and not shutil.which("x-terminal-emulator"):
             self.skipTest("no terminal is installed")
-        show = ("from gnuradio import gr; "
-                "print(gr.prefs().get_string('grc', 'xterm_executable', ''))")
-        environment = {name: value for name, value in os.environ.items()
-                       if name != "GR_CONF_GRC_XTERM_EXECUTABLE"}
-        terminal = run_or_fail(self, SOURCE / "tools/run", "python3", "-c", show,
-                               env=environment).split()[-1]
+        show = (
+            "from gnuradio import gr; print(gr.prefs().get_string('grc', 'xterm_executable', ''))"
+        )
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name != "GR_CONF_GRC_XTERM_EXECUTABLE"
+        }
+        terminal = run_or_fail(
+            self, SOURCE / "tools/run", "python3", "-c", show, env=environment
+        ).split()[-1]
         # what Companion asks (Application.py)
         self.assertTrue(os.path.isabs(terminal) and os.path.exists(terminal), terminal)
-        own = run_or_fail(self, SOURCE / "tools/run", "python3", "-c", show,
-                          env={**environment, "GR_CONF_GRC_XTERM_EXECUTABLE": "/usr/bin/my-own"})
+        own = run_or_fail(
+            self,
+            SOURCE / "tools/run",
+            "python3",
+            "-c",
+            show,
+            env={**environment, "GR_CONF_GRC_XTERM_EXECUTABLE": "/usr/bin/my-own"},
+        )
         self.assertEqual(own.split()[-1], "/usr/bin/my-own")
 
     def test_exit_status_and_folder(self):
@@ -143,8 +181,9 @@ class TestRun(unittest.TestCase):
 
     def test_not_built(self):
         folder = fresh_folder("tools")
-        status, output = run(SOURCE / "tools/run", "true",
-                             env={**os.environ, "APERTURE_BUILD": str(folder)})
+        status, output = run(
+            SOURCE / "tools/run", "true", env={**os.environ, "APERTURE_BUILD": str(folder)}
+        )
         self.assertEqual(status, 1)
         self.assertIn("run tools/setup first", output)
 
@@ -184,8 +223,7 @@ class TestSanitizeGpu(unittest.TestCase):
         program.parent.mkdir()
         program.write_text(SANITIZER)
         program.chmod(0o755)
-        self.environment = {**os.environ, "CUDA_HOME": str(folder),
-                            "APERTURE_BUILD": str(folder)}
+        self.environment = {**os.environ, "CUDA_HOME": str(folder), "APERTURE_BUILD": str(folder)}
 
     def sanitize(self, *words):
         return run(SOURCE / "tools/sanitize-gpu", *words, env=self.environment)
@@ -199,14 +237,30 @@ class TestSanitizeGpu(unittest.TestCase):
     def test_all(self):
         status, output = self.sanitize("--tool", "memcheck")
         self.assertEqual(status, 0, output)
-        for test in ("check_xengine", "check_pfb", "check_f_engine", "check_beams", "qa_copy",
-                     "qa_xengine", "qa_f_engine", "qa_beam_power", "qa_fx"):
+        for test in (
+            "check_xengine",
+            "check_pfb",
+            "check_f_engine",
+            "check_beams",
+            "qa_copy",
+            "qa_xengine",
+            "qa_f_engine",
+            "qa_beam_power",
+            "qa_fx",
+        ):
             self.assertIn(f"memcheck  {test}", output)
         self.assertNotIn("qa_tools", output)
 
     def test_gpus(self):
-        status, output = self.sanitize("--gpus", "2,5", "--jobs", "1", "--tool", "memcheck",
-                                       *[f"check_pfb {i}" for i in range(9)])
+        status, output = self.sanitize(
+            "--gpus",
+            "2,5",
+            "--jobs",
+            "1",
+            "--tool",
+            "memcheck",
+            *[f"check_pfb {i}" for i in range(9)],
+        )
         self.assertEqual(status, 0, output)
         for gpu in "2", "5":
             self.assertIn(f"12 comparisons on {gpu}", output)
@@ -261,25 +315,44 @@ class TestGnuradioQa(unittest.TestCase):
         (folder / "gr-blocks").mkdir()
         for name, text in files:
             (folder / "gr-blocks" / name).write_text(text)
-        return run(SOURCE / "tools/run", SOURCE / "tools/gnuradio-qa", folder, "--jobs", "2",
-                   env={**os.environ, "APERTURE_BUILD": str(BUILD)})
+        return run(
+            SOURCE / "tools/run",
+            SOURCE / "tools/gnuradio-qa",
+            folder,
+            "--jobs",
+            "2",
+            env={**os.environ, "APERTURE_BUILD": str(BUILD)},
+        )
 
     def test_copies_are_in_the_edges(self):
         status, output = self.check(
             ("qa_good.py", FAKE_QA.format(expected="True")),
             ("qa_other.py", FAKE_QA.format(expected="False")),
-            ("qa_bad.py", "raise SystemExit(3)\n"))
+            ("qa_bad.py", "raise SystemExit(3)\n"),
+        )
         self.assertEqual(status, 1, output)
-        self.assertRegex(output, r"passed +1 tests +1 copies +gr-blocks/qa_good.py"
-                                 r" +\(as it is: failed\)")
+        self.assertRegex(
+            output,
+            r"passed +1 tests +1 copies +gr-blocks/qa_good.py"
+            r" +\(as it is: failed\)",
+        )
         # this one finds no copy in its flowgraph as it is, and one with the copies
-        self.assertRegex(output, r"failed +1 tests +1 copies +gr-blocks/qa_other.py"
-                                 r" +\(as it is: passed\)")
-        self.assertIn("1 files passed (1 tests, 1 copies), 1 failed with the copies only, "
-                      "1 also as they are, 0 ran no test, 0 left out", output)
+        self.assertRegex(
+            output,
+            r"failed +1 tests +1 copies +gr-blocks/qa_other.py"
+            r" +\(as it is: passed\)",
+        )
+        self.assertIn(
+            "1 files passed (1 tests, 1 copies), 1 failed with the copies only, "
+            "1 also as they are, 0 ran no test, 0 left out",
+            output,
+        )
         # in this order, whichever ends first
-        self.assertEqual(re.findall(r"\d copies  gr-blocks/(\w+)\.py", output),
-                         ["qa_bad", "qa_good", "qa_other"], output)
+        self.assertEqual(
+            re.findall(r"\d copies  gr-blocks/(\w+)\.py", output),
+            ["qa_bad", "qa_good", "qa_other"],
+            output,
+        )
 
     def test_refuses(self):
         status, output = self.check()
@@ -299,8 +372,8 @@ class TestSynthesisedRecording(unittest.TestCase):
         # N complex samples give a relative error of 1/sqrt(N) = 0.008; five of them
         tolerance = 5 / np.sqrt(len(x))
         for voltages in (x, y):
-            self.assertAlmostEqual(np.mean(abs(voltages)**2) / (2 * 20**2), 1, delta=tolerance)
-            power = abs(np.fft.fftshift(np.fft.fft(voltages)))**2
+            self.assertAlmostEqual(np.mean(abs(voltages) ** 2) / (2 * 20**2), 1, delta=tolerance)
+            power = abs(np.fft.fftshift(np.fft.fft(voltages))) ** 2
             lower, upper = power[:8000].mean(), power[8000:].mean()
             # 2/3 to 4/3: the halves have means 5/6 and 7/6
             self.assertAlmostEqual(upper / lower, 7 / 5, delta=4 * tolerance)

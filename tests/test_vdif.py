@@ -55,8 +55,19 @@ class TestVdif(unittest.TestCase):
         cls.folder = fresh_folder("vdif")
         cls.rng = np.random.default_rng(34)
 
-    def write(self, name, bits, is_complex=False, threads=1, channels=1, edv=1, frames=5,
-              samples_per_frame=640, rate=6.4e4, **more):
+    def write(
+        self,
+        name,
+        bits,
+        is_complex=False,
+        threads=1,
+        channels=1,
+        edv=1,
+        frames=5,
+        samples_per_frame=640,
+        rate=6.4e4,
+        **more,
+    ):
         """A file of noise by baseband, and what it decodes of that, as [time][input][re, im]."""
         path = self.folder / name
         samples = frames * samples_per_frame
@@ -64,14 +75,24 @@ class TestVdif(unittest.TestCase):
         data = 2.2 * self.rng.normal(size=shape)
         if is_complex:
             data = data + 2.2j * self.rng.normal(size=shape)
-        settings = dict(edv=edv, samples_per_frame=samples_per_frame, nchan=channels,
-                        complex_data=is_complex, bps=bits, station=more.pop("station", "Ab"))
+        settings = dict(
+            edv=edv,
+            samples_per_frame=samples_per_frame,
+            nchan=channels,
+            complex_data=is_complex,
+            bps=bits,
+            station=more.pop("station", "Ab"),
+        )
         header = vdif.VDIFHeader.fromvalues(
-            **settings, **({"sample_rate": rate * u.Hz} if edv in (1, 3) else {}),
-            **({"frame_length": 629} if edv == 3 else {}), time=START,
-            **({} if edv in (1, 3) else {"frame_rate": rate / samples_per_frame * u.Hz}))
-        with vdif.open(str(path), "ws", header0=header, nthread=threads,
-                       sample_rate=rate * u.Hz, squeeze=False) as file:
+            **settings,
+            **({"sample_rate": rate * u.Hz} if edv in (1, 3) else {}),
+            **({"frame_length": 629} if edv == 3 else {}),
+            time=START,
+            **({} if edv in (1, 3) else {"frame_rate": rate / samples_per_frame * u.Hz}),
+        )
+        with vdif.open(
+            str(path), "ws", header0=header, nthread=threads, sample_rate=rate * u.Hz, squeeze=False
+        ) as file:
             file.write(data)
         with vdif.open(str(path), "rs", sample_rate=rate * u.Hz, squeeze=False) as file:
             decoded = file.read()
@@ -86,10 +107,16 @@ class TestVdif(unittest.TestCase):
                 for threads, channels in ((1, 1), (3, 1), (1, 4), (2, 2), (5, 8)):
                     for edv in (1, 0, False):
                         number += 1
-                        with self.subTest(bits=bits, complex=is_complex, threads=threads,
-                                          channels=channels, edv=edv):
-                            path, expected = self.write(f"{number}.vdif", bits, is_complex,
-                                                        threads, channels, edv)
+                        with self.subTest(
+                            bits=bits,
+                            complex=is_complex,
+                            threads=threads,
+                            channels=channels,
+                            edv=edv,
+                        ):
+                            path, expected = self.write(
+                                f"{number}.vdif", bits, is_complex, threads, channels, edv
+                            )
                             rate = "" if edv == 1 else ",rate=64e3"
                             signals = open_input(f"vdif:{path}{rate},freq=1.4e9")
                             self.assertEqual(signals.sample_type, "sc8" if is_complex else "s8")
@@ -103,16 +130,24 @@ class TestVdif(unittest.TestCase):
                             self.assertEqual(set(source.counts().values()), {0})
 
     def test_edv_3_and_a_station_of_numbers(self):
-        path, expected = self.write("edv3.vdif", 2, edv=3, samples_per_frame=20000, rate=1e6,
-                                    station=65)
+        path, expected = self.write(
+            "edv3.vdif", 2, edv=3, samples_per_frame=20000, rate=1e6, station=65
+        )
         data, _, _ = run(open_input(f"vdif:{path},freq=1e9"))
         np.testing.assert_array_equal(data, expected)
 
     def test_16_bits(self):
         """baseband has no 16 bits: the payload is made here."""
         header = vdif.VDIFHeader.fromvalues(
-            edv=1, samples_per_frame=100, nchan=2, complex_data=True, bps=16, station=3,
-            sample_rate=1e4 * u.Hz, time=START)
+            edv=1,
+            samples_per_frame=100,
+            nchan=2,
+            complex_data=True,
+            bps=16,
+            station=3,
+            sample_rate=1e4 * u.Hz,
+            time=START,
+        )
         values = self.rng.integers(0, 65536, (2, 100, 2, 2), dtype="<u2")
         path = self.folder / "16.vdif"
         with open(path, "wb") as file:
@@ -131,11 +166,13 @@ class TestVdif(unittest.TestCase):
         np.testing.assert_array_equal(data, expected[:, [7, 1]])
         data, _, _ = run(open_input(f"vdif:{path},thread=2,freq=1e9,inverted=yes"))
         np.testing.assert_array_equal(data, expected[:, 4:6] * [1, -1])
-        for text, problem in (("thread=4", "there is no thread 4: expected some of 0, 1, 2, 3"),
-                              ("channel=2", "there is no channel 2: expected some of 0 to 1"),
-                              ("thread=1+1", "thread=1+1: expected each number once"),
-                              ("thread=a", "thread=a: expected whole numbers from 0 to 1023"),
-                              ("rate=1e3", "rate= 1000 samples a second, but frames have 640")):
+        for text, problem in (
+            ("thread=4", "there is no thread 4: expected some of 0, 1, 2, 3"),
+            ("channel=2", "there is no channel 2: expected some of 0 to 1"),
+            ("thread=1+1", "thread=1+1: expected each number once"),
+            ("thread=a", "thread=a: expected whole numbers from 0 to 1023"),
+            ("rate=1e3", "rate= 1000 samples a second, but frames have 640"),
+        ):
             with self.assertRaises(ValueError) as caught:
                 open_input(f"vdif:{path},{text}")
             self.assertIn(problem, str(caught.exception))
@@ -151,8 +188,16 @@ class TestVdif(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "nothing says its rate.*add ,rate=,"):
             open_input(f"vdif:{path}")
 
-    def frames(self, count, threads=1, per_second=100, second=1000, epoch=48, first_number=0,
-               epoch_seconds=None):
+    def frames(
+        self,
+        count,
+        threads=1,
+        per_second=100,
+        second=1000,
+        epoch=48,
+        first_number=0,
+        epoch_seconds=None,
+    ):
         """Frames, without a rate, of 800 samples of 8 bits, as a list; and the samples
         [frame][thread][time]. After so many seconds of an epoch the next one begins."""
         data = self.rng.integers(0, 256, (count, threads, 800), np.uint8)
@@ -162,9 +207,21 @@ class TestVdif(unittest.TestCase):
             now, half_year = second + late, epoch
             if epoch_seconds is not None and now >= epoch_seconds:
                 now, half_year = now - epoch_seconds, epoch + 1
-            made += [struct.pack("<8I", now, number + first_number | half_year << 24,
-                                 832 // 8 | 1 << 29, 0x4141 | 7 << 26 | thread << 16, 0, 0, 0, 0)
-                     + data[i, thread].tobytes() for thread in range(threads)]
+            made += [
+                struct.pack(
+                    "<8I",
+                    now,
+                    number + first_number | half_year << 24,
+                    832 // 8 | 1 << 29,
+                    0x4141 | 7 << 26 | thread << 16,
+                    0,
+                    0,
+                    0,
+                    0,
+                )
+                + data[i, thread].tobytes()
+                for thread in range(threads)
+            ]
         return made, data
 
     def test_rate_is_compared_with_the_whole_file(self):
@@ -174,17 +231,32 @@ class TestVdif(unittest.TestCase):
             expected = data.transpose(0, 2, 1).reshape(-1, threads).astype(int) - 128
             end = 100 * threads
             for name, order, lost in (
-                    ("whole", good, []),
-                    ("lost", good[:end - threads] + good[end:], [99]),
-                    ("two lost", good[:end - threads] + good[end:2 * end - threads]
-                     + good[2 * end:], [99, 199]),
-                    ("exchanged", [*good[:end - threads], *good[end:end + threads],
-                                   *good[end - threads:end], *good[end + threads:]], []),
-                    ("many bytes too few", good[:end - threads] + good[end + 9 * threads:],
-                     range(99, 109)),
-                    ("begins at the end of a second", good[end - threads:], range(99)),
-                    # the frames behind it are not where they would be in a whole file
-                    ("bytes too many", [*good[:2 * end], bytes(333), *good[2 * end:]], None)):
+                ("whole", good, []),
+                ("lost", good[: end - threads] + good[end:], [99]),
+                (
+                    "two lost",
+                    good[: end - threads] + good[end : 2 * end - threads] + good[2 * end :],
+                    [99, 199],
+                ),
+                (
+                    "exchanged",
+                    [
+                        *good[: end - threads],
+                        *good[end : end + threads],
+                        *good[end - threads : end],
+                        *good[end + threads :],
+                    ],
+                    [],
+                ),
+                (
+                    "many bytes too few",
+                    good[: end - threads] + good[end + 9 * threads :],
+                    range(99, 109),
+                ),
+                ("begins at the end of a second", good[end - threads :], range(99)),
+                # the frames behind it are not where they would be in a whole file
+                ("bytes too many", [*good[: 2 * end], bytes(333), *good[2 * end :]], None),
+            ):
                 with self.subTest(name, threads=threads):
                     path = self.folder / "rate.vdif"
                     path.write_bytes(b"".join(order))
@@ -198,7 +270,7 @@ class TestVdif(unittest.TestCase):
                     self.assertEqual(signals.start_time, (1704068200, begin / 80000))
                     right = expected.copy()
                     for frame in lost:
-                        right[800 * frame:800 * (frame + 1)] = 0
+                        right[800 * frame : 800 * (frame + 1)] = 0
                     np.testing.assert_array_equal(sent[..., 0], right[begin:])
 
     def test_rate_that_the_frames_contradict(self):
@@ -206,15 +278,20 @@ class TestVdif(unittest.TestCase):
         path.write_bytes(b"".join(self.frames(350, first_number=1)[0]))
         with self.assertRaisesRegex(ValueError, "numbers from 1 to 100, where VDIF counts from 0"):
             open_input(f"vdif:{path},freq=1e9")
-        with self.assertRaisesRegex(ValueError, "rate= 80000 samples a second, 100 frames, whose "
-                                    "numbers are 0 to 99, but its .* numbers from 1 to 100"):
+        with self.assertRaisesRegex(
+            ValueError,
+            "rate= 80000 samples a second, 100 frames, whose "
+            "numbers are 0 to 99, but its .* numbers from 1 to 100",
+        ):
             open_input(f"vdif:{path},freq=1e9,rate=80e3")
         path.write_bytes(b"".join(self.frames(350)[0]))
         with self.assertRaisesRegex(ValueError, "rate= 40000 samples .* numbers from 0 to 99"):
             open_input(f"vdif:{path},freq=1e9,rate=40e3")
-        self.assertIn("at the ends of 3 seconds no frame has a number above 99: all others are "
-                      "missing, or the rate is 80000",
-                      open_input(f"vdif:{path},freq=1e9,rate=160e3").warnings[0])
+        self.assertIn(
+            "at the ends of 3 seconds no frame has a number above 99: all others are "
+            "missing, or the rate is 80000",
+            open_input(f"vdif:{path},freq=1e9,rate=160e3").warnings[0],
+        )
         self.assertNotIn("seconds", str(open_input(f"vdif:{path},freq=1e9,rate=80e3").warnings))
 
     def test_rate_of_headers_that_change(self):
@@ -228,21 +305,27 @@ class TestVdif(unittest.TestCase):
     def test_half_years(self):
         """The reference epoch changes in a recording, at a leap second, too; baseband says when
         frames were taken."""
-        for name, epoch, days, leap in (("July", 48, 182, 0), ("January", 49, 184, 0),
-                                        ("leap second", 33, 184, 1)):
+        for name, epoch, days, leap in (
+            ("July", 48, 182, 0),
+            ("January", 49, 184, 0),
+            ("leap second", 33, 184, 1),
+        ):
             seconds = 86400 * days + leap
-            frames, data = self.frames(450, second=seconds - 2 - leap, epoch=epoch,
-                                       epoch_seconds=seconds)
+            frames, data = self.frames(
+                450, second=seconds - 2 - leap, epoch=epoch, epoch_seconds=seconds
+            )
             path = self.folder / "epoch.vdif"
             for cut in (0, 50, 150, 199, 200, 300):
                 path.write_bytes(b"".join(frames[cut:]))
                 with self.subTest(name, cut=cut), open(path, "rb") as file:
                     signals = open_input(f"vdif:{path},freq=1e9")
-                    self.assertEqual((signals.sample_rate, signals.samples),
-                                     (80000, 800 * (450 - cut)))
+                    self.assertEqual(
+                        (signals.sample_rate, signals.samples), (80000, 800 * (450 - cut))
+                    )
                     sent, tags, source = run(signals)
                     np.testing.assert_array_equal(
-                        sent[:, 0, 0], data[cut:].reshape(-1).astype(int) - 128)
+                        sent[:, 0, 0], data[cut:].reshape(-1).astype(int) - 128
+                    )
                     self.assertEqual(gaps(tags), [])
                     self.assertEqual(set(source.counts().values()), {0})
                     time = vdif.VDIFHeader.fromfile(file).get_time(100 * u.Hz)
@@ -264,11 +347,15 @@ class TestVdif(unittest.TestCase):
         frames, _ = self.frames(250)
         path = self.folder / "doctor.vdif"
         for bad, kind in ((1, NOTICE), (9, PROBLEM)):
-            path.write_bytes(b"".join(
-                frame[:12] + b"\0\0" + frame[14:] if i % 20 == 3 and i < 20 * bad else frame
-                for i, frame in enumerate(frames)))
-            found = {entry.name: entry for entry in
-                     examine_recording(f"vdif:{path},freq=1e9").findings}
+            path.write_bytes(
+                b"".join(
+                    frame[:12] + b"\0\0" + frame[14:] if i % 20 == 3 and i < 20 * bad else frame
+                    for i, frame in enumerate(frames)
+                )
+            )
+            found = {
+                entry.name: entry for entry in examine_recording(f"vdif:{path},freq=1e9").findings
+            }
             self.assertEqual(found["unused"].kind, kind)
             self.assertIn(f"{bad} damaged frame", found["unused"].what)
 
@@ -284,16 +371,17 @@ class TestVdif(unittest.TestCase):
         frame = len(content) // 30
         parts = [self.folder / f"row.{i}" for i in range(3)]
         for part, (begin, end) in zip(parts, ((0, 7), (7, 8), (8, 30))):
-            part.write_bytes(content[begin * frame:end * frame])
+            part.write_bytes(content[begin * frame : end * frame])
         data, _, _ = run(open_input("vdif:" + ",".join(map(str, parts)) + ",freq=1e9"))
         np.testing.assert_array_equal(data, expected)
 
     def test_files_that_do_not_continue(self):
         first, _ = self.write("first.vdif", 2, frames=100)
         for name, form, problem in (
-                ("station.vdif", {"station": "Xx"}, "no frames of the station and the form"),
-                ("bits.vdif", {"bits": 4}, "no frames of the station and the form"),
-                ("again.vdif", {}, "begins 0.99 s before .*first.vdif ends")):
+            ("station.vdif", {"station": "Xx"}, "no frames of the station and the form"),
+            ("bits.vdif", {"bits": 4}, "no frames of the station and the form"),
+            ("again.vdif", {}, "begins 0.99 s before .*first.vdif ends"),
+        ):
             second, _ = self.write(name, **{"bits": 2, **form})
             with self.assertRaisesRegex(ValueError, f"{name}: .*{problem}"):
                 open_input(f"vdif:{first},{second},freq=1e9")
@@ -305,7 +393,7 @@ class TestVdif(unittest.TestCase):
         path, expected = self.write(name, 2, threads=2, frames=40, **form)
         content = path.read_bytes()
         size = len(content) // 80
-        frames = [bytearray(content[i * size:(i + 1) * size]) for i in range(80)]
+        frames = [bytearray(content[i * size : (i + 1) * size]) for i in range(80)]
         path.write_bytes(b"".join(change(frames)))
         signals = open_input(f"vdif:{path},freq=1e9")
         data, tags, source = run(signals)
@@ -316,16 +404,18 @@ class TestVdif(unittest.TestCase):
         """missing: (frame, thread) that are to be zeros, and nothing else."""
         expected = expected.copy()
         for frame, thread in missing:
-            expected[640 * frame:640 * (frame + 1), thread] = 0
-        np.testing.assert_array_equal(data, expected[:len(data)])
-        tagged = {(first + i, thread) for thread, first, count in found
-                  for i in range(0, count, 640)}
+            expected[640 * frame : 640 * (frame + 1), thread] = 0
+        np.testing.assert_array_equal(data, expected[: len(data)])
+        tagged = {
+            (first + i, thread) for thread, first, count in found for i in range(0, count, 640)
+        }
         self.assertEqual(tagged, {(640 * frame, thread) for frame, thread in missing})
 
     def test_lost(self):
         for lost in ({7}, {0}, {1}, {79}, {10, 11, 12, 13}, {20, 22, 24, 51}, set(range(4, 60))):
             expected, data, found, source, _ = self.changed(
-                "lost.vdif", lambda all: [f for i, f in enumerate(all) if i not in lost])
+                "lost.vdif", lambda all: [f for i, f in enumerate(all) if i not in lost]
+            )
             self.check_missing(expected, data, found, {divmod(i, 2) for i in lost})
             self.assertEqual(len(data), 40 * 640)
             self.assertEqual(sum(source.missing()), 640 * len(lost))
@@ -335,47 +425,74 @@ class TestVdif(unittest.TestCase):
             for i in (5, 8, 9):
                 frames[i][3] |= 0x80
             return frames
+
         expected, data, found, source, _ = self.changed("invalid.vdif", change)
         self.check_missing(expected, data, found, {(2, 1), (4, 0), (4, 1)})
         self.assertEqual(source.counts()["invalid"], 3)
 
     def test_command(self):
         """aperture_fx counts what was lost, and says which frames it did not use."""
-        path, _ = self.write("command.vdif", 2, threads=2, frames=200, samples_per_frame=1600,
-                             rate=1.6e5)
+        path, _ = self.write(
+            "command.vdif", 2, threads=2, frames=200, samples_per_frame=1600, rate=1.6e5
+        )
         content = bytearray(path.read_bytes())
         size = len(content) // 400
         content[100 * size + 3] |= 0x80
         content[200 * size + 8] ^= 1
-        path.write_bytes(content[:300 * size] + content[301 * size:] + content[-5:])
-        output = run_or_fail(self, "aperture_fx", "--input", f"vdif:{path},freq=1e9", "--channels",
-                             64, "-o", self.folder / "command.uvh5")
+        path.write_bytes(content[: 300 * size] + content[301 * size :] + content[-5:])
+        output = run_or_fail(
+            self,
+            "aperture_fx",
+            "--input",
+            f"vdif:{path},freq=1e9",
+            "--channels",
+            64,
+            "-o",
+            self.folder / "command.uvh5",
+        )
         # 1600 samples are 12.5 spectra, to which 7 under the prototype filter come
         self.assertRegex(output, r"(?m)^  missing +1\d\d spectra of all inputs$")
-        self.assertRegex(output, r"(?m)^  not used +2 damaged frames, 1 invalid frame, "
-                         f"{2 * size + 5} bytes between frames$")
+        self.assertRegex(
+            output,
+            r"(?m)^  not used +2 damaged frames, 1 invalid frame, "
+            f"{2 * size + 5} bytes between frames$",
+        )
 
     def test_order(self):
-        order = np.concatenate([np.random.default_rng(i).permutation(20) + 20 * i
-                                for i in range(4)])
+        order = np.concatenate(
+            [np.random.default_rng(i).permutation(20) + 20 * i for i in range(4)]
+        )
         expected, data, found, source, _ = self.changed(
-            "order.vdif", lambda frames: [frames[i] for i in order])
+            "order.vdif", lambda frames: [frames[i] for i in order]
+        )
         self.check_missing(expected, data, found, set())
         self.assertEqual(set(source.counts().values()), {0})
 
     def test_repeated(self):
         expected, data, found, source, _ = self.changed(
-            "repeated.vdif", lambda frames: frames[:30] + frames[20:])
+            "repeated.vdif", lambda frames: frames[:30] + frames[20:]
+        )
         self.check_missing(expected, data, found, set())
         self.assertGreaterEqual(source.counts()["repeated"] + source.counts()["late"], 10)
 
     def test_damaged_headers(self):
         """One bit of a header that all frames share, or one in the time."""
-        for byte, bit in ((8, 0), (10, 7), (11, 1), (15, 2), (15, 7), (7, 0), (2, 5), (5, 1),
-                          (3, 6)):
+        for byte, bit in (
+            (8, 0),
+            (10, 7),
+            (11, 1),
+            (15, 2),
+            (15, 7),
+            (7, 0),
+            (2, 5),
+            (5, 1),
+            (3, 6),
+        ):
+
             def change(frames):
                 frames[33][byte] ^= 1 << bit
                 return frames
+
             with self.subTest(byte=byte, bit=bit):
                 expected, data, found, source, _ = self.changed("damaged.vdif", change)
                 self.check_missing(expected, data, found, {(16, 1)})
@@ -386,13 +503,13 @@ class TestVdif(unittest.TestCase):
         path, expected = self.write("late.vdif", 2, samples_per_frame=6400, rate=6.4e9, frames=6)
         content = path.read_bytes()
         size, second = len(content) // 6, int.from_bytes(content[:4], "little")
-        frames = [bytearray(content[i * size:(i + 1) * size]) for i in range(6)]
+        frames = [bytearray(content[i * size : (i + 1) * size]) for i in range(6)]
         for i in (4, 5):
             frames[i][:4] = (second ^ 1 << 29).to_bytes(4, "little")
         path.write_bytes(b"".join(frames))
         data, tags, source = run(open_input(f"vdif:{path},freq=1e9"))
         # they are the last two, and would say how long the recording is
-        np.testing.assert_array_equal(data, expected[:4 * 6400])
+        np.testing.assert_array_equal(data, expected[: 4 * 6400])
         self.assertEqual(gaps(tags), [])
         self.assertEqual(source.counts()["damaged"], 2)
 
@@ -400,18 +517,34 @@ class TestVdif(unittest.TestCase):
         # 32 bytes of header and 2 bits of 640 samples
         size = 192
         for name, change, missing, skipped in (
-                ("some are cut out of a frame",
-                 lambda f: f[:21] + [f[21][:77]] + f[22:], {(10, 1)}, 77),
-                ("more than the header is cut out",
-                 lambda f: f[:21] + [f[21][40:]] + f[22:], {(10, 0), (10, 1)}, 2 * size - 40),
-                ("samples that look like a header in what is left of a frame",
-                 lambda f: f[:21] + [f[21][:50] + f[40][:32]] + f[22:], {(10, 1)}, 82),
-                # nobody knows whether they are in the frame before
-                ("zeros between frames", lambda f: f[:30] + [bytes(1001)] + f[30:], {(14, 1)},
-                 size + 1001),
-                ("noise at the beginning",
-                 lambda f: [self.rng.bytes(12347)] + f, set(), 12347),
-                ("the last one is cut off", lambda f: f[:79] + [f[79][:100]], {(39, 1)}, 100)):
+            (
+                "some are cut out of a frame",
+                lambda f: f[:21] + [f[21][:77]] + f[22:],
+                {(10, 1)},
+                77,
+            ),
+            (
+                "more than the header is cut out",
+                lambda f: f[:21] + [f[21][40:]] + f[22:],
+                {(10, 0), (10, 1)},
+                2 * size - 40,
+            ),
+            (
+                "samples that look like a header in what is left of a frame",
+                lambda f: f[:21] + [f[21][:50] + f[40][:32]] + f[22:],
+                {(10, 1)},
+                82,
+            ),
+            # nobody knows whether they are in the frame before
+            (
+                "zeros between frames",
+                lambda f: f[:30] + [bytes(1001)] + f[30:],
+                {(14, 1)},
+                size + 1001,
+            ),
+            ("noise at the beginning", lambda f: [self.rng.bytes(12347)] + f, set(), 12347),
+            ("the last one is cut off", lambda f: f[:79] + [f[79][:100]], {(39, 1)}, 100),
+        ):
             with self.subTest(name):
                 expected, data, found, source, _ = self.changed("bytes.vdif", change)
                 self.check_missing(expected, data, found, missing)
@@ -432,21 +565,27 @@ class TestVdif(unittest.TestCase):
 
     def test_recordings(self):
         """Files of telescopes, which come with baseband."""
-        for name, rate, options in (("SAMPLE_VDIF", 32e6, ""), ("SAMPLE_BPS1_VDIF", 8e6, ",rate="),
-                                    ("SAMPLE_AROCHIME_VDIF", 390625, ",rate="),
-                                    ("SAMPLE_MWA_VDIF", 1.28e6, ",rate=")):
+        for name, rate, options in (
+            ("SAMPLE_VDIF", 32e6, ""),
+            ("SAMPLE_BPS1_VDIF", 8e6, ",rate="),
+            ("SAMPLE_AROCHIME_VDIF", 390625, ",rate="),
+            ("SAMPLE_MWA_VDIF", 1.28e6, ",rate="),
+        ):
             path = getattr(baseband.data, name)
             with vdif.open(path, "rs", sample_rate=rate * u.Hz, squeeze=False) as file:
                 decoded, bits = file.read(), file.header0.bps
                 # baseband fills what a file marks as invalid
                 invalid = not file.header0["invalid_data"] == 0
             decoded = decoded.reshape(len(decoded), -1)
-            parts = np.stack([decoded.real, decoded.imag], -1) if np.iscomplexobj(decoded) else \
-                decoded[..., None]
+            parts = (
+                np.stack([decoded.real, decoded.imag], -1)
+                if np.iscomplexobj(decoded)
+                else decoded[..., None]
+            )
             signals = open_input(f"vdif:{path},freq=1e9{options}{rate if options else ''}")
             data, _, _ = run(signals)
             if not invalid:
-                np.testing.assert_array_equal(data, expected_levels(bits, parts)[:len(data)], name)
+                np.testing.assert_array_equal(data, expected_levels(bits, parts)[: len(data)], name)
         # half of its threads have another second than the others
         signals = open_input(f"vdif:{baseband.data.SAMPLE_VLBI_VDIF},freq=1e9")
         data, _, source = run(signals)
@@ -457,8 +596,9 @@ class TestVdif(unittest.TestCase):
         """A thousand files, most of them spoilt in one of their headers; in the quick tier the
         first of them."""
         files = 1000 if ALL else 200
-        path, expected = self.write("mutilated.vdif", 2, threads=2, frames=8,
-                                    samples_per_frame=2560, rate=25.6e4)
+        path, expected = self.write(
+            "mutilated.vdif", 2, threads=2, frames=8, samples_per_frame=2560, rate=25.6e4
+        )
         good, start = path.read_bytes(), Fraction(1583020799) + Fraction(3, 4)
         size = len(good) // 16
         text, rng, read = f"vdif:{path},freq=1e9", np.random.default_rng(5), 0
@@ -474,8 +614,12 @@ class TestVdif(unittest.TestCase):
             read += 1
             data, tags, source = run(open_input(text))
             # of a file with a single frame, one thread is left
-            wrong = min(wrong_samples(data, tags, 256e3, those, start) for those in (
-                [expected] if data.shape[1] == 2 else [expected[:, :1], expected[:, 1:]]))
+            wrong = min(
+                wrong_samples(data, tags, 256e3, those, start)
+                for those in (
+                    [expected] if data.shape[1] == 2 else [expected[:, :1], expected[:, 1:]]
+                )
+            )
             # spoilt bytes of samples, or one frame whose time is another one's
             self.assertLessEqual(wrong, 64 * 4 if not sum(source.missing()) else 2560, what)
             self.assertEqual(source.error(), "", what)
@@ -489,7 +633,7 @@ class TestVdif(unittest.TestCase):
             content = bytearray(file.read())
         size = frame.header.frame_nbytes
         for i in range(len(content) // size):
-            content[i * size + 19] = 0xab
+            content[i * size + 19] = 0xAB
         path = self.folder / "mark5b.vdif"
         path.write_bytes(content)
         with self.assertRaisesRegex(ValueError, "VDIF"):

@@ -33,16 +33,21 @@ class TestVoltages(unittest.TestCase):
         """int8 [channel][time][input][re, im] of what was written."""
         rng = np.random.default_rng(5)
         frames = rng.integers(-127, 128, (FRAMES, CHANNELS, inputs, SPECTRA, 2)).astype(np.int8)
-        values = {tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
-                  tags.rx_freq: pmt.from_double(FREQUENCY),
-                  tags.rx_rate: pmt.from_double(WIDTH / SPECTRA),
-                  tags.bandwidth: pmt.from_double(WIDTH * CHANNELS)}
-        found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-                 for key, value in values.items()]
+        values = {
+            tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
+            tags.rx_freq: pmt.from_double(FREQUENCY),
+            tags.rx_rate: pmt.from_double(WIDTH / SPECTRA),
+            tags.bandwidth: pmt.from_double(WIDTH * CHANNELS),
+        }
+        found = [
+            gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+            for key, value in values.items()
+        ]
         data = frames.view(np.uint8).reshape(FRAMES, -1)
         source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
-        sink = aperture.voltage_sink(self.folder / filename, CHANNELS, inputs, SPECTRA, type="sc8",
-                                     **arguments)
+        sink = aperture.voltage_sink(
+            self.folder / filename, CHANNELS, inputs, SPECTRA, type="sc8", **arguments
+        )
         top = gr.top_block()
         top.connect(source, sink)
         top.run()
@@ -56,8 +61,9 @@ class TestVoltages(unittest.TestCase):
         self.assertEqual(signals.sample_type, "sc8")
         self.assertEqual(signals.inputs, expected.shape[1])
         self.assertAlmostEqual(signals.sample_rate, WIDTH, 9)
-        self.assertAlmostEqual(signals.center_frequency,
-                               FREQUENCY + (channel - CHANNELS // 2) * WIDTH, 3)
+        self.assertAlmostEqual(
+            signals.center_frequency, FREQUENCY + (channel - CHANNELS // 2) * WIDTH, 3
+        )
         self.assertEqual(signals.start_time[0], START)
         self.assertAlmostEqual(signals.start_time[1], FRACTION, 9)
         sink = blocks.vector_sink_b(2 * signals.inputs)
@@ -68,22 +74,26 @@ class TestVoltages(unittest.TestCase):
         np.testing.assert_array_equal(data, expected)
 
     def test_guppi(self):
-        expected = self.write("pair.raw", 2, polarizations=2, selected_channels=None,
-                              blocks_per_file=3)
+        expected = self.write(
+            "pair.raw", 2, polarizations=2, selected_channels=None, blocks_per_file=3
+        )
         self.assertEqual(len(self.files), 3)
         for channel in (0, 4):
-            self.check(f"guppi:{','.join(self.files)},channel={channel}", expected[channel],
-                       channel)
+            self.check(
+                f"guppi:{','.join(self.files)},channel={channel}", expected[channel], channel
+            )
 
     def test_sigmf(self):
         expected = self.write("interleaved-{channel}.sigmf-meta", 3, selected_channels=[1, 5])
         for channel in (1, 5):
-            self.check(f"sigmf:{self.folder}/interleaved-{channel}.sigmf-meta", expected[channel],
-                       channel)
+            self.check(
+                f"sigmf:{self.folder}/interleaved-{channel}.sigmf-meta", expected[channel], channel
+            )
         # a recording each
         expected = self.write("one-{input}.sigmf-meta", 2, selected_channels=[4])
-        self.check(f"sigmf:{self.folder}/one-0.sigmf-meta,{self.folder}/one-1.sigmf-meta",
-                   expected[4], 4)
+        self.check(
+            f"sigmf:{self.folder}/one-0.sigmf-meta,{self.folder}/one-1.sigmf-meta", expected[4], 4
+        )
 
 
 if __name__ == "__main__":

@@ -47,44 +47,93 @@ CALL = 256
 
 INSTRUMENTS = {
     # one coarse channel of 1.28 MHz, fine channels of 10 kHz
-    "mwa-32t": Instrument("Wayth, Greenhill, Briggs 2009", 32, "xy", 175.0, 1.28e6, 1, 154.24e6,
-                          channels=128, spectra_per_frame=400, frames=25, bits=5),
+    "mwa-32t": Instrument(
+        "Wayth, Greenhill, Briggs 2009",
+        32,
+        "xy",
+        175.0,
+        1.28e6,
+        1,
+        154.24e6,
+        channels=128,
+        spectra_per_frame=400,
+        frames=25,
+        bits=5,
+    ),
     # 24 coarse channels: 30.72 MHz
-    "mwa-128": Instrument("Clark, La Plante, Greenhill 2011", 128, "xy", 1500.0, 1.28e6, 24,
-                          154.24e6, channels=128, spectra_per_frame=400, frames=25),
+    "mwa-128": Instrument(
+        "Clark, La Plante, Greenhill 2011",
+        128,
+        "xy",
+        1500.0,
+        1.28e6,
+        24,
+        154.24e6,
+        channels=128,
+        spectra_per_frame=400,
+        frames=25,
+    ),
     # subbands of 195 kHz in channels of 763 Hz, 768 spectra an integration; 1 MHz is asked for
     # here, to see how many MHz one GPU has time for
-    "lofar": Instrument("van Nieuwpoort, Romein 2009", 64, "xy", 1000.0, 200e6 / 1024, 5.12, 150e6,
-                        channels=256, spectra_per_frame=768, frames=1),
+    "lofar": Instrument(
+        "van Nieuwpoort, Romein 2009",
+        64,
+        "xy",
+        1000.0,
+        200e6 / 1024,
+        5.12,
+        150e6,
+        channels=256,
+        spectra_per_frame=768,
+        frames=1,
+    ),
     "best-2": BEST2,
     "best-2-spectra": BEST2_SPECTRA,
 }
 
 
 def connect(
-        top, instrument, data, device, from_host, repeats, spectra_per_frame, integration,
-        call=CALL):
+    top, instrument, data, device, from_host, repeats, spectra_per_frame, integration, call=CALL
+):
     """Samples, or spectra, to visibilities; returns the sources and the last block."""
     inputs_per_port = instrument.inputs // PORTS
     common = dict(channels=instrument.channels, inputs=instrument.inputs, device=device)
-    voltages = dict(type="sc4" if instrument.channelised else "sc8",
-                    spectra_per_frame=spectra_per_frame, **common)
+    voltages = dict(
+        type="sc4" if instrument.channelised else "sc8",
+        spectra_per_frame=spectra_per_frame,
+        **common,
+    )
     turn = aperture.corner_turn(inputs_per_port=inputs_per_port, **voltages)
     x_engine = aperture.xengine(integration=integration, **voltages)
     sent = dict(item_size=2 * inputs_per_port, rate=instrument.sample_rate)
     items = instrument.channels  # that make a spectrum
     f_engine = None
     if instrument.channelised:
-        sent = dict(item_size=inputs_per_port * instrument.channels,
-                    rate=instrument.sample_rate / instrument.channels,
-                    bandwidth=instrument.sample_rate, samples_per_item=instrument.channels)
+        sent = dict(
+            item_size=inputs_per_port * instrument.channels,
+            rate=instrument.sample_rate / instrument.channels,
+            bandwidth=instrument.sample_rate,
+            samples_per_item=instrument.channels,
+        )
         items = 1
     else:
-        f_engine = aperture.pfb_channelizer(inputs_per_port=inputs_per_port, input_type="sc8",
-                                            output_type="sc8", taps=TAPS, **common)
-    sources = [aperture.replay(port, repeats=repeats, **sent,
-                               center_frequency=instrument.center_frequency,
-                               device="cpu" if from_host else device) for port in data]
+        f_engine = aperture.pfb_channelizer(
+            inputs_per_port=inputs_per_port,
+            input_type="sc8",
+            output_type="sc8",
+            taps=TAPS,
+            **common,
+        )
+    sources = [
+        aperture.replay(
+            port,
+            repeats=repeats,
+            **sent,
+            center_frequency=instrument.center_frequency,
+            device="cpu" if from_host else device,
+        )
+        for port in data
+    ]
     for port, source in enumerate(sources):
         chain = [(f_engine, port)] if f_engine else []
         top.connect((source, 0), *chain, (turn, port))
@@ -127,10 +176,13 @@ def correlation(instrument, data, device):
     power = np.sqrt(visibilities[:, a == b].real)[inner]
     alike = (a != b) & (a % len(instrument.polarizations) == b % len(instrument.polarizations))
     a, b = a[alike], b[alike]
-    tau = aperture.geometry.delays(instrument.array().input_positions(),
-                                   aperture.geometry.direction(SOURCE.azimuth, SOURCE.elevation))
+    tau = aperture.geometry.delays(
+        instrument.array().input_positions(),
+        aperture.geometry.direction(SOURCE.azimuth, SOURCE.elevation),
+    )
     frequency = instrument.center_frequency + instrument.sample_rate * (
-        inner / instrument.channels - 0.5)
+        inner / instrument.channels - 0.5
+    )
     waves = np.exp(-2j * np.pi * frequency[:, np.newaxis] * tau)
     model = waves[:, a] * waves[:, b].conj() * power[:, a] * power[:, b]
     return complex((visibilities[inner][:, alike] / model).mean())
@@ -143,8 +195,9 @@ def speed(instrument, data, device, from_host, seconds, call):
         times, integration = SPECTRA, 1
     products = instrument.inputs * (instrument.inputs + 1) // 2
     top = gr.top_block()
-    sources, x_engine = connect(top, instrument, data, device, from_host, 0, times, integration,
-                                call)
+    sources, x_engine = connect(
+        top, instrument, data, device, from_host, 0, times, integration, call
+    )
     end = aperture.discard(8 * instrument.channels * products, device)
     top.connect(x_engine, end)
     rate = items_per_second(top, sources, [end], [x_engine], seconds)
@@ -160,33 +213,47 @@ def run(name, device="auto", source="device", seconds=2.0, call=CALL):
     found = correlation(instrument, data, device)
     rate = speed(instrument, data, device, source == "host", seconds, call)
     operations = 8 * rate * instrument.inputs * (instrument.inputs + 1) / 2
-    print(f"{name} ({instrument.paper}): {instrument.inputs} inputs, "
-          f"{instrument.band / 1e6:g} MHz, channels of "
-          f"{instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, "
-          f"integrations of {instrument.integration():.3g} s\n"
-          f"  correlation coefficient of the source: {found.real:.4f} (put there: "
-          f"{SOURCE.flux / (1 + SOURCE.flux):.4f}, of which rounding leaves "
-          f"{SOURCE.flux / (1 + SOURCE.flux) / (1 + 1 / (12 * rms**2)):.4f})\n"
-          f"  {device}, source on {'the host' if source == 'host' else 'the device'}: "
-          f"{rate / instrument.band:.3g} x real time; {rate / 1e6:.4g} MHz in real time; "
-          f"{operations / 1e12:.3g} TOP/s of products")
+    print(
+        f"{name} ({instrument.paper}): {instrument.inputs} inputs, "
+        f"{instrument.band / 1e6:g} MHz, channels of "
+        f"{instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, "
+        f"integrations of {instrument.integration():.3g} s\n"
+        f"  correlation coefficient of the source: {found.real:.4f} (put there: "
+        f"{SOURCE.flux / (1 + SOURCE.flux):.4f}, of which rounding leaves "
+        f"{SOURCE.flux / (1 + SOURCE.flux) / (1 + 1 / (12 * rms**2)):.4f})\n"
+        f"  {device}, source on {'the host' if source == 'host' else 'the device'}: "
+        f"{rate / instrument.band:.3g} x real time; {rate / 1e6:.4g} MHz in real time; "
+        f"{operations / 1e12:.3g} TOP/s of products"
+    )
     return found, rate / instrument.band
 
 
 if __name__ == "__main__":
     gr.logging().set_default_level(gr.log_levels.warn)
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("instrument", choices=[*INSTRUMENTS, "all"])
-    parser.add_argument("--device", default="auto", type=device_name,
-                        help="auto, cpu, cuda or cuda:N")
-    parser.add_argument("--source", default="device", choices=["device", "host"],
-                        help="where the samples are; host: they come through PCIe")
-    parser.add_argument("--seconds", type=positive_seconds(False), default=2.0,
-                        help="of the measurement")
-    parser.add_argument("--call", type=whole_number(1, 4096), default=CALL, metavar="MIB",
-                        help="of samples that a call on the GPU works on (%(default)s); the rings "
-                             "take six times as much of its memory")
+    parser.add_argument(
+        "--device", default="auto", type=device_name, help="auto, cpu, cuda or cuda:N"
+    )
+    parser.add_argument(
+        "--source",
+        default="device",
+        choices=["device", "host"],
+        help="where the samples are; host: they come through PCIe",
+    )
+    parser.add_argument(
+        "--seconds", type=positive_seconds(False), default=2.0, help="of the measurement"
+    )
+    parser.add_argument(
+        "--call",
+        type=whole_number(1, 4096),
+        default=CALL,
+        metavar="MIB",
+        help="of samples that a call on the GPU works on (%(default)s); the rings "
+        "take six times as much of its memory",
+    )
     arguments = parser.parse_args()
     try:
         for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:

@@ -26,17 +26,18 @@ RMS = 2.0
 @dataclass(frozen=True)
 class Instrument:
     """What was built. Places of antennas are made up."""
+
     paper: str
     antennas: int
     polarizations: str
-    radius: float            # m: a spiral, as in arrays/descriptions/mwa-32t.yml
-    sample_rate: float       # Hz, of a stream
-    streams: int             # parts of the band, which are treated one like the other
+    radius: float  # m: a spiral, as in arrays/descriptions/mwa-32t.yml
+    sample_rate: float  # Hz, of a stream
+    streams: int  # parts of the band, which are treated one like the other
     center_frequency: float  # Hz
-    channels: int            # of a stream
-    spectra_per_frame: int               # spectra in a frame: 25 to 50 MB
-    frames: int              # in an integration of visibilities
-    bits: int = 8            # of the samples' real and imaginary part; carried as 8
+    channels: int  # of a stream
+    spectra_per_frame: int  # spectra in a frame: 25 to 50 MB
+    frames: int  # in an integration of visibilities
+    bits: int = 8  # of the samples' real and imaginary part; carried as 8
     channelised: bool = False  # elsewhere: what comes is spectra of 4 + 4 bits
 
     @property
@@ -56,16 +57,34 @@ class Instrument:
         places = aperture.geometry.direction(137.508 * number, 0.0)
         places *= self.radius * ((number + 0.5) / self.antennas)[:, np.newaxis] ** 0.75
         return aperture.ArrayDescription(
-            "spiral", latitude=0.0, longitude=0.0, height=0.0,
+            "spiral",
+            latitude=0.0,
+            longitude=0.0,
+            height=0.0,
             antennas=[aperture.Antenna(f"A{i}", place) for i, place in enumerate(places)],
-            inputs=[aperture.Input(f"A{i}", polarization) for i in number
-                    for polarization in self.polarizations],
-            sample_rate=self.sample_rate, center_frequency=self.center_frequency,
-            sources=[SOURCE])
+            inputs=[
+                aperture.Input(f"A{i}", polarization)
+                for i in number
+                for polarization in self.polarizations
+            ],
+            sample_rate=self.sample_rate,
+            center_frequency=self.center_frequency,
+            sources=[SOURCE],
+        )
 
 
-BEST2 = Instrument("Magro, Zarb Adami, Hickish 2014", 32, "x", 35.0, 20e6, 1, 408e6,
-                   channels=1024, spectra_per_frame=256, frames=76)
+BEST2 = Instrument(
+    "Magro, Zarb Adami, Hickish 2014",
+    32,
+    "x",
+    35.0,
+    20e6,
+    1,
+    408e6,
+    channels=1024,
+    spectra_per_frame=256,
+    frames=76,
+)
 #: behind its F-engine, as the paper's GPUs have it
 BEST2_SPECTRA = replace(BEST2, channelised=True)
 
@@ -82,15 +101,17 @@ def simulate(instrument):
     samples = (SPECTRA + TAPS - 1) * instrument.channels
     inputs_per_port = instrument.inputs // PORTS
     top = gr.top_block()
-    source = aperture.array_source(instrument.array(), type="sc8", samples=samples,
-                                   inputs_per_port=inputs_per_port)
+    source = aperture.array_source(
+        instrument.array(), type="sc8", samples=samples, inputs_per_port=inputs_per_port
+    )
     with tempfile.TemporaryDirectory() as folder:
         files = [str(pathlib.Path(folder) / str(port)) for port in range(PORTS)]
         for port, name in enumerate(files):
             top.connect((source, port), blocks.file_sink(2 * inputs_per_port, name))
         top.run()
         data = np.array([np.fromfile(name, np.int8) for name in files]).reshape(
-            PORTS, samples, inputs_per_port, 2)
+            PORTS, samples, inputs_per_port, 2
+        )
     if instrument.bits == 8:
         return data
     limit = 2 ** (instrument.bits - 1) - 1
@@ -100,17 +121,31 @@ def simulate(instrument):
 def four_bits(instrument, data, device):
     """uint8 [channel][input][time]: a frame of 4 + 4 bits, from simulated samples."""
     inputs_per_port = instrument.inputs // PORTS
-    f_engine = aperture.f_engine(channels=instrument.channels, inputs=instrument.inputs,
-                                 inputs_per_port=inputs_per_port, input_type="sc8",
-                                 output_type="sc8", taps=TAPS, spectra_per_frame=SPECTRA,
-                                 gain=RMS / data.std(), device=device)
+    f_engine = aperture.f_engine(
+        channels=instrument.channels,
+        inputs=instrument.inputs,
+        inputs_per_port=inputs_per_port,
+        input_type="sc8",
+        output_type="sc8",
+        taps=TAPS,
+        spectra_per_frame=SPECTRA,
+        gain=RMS / data.std(),
+        device=device,
+    )
     shape = (instrument.channels, instrument.inputs, SPECTRA, 2)
     sink = blocks.vector_sink_b(int(np.prod(shape)))
     top = gr.top_block()
     for port, samples in enumerate(data):
-        top.connect(aperture.replay(samples, 2 * inputs_per_port, rate=instrument.sample_rate,
-                                    center_frequency=instrument.center_frequency, device=device),
-                    (f_engine, port))
+        top.connect(
+            aperture.replay(
+                samples,
+                2 * inputs_per_port,
+                rate=instrument.sample_rate,
+                center_frequency=instrument.center_frequency,
+                device=device,
+            ),
+            (f_engine, port),
+        )
     top.connect(f_engine, sink)
     top.run()
     steps = np.array(sink.data(), np.uint8).view(np.int8).reshape(shape).clip(-7, 7)
@@ -136,6 +171,7 @@ def items_per_second(top, sources, ends, watched, seconds):
     float: items a second that come to each end, their mean: ends that read one source stay
     together but for what buffers hold.
     """
+
     def done():
         return sum(end.items() for end in ends) / len(ends)
 

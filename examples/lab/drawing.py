@@ -16,8 +16,17 @@ from PIL import Image
 
 BLUE, ORANGE, GREEN, GREY = "#1b6ca8", "#d1600e", "#2e8b57", "#888888"
 TURN = [-180, -90, 0, 90, 180]
-plt.rcParams.update({"font.size": 9, "axes.titlesize": 9, "axes.grid": True, "grid.alpha": 0.3,
-                     "lines.markersize": 3, "legend.fontsize": 8, "legend.framealpha": 0.9})
+plt.rcParams.update(
+    {
+        "font.size": 9,
+        "axes.titlesize": 9,
+        "axes.grid": True,
+        "grid.alpha": 0.3,
+        "lines.markersize": 3,
+        "legend.fontsize": 8,
+        "legend.framealpha": 0.9,
+    }
+)
 
 
 def panels(columns, rows=1, size=(7.6, 3.0), **options):
@@ -43,6 +52,7 @@ def phase_axis(axis, label="phase (°)"):
 def band(baseline, title=""):
     """Coherence and phase along the band, and the delay as a slope."""
     from observing import line
+
     figure, (left, right) = panels(2)
     offsets, coherence = baseline.along_band()
     megahertz = (baseline.frequency + offsets) / 1e6
@@ -52,9 +62,16 @@ def band(baseline, title=""):
     slope, error, middle = line(offsets, np.angle(coherence))
     fit = np.angle(np.exp(1j * (middle + slope * offsets)), deg=True)
     fit[:-1][np.abs(np.diff(fit)) > 180] = np.nan
-    right.plot(megahertz, fit, "-", color=GREY, linewidth=1,
-               label=f"delay {-slope / 2e-9 / np.pi:.2f} ± {error / 2e-9 / np.pi:.2f} ns".replace(
-                   "-", "−"))
+    right.plot(
+        megahertz,
+        fit,
+        "-",
+        color=GREY,
+        linewidth=1,
+        label=f"delay {-slope / 2e-9 / np.pi:.2f} ± {error / 2e-9 / np.pi:.2f} ns".replace(
+            "-", "−"
+        ),
+    )
     phase_axis(right)
     right.set(xlabel="frequency (MHz)")
     right.legend(loc="upper right")

@@ -31,6 +31,7 @@ class Baseline:
     since 1970, of the middles of integrations; frequencies [channel]: Hz; cross [time][channel]:
     second times conj(first); powers [2][time][channel]; missing: integrations that were left out.
     """
+
     names: tuple
     vector: np.ndarray
     site: object
@@ -73,19 +74,36 @@ class Baseline:
         Radians [time] at the centre of the band, of a wave from there: the second antenna, at b
         from the first, hears it b.s/c earlier, so that its phase is ahead by 2 pi f b.s/c.
         """
-        return (2 * np.pi * self.frequency / geometry.SPEED_OF_LIGHT
-                * (self.directions(direction) @ self.vector))
+        return (
+            2
+            * np.pi
+            * self.frequency
+            / geometry.SPEED_OF_LIGHT
+            * (self.directions(direction) @ self.vector)
+        )
 
     def directions(self, direction):
         """Unit vectors [time][east, north, up]."""
-        return geometry.direction(*azimuth_elevation(aperture.parse_direction(direction),
-                                                     self.times, self.site))
+        return geometry.direction(
+            *azimuth_elevation(aperture.parse_direction(direction), self.times, self.site)
+        )
 
 
 # --- where baselines come from -------------------------------------------------------------------
 
-def observe(array, seconds, integration, channels, start=NOON, chains=(), type="fc32",
-            noise_rms=0, sources=None, seed=1):
+
+def observe(
+    array,
+    seconds,
+    integration,
+    channels,
+    start=NOON,
+    chains=(),
+    type="fc32",
+    noise_rms=0,
+    sources=None,
+    seed=1,
+):
     """
     Simulates an array and correlates it; returns a function: (first, second) -> Baseline.
 
@@ -105,12 +123,29 @@ def observe(array, seconds, integration, channels, start=NOON, chains=(), type="
     spectra = max(1, round(integration * array.sample_rate / channels))
     frame = next(length for length in range(min(spectra, 512), 0, -1) if spectra % length == 0)
     flowgraph = gr.top_block()
-    source = aperture.array_source(array, sources=sources, type=type, start_time=start, seed=seed,
-                                   samples=int(seconds * array.sample_rate), noise_rms=noise_rms)
-    f_engine = aperture.f_engine(channels=channels, inputs=inputs, spectra_per_frame=frame,
-                                 input_type=type, output_type="fc32")
-    x_engine = aperture.xengine(channels=channels, inputs=inputs, spectra_per_frame=frame,
-                                integration=spectra // frame, normalise=True)
+    source = aperture.array_source(
+        array,
+        sources=sources,
+        type=type,
+        start_time=start,
+        seed=seed,
+        samples=int(seconds * array.sample_rate),
+        noise_rms=noise_rms,
+    )
+    f_engine = aperture.f_engine(
+        channels=channels,
+        inputs=inputs,
+        spectra_per_frame=frame,
+        input_type=type,
+        output_type="fc32",
+    )
+    x_engine = aperture.xengine(
+        channels=channels,
+        inputs=inputs,
+        spectra_per_frame=frame,
+        integration=spectra // frame,
+        normalise=True,
+    )
     sink = blocks.vector_sink_c(channels * inputs * (inputs + 1) // 2)
     ends = {port: (source, port) for port in range(inputs)}
     for ports, block in chains:
@@ -125,22 +160,35 @@ def observe(array, seconds, integration, channels, start=NOON, chains=(), type="
     products = np.reshape(sink.data(), (-1, channels, inputs * (inputs + 1) // 2))
     # the last integration may not be whole
     products = products[:-1] if len(products) > 1 else products
-    frequencies = array.center_frequency + (
-        np.arange(channels) - channels // 2) * array.sample_rate / channels
+    frequencies = (
+        array.center_frequency
+        + (np.arange(channels) - channels // 2) * array.sample_rate / channels
+    )
     # a spectrum's time is the middle of the 8 times `channels` samples that are weighted
-    times = start + (np.arange(len(products)) + 0.5) * spectra * channels / array.sample_rate \
+    times = (
+        start
+        + (np.arange(len(products)) + 0.5) * spectra * channels / array.sample_rate
         + 3.5 * channels / array.sample_rate
+    )
     places = array.input_positions()
 
     def baseline(first=0, second=1):
         pairs = (first, second), (first, first), (second, second)
-        cross, *powers = np.moveaxis(products[:, :, [
-            max(pair) * (max(pair) + 1) // 2 + min(pair) for pair in pairs]], 2, 0)
+        cross, *powers = np.moveaxis(
+            products[:, :, [max(pair) * (max(pair) + 1) // 2 + min(pair) for pair in pairs]], 2, 0
+        )
         # a product is that of the input with the larger number, times the other one's conjugate
         cross = cross if second > first else np.conj(cross)
-        return Baseline((array.input_names[first], array.input_names[second]),
-                        places[second] - places[first], array, times, frequencies, cross,
-                        np.real(powers))
+        return Baseline(
+            (array.input_names[first], array.input_names[second]),
+            places[second] - places[first],
+            array,
+            times,
+            frequencies,
+            cross,
+            np.real(powers),
+        )
+
     return baseline
 
 
@@ -153,24 +201,38 @@ def read(path):
         values, dates = file.read([product, *autos], max_times=100_000)
         places = file.places()
         name = {number: file.names[number] for number in (product.first, product.second)}
-        found = Baseline((name[product.first], name[product.second]),
-                         places[product.second] - places[product.first], file.site,
-                         np.asarray(unix_seconds(dates)), file.frequencies, values[0],
-                         np.real(values[1:]))
+        found = Baseline(
+            (name[product.first], name[product.second]),
+            places[product.second] - places[product.first],
+            file.site,
+            np.asarray(unix_seconds(dates)),
+            file.frequencies,
+            values[0],
+            np.real(values[1:]),
+        )
     seen = np.isfinite(found.coherence()).any(axis=1)
     if not seen.any():
         raise SystemExit(f"{path}: all of its {len(seen)} integrations are missing")
-    return replace(found, times=found.times[seen], cross=found.cross[seen],
-                   powers=found.powers[:, seen], missing=int(np.sum(~seen)))
+    return replace(
+        found,
+        times=found.times[seen],
+        cross=found.cross[seen],
+        powers=found.powers[:, seen],
+        missing=int(np.sum(~seen)),
+    )
 
 
 # --- what is measured of them --------------------------------------------------------------------
 
+
 def line(x, phases):
     """Slope and its standard deviation, and the value at x = 0, of unwrapped phases [x]."""
     phases = np.unwrap(phases)
-    (slope, offset), covariance = np.polyfit(x, phases, 1, cov=True) if len(x) > 3 else \
-        (np.polyfit(x, phases, 1), np.full((2, 2), np.nan))
+    (slope, offset), covariance = (
+        np.polyfit(x, phases, 1, cov=True)
+        if len(x) > 3
+        else (np.polyfit(x, phases, 1), np.full((2, 2), np.nan))
+    )
     return slope, np.sqrt(covariance[0, 0]), offset
 
 

@@ -27,11 +27,15 @@ NOON = "start=2024-06-21T11:00:00"
 
 # --- the steps ------------------------------------------------------------------------------------
 
+
 def recorded(folder, name, *options):
     """The Baseline of a file that aperture_fx makes of a simulation."""
     path = Path(folder) / "recorded.uvh5"
-    subprocess.run(["aperture_fx", "--input", f"sim:{faults.LAB / name}", *options, "-o",
-                    str(path)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["aperture_fx", "--input", f"sim:{faults.LAB / name}", *options, "-o", str(path)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return observing.read(path)
 
 
@@ -47,24 +51,40 @@ COARSE = ("--integration", "10", "--channels", "32")
 
 
 def sun(folder):
-    return measure.picture(recorded(folder, f"sun.yml,{NOON}", "--duration", "3600", *COARSE),
-                           "sun", False)
+    return measure.picture(
+        recorded(folder, f"sun.yml,{NOON}", "--duration", "3600", *COARSE), "sun", False
+    )
 
 
 def tracked(folder):
-    return measure.picture(recorded(folder, f"sun.yml,{NOON}", "--duration", "1200", *COARSE,
-                                    "--track", "sun"), "sun", True)
+    return measure.picture(
+        recorded(folder, f"sun.yml,{NOON}", "--duration", "1200", *COARSE, "--track", "sun"),
+        "sun",
+        True,
+    )
 
 
 def resolved(_):
     baselines = tuple(range(0, 65, 5))
     figure, axis = panels(1, size=(5.2, 3.0))
-    axis.plot(baselines, faults.resolved(0.53, baselines), "o", color=BLUE, markersize=4,
-              label="the Sun, 0.53° wide")
+    axis.plot(
+        baselines,
+        faults.resolved(0.53, baselines),
+        "o",
+        color=BLUE,
+        markersize=4,
+        label="the Sun, 0.53° wide",
+    )
     finer = np.linspace(0, 62, 300)
     for diameter, style in ((0.53, "-"), (0.60, "--")):
-        axis.plot(finer, np.abs(faults.visibility_of_disc(diameter, finer, 1415e6)), style,
-                  color=GREY, linewidth=1, label=f"2 J₁(x)/x of {diameter:.2f}°")
+        axis.plot(
+            finer,
+            np.abs(faults.visibility_of_disc(diameter, finer, 1415e6)),
+            style,
+            color=GREY,
+            linewidth=1,
+            label=f"2 J₁(x)/x of {diameter:.2f}°",
+        )
     axis.set(xlabel="baseline to the east (m)", ylabel="visibility", ylim=(0, 1.05))
     axis.legend()
     return figure
@@ -72,17 +92,28 @@ def resolved(_):
 
 # --- what is wrong --------------------------------------------------------------------------------
 
+
 def clock(_):
     figure, (left, right) = panels(2)
     for ppm, colour in ((0.0, BLUE), (1.0, ORANGE)):
         baseline = faults.clock(ppm)
         mean, times = baseline.mean(), baseline.times - baseline.times[0]
         first = times < 5e-3
-        left.plot(times[first] * 1e3, np.unwrap(np.angle(mean))[first] / (2 * np.pi), ".-",
-                  color=colour, linewidth=0.7, label=f"{ppm:g} ppm")
+        left.plot(
+            times[first] * 1e3,
+            np.unwrap(np.angle(mean))[first] / (2 * np.pi),
+            ".-",
+            color=colour,
+            linewidth=0.7,
+            label=f"{ppm:g} ppm",
+        )
         lengths = np.arange(1, len(mean) + 1)
-        right.semilogx(lengths * (times[1] - times[0]) * 1e3,
-                       np.abs(np.cumsum(mean)) / lengths, color=colour, label=f"{ppm:g} ppm")
+        right.semilogx(
+            lengths * (times[1] - times[0]) * 1e3,
+            np.abs(np.cumsum(mean)) / lengths,
+            color=colour,
+            label=f"{ppm:g} ppm",
+        )
     left.set(xlabel="milliseconds", ylabel="phase (turns)")
     right.set(xlabel="integration (ms)", ylabel="coherence", ylim=(0, 1.05))
     left.legend()
@@ -99,8 +130,11 @@ def clipped(_):
     left.loglog(steps, np.sqrt(np.abs(power) / 2), "o", color=BLUE, markersize=4)
     left.loglog(finer, finer, ":", color=GREY, linewidth=1, label="what goes in")
     left.loglog(finer, np.sqrt(model[:, 0] / 2), color=GREY, linewidth=1, label="clipped at 127")
-    left.set(xlabel="rms in front of the converter (steps)", ylabel="rms behind it (steps)",
-             ylim=(0.1, 1000))
+    left.set(
+        xlabel="rms in front of the converter (steps)",
+        ylabel="rms behind it (steps)",
+        ylim=(0.1, 1000),
+    )
     left.legend(loc="lower right")
     right.semilogx(steps, np.abs(coherence), "o", color=BLUE, markersize=4, label="coherence")
     right.semilogx(finer, model[:, 1], color=GREY, linewidth=1)
@@ -124,8 +158,9 @@ def swapped(_):
         if label == "right":
             offset = np.angle(np.mean(mean * np.exp(-1j * expected)))
             drawing.curve(left, minutes[part], expected[part] + offset, GREY, "expected")
-        drawing.phases(right, minutes[part], np.angle(mean * np.exp(-1j * expected))[part], colour,
-                       label)
+        drawing.phases(
+            right, minutes[part], np.angle(mean * np.exp(-1j * expected))[part], colour, label
+        )
     for axis, label in ((left, "phase (°)"), (right, "phase less the expected (°)")):
         drawing.phase_axis(axis, label)
         axis.set(xlabel="minutes")
@@ -142,17 +177,31 @@ def interference(_):
     kilohertz = (baseline.frequencies - baseline.frequency) / 1e3
     minutes = (baseline.times - baseline.times[0]) / 60
     left.grid(False)
-    mesh = left.pcolormesh(kilohertz, minutes, np.angle(coherence, deg=True), cmap="twilight",
-                           vmin=-180, vmax=180, rasterized=True)
+    mesh = left.pcolormesh(
+        kilohertz,
+        minutes,
+        np.angle(coherence, deg=True),
+        cmap="twilight",
+        vmin=-180,
+        vmax=180,
+        rasterized=True,
+    )
     left.set(xlabel="frequency − 1415 MHz (kHz)", ylabel="minutes")
     figure.colorbar(mesh, ax=left, label="phase (°)", ticks=drawing.TURN)
-    for values, colour, label in ((coherence, ORANGE, "all channels"),
-                                  (clean, BLUE, "without that channel")):
+    for values, colour, label in (
+        (coherence, ORANGE, "all channels"),
+        (clean, BLUE, "without that channel"),
+    ):
         mean = np.nanmean(values, axis=1)
         right.plot(mean.real, mean.imag, ".-", color=colour, linewidth=0.5, label=label)
     right.plot(0, 0, "+", color="black", markersize=8)
-    right.set(xlabel="real part of the coherence", ylabel="imaginary part", aspect="equal",
-              xlim=(-0.11, 0.11), ylim=(-0.09, 0.14))
+    right.set(
+        xlabel="real part of the coherence",
+        ylabel="imaginary part",
+        aspect="equal",
+        xlim=(-0.11, 0.11),
+        ylim=(-0.09, 0.14),
+    )
     right.legend(loc="upper right")
     return figure
 
@@ -162,27 +211,50 @@ def crossed(_):
     angles = np.arange(0, 91, 10)
     found = [faults.crossed(angle) for angle in angles]
     for pair, colour, marker in (("xx", BLUE, "o"), ("yy", GREEN, "^"), ("xy", ORANGE, "s")):
-        axis.plot(angles, [abs(one[pair]) for one in found], marker, color=colour, markersize=4,
-                  label=f"{pair[0]} of A, {pair[1]} of B")
+        axis.plot(
+            angles,
+            [abs(one[pair]) for one in found],
+            marker,
+            color=colour,
+            markersize=4,
+            label=f"{pair[0]} of A, {pair[1]} of B",
+        )
     finer = np.radians(np.linspace(0, 90, 200))
     for law in (np.cos, np.sin):
         axis.plot(np.degrees(finer), 0.5 * law(finer), color=GREY, linewidth=1)
-    axis.set(xlabel="angle between the antennas (°)", ylabel="coherence", ylim=(0, 0.75),
-             xticks=np.arange(0, 91, 15))
+    axis.set(
+        xlabel="angle between the antennas (°)",
+        ylabel="coherence",
+        ylim=(0, 0.75),
+        xticks=np.arange(0, 91, 15),
+    )
     axis.legend(loc="upper center", ncols=3)
     return figure
 
 
-PICTURES = {"noise": noise, "cable": cable, "sun": sun, "tracked": tracked, "resolved": resolved,
-            "clock": clock, "clipped": clipped, "swapped": swapped, "interference": interference,
-            "crossed": crossed}
+PICTURES = {
+    "noise": noise,
+    "cable": cable,
+    "sun": sun,
+    "tracked": tracked,
+    "resolved": resolved,
+    "clock": clock,
+    "clipped": clipped,
+    "swapped": swapped,
+    "interference": interference,
+    "crossed": crossed,
+}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
     parser.add_argument("folder", type=Path, help="where the pictures go")
-    parser.add_argument("names", nargs="*", metavar="NAME",
-                        help=f"of pictures (default: all): {', '.join(PICTURES)}")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of pictures (default: all): {', '.join(PICTURES)}",
+    )
     options = parser.parse_args()
     for name in options.names:
         if name not in PICTURES:

@@ -29,6 +29,7 @@ def array_of(name):
 
 # --- the clock ------------------------------------------------------------------------------------
 
+
 def other_clock(ppm, center_frequency, sample_rate):
     """
     A block: the samples of a receiver whose crystal is too fast by so many parts in a million. It
@@ -36,8 +37,9 @@ def other_clock(ppm, center_frequency, sample_rate):
     so that all frequencies come out too low.
     """
     error = ppm * 1e-6
-    return channels.channel_model(frequency_offset=-error * center_frequency / sample_rate,
-                                  epsilon=1 / (1 + error))
+    return channels.channel_model(
+        frequency_offset=-error * center_frequency / sample_rate, epsilon=1 / (1 + error)
+    )
 
 
 def clock(ppm=1.0, seconds=0.1):
@@ -45,12 +47,15 @@ def clock(ppm=1.0, seconds=0.1):
     of channels that are wide against what the oscillators differ by."""
     array = array_of("noise")
     # a block for each, since resampling delays by some samples
-    chains = [([port], other_clock(error, array.center_frequency, array.sample_rate))
-              for port, error in enumerate((0.0, ppm))]
+    chains = [
+        ([port], other_clock(error, array.center_frequency, array.sample_rate))
+        for port, error in enumerate((0.0, ppm))
+    ]
     return observe(array, seconds, 16 * 16 / array.sample_rate, 16, chains=chains)()
 
 
 # --- the level ------------------------------------------------------------------------------------
+
 
 def clipped(rms, flux=0.25):
     """
@@ -63,15 +68,18 @@ def clipped(rms, flux=0.25):
     array.inputs = [replace(entry, gain=1) for entry in array.inputs]
     sources = [replace(array.sources[0], flux=flux)]
     samples = 1_200_000
-    source = aperture.array_source(array, sources=sources, type="sc8", samples=samples,
-                                   noise_rms=rms / math.sqrt(1 + flux))
+    source = aperture.array_source(
+        array, sources=sources, type="sc8", samples=samples, noise_rms=rms / math.sqrt(1 + flux)
+    )
     flowgraph = gr.top_block()
     sinks = [blocks.vector_sink_b(2) for _ in array.inputs]
     for port, sink in enumerate(sinks):
         flowgraph.connect((source, port), sink)
     flowgraph.run()
-    first, second = (np.array(sink.data(), np.uint8).view(np.int8).astype(np.float32).view(
-        np.complex64) for sink in sinks)
+    first, second = (
+        np.array(sink.data(), np.uint8).view(np.int8).astype(np.float32).view(np.complex64)
+        for sink in sinks
+    )
     power = np.mean(np.abs(first) ** 2), np.mean(np.abs(second) ** 2)
     coherence = np.mean(second * np.conj(first)) / math.sqrt(max(power[0] * power[1], 1e-30))
     return power[0], coherence, source.clamped()[0] / samples
@@ -85,12 +93,16 @@ def clipped_model(rms, coherence):
     """
     limit = 127 / rms
     passed = math.erf(limit / math.sqrt(2))
-    power = passed + limit ** 2 * (1 - passed) - math.sqrt(2 / math.pi) * limit * math.exp(
-        -limit ** 2 / 2)
-    return 2 * rms ** 2 * power, coherence * passed ** 2 / power
+    power = (
+        passed
+        + limit**2 * (1 - passed)
+        - math.sqrt(2 / math.pi) * limit * math.exp(-(limit**2) / 2)
+    )
+    return 2 * rms**2 * power, coherence * passed**2 / power
 
 
 # --- the sign -------------------------------------------------------------------------------------
+
 
 def swapped(seconds=3600.0, integration=20.0):
     """The Sun for an hour, with the antennas as they were written down, and with both cables
@@ -102,22 +114,27 @@ def swapped(seconds=3600.0, integration=20.0):
 
 # --- interference ---------------------------------------------------------------------------------
 
+
 def interference(amplitude=0.35, offset=1.22e3, seconds=3600.0, integration=20.0):
     """The Sun for an hour, with a carrier in both receivers: so many Hz above the centre, and of an
     amplitude in units of the receivers' noise."""
     array = array_of("sun")
     chains = []
     for port, phase in ((0, 0.0), (1, 2.0)):
-        carrier = analog.sig_source_c(array.sample_rate, analog.GR_COS_WAVE, offset, amplitude, 0,
-                                      phase)
+        carrier = analog.sig_source_c(
+            array.sample_rate, analog.GR_COS_WAVE, offset, amplitude, 0, phase
+        )
         chains.append(([port], added(carrier)))
     return observe(array, seconds, integration, 32, chains=chains)()
 
 
 def added(source):
     """A block that adds the samples of a source to what passes."""
-    block = gr.hier_block2("added", gr.io_signature(1, 1, gr.sizeof_gr_complex),
-                           gr.io_signature(1, 1, gr.sizeof_gr_complex))
+    block = gr.hier_block2(
+        "added",
+        gr.io_signature(1, 1, gr.sizeof_gr_complex),
+        gr.io_signature(1, 1, gr.sizeof_gr_complex),
+    )
     add = blocks.add_cc()
     block.connect(block, add, block)
     block.connect(source, (add, 1))
@@ -126,11 +143,15 @@ def added(source):
 
 # --- polarisation ---------------------------------------------------------------------------------
 
+
 def feed_rotator(degrees):
     """A block of two ports, x and y of an antenna, which is rotated by an angle from x towards
     y."""
-    block = gr.hier_block2("feed_rotator", gr.io_signature(2, 2, gr.sizeof_gr_complex),
-                           gr.io_signature(2, 2, gr.sizeof_gr_complex))
+    block = gr.hier_block2(
+        "feed_rotator",
+        gr.io_signature(2, 2, gr.sizeof_gr_complex),
+        gr.io_signature(2, 2, gr.sizeof_gr_complex),
+    )
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     for out, factors in enumerate(((cosine, sine), (-sine, cosine))):
         add = blocks.add_cc()
@@ -148,12 +169,14 @@ def crossed(degrees, flux=1.0, seconds=0.2):
     array = array_of("noise")
     array.inputs = [aperture.Input(antenna, letter) for antenna in "AB" for letter in "xy"]
     sources = [replace(array.sources[0], flux=flux)]
-    observed = observe(array, seconds, seconds / 2, 16, sources=sources,
-                       chains=[([2, 3], feed_rotator(degrees))])
+    observed = observe(
+        array, seconds, seconds / 2, 16, sources=sources, chains=[([2, 3], feed_rotator(degrees))]
+    )
     return {"xy"[a] + "xy"[b]: np.mean(observed(a, 2 + b).mean()) for a in (0, 1) for b in (0, 1)}
 
 
 # --- a source that is no point --------------------------------------------------------------------
+
 
 def disc(diameter, flux=1.0, rings=5):
     """A uniform disc of so many degrees, as points of equal flux in the south, 60 degrees high: of
@@ -164,9 +187,15 @@ def disc(diameter, flux=1.0, rings=5):
             radius = diameter / 2 * ring / (rings + 0.5)
             points.append((radius * math.sin(angle), radius * math.cos(angle), 1.0))
     share = flux / len(points)
-    return [aperture.Source(f"point {number}", azimuth=180 + east / math.cos(math.radians(60)),
-                            elevation=60 + north, flux=share)
-            for number, (east, north, _) in enumerate(points)]
+    return [
+        aperture.Source(
+            f"point {number}",
+            azimuth=180 + east / math.cos(math.radians(60)),
+            elevation=60 + north,
+            flux=share,
+        )
+        for number, (east, north, _) in enumerate(points)
+    ]
 
 
 def resolved(diameter=0.53, baselines=range(0, 65, 5), flux=1.0):
@@ -176,13 +205,27 @@ def resolved(diameter=0.53, baselines=range(0, 65, 5), flux=1.0):
     array.inputs = [aperture.Input(antenna.name, "x") for antenna in array.antennas]
     array.sample_rate = 200e3
     observed = observe(array, 1.0, 0.5, 16, start=NOON, sources=disc(diameter, flux))
-    return np.array([abs(np.mean(observed(0, number).mean())) if number else flux / (1 + flux)
-                     for number in range(len(array.inputs))]) * (1 + flux) / flux
+    return (
+        np.array(
+            [
+                abs(np.mean(observed(0, number).mean())) if number else flux / (1 + flux)
+                for number in range(len(array.inputs))
+            ]
+        )
+        * (1 + flux)
+        / flux
+    )
 
 
 def visibility_of_disc(diameter, baseline, frequency):
     """2 J1(x)/x, x = pi times the diameter times the baseline in wavelengths."""
     from scipy.special import j1
-    x = np.pi * np.radians(diameter) * np.asarray(baseline, float) * frequency / \
-        geometry.SPEED_OF_LIGHT
+
+    x = (
+        np.pi
+        * np.radians(diameter)
+        * np.asarray(baseline, float)
+        * frequency
+        / geometry.SPEED_OF_LIGHT
+    )
     return np.divide(2 * j1(x), x, out=np.ones_like(x), where=x > 0)

@@ -7,11 +7,13 @@
 
 # before extensions, which would fail with pages of text
 from .arguments import numpy_version
+
 numpy_version.check()
 
 # the blocks in C++
 from . import aperture_python
 from .parameters.constructors import clear_errors, clear_errors_of
+
 clear_errors_of(aperture_python)
 from .aperture_python import *
 
@@ -19,8 +21,17 @@ from .aperture_python import *
 from . import transients
 from .arguments.version import __version__
 from .arrays import geometry
-from .arrays.array_description import (Antenna, ArrayDescription, ArrayDescriptionError, Input,
-                                      Source, find_array, load_array, save_array, shipped_arrays)
+from .arrays.array_description import (
+    Antenna,
+    ArrayDescription,
+    ArrayDescriptionError,
+    Input,
+    Source,
+    find_array,
+    load_array,
+    save_array,
+    shipped_arrays,
+)
 from .arrays.products import products
 from .arrays.pulses import Pulsar, Pulse
 from .beams.beams import Beam, load_beams
@@ -54,9 +65,26 @@ from .waterfall_display import waterfall_display
 array_source = clear_errors(array_source)
 folder = clear_errors(folder)
 tap = clear_errors(tap)
-for _block in (bandpass_display, calibrator, candidate_sink, delay_tracker, device_block,
-               filterbank_sink, fringe_display, fx_correlator, input_source, join_channels,
-               pointing, psrfits_sink, sky_display, spead_sink, spead_source, uvh5_sink,
-               voltage_ring, voltage_sink, waterfall_display):
+for _block in (
+    bandpass_display,
+    calibrator,
+    candidate_sink,
+    delay_tracker,
+    device_block,
+    filterbank_sink,
+    fringe_display,
+    fx_correlator,
+    input_source,
+    join_channels,
+    pointing,
+    psrfits_sink,
+    sky_display,
+    spead_sink,
+    spead_source,
+    uvh5_sink,
+    voltage_ring,
+    voltage_sink,
+    waterfall_display,
+):
     clear_errors(_block)
 del _block, clear_errors, clear_errors_of, numpy_version

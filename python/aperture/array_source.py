@@ -33,14 +33,18 @@ def _whole_and_fraction(start_time):
             return int(whole), float(fraction)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"start_time: {start_time!r} is not allowed; it must be seconds since 1970, "
-                     "before the year 10000, a number or (whole seconds, fraction of 0 to below 1)")
+    raise ValueError(
+        f"start_time: {start_time!r} is not allowed; it must be seconds since 1970, "
+        "before the year 10000, a number or (whole seconds, fraction of 0 to below 1)"
+    )
 
 
 def _drift(place, array, time):
     """How fast a body moves among the stars: rad/s [east, north, up], as of the next hour."""
-    now, later = (direction(*azimuth_elevation(place, seconds, array))
-                  for seconds in (time, time + DRIFT_INTERVAL))
+    now, later = (
+        direction(*azimuth_elevation(place, seconds, array))
+        for seconds in (time, time + DRIFT_INTERVAL)
+    )
     later = rotate_with_sky(later, array.latitude, -DRIFT_INTERVAL)
     across = later - now * (later @ now)
     sine = np.linalg.norm(across)
@@ -53,13 +57,26 @@ def _pulses(source, array, start):
     block = aperture_python.array_source
     frequency = source.scattering_frequency or array.center_frequency
     return dict(
-        pulsars=[block.pulsar(pulsar.period, pulsar.period_derivative,
-                              after_start(pulsar.epoch, start), pulsar.phase, pulsar.width,
-                              pulsar.mean) for pulsar in source.pulsars],
-        pulses=[block.pulse(after_start(pulse.time, start), pulse.width, pulse.energy)
-                for pulse in source.pulses],
-        dm=source.dm, scattering_time=source.scattering_time, scattering_frequency=frequency,
-        scattering_index=source.scattering_index)
+        pulsars=[
+            block.pulsar(
+                pulsar.period,
+                pulsar.period_derivative,
+                after_start(pulsar.epoch, start),
+                pulsar.phase,
+                pulsar.width,
+                pulsar.mean,
+            )
+            for pulsar in source.pulsars
+        ],
+        pulses=[
+            block.pulse(after_start(pulse.time, start), pulse.width, pulse.energy)
+            for pulse in source.pulses
+        ],
+        dm=source.dm,
+        scattering_time=source.scattering_time,
+        scattering_frequency=frequency,
+        scattering_index=source.scattering_index,
+    )
 
 
 def _block_source(source, array, start):
@@ -67,29 +84,48 @@ def _block_source(source, array, start):
     place = parse_direction(source)
     azimuth, elevation = azimuth_elevation(place, time, array)
     drift = (0.0, 0.0, 0.0) if place.body is None else _drift(place, array, time)
-    return aperture_python.array_source.source(source.name, float(azimuth), float(elevation),
-                                               source.moving, source.flux, tuple(drift),
-                                               **_pulses(source, array, start))
+    return aperture_python.array_source.source(
+        source.name,
+        float(azimuth),
+        float(elevation),
+        source.moving,
+        source.flux,
+        tuple(drift),
+        **_pulses(source, array, start),
+    )
 
 
 def _transmitter(index, entry):
     """A dictionary -> what the block takes."""
     if not isinstance(entry, dict) or "frequency" not in entry:
-        raise ValueError(f"interference[{index}]: {entry!r} is not allowed; it must be a "
-                         "dictionary with frequency")
+        raise ValueError(
+            f"interference[{index}]: {entry!r} is not allowed; it must be a "
+            "dictionary with frequency"
+        )
     power = entry.get("power", 1)
     powers = [float(p) for p in (power if np.ndim(power) else [power])]
     try:
         return aperture_python.array_source.transmitter(**{**entry, "power": powers})
     except TypeError:
-        raise ValueError(f"interference[{index}]: {entry!r} is not allowed; it may have name, "
-                         "frequency, power, drift, sweep, start, end, period and duty, all but "
-                         "the name numbers") from None
+        raise ValueError(
+            f"interference[{index}]: {entry!r} is not allowed; it may have name, "
+            "frequency, power, drift, sweep, start, end, period and duty, all but "
+            "the name numbers"
+        ) from None
 
 
-def array_source(array="two-dish", sources=None, type="fc32", samples=0,
-                 start_time=DEFAULT_START_TIME, seed=1, inputs_per_port=1, noise_rms=0,
-                 inputs=None, interference=()):
+def array_source(
+    array="two-dish",
+    sources=None,
+    type="fc32",
+    samples=0,
+    start_time=DEFAULT_START_TIME,
+    seed=1,
+    inputs_per_port=1,
+    noise_rms=0,
+    inputs=None,
+    interference=(),
+):
     """A source block: the samples that the inputs of an array would give.
 
     Receiver noise, point sources (steady ones, pulsars and bursts) with their geometric delays,
@@ -125,22 +161,35 @@ def array_source(array="two-dish", sources=None, type="fc32", samples=0,
         array = load_array(array)
     array.validate()
     if inputs is not None and inputs != len(array.inputs):
-        raise ValueError(f"inputs: {inputs} is not allowed; it must be {len(array.inputs)}, as "
-                         f"array {array.name!r} has so many inputs")
+        raise ValueError(
+            f"inputs: {inputs} is not allowed; it must be {len(array.inputs)}, as "
+            f"array {array.name!r} has so many inputs"
+        )
     sources = array.sources if sources is None else sources
     if not isinstance(sources, (list, tuple)):
-        raise ValueError(f"sources: {sources!r} is not allowed; it must be None, or a list of "
-                         "Source")
+        raise ValueError(
+            f"sources: {sources!r} is not allowed; it must be None, or a list of Source"
+        )
     for index, source in enumerate(sources):
         if not isinstance(source, Source):
             raise ValueError(f"sources[{index}]: {source!r} is not allowed; it must be a Source")
     start = _whole_and_fraction(start_time)
     return aperture_python.array_source(
-        inputs=[aperture_python.array_source.input(entry.name, tuple(position), entry.polarization,
-                                                   entry.gain, entry.cable_delay)
-                for entry, position in zip(array.inputs, array.input_positions())],
+        inputs=[
+            aperture_python.array_source.input(
+                entry.name, tuple(position), entry.polarization, entry.gain, entry.cable_delay
+            )
+            for entry, position in zip(array.inputs, array.input_positions())
+        ],
         sources=[_block_source(source, array, start) for source in sources],
-        sample_rate=array.sample_rate, center_frequency=array.center_frequency,
-        latitude=array.latitude, type=type, samples=samples, start_time=start, seed=seed,
-        inputs_per_port=inputs_per_port, noise_rms=noise_rms,
-        interference=[_transmitter(index, entry) for index, entry in enumerate(interference)])
+        sample_rate=array.sample_rate,
+        center_frequency=array.center_frequency,
+        latitude=array.latitude,
+        type=type,
+        samples=samples,
+        start_time=start,
+        seed=seed,
+        inputs_per_port=inputs_per_port,
+        noise_rms=noise_rms,
+        interference=[_transmitter(index, entry) for index, entry in enumerate(interference)],
+    )

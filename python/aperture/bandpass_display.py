@@ -56,11 +56,25 @@ class bandpass_display(display_block):
         ValueError: names the parameter, its value and what is allowed
     """
 
-    def __init__(self, channels=1024, inputs=2, edge="visibilities", type="fc32",
-                 spectra_per_frame=256, array="", names=None, averaging=1.0, dynamic_range=0.0,
-                 device="auto", title=""):
-        for parameter, value, most in (("channels", channels, 1 << 24), ("inputs", inputs, 4096),
-                                       ("spectra_per_frame", spectra_per_frame, 1 << 24)):
+    def __init__(
+        self,
+        channels=1024,
+        inputs=2,
+        edge="visibilities",
+        type="fc32",
+        spectra_per_frame=256,
+        array="",
+        names=None,
+        averaging=1.0,
+        dynamic_range=0.0,
+        device="auto",
+        title="",
+    ):
+        for parameter, value, most in (
+            ("channels", channels, 1 << 24),
+            ("inputs", inputs, 4096),
+            ("spectra_per_frame", spectra_per_frame, 1 << 24),
+        ):
             if not isinstance(value, Integral) or not 1 <= value <= most:
                 refuse(parameter, value, f"a whole number from 1 to {most}")
         if edge not in EDGES:
@@ -69,11 +83,18 @@ class bandpass_display(display_block):
             refuse("type", type, ", ".join(TYPES))
         self._channels, self._inputs, self._frames = int(channels), int(inputs), edge == "frames"
         self._spectra = int(spectra_per_frame)
-        size = channels * inputs * spectra_per_frame * TYPES[type] if self._frames else \
-            channels * inputs * (inputs + 1) // 2 * 8
+        size = (
+            channels * inputs * spectra_per_frame * TYPES[type]
+            if self._frames
+            else channels * inputs * (inputs + 1) // 2 * 8
+        )
         if size >= 2**31:
-            refuse("channels", channels, f"fewer with {inputs} inputs: an item of {size} bytes is "
-                   "more than GNU Radio's items hold, 2147483647")
+            refuse(
+                "channels",
+                channels,
+                f"fewer with {inputs} inputs: an item of {size} bytes is "
+                "more than GNU Radio's items hold, 2147483647",
+            )
         #: of the inputs
         self.names = self._names(names, array)
         self._lock = threading.Lock()
@@ -81,8 +102,11 @@ class bandpass_display(display_block):
         self._averaging = self._check("averaging", averaging, 3600, "seconds")
         self.set_dynamic_range(dynamic_range)
         self._view = BandpassView(self.names, self._channels, type, self._averaging)
-        self._title = str(title) or ("bandpasses of the visibilities" if not self._frames else
-                                     f"bandpasses of the voltages ({type})")
+        self._title = str(title) or (
+            "bandpasses of the visibilities"
+            if not self._frames
+            else f"bandpasses of the voltages ({type})"
+        )
         super().__init__("bandpass_display", size, min(RATE, max(BYTES / size, 0.5)), device, 1)
         self.take_status(self._take_counts)
 
@@ -93,8 +117,11 @@ class bandpass_display(display_block):
             if not isinstance(array, ArrayDescription):
                 array = load_array(array)
             if len(array.inputs) != self._inputs:
-                refuse("inputs", self._inputs,
-                       f"{len(array.inputs)}, as array {array.name!r} has so many")
+                refuse(
+                    "inputs",
+                    self._inputs,
+                    f"{len(array.inputs)}, as array {array.name!r} has so many",
+                )
             return array.input_names
         names = [str(name) for name in names]
         if len(names) != self._inputs or len(set(names)) != len(names):
@@ -120,8 +147,12 @@ class bandpass_display(display_block):
             return
         values = [pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL) for key in COUNTS]
         try:
-            counts = [pmt.u64vector_elements(value) if pmt.is_u64vector(value)
-                      else int(pmt.to_python(value)) for value in values]
+            counts = [
+                pmt.u64vector_elements(value)
+                if pmt.is_u64vector(value)
+                else int(pmt.to_python(value))
+                for value in values
+            ]
         except (TypeError, ValueError, RuntimeError):
             return
         with self._lock:
@@ -147,8 +178,7 @@ class bandpass_display(display_block):
 
     def _add(self, item):
         channels = channels_of(item, self._channels)
-        frequencies = None if channels is None or item.frequency is None \
-            else channels.frequencies()
+        frequencies = None if channels is None or item.frequency is None else channels.frequencies()
         if self._frames:
             self._view.add_frame(item.data, self._spectra, frequencies)
             return
@@ -156,8 +186,11 @@ class bandpass_display(display_block):
         self._view.add_visibilities(
             item.data.view(np.complex64).reshape(self._channels, -1),
             None if counted is None else np.array(pmt.u64vector_elements(counted), float),
-            None if spectra is None else pmt.to_uint64(spectra), frequencies)
+            None if spectra is None else pmt.to_uint64(spectra),
+            frequencies,
+        )
 
     def _make_widget(self):
         from .displays.bandpass_widget import BandpassPanel
+
         return BandpassPanel(self.update, self._title)

@@ -25,8 +25,8 @@ from .streams.tag_values import require, tag_value, time_of
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra)
-ALMOST_ONE = 0.99         # the mean of phasors that are all but equal
-PATIENCE = 200            # measurements that may come before a setting is in force
+ALMOST_ONE = 0.99  # the mean of phasors that are all but equal
+PATIENCE = 200  # measurements that may come before a setting is in force
 
 
 def _phasors(calibration):
@@ -82,8 +82,18 @@ class calibrator(python_block):
         A parameter is not allowed; a file of sources cannot be read.
     """
 
-    def __init__(self, array="two-dish", channels=1024, source="noise", integrations=1, every=0.0,
-                 reference="", lead=1.0, filename="", inputs=None):
+    def __init__(
+        self,
+        array="two-dish",
+        channels=1024,
+        source="noise",
+        integrations=1,
+        every=0.0,
+        reference="",
+        lead=1.0,
+        filename="",
+        inputs=None,
+    ):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -97,8 +107,11 @@ class calibrator(python_block):
                 refuse(name, value, "0 to 1000000 seconds")
         products = len(array.inputs) * (len(array.inputs) + 1) // 2
         if channels * products * 8 > LARGEST_ITEM:
-            refuse("channels", channels, f"such that an item of {products} products has less than "
-                   "2^31 bytes")
+            refuse(
+                "channels",
+                channels,
+                f"such that an item of {products} products has less than 2^31 bytes",
+            )
         if reference:
             array.find_input(reference)
         check_text("filename", filename)
@@ -110,8 +123,9 @@ class calibrator(python_block):
         self._start()
         # NumPy deprecates what GNU Radio makes of a vector of one
         size = self._channels * products
-        super().__init__("calibrator", out_sig=None,
-                         in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+        super().__init__(
+            "calibrator", out_sig=None, in_sig=[(np.complex64, size) if size > 1 else np.complex64]
+        )
         for port in ("delays", "gains", "status"):
             self.message_port_register_out(pmt.intern(port))
         self.message_port_register_in(pmt.intern("command"))
@@ -141,7 +155,7 @@ class calibrator(python_block):
         self._sent = self._skipped = 0
         self._wanted = True
         self._gathered, self._times = [], []
-        self._clock = None      # (whole seconds, fraction) at which the next integration begins
+        self._clock = None  # (whole seconds, fraction) at which the next integration begins
         self._holds_from = None  # likewise, what was sent last
         self._spectra = 1
 
@@ -154,8 +168,11 @@ class calibrator(python_block):
         if pmt.is_symbol(command) and pmt.symbol_to_string(command) == "measure":
             self.measure()
         else:
-            self._tell("refused", f"{pmt.write_string(message)[:80]}: a dictionary or a pair of "
-                       "command with \"measure\" is expected")
+            self._tell(
+                "refused",
+                f"{pmt.write_string(message)[:80]}: a dictionary or a pair of "
+                'command with "measure" is expected',
+            )
 
     def _tell(self, event, reason=None):
         made = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.event), pmt.intern(event))
@@ -183,12 +200,16 @@ class calibrator(python_block):
         length = self._spectra / self._band.width  # of spectra that are one over a channel apart
         self._clock = self._later(begin, length)
         with self._lock:
-            if self._every and self._holds_from is not None and \
-                    self._seconds(begin, self._holds_from) >= self._every:
+            if (
+                self._every
+                and self._holds_from is not None
+                and self._seconds(begin, self._holds_from) >= self._every
+            ):
                 self._wanted = True
             wanted = self._wanted
-        if not wanted or (self._holds_from is not None
-                          and self._seconds(begin, self._holds_from) < 0):
+        if not wanted or (
+            self._holds_from is not None and self._seconds(begin, self._holds_from) < 0
+        ):
             return
         self._gathered.append(np.array(item, complex))
         self._times.append(begin[0] + begin[1] + length / 2)
@@ -206,8 +227,11 @@ class calibrator(python_block):
         return (time[0] - since[0]) + (time[1] - since[1])
 
     def _tune(self, found):
-        last = {} if self._band is None else {tags.rx_freq: self._frequency,
-                                              tags.bandwidth: self._band.width * self._channels}
+        last = (
+            {}
+            if self._band is None
+            else {tags.rx_freq: self._frequency, tags.bandwidth: self._band.width * self._channels}
+        )
         self._frequency = tag_value(found, tags.rx_freq, pmt.to_double, last)
         width = tag_value(found, tags.bandwidth, pmt.to_double, last) / self._channels
         band = Band(self._frequency - (self._channels // 2) * width, width, self._channels)
@@ -221,13 +245,20 @@ class calibrator(python_block):
         """Sends what the integrations that were gathered say."""
         frequencies = self._band.frequencies
         try:
-            visibilities = visibilities_of(self._array, self._gathered, self._spectra, frequencies,
-                                           self._model, self._times)
+            visibilities = visibilities_of(
+                self._array, self._gathered, self._spectra, frequencies, self._model, self._times
+            )
             half = self._spectra / self._band.width / 2
             found, told = calibrate(
-                visibilities, self._band, self._model, self._array.name,
-                (self._times[0] - half, self._times[-1] + half), self._reference or None, 0,
-                MOST_MISFIT)
+                visibilities,
+                self._band,
+                self._model,
+                self._array.name,
+                (self._times[0] - half, self._times[-1] + half),
+                self._reference or None,
+                0,
+                MOST_MISFIT,
+            )
         except CalibrationError as error:
             self._tell("not_calibrated", text_of(error))
             return
@@ -244,8 +275,9 @@ class calibrator(python_block):
             self._sent += 1
             total = self._total
         self._holds_from = self._later(self._clock, self._lead)
-        for port, message in calibration_messages(total, self._array.input_names, frequencies,
-                                                  time=self._holds_from):
+        for port, message in calibration_messages(
+            total, self._array.input_names, frequencies, time=self._holds_from
+        ):
             self.message_port_pub(pmt.intern(port), message)
         if self._filename:
             save_calibration(total, self._filename)

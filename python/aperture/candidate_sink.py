@@ -29,11 +29,11 @@ from .transients.dispersion import channel_frequencies, delay
 LARGEST_ITEM = 2**31 - 1
 TYPES = {"f32": np.float32, "s8": np.int8, "u8": np.uint8}
 ENDINGS = (".ecsv", ".csv")
-MOST_KEPT = 2**36      # bytes of powers
-WAITING = 4            # pictures that wait to be drawn
-PATIENCE = 10.0        # seconds that the last item of powers waits for the last candidates
+MOST_KEPT = 2**36  # bytes of powers
+WAITING = 4  # pictures that wait to be drawn
+PATIENCE = 10.0  # seconds that the last item of powers waits for the last candidates
 POLL = 0.005
-LONGEST_LINE = 1024   # bytes of a table, at most
+LONGEST_LINE = 1024  # bytes of a table, at most
 PORT = pmt.intern("candidates")
 
 
@@ -91,20 +91,40 @@ class candidate_sink(RollingSink, python_block):
         A parameter is not allowed; the table could not be written there.
     """
 
-    def __init__(self, filename="candidates-{time}.ecsv", beams=1, channels=1024,
-                 center_frequency=408e6, bandwidth=20e6, sample_time=51.2e-6, type="f32",
-                 pictures=10.0, seconds=4.0, rows_per_file=100000, overwrite=True,
-                 wait=False):
-        for name, value, high in (("beams", beams, 65536), ("channels", channels, 2**24),
-                                  ("rows_per_file", rows_per_file, 2**31 - 1)):
+    def __init__(
+        self,
+        filename="candidates-{time}.ecsv",
+        beams=1,
+        channels=1024,
+        center_frequency=408e6,
+        bandwidth=20e6,
+        sample_time=51.2e-6,
+        type="f32",
+        pictures=10.0,
+        seconds=4.0,
+        rows_per_file=100000,
+        overwrite=True,
+        wait=False,
+    ):
+        for name, value, high in (
+            ("beams", beams, 65536),
+            ("channels", channels, 2**24),
+            ("rows_per_file", rows_per_file, 2**31 - 1),
+        ):
             if not isinstance(value, Integral) or not 1 <= value <= high:
                 refuse(name, value, f"a whole number from 1 to {high}")
         for name, value, low, high in (
-                ("bandwidth", bandwidth, 1e-3, 1e15),
-                ("center_frequency", center_frequency,
-                 (channels // 2 + 0.5) * bandwidth / channels, 1e15),
-                ("sample_time", sample_time, 1e-9, 1e3), ("pictures", pictures, 0, 6000),
-                ("seconds", seconds, sample_time, 1e5)):
+            ("bandwidth", bandwidth, 1e-3, 1e15),
+            (
+                "center_frequency",
+                center_frequency,
+                (channels // 2 + 0.5) * bandwidth / channels,
+                1e15,
+            ),
+            ("sample_time", sample_time, 1e-9, 1e3),
+            ("pictures", pictures, 0, 6000),
+            ("seconds", seconds, sample_time, 1e5),
+        ):
             if not isinstance(value, Real) or not low <= value <= high:
                 refuse(name, value, f"from {low:g} to {high:g}")
         if type not in TYPES:
@@ -115,8 +135,12 @@ class candidate_sink(RollingSink, python_block):
             refuse("channels", channels, f"at most {LARGEST_ITEM} bytes in an item of all beams")
         self._kept = math.ceil(seconds / sample_time)
         if pictures > 0 and self._kept * self._row * kind.itemsize > MOST_KEPT:
-            refuse("seconds", seconds, f"at most {MOST_KEPT} bytes of powers, and these are "
-                   f"{self._kept * self._row * kind.itemsize}")
+            refuse(
+                "seconds",
+                seconds,
+                f"at most {MOST_KEPT} bytes of powers, and these are "
+                f"{self._kept * self._row * kind.itemsize}",
+            )
         self._name = file_name(filename)
         if not self._name.endswith(ENDINGS):
             refuse("filename", self._name, f"a name that ends in {' or '.join(ENDINGS)}")
@@ -160,10 +184,10 @@ class candidate_sink(RollingSink, python_block):
     def _reset(self):
         self._paths, self._written, self._rows = [], 0, 0
         self._drawn = self._left_out = 0
-        self._times = []          # of candidates with pictures, in the last minutes
-        self._clocks = deque()    # (item, seconds, fraction), oldest first
-        self._come = 0            # items
-        self._alone = None        # since when there is one item only
+        self._times = []  # of candidates with pictures, in the last minutes
+        self._clocks = deque()  # (item, seconds, fraction), oldest first
+        self._come = 0  # items
+        self._alone = None  # since when there is one item only
 
     def _start(self):
         self._reset()
@@ -171,14 +195,15 @@ class candidate_sink(RollingSink, python_block):
             # memory that is not used takes no room
             self._powers = np.zeros((self._kept, self._row), self._kind)
             self._waiting = queue.Queue(WAITING)
-            self._thread = threading.Thread(target=self._draw_all, daemon=True,
-                                            name="candidate pictures")
+            self._thread = threading.Thread(
+                target=self._draw_all, daemon=True, name="candidate pictures"
+            )
             self._thread.start()
         now = time.time()
         self._begin_table((int(now), now % 1))
 
     def _begin_table(self, moment):
-        path, = names_at([self._name], moment[0], self._paths)
+        (path,) = names_at([self._name], moment[0], self._paths)
         table = CandidateTable(path, self._overwrite)
         if self._table is not None:
             self._table.close()
@@ -191,9 +216,13 @@ class candidate_sink(RollingSink, python_block):
         if TIME not in self._name:
             return False
         size = self._roll.size
-        return (self._rows >= self._rows_per_file
-                or bool(size) and self._rows > 0 and self._table.size + LONGEST_LINE > size
-                or self._roll.ends(self._begun, max(moment, self._begun), 0.0))
+        return (
+            self._rows >= self._rows_per_file
+            or bool(size)
+            and self._rows > 0
+            and self._table.size + LONGEST_LINE > size
+            or self._roll.ends(self._begun, max(moment, self._begun), 0.0)
+        )
 
     def _stop(self):
         # what came after the last call of the scheduler
@@ -229,10 +258,10 @@ class candidate_sink(RollingSink, python_block):
                 self._clocks.append((tag.offset, *time_of(tag.value)))
         kept = min(len(powers), self._kept)
         place = (first + len(powers) - kept) % self._kept
-        rows = powers[len(powers) - kept:].reshape(kept, self._row)
+        rows = powers[len(powers) - kept :].reshape(kept, self._row)
         until_end = min(kept, self._kept - place)
-        self._powers[place:place + until_end] = rows[:until_end]
-        self._powers[:kept - until_end] = rows[until_end:]
+        self._powers[place : place + until_end] = rows[:until_end]
+        self._powers[: kept - until_end] = rows[until_end:]
         self._come = first + len(powers)
         while len(self._clocks) > 1 and self._clocks[1][0] <= self._come - self._kept:
             self._clocks.popleft()
@@ -247,7 +276,7 @@ class candidate_sink(RollingSink, python_block):
         except ValueError as error:
             self.logger.warn(text_of(error))
             return
-        if self._rows == 0:   # those of a recording are before the start
+        if self._rows == 0:  # those of a recording are before the start
             self._begun = min(self._begun, candidate.time)
         if self._is_full(candidate.time):
             self._begin_table(candidate.time)
@@ -279,6 +308,7 @@ class candidate_sink(RollingSink, python_block):
         """Its powers [time][channel] and where they lie, or None if they are not there."""
         # matplotlib takes a second to load: not before it is needed
         from .transients.pictures import Cutout  # pylint: disable=import-outside-toplevel
+
         if candidate.beam >= self._beams or not self._clocks:
             return None
         cutout = Cutout(candidate, self._frequencies, self._sample_time)
@@ -293,7 +323,7 @@ class candidate_sink(RollingSink, python_block):
             return None
         places = np.arange(first, end) % self._kept
         begin = candidate.beam * self._channels
-        return self._powers[places, begin:begin + self._channels].copy(), candidate, cutout
+        return self._powers[places, begin : begin + self._channels].copy(), candidate, cutout
 
     def _clock_at(self, moment, after):
         """The last stamp that is not after a moment, or the first one."""
@@ -309,6 +339,7 @@ class candidate_sink(RollingSink, python_block):
             path, powers, candidate, cutout = job
             try:
                 from .transients.pictures import draw  # pylint: disable=import-outside-toplevel
+
                 draw(path, powers, candidate, cutout)
                 self._drawn += 1
             except Exception as error:  # no picture is worth a flowgraph

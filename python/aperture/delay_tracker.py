@@ -18,9 +18,9 @@ from .streams.python_block import printable, text_of
 from .tracking.delay_model import DelayModel
 from .tracking.directions import parse_direction
 
-MODEL = "geometry"       # name of what it sends, beside a user's and the calibration's
-SHORTEST = 1e-3          # s between models: calls of ERFA take 0.1 ms
-SETTLE = 0.05            # s for which the first items wait, so that the first model is there before
+MODEL = "geometry"  # name of what it sends, beside a user's and the calibration's
+SHORTEST = 1e-3  # s between models: calls of ERFA take 0.1 ms
+SETTLE = 0.05  # s for which the first items wait, so that the first model is there before
 
 
 def delays_message(segment, frequency, model=MODEL):
@@ -34,14 +34,18 @@ def delays_message(segment, frequency, model=MODEL):
         Sky frequency of channel n/2, Hz, for the phases -2 pi f d.
     """
     turns = frequency * segment.delays
-    values = {tags.delay: segment.delays, tags.delay_rate: segment.rates,
-              tags.phase: -2 * np.pi * (turns - np.rint(turns)),
-              tags.phase_rate: -2 * np.pi * frequency * segment.rates}
+    values = {
+        tags.delay: segment.delays,
+        tags.delay_rate: segment.rates,
+        tags.phase: -2 * np.pi * (turns - np.rint(turns)),
+        tags.phase_rate: -2 * np.pi * frequency * segment.rates,
+    }
     message = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.model), pmt.intern(model))
     message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(segment.time))
     for key, numbers in values.items():
-        message = pmt.dict_add(message, pmt.intern(key),
-                               pmt.init_f64vector(len(numbers), numbers.tolist()))
+        message = pmt.dict_add(
+            message, pmt.intern(key), pmt.init_f64vector(len(numbers), numbers.tolist())
+        )
     return message
 
 
@@ -114,17 +118,38 @@ class delay_tracker(following_block):
         A parameter is not allowed.
     """
 
-    def __init__(self, array="two-dish", direction="zenith", channels=1024, center_frequency=0.0,
-                 phase_error=0.1, lead=1.0, status_period=10.0, item_size=8, inputs=None,
-                 real=False, inverted=False, samples_per_item=1):
+    def __init__(
+        self,
+        array="two-dish",
+        direction="zenith",
+        channels=1024,
+        center_frequency=0.0,
+        phase_error=0.1,
+        lead=1.0,
+        status_period=10.0,
+        item_size=8,
+        inputs=None,
+        real=False,
+        inverted=False,
+        samples_per_item=1,
+    ):
         if not is_number(status_period, 0):
             refuse("status_period", status_period, "0 seconds or more")
         if not is_number(center_frequency, 0):
             refuse("center_frequency", center_frequency, "0 Hz or more, and finite")
         if not is_number(phase_error, 1e-3, 90):
             refuse("phase_error", phase_error, "0.001 to 90 degrees")
-        super().__init__("delay_tracker", array, channels, lead, item_size, inputs, real, inverted,
-                         samples_per_item)
+        super().__init__(
+            "delay_tracker",
+            array,
+            channels,
+            lead,
+            item_size,
+            inputs,
+            real,
+            inverted,
+            samples_per_item,
+        )
         self._phase_error, self._status_period = float(phase_error), float(status_period)
         self._given = float(center_frequency)
         self._direction = parse_direction(direction)
@@ -189,9 +214,9 @@ class delay_tracker(following_block):
     def _clear(self):
         super()._clear()
         self._time = None
-        self._up = None          # whether the direction is above the horizon; None: not told
-        self._told = 0.0         # when the status was told
-        self._looked = 0.0       # when that was looked at
+        self._up = None  # whether the direction is above the horizon; None: not told
+        self._told = 0.0  # when the status was told
+        self._looked = 0.0  # when that was looked at
         self._set_band()
 
     def _set_band(self):
@@ -202,8 +227,11 @@ class delay_tracker(following_block):
     def _interval(self):
         interval = self._model.interval(self._highest, self._phase_error)
         if interval < SHORTEST:
-            refuse("phase_error", self._phase_error, f"such that models hold for {SHORTEST:g} s "
-                   f"at least, not {interval:.3g} s")
+            refuse(
+                "phase_error",
+                self._phase_error,
+                f"such that models hold for {SHORTEST:g} s at least, not {interval:.3g} s",
+            )
         return interval
 
     def _work(self, input_items, output_items):
@@ -235,8 +263,9 @@ class delay_tracker(following_block):
         if self._direction.moving:
             self._warn_of_rotation(begin)
         end = self._end_of(begin, self._interval())
-        self.message_port_pub(self._delays_port,
-                              delays_message(self._model.segment(begin, end), self._frequency))
+        self.message_port_pub(
+            self._delays_port, delays_message(self._model.segment(begin, end), self._frequency)
+        )
         self._sent(end)
 
     def _tell_place(self):
@@ -247,23 +276,26 @@ class delay_tracker(following_block):
         self._looked = self._time
         azimuth, elevation = self._model.azimuth_elevation(self._time)
         up, before = elevation >= 0, self._up
-        place = {tags.azimuth: pmt.from_double(azimuth),
-                 tags.elevation: pmt.from_double(elevation)}
+        place = {tags.azimuth: pmt.from_double(azimuth), tags.elevation: pmt.from_double(elevation)}
         self._up = up
         if before is None or (period and not 0 <= self._time - self._told < period):
             self._told = self._time
             self._tell("tracking", place)
         if up != (True if before is None else before):
             if not up:
-                self.logger.warn(f"{self._direction.name} is below the horizon: elevation "
-                                 f"{elevation:.1f} degrees")
+                self.logger.warn(
+                    f"{self._direction.name} is below the horizon: elevation "
+                    f"{elevation:.1f} degrees"
+                )
             self._tell("above_horizon" if up else "below_horizon", place)
 
     def _tell(self, event, values):
         message = pmt.make_dict()
-        for key, value in {tags.event: pmt.intern(event),
-                           tags.direction: pmt.intern(printable(self._direction.name)),
-                           **values}.items():
+        for key, value in {
+            tags.event: pmt.intern(event),
+            tags.direction: pmt.intern(printable(self._direction.name)),
+            **values,
+        }.items():
             message = pmt.dict_add(message, pmt.intern(key), value)
         if self._time is not None:
             message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(self._time))

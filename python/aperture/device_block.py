@@ -20,30 +20,33 @@ from .streams.python_block import keep_while_connected, let_go, text_with_place
 
 def _cupy(stream):
     import cupy
+
     ours = cupy.cuda.ExternalStream(stream.handle, stream.device)
     return lambda: ours, cupy.from_dlpack
 
 
 def _torch(stream):
     import torch
+
     ours = torch.cuda.ExternalStream(stream.handle, device=f"cuda:{stream.device}")
     return lambda: torch.cuda.stream(ours), torch.from_dlpack
 
 
 def _numba(stream):
     from numba import cuda
+
     _ = stream.handle  # work is given to it by the kernel's launch: kernel[blocks, threads, stream]
     return contextlib.nullcontext, lambda array: cuda.as_cuda_array(array, sync=False)
 
 
 #: library -> on a GPU: makes of the block's stream (a context in which it is the library's current
 #: one, what takes an array), None: nothing is to be done
-LIBRARIES = {"device": lambda stream: (None, None), "cupy": _cupy, "torch": _torch,
-             "numba": _numba}
+LIBRARIES = {"device": lambda stream: (None, None), "cupy": _cupy, "torch": _torch, "numba": _numba}
 
 
 def _torch_on_host(array):
     import torch
+
     with warnings.catch_warnings():
         # PyTorch has no tensors that are not to be written, as inputs are
         warnings.simplefilter("ignore", UserWarning)
@@ -54,16 +57,21 @@ class _Outputs(tuple):
     """The arrays of the outputs, which are written and not replaced."""
 
     def __setitem__(self, port, value):
-        raise TypeError(f"outputs[{port}] = ... would replace the array and write nothing: write "
-                        f"outputs[{port}][...] = ...")
+        raise TypeError(
+            f"outputs[{port}] = ... would replace the array and write nothing: write "
+            f"outputs[{port}][...] = ..."
+        )
 
 
 def _entries(name, signature):
     """An entry for each port, of in_sig or out_sig."""
     if signature is None or isinstance(signature, (list, tuple, gr.py_io_signature)):
         return list(signature or [])
-    refuse(name, signature, "a list with an entry for each port, such as [numpy.float32]; [] or "
-           "None: no ports")
+    refuse(
+        name,
+        signature,
+        "a list with an entry for each port, such as [numpy.float32]; [] or None: no ports",
+    )
 
 
 def _item(name, port, item):
@@ -85,8 +93,10 @@ def _item(name, port, item):
 
 def _signature(items):
     """Of one side, as GNU Radio Companion asks for it: a vector is of one axis there."""
-    types = [np.dtype((kind, (int(np.prod(shape)),))) if shape else np.dtype(kind)
-             for kind, shape in items]
+    types = [
+        np.dtype((kind, (int(np.prod(shape)),))) if shape else np.dtype(kind)
+        for kind, shape in items
+    ]
     return gr.py_io_signature(len(types), len(types), types)
 
 
@@ -123,26 +133,40 @@ class device_block(gr.gateway.gateway_block):
     #: seconds that work() may take and make nothing, though nothing else can come
     most_idle = 10
 
-    def __init__(self, name, in_sig, out_sig, device="auto", arrays="device", decimation=1,
-                 interpolation=1, history=1):
+    def __init__(
+        self,
+        name,
+        in_sig,
+        out_sig,
+        device="auto",
+        arrays="device",
+        decimation=1,
+        interpolation=1,
+        history=1,
+    ):
         # not gateway_block's __init__(): the gateway is another one
         let_go()
         if arrays not in LIBRARIES:
             refuse("arrays", arrays, ", ".join(LIBRARIES))
-        for parameter, value in (("decimation", decimation), ("interpolation", interpolation),
-                                 ("history", history)):
+        for parameter, value in (
+            ("decimation", decimation),
+            ("interpolation", interpolation),
+            ("history", history),
+        ):
             if not isinstance(value, (int, np.integer)) or value < 1:
                 refuse(parameter, value, "an integer above 0")
-        signatures = [[_item(what, port, item)
-                       for port, item in enumerate(_entries(what, signature))]
-                      for what, signature in (("in_sig", in_sig), ("out_sig", out_sig))]
+        signatures = [
+            [_item(what, port, item) for port, item in enumerate(_entries(what, signature))]
+            for what, signature in (("in_sig", in_sig), ("out_sig", out_sig))
+        ]
         if not any(signatures):
             refuse("out_sig", out_sig, "at least one input or output")
         self._arrays = arrays
         self._adapter = None
         self._error = None
-        self.gateway = device_block_gateway(name, self, *signatures, int(decimation),
-                                            int(interpolation), device, arrays == "device")
+        self.gateway = device_block_gateway(
+            name, self, *signatures, int(decimation), int(interpolation), device, arrays == "device"
+        )
         self.gateway.set_most_idle(self.most_idle)
         self._in_sig, self._out_sig = map(_signature, signatures)
         #: (typestr, shape) of the items of each output
@@ -187,8 +211,10 @@ class device_block(gr.gateway.gateway_block):
         return self.gateway.error()
 
     def _not_in_work(self, name):
-        raise RuntimeError(f"{name}() is not for a device_block: work() returns how many items it "
-                           "has written, and what belongs to these is consumed")
+        raise RuntimeError(
+            f"{name}() is not for a device_block: work() returns how many items it "
+            "has written, and what belongs to these is consumed"
+        )
 
     def consume(self, port, items):
         """Not for a device_block: what belongs to the items that work() returns is consumed."""
@@ -255,8 +281,9 @@ class device_block(gr.gateway.gateway_block):
             if made is None:
                 self._need_taken(outputs)
             elif not isinstance(made, (int, np.integer)):
-                raise TypeError(f"work() returned {made!r}: it must be a number of items, or None: "
-                                "all")
+                raise TypeError(
+                    f"work() returned {made!r}: it must be a number of items, or None: all"
+                )
             elif made > 0:
                 self._need_taken(outputs)
             return made
@@ -267,15 +294,18 @@ class device_block(gr.gateway.gateway_block):
         """Raises for an output of the device that nobody has asked for."""
         for port, array in enumerate(outputs):
             if not getattr(array, "taken", True):
-                raise RuntimeError(f"work() has made items of outputs[{port}] and written none: it "
-                                   f"must write them, outputs[{port}][...] = result, or return "
-                                   "how many there are, 0")
+                raise RuntimeError(
+                    f"work() has made items of outputs[{port}] and written none: it "
+                    f"must write them, outputs[{port}][...] = result, or return "
+                    "how many there are, 0"
+                )
 
     def _make_adapter(self, array):
         if not isinstance(array, np.ndarray):
             self.stream = array.stream
             if self._arrays == "cupy":
                 import cupy
+
                 self.xp = cupy
             return LIBRARIES[self._arrays](array.stream)
         if self._arrays == "torch":

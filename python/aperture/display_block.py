@@ -27,8 +27,11 @@ class _status_reader(gr.basic_block):
         self.set_msg_handler(pmt.intern("status"), self._read)
 
     def _read(self, message):
-        event = pmt.dict_ref(message, pmt.intern(tags.event), pmt.PMT_NIL) \
-            if pmt.is_dict(message) else pmt.PMT_NIL
+        event = (
+            pmt.dict_ref(message, pmt.intern(tags.event), pmt.PMT_NIL)
+            if pmt.is_dict(message)
+            else pmt.PMT_NIL
+        )
         if pmt.is_symbol(event):
             self._take(pmt.symbol_to_string(event), message)
 
@@ -44,11 +47,15 @@ class display_block(gr.hier_block2):
     """
 
     def __init__(self, name, item_size, rate, device, depth=MOST_ITEMS):
-        gr.hier_block2.__init__(self, name, gr.io_signature(1, 1, item_size),
-                                gr.io_signature(0, 0, 0))
-        self._snapshot = snapshot(item_size=item_size, rate=rate,
-                                  depth=max(1, min(depth, MOST_BYTES // item_size)),
-                                  device=device)
+        gr.hier_block2.__init__(
+            self, name, gr.io_signature(1, 1, item_size), gr.io_signature(0, 0, 0)
+        )
+        self._snapshot = snapshot(
+            item_size=item_size,
+            rate=rate,
+            depth=max(1, min(depth, MOST_BYTES // item_size)),
+            device=device,
+        )
         self._serial, self._widget = 0, None
         self.connect(self, self._snapshot)
 

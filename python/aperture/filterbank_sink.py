@@ -40,12 +40,16 @@ from .tracking.directions import icrs
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth, tags.spectra)
-LONGEST_GAP = 600.0       # s: clocks that jump further forward,
-LONGEST_OVERLAP = 1.0     # or back, are wrong
+LONGEST_GAP = 600.0  # s: clocks that jump further forward,
+LONGEST_OVERLAP = 1.0  # or back, are wrong
 FILLED_AT_ONCE = 1 << 24  # bytes
 #: products of the power detector -> of each of them, whether it may be negative
-PRODUCTS = {"power": (False,), "I": (False,), "IQUV": (False, True, True, True),
-            "coherency": (False, False, True, True)}
+PRODUCTS = {
+    "power": (False,),
+    "I": (False,),
+    "IQUV": (False, True, True, True),
+    "coherency": (False, False, True, True),
+}
 
 
 def row_names(array, beams, products):
@@ -157,18 +161,33 @@ class filterbank_sink(RecordingSink, python_block):
         A parameter is not allowed; a file could not be written there.
     """
 
-    def __init__(self, filename="beams-{time}.fil", array="two-dish", beams=ZENITH, channels=1024,
-                 products="power", nbits=32, overwrite=True, machine_id=0, telescope=None,
-                 level_integrations=64, rows=None, counts=False):
+    def __init__(
+        self,
+        filename="beams-{time}.fil",
+        array="two-dish",
+        beams=ZENITH,
+        channels=1024,
+        products="power",
+        nbits=32,
+        overwrite=True,
+        machine_id=0,
+        telescope=None,
+        level_integrations=64,
+        rows=None,
+        counts=False,
+    ):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
-        for name, value, low, high in (("channels", channels, 1, 2**31 - 1),
-                                       ("machine_id", machine_id, 0, 2**31 - 1),
-                                       ("level_integrations", level_integrations, 2, 1 << 20)):
+        for name, value, low, high in (
+            ("channels", channels, 1, 2**31 - 1),
+            ("machine_id", machine_id, 0, 2**31 - 1),
+            ("level_integrations", level_integrations, 2, 1 << 20),
+        ):
             if not isinstance(value, Integral) or not low <= value <= high:
                 refuse(name, value, f"a whole number from {low} to {high}")
-        if telescope is not None and not (isinstance(telescope, Integral)
-                                          and 0 <= telescope < 2**31):
+        if telescope is not None and not (
+            isinstance(telescope, Integral) and 0 <= telescope < 2**31
+        ):
             refuse("telescope", telescope, "None or a whole number from 0 to 2147483647")
         if products not in PRODUCTS:
             refuse("products", products, ", ".join(PRODUCTS))
@@ -184,9 +203,11 @@ class filterbank_sink(RecordingSink, python_block):
         self._shape = (len(self._names), len(PRODUCTS[products]), int(channels))
         size = int(np.prod(self._shape, dtype=object))
         if 4 * size > LARGEST_ITEM:
-            raise ValueError(f"channels: an item would be {self._shape[0]} beams x "
-                             f"{self._shape[1]} products x {channels} channels x 4 bytes = "
-                             f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed")
+            raise ValueError(
+                f"channels: an item would be {self._shape[0]} beams x "
+                f"{self._shape[1]} products x {channels} channels x 4 bytes = "
+                f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed"
+            )
         self._overwrite, self._machine = overwrite, int(machine_id)
         self._telescope = telescope_id(array.name) if telescope is None else int(telescope)
         self._level_integrations = int(level_integrations)
@@ -198,8 +219,11 @@ class filterbank_sink(RecordingSink, python_block):
         kinds = [(np.float32, size)]
         if counts:
             kinds.append((np.uint32, self._shape[0] * self._shape[2]))
-        super().__init__("filterbank_sink", out_sig=None,
-                         in_sig=[kind if kind[1] > 1 else kind[0] for kind in kinds])
+        super().__init__(
+            "filterbank_sink",
+            out_sig=None,
+            in_sig=[kind if kind[1] > 1 else kind[0] for kind in kinds],
+        )
 
     def files(self):
         """The paths, one for each beam or one for all; with {time} in them until the first
@@ -241,7 +265,7 @@ class filterbank_sink(RecordingSink, python_block):
     def _start(self):
         self._paths, self._ended = list(self._patterns), []
         self._files, self._missing = [], []
-        self._floats = []        # those of 32 bits that are about to be replaced
+        self._floats = []  # those of 32 bits that are about to be replaced
         self._levels = self._setting = self._clock = None
         # of 8 bits, what the file holds before the levels are set: (powers, lost) as of _add(), and
         # numbers of gaps
@@ -252,9 +276,9 @@ class filterbank_sink(RecordingSink, python_block):
         self._written = self._written_before = 0
         self._filled = self._left_out = 0
         self._flagged = self._cells = 0  # channels of beams in integrations that were written
-        self._told = False       # that something is missing
-        self._shift = 0          # samples of the file less integrations that came
-        self._behind = 0         # integrations that are to come a second time
+        self._told = False  # that something is missing
+        self._shift = 0  # samples of the file less integrations that came
+        self._behind = 0  # integrations that are to come a second time
 
     def _stop(self):
         try:
@@ -264,8 +288,10 @@ class filterbank_sink(RecordingSink, python_block):
                 self._set_levels()
         finally:
             if self._filled:
-                self._warn(f"{self._filled} of {self.integrations()} integrations were filled, "
-                           f"which *{MISSING} lists")
+                self._warn(
+                    f"{self._filled} of {self.integrations()} integrations were filled, "
+                    f"which *{MISSING} lists"
+                )
             self._close()
 
     def _work(self, input_items, output_items):
@@ -301,8 +327,8 @@ class filterbank_sink(RecordingSink, python_block):
         if counts is not None:
             counts = counts.reshape(len(items), self._shape[0], self._shape[2])
         begin = end = 0  # of good ones that are not in the files yet
-        lost = {}        # of these -> what _lost() says
-        absent = 0       # integrations that are missing behind them
+        lost = {}  # of these -> what _lost() says
+        absent = 0  # integrations that are missing behind them
 
         def add():
             nonlocal begin, end, absent
@@ -374,8 +400,10 @@ class filterbank_sink(RecordingSink, python_block):
             return None
         rows, products = self._shape[:2]
         if len(counted) not in (1, rows * products):
-            raise ValueError(f"tags: counted has {len(counted)} numbers: one, or one for each of "
-                             f"{rows} beams x {products} products")
+            raise ValueError(
+                f"tags: counted has {len(counted)} numbers: one, or one for each of "
+                f"{rows} beams x {products} products"
+            )
         lost = np.equal(counted, 0).reshape(-1, products if len(counted) > 1 else 1)
         return np.broadcast_to(lost, (rows, products))
 
@@ -384,13 +412,20 @@ class filterbank_sink(RecordingSink, python_block):
         first one and must not change."""
         if self._setting is None:
             require(here, NEEDED, "power detector")
-            values = {key: self._value(here, key, pmt.to_double)
-                      for key in (tags.rx_freq, tags.bandwidth, tags.rx_rate)}
+            values = {
+                key: self._value(here, key, pmt.to_double)
+                for key in (tags.rx_freq, tags.bandwidth, tags.rx_rate)
+            }
             spectra = self._value(here, tags.spectra, pmt.to_uint64)
-            if not (all(np.isfinite(list(values.values()))) and values[tags.bandwidth] > 0
-                    and values[tags.rx_rate] > 0 and spectra > 0):
-                raise ValueError(f"tags: {values} and {spectra} spectra are not allowed: finite "
-                                 "numbers, above 0")
+            if not (
+                all(np.isfinite(list(values.values())))
+                and values[tags.bandwidth] > 0
+                and values[tags.rx_rate] > 0
+                and spectra > 0
+            ):
+                raise ValueError(
+                    f"tags: {values} and {spectra} spectra are not allowed: finite numbers, above 0"
+                )
             self._setting = values
             self._clock = (item, *self._value(here, tags.rx_time, time_of))
             self._hop = 1 / values[tags.rx_rate] / spectra
@@ -399,18 +434,22 @@ class filterbank_sink(RecordingSink, python_block):
             return 0
         for key, value in self._setting.items():
             if key in here and not math.isclose(
-                    self._value(here, key, pmt.to_double), value, rel_tol=1e-9):
-                raise ValueError(f"tags: {key} {pmt.to_double(here[key]):.10g} comes after "
-                                 f"{value:.10g}: a file holds one setting")
+                self._value(here, key, pmt.to_double), value, rel_tol=1e-9
+            ):
+                raise ValueError(
+                    f"tags: {key} {pmt.to_double(here[key]):.10g} comes after "
+                    f"{value:.10g}: a file holds one setting"
+                )
         if tags.rx_time in here:
             seconds, fraction = self._value(here, tags.rx_time, time_of)
             begun, whole, part = self._clock
             interval = 1 / self._setting[tags.rx_rate]
-            off = ((seconds - whole) + (fraction - part)
-                   - (item - begun + self._shift) * interval)
+            off = (seconds - whole) + (fraction - part) - (item - begun + self._shift) * interval
             if not -LONGEST_OVERLAP <= off <= LONGEST_GAP:
-                raise ValueError(f"tags: rx_time jumps by {off:.6g} s: all samples of a file "
-                                 f"follow on each other, and only {LONGEST_GAP:g} s are filled")
+                raise ValueError(
+                    f"tags: rx_time jumps by {off:.6g} s: all samples of a file "
+                    f"follow on each other, and only {LONGEST_GAP:g} s are filled"
+                )
             count = round(off / interval)
             if count < 0 and not self._behind:
                 self._warn(f"{-count} integrations come a second time, and are left out")
@@ -447,8 +486,11 @@ class filterbank_sink(RecordingSink, python_block):
         """The clock is that of the sample that comes so many after the files' first one."""
         begun, seconds, fraction = self._clock
         end = fraction + count / self._setting[tags.rx_rate]
-        self._clock = (begun + count - self._shift, seconds + math.floor(end),
-                       end - math.floor(end))
+        self._clock = (
+            begun + count - self._shift,
+            seconds + math.floor(end),
+            end - math.floor(end),
+        )
         self._shift = 0
 
     def _follow_on(self):
@@ -490,8 +532,10 @@ class filterbank_sink(RecordingSink, python_block):
         self._count(len(powers), lost)
         if self._nbits == 8 and self._levels is None:
             self._waiting.append((powers.copy(), lost))
-            if sum(len(piece[0]) for piece in self._waiting
-                   if not isinstance(piece, int)) >= self._level_integrations:
+            if (
+                sum(len(piece[0]) for piece in self._waiting if not isinstance(piece, int))
+                >= self._level_integrations
+            ):
                 self._set_levels()
 
     def _add_gap(self, count):
@@ -515,15 +559,16 @@ class filterbank_sink(RecordingSink, python_block):
         """From what waits for them (at the end, from as much as there is), which is written anew
         with 8 bits."""
         pieces, self._waiting = self._waiting, []
-        there = [np.where(False if lost is None else cells_of(lost), np.nan, powers)
-                 for powers, lost in (piece for piece in pieces if not isinstance(piece, int))]
+        there = [
+            np.where(False if lost is None else cells_of(lost), np.nan, powers)
+            for powers, lost in (piece for piece in pieces if not isinstance(piece, int))
+        ]
         if not there:
             return
         signed = np.tile(PRODUCTS[self._products], self._shape[0])
-        powers = np.concatenate(there)[:self._level_integrations]
+        powers = np.concatenate(there)[: self._level_integrations]
         levels = Levels.of(powers.reshape(len(powers), -1, self._shape[2]), signed)
-        self._levels = Levels(*(part.reshape(self._shape)
-                                for part in (levels.offset, levels.step)))
+        self._levels = Levels(*(part.reshape(self._shape) for part in (levels.offset, levels.step)))
         self._floats, self._files = self._files, []
         try:
             for piece in pieces:
@@ -582,7 +627,7 @@ class filterbank_sink(RecordingSink, python_block):
         size = len(data) // len(self._files)
         data = memoryview(data)
         for number, file in enumerate(self._files):
-            file.add(data[number * size:(number + 1) * size])
+            file.add(data[number * size : (number + 1) * size])
 
     def _count(self, samples, lost):
         """What was written; lost as of _add()."""
@@ -596,8 +641,10 @@ class filterbank_sink(RecordingSink, python_block):
                 return
         filled = np.flatnonzero(lost.any(axis=(1, 2)))
         if not self._told:
-            self._warn(f"nothing was received for sample {first + filled[0]}: it is filled, as "
-                       f"are more of such, and *{MISSING} lists them")
+            self._warn(
+                f"nothing was received for sample {first + filled[0]}: it is filled, as "
+                f"are more of such, and *{MISSING} lists them"
+            )
         self._told = True
         self._filled += len(filled)
         one = len(self._missing) == 1
@@ -618,8 +665,11 @@ class filterbank_sink(RecordingSink, python_block):
                 self._files.append(SampleFile(path, replaces, self._overwrite))
             except OSError as error:
                 if error.errno == errno.EMFILE:
-                    raise OSError(error.errno, f"{len(self._paths)} files are more than this "
-                                  "process may open (ulimit -n)", path) from None
+                    raise OSError(
+                        error.errno,
+                        f"{len(self._paths)} files are more than this process may open (ulimit -n)",
+                        path,
+                    ) from None
                 raise
             if self._floats:
                 # its lock has a successor
@@ -641,20 +691,30 @@ class filterbank_sink(RecordingSink, python_block):
         # rx_time is the middle of the first spectrum
         time = seconds + fraction - self._hop / 2
         azimuth, elevation = geometry.azimuth_elevation(
-            beam_directions(self._array, [beam], time)[0])
+            beam_directions(self._array, [beam], time)[0]
+        )
         ra, dec = icrs(beam, time, self._array)[:2]
         return {
             "rawdatafile": os.path.basename(self._paths[number]),
-            "source_name": (self._names[number] if one_each or len(self._names) == 1
-                            else self._array.name),
-            "machine_id": self._machine, "telescope_id": self._telescope,
-            "src_raj": sexagesimal(float(ra), True), "src_dej": sexagesimal(float(dec), False),
-            "az_start": float(azimuth), "za_start": 90 - float(elevation), "data_type": 1,
-            "fch1": top / 1e6, "foff": -width / 1e6, "nchans": self._shape[2],
+            "source_name": (
+                self._names[number] if one_each or len(self._names) == 1 else self._array.name
+            ),
+            "machine_id": self._machine,
+            "telescope_id": self._telescope,
+            "src_raj": sexagesimal(float(ra), True),
+            "src_dej": sexagesimal(float(dec), False),
+            "az_start": float(azimuth),
+            "za_start": 90 - float(elevation),
+            "data_type": 1,
+            "fch1": top / 1e6,
+            "foff": -width / 1e6,
+            "nchans": self._shape[2],
             "nbeams": len(self._names),
             "ibeam": number + 1 if one_each or len(self._names) == 1 else 0,
             "nbits": 32 if self._levels is None else 8,
             "tstart": earth_rotation.modified_julian_date(seconds, fraction - self._hop / 2),
             "tsamp": 1 / setting[tags.rx_rate],
             "nifs": self._shape[1] * (1 if one_each else len(self._names)),
-            "barycentric": 0, "pulsarcentric": 0}
+            "barycentric": 0,
+            "pulsarcentric": 0,
+        }

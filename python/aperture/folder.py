@@ -14,8 +14,16 @@ from .transients.par_file import TimingModel, read_par
 from .transients.phase_model import Segment, par_segments, period_segments
 
 
-def phase_segments(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.0,
-                   array=None, start_time=None, hours=24.0):
+def phase_segments(
+    par=None,
+    period=1.0,
+    period_derivative=0.0,
+    epoch=(0, 0.0),
+    phase=0.0,
+    array=None,
+    start_time=None,
+    hours=24.0,
+):
     """
     The model of the phase that `folder` and `psrfits_sink` take: a list of Segment.
 
@@ -54,9 +62,25 @@ def phase_segments(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), 
     return par_segments(model, array, start, 3600.0 * hours)
 
 
-def folder(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.0, array=None,
-           start_time=None, hours=24.0, channels=1024, beams=1, products=1, bins=128,
-           subintegration=10.0, type="f32", mean=True, counts=False, latency=0.1):
+def folder(
+    par=None,
+    period=1.0,
+    period_derivative=0.0,
+    epoch=(0, 0.0),
+    phase=0.0,
+    array=None,
+    start_time=None,
+    hours=24.0,
+    channels=1024,
+    beams=1,
+    products=1,
+    bins=128,
+    subintegration=10.0,
+    type="f32",
+    mean=True,
+    counts=False,
+    latency=0.1,
+):
     """A block that folds the powers of beams with the period of a pulsar.
 
     Ports, tags and how it counts are documented at the block's class,
@@ -88,12 +112,22 @@ def folder(par=None, period=1.0, period_derivative=0.0, epoch=(0, 0.0), phase=0.
     Raises ValueError that names the parameter (of a .par file also the line), its value and what is
     allowed; OSError.
     """
-    segments = phase_segments(par, period, period_derivative, epoch, phase, array, start_time,
-                              hours)
+    segments = phase_segments(
+        par, period, period_derivative, epoch, phase, array, start_time, hours
+    )
     block = aperture_python.folder
     return block(
-        segments=[block.segment(s.start, s.length, s.reference, s.turns, s.phase,
-                                list(s.coefficients)) for s in segments],
-        channels=channels, beams=beams, products=products, bins=bins,
-        subintegration=subintegration, type=type, mean=mean, counts=counts,
-        latency=latency)
+        segments=[
+            block.segment(s.start, s.length, s.reference, s.turns, s.phase, list(s.coefficients))
+            for s in segments
+        ],
+        channels=channels,
+        beams=beams,
+        products=products,
+        bins=bins,
+        subintegration=subintegration,
+        type=type,
+        mean=mean,
+        counts=counts,
+        latency=latency,
+    )

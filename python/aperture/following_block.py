@@ -21,8 +21,8 @@ from .streams.item_clock import ItemClock
 from .streams.python_block import python_block
 from .streams.stream_band import Band, StreamBand
 
-LONGEST_LEAD = 3600.0    # s, for which all settings are made at the start
-MAX_CHANNELS = 1 << 24   # what the blocks take
+LONGEST_LEAD = 3600.0  # s, for which all settings are made at the start
+MAX_CHANNELS = 1 << 24  # what the blocks take
 
 
 def is_number(value, low, high=sys.float_info.max):
@@ -44,14 +44,16 @@ class following_block(python_block):
     - _clear(): as here, and what else begins with a run.
     """
 
-    def __init__(self, name, array, channels, lead, item_size, inputs, real, inverted,
-                 samples_per_item):
+    def __init__(
+        self, name, array, channels, lead, item_size, inputs, real, inverted, samples_per_item
+    ):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
-        for parameter, value, least, most in (("channels", channels, 1, MAX_CHANNELS),
-                                              ("item_size", item_size, 1, 2**31 - 1),
-                                              ("samples_per_item", samples_per_item, 1,
-                                               2**31 - 1)):
+        for parameter, value, least, most in (
+            ("channels", channels, 1, MAX_CHANNELS),
+            ("item_size", item_size, 1, 2**31 - 1),
+            ("samples_per_item", samples_per_item, 1, 2**31 - 1),
+        ):
             if not isinstance(value, (int, np.integer)) or not least <= value <= most:
                 refuse(parameter, value, f"a whole number from {least} to {most}")
         if not is_number(lead, 0, LONGEST_LEAD):
@@ -62,7 +64,7 @@ class following_block(python_block):
         self._real, self._inverted = bool(real), bool(inverted)
         self._samples = int(samples_per_item)
         self._lock = threading.RLock()
-        self._time = None        # UTC seconds since 1970 up to which the stream has come
+        self._time = None  # UTC seconds since 1970 up to which the stream has come
         # NumPy deprecates what GNU Radio makes of a vector of one
         items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
         super().__init__(name, items, gr.py_io_signature(0, 1, items))
@@ -72,14 +74,16 @@ class following_block(python_block):
         return self._updates
 
     def _clear(self):
-        self._due = None         # from when on the next settings hold; None: at once
-        self._later = []         # times of the settings that do not hold yet
+        self._due = None  # from when on the next settings hold; None: at once
+        self._later = []  # times of the settings that do not hold yet
         self._clock = ItemClock(self._array.sample_rate / self._samples)
         self._stream = StreamBand(
-            Band(self._array.center_frequency,
-                 self._array.sample_rate / (2 if self._real else 1)), self._real, self._inverted,
-            self._samples)
-        self._asked = False      # whether the rotation of the Earth is known
+            Band(self._array.center_frequency, self._array.sample_rate / (2 if self._real else 1)),
+            self._real,
+            self._inverted,
+            self._samples,
+        )
+        self._asked = False  # whether the rotation of the Earth is known
         self._updates = 0
 
     def _start(self):

@@ -22,8 +22,10 @@ MOST_BASELINES = 6
 #: integrations a second that are taken at most
 MOST_RATE = 640.0
 #: events of `status` of an input that is not lined up, and what is said where they do not
-NOT_ALIGNED = {"not_aligned": "nobody knows by how much one is later",
-               "doubted": "they no longer correlate, and are searched for"}
+NOT_ALIGNED = {
+    "not_aligned": "nobody knows by how much one is later",
+    "doubted": "they no longer correlate, and are searched for",
+}
 
 
 class fringe_display(display_block):
@@ -53,17 +55,33 @@ class fringe_display(display_block):
         ValueError: names the parameter, its value and what is allowed
     """
 
-    def __init__(self, channels=1024, inputs=2, names=None, array=None, baselines=None,
-                 history=300, window=16, device="auto"):
+    def __init__(
+        self,
+        channels=1024,
+        inputs=2,
+        names=None,
+        array=None,
+        baselines=None,
+        history=300,
+        window=16,
+        device="auto",
+    ):
         for parameter, value, least, most in (
-                ("channels", channels, 1, 1 << 24), ("inputs", inputs, 2, 4096),
-                ("history", history, 10, 10000), ("window", window, 1, 256)):
+            ("channels", channels, 1, 1 << 24),
+            ("inputs", inputs, 2, 4096),
+            ("history", history, 10, 10000),
+            ("window", window, 1, 256),
+        ):
             if not isinstance(value, Integral) or not least <= value <= most:
                 refuse(parameter, value, f"a whole number from {least} to {most}")
         size = channels * inputs * (inputs + 1) // 2 * 8
         if size >= 2**31:
-            refuse("channels", channels, f"fewer with {inputs} inputs: an integration of {size} "
-                   "bytes is more than GNU Radio's items hold, 2147483647")
+            refuse(
+                "channels",
+                channels,
+                f"fewer with {inputs} inputs: an integration of {size} "
+                "bytes is more than GNU Radio's items hold, 2147483647",
+            )
         self._channels, self._inputs = int(channels), int(inputs)
         self.names = self._names(names, array)
         #: all pairs of inputs (first, second), as the window offers them
@@ -72,6 +90,7 @@ class fringe_display(display_block):
         chosen = self.pairs[:MOST_BASELINES] if not baselines else self._pairs(baselines)
         # not before one is made: it brings SciPy, which most flowgraphs do without
         from .displays.fringe_record import FringeRecord
+
         self._times = Times()
         #: a FringeRecord: what is drawn
         self.record = FringeRecord(self._inputs, chosen, int(history), int(window))
@@ -86,11 +105,15 @@ class fringe_display(display_block):
             if not isinstance(array, ArrayDescription):
                 array = load_array(array)
             if len(array.inputs) != self._inputs:
-                refuse("inputs", self._inputs,
-                       f"{len(array.inputs)}, as array {array.name!r} has so many")
+                refuse(
+                    "inputs",
+                    self._inputs,
+                    f"{len(array.inputs)}, as array {array.name!r} has so many",
+                )
             several = len({entry.polarization for entry in array.inputs}) > 1
-            return [entry.antenna + (entry.polarization if several else "")
-                    for entry in array.inputs]
+            return [
+                entry.antenna + (entry.polarization if several else "") for entry in array.inputs
+            ]
         names = [str(name) for name in names]
         if len(names) != self._inputs or len(set(names)) != len(names):
             refuse("names", names, f"a list of {self._inputs} different names, one for each input")
@@ -105,10 +128,17 @@ class fringe_display(display_block):
                     pair.append(self.names.index(one) if isinstance(one, str) else int(one))
             except (TypeError, ValueError):
                 pair = []
-            if len(pair) != 2 or pair[0] == pair[1] or not all(
-                    0 <= one < self._inputs for one in pair):
-                refuse("baselines", entry, "a list of pairs of different inputs, by number from 0 "
-                       f"to {self._inputs - 1} or by name: {', '.join(self.names[:12])}")
+            if (
+                len(pair) != 2
+                or pair[0] == pair[1]
+                or not all(0 <= one < self._inputs for one in pair)
+            ):
+                refuse(
+                    "baselines",
+                    entry,
+                    "a list of pairs of different inputs, by number from 0 "
+                    f"to {self._inputs - 1} or by name: {', '.join(self.names[:12])}",
+                )
             pairs.append(tuple(pair))
         return list(dict.fromkeys(pairs))
 
@@ -118,8 +148,9 @@ class fringe_display(display_block):
         number = pmt.to_long(port) if pmt.is_integer(port) else None
         with self._lock:
             if event in NOT_ALIGNED and number is not None:
-                self._not_aligned[number] = pmt.symbol_to_string(reason) \
-                    if pmt.is_symbol(reason) else NOT_ALIGNED[event]
+                self._not_aligned[number] = (
+                    pmt.symbol_to_string(reason) if pmt.is_symbol(reason) else NOT_ALIGNED[event]
+                )
             elif event in ("aligned", "first_stamp"):
                 self._not_aligned.pop(number, None)
             elif event == "state" and pmt.is_u64vector(aligned):
@@ -131,8 +162,9 @@ class fringe_display(display_block):
         """Why one of two inputs is not lined up with the others, as the port `status` was told;
         empty if nothing was."""
         with self._lock:
-            return next((self._not_aligned[number] for number in pair
-                         if number in self._not_aligned), "")
+            return next(
+                (self._not_aligned[number] for number in pair if number in self._not_aligned), ""
+            )
 
     def update(self):
         """
@@ -145,11 +177,17 @@ class fringe_display(display_block):
         for item in items:
             channels = channels_of(item, self._channels)
             if channels is None:
-                return ("the visibilities do not say their bandwidth: the sources say no sample "
-                        "rate (Receiver Tags behind each source says it, as does Sample Rate of FX "
-                        "Correlator), or what is connected is not the output of an X-engine")
-            self.record.add(self._times.of(item), 1 / item.rate if item.rate else None, channels,
-                            item.data.view(np.complex64).reshape(self._channels, -1))
+                return (
+                    "the visibilities do not say their bandwidth: the sources say no sample "
+                    "rate (Receiver Tags behind each source says it, as does Sample Rate of FX "
+                    "Correlator), or what is connected is not the output of an X-engine"
+                )
+            self.record.add(
+                self._times.of(item),
+                1 / item.rate if item.rate else None,
+                channels,
+                item.data.view(np.complex64).reshape(self._channels, -1),
+            )
         return bool(items)
 
     @property
@@ -164,4 +202,5 @@ class fringe_display(display_block):
 
     def _make_widget(self):
         from .displays.fringe_widget import FringeWidget
+
         return FringeWidget(self)

@@ -60,32 +60,64 @@ class fx_correlator(gr.hier_block2):
         ValueError: names the parameter, its value and what is allowed
     """
 
-    def __init__(self, channels=1024, integration=0.5, inputs=2, input_type="fc32",
-                 inputs_per_port=1, sample_rate=0.0, center_frequency=0.0, inverted=False,
-                 device="auto"):
+    def __init__(
+        self,
+        channels=1024,
+        integration=0.5,
+        inputs=2,
+        input_type="fc32",
+        inputs_per_port=1,
+        sample_rate=0.0,
+        center_frequency=0.0,
+        inverted=False,
+        device="auto",
+    ):
         if not isinstance(integration, Real) or not 0 < integration <= 1e9:
             refuse("integration", integration, "above 0, up to 1e9 seconds")
-        for parameter, value in (("sample_rate", sample_rate),
-                                 ("center_frequency", center_frequency)):
+        for parameter, value in (
+            ("sample_rate", sample_rate),
+            ("center_frequency", center_frequency),
+        ):
             if not isinstance(value, Real) or not 0 <= value < float("inf"):
-                refuse(parameter, value, "a number of Hz from 0, which means that the stream says "
-                       "it")
+                refuse(
+                    parameter, value, "a number of Hz from 0, which means that the stream says it"
+                )
         # checks all that both take
         spectra = spectra_in_frame(
-            max(int(channels), 1), max(int(inputs), 1), integration,
-            sample_rate / max(int(channels), 1)
-            / (1 if input_type in ("fc32", "sc16", "sc8", "sc4") else 2))
+            max(int(channels), 1),
+            max(int(inputs), 1),
+            integration,
+            sample_rate
+            / max(int(channels), 1)
+            / (1 if input_type in ("fc32", "sc16", "sc8", "sc4") else 2),
+        )
         #: the two blocks inside
-        self.f_engine = f_engine(channels=channels, inputs=inputs, inputs_per_port=inputs_per_port,
-                                 input_type=input_type, spectra_per_frame=spectra,
-                                 inverted=inverted, device=device)
-        self.xengine = xengine(channels=channels, inputs=inputs, spectra_per_frame=spectra,
-                               type="fc32", integration=integration, integration_unit="seconds",
-                               device=device)
+        self.f_engine = f_engine(
+            channels=channels,
+            inputs=inputs,
+            inputs_per_port=inputs_per_port,
+            input_type=input_type,
+            spectra_per_frame=spectra,
+            inverted=inverted,
+            device=device,
+        )
+        self.xengine = xengine(
+            channels=channels,
+            inputs=inputs,
+            spectra_per_frame=spectra,
+            type="fc32",
+            integration=integration,
+            integration_unit="seconds",
+            device=device,
+        )
         into, out = self.f_engine.input_signature(), self.xengine.output_signature()
         ports, size = into.max_streams(), into.sizeof_stream_item(0)
-        gr.hier_block2.__init__(self, "fx_correlator", gr.io_signature(ports, ports, size),
-                                gr.io_signature(1, 1, out.sizeof_stream_item(0)))
+        gr.hier_block2.__init__(
+            self,
+            "fx_correlator",
+            gr.io_signature(ports, ports, size),
+            gr.io_signature(1, 1, out.sizeof_stream_item(0)),
+        )
         # an item of packed samples holds several
         items_a_second = sample_rate / samples_in_item(input_type, inputs_per_port, size)
         for port in range(ports):
@@ -93,8 +125,12 @@ class fx_correlator(gr.hier_block2):
             if sample_rate or center_frequency:
                 # no times: the F-engine takes the host's clock for all of them together, where
                 # times of their own would differ by when the host came to each
-                tags = receiver_tags(item_size=size, rate=items_a_second,
-                                     center_frequency=center_frequency, clock="none")
+                tags = receiver_tags(
+                    item_size=size,
+                    rate=items_a_second,
+                    center_frequency=center_frequency,
+                    clock="none",
+                )
                 self.connect((self, port), tags)
                 last = tags
             self.connect((last, port if last is self else 0), (self.f_engine, port))

@@ -66,15 +66,21 @@ class join_channels(python_block):
         products = inputs * (inputs + 1) // 2
         kind = np.dtype(TYPES[type])
         if channels * products * kind.itemsize > LARGEST_ITEM:
-            refuse("channels", channels, f"fewer: an item would be {channels} channels x {products}"
-                   f" products x {kind.itemsize} bytes, and at most {LARGEST_ITEM} are possible")
+            refuse(
+                "channels",
+                channels,
+                f"fewer: an item would be {channels} channels x {products}"
+                f" products x {kind.itemsize} bytes, and at most {LARGEST_ITEM} are possible",
+            )
         self._channels = channels
         self._ranges = [exchange.range_of(part, ranges, channels) for part in range(ranges)]
         # NumPy deprecates what GNU Radio makes of a vector of one
         item = lambda count: (kind.type, count) if count > 1 else kind.type
-        super().__init__("join_channels",
-                         [item(count * products) for _, count in self._ranges],
-                         [item(channels * products)])
+        super().__init__(
+            "join_channels",
+            [item(count * products) for _, count in self._ranges],
+            [item(channels * products)],
+        )
         self.set_tag_propagation_policy(gr.TPP_DONT)
 
     def _work(self, input_items, output_items):
@@ -83,7 +89,7 @@ class join_channels(python_block):
         end = 0
         for items in input_items:
             items = items[:count].reshape(count, -1)
-            out[:, end:end + items.shape[1]] = items
+            out[:, end : end + items.shape[1]] = items
             end += items.shape[1]
         found = [self._tags(port, count) for port in range(len(input_items))]
         for offset in sorted(set().union(*found)):
@@ -103,8 +109,10 @@ class join_channels(python_block):
             for key in SAME:
                 if not pmt.equal(found[0].get(key, pmt.PMT_NIL), others.get(key, pmt.PMT_NIL)):
                     of = [pmt.write_string(p.get(key, pmt.PMT_NIL)) for p in (found[0], others)]
-                    raise ValueError(f"ports 0 and {port}: {key} of item {offset} is {of[0]} and "
-                                     f"{of[1]}: they are not of the same integration")
+                    raise ValueError(
+                        f"ports 0 and {port}: {key} of item {offset} is {of[0]} and "
+                        f"{of[1]}: they are not of the same integration"
+                    )
         joined = dict(found[0])
         if tags.bandwidth in joined:
             self._width = pmt.to_double(joined[tags.bandwidth]) / self._ranges[0][1]
@@ -126,8 +134,10 @@ class join_channels(python_block):
             centers.append(pmt.to_double(of_port[tags.rx_freq]) - shift * self._width)
         for port, center in enumerate(centers):
             if abs(center - centers[0]) > 1e-3 * self._width:
-                raise ValueError(f"port {port}: rx_freq of item {offset} is {center - centers[0]:g}"
-                                 " Hz from that of its range of channels beside port 0")
+                raise ValueError(
+                    f"port {port}: rx_freq of item {offset} is {center - centers[0]:g}"
+                    " Hz from that of its range of channels beside port 0"
+                )
         return centers[0]
 
     def _start(self):

@@ -21,7 +21,7 @@ from .streams.item_clock import time_tuple
 from .streams.stream_band import Band
 from .tracking.directions import parse_direction
 
-SHORTEST = 1e-6          # s for which weights hold; times in a double are good to 0.2 us
+SHORTEST = 1e-6  # s for which weights hold; times in a double are good to 0.2 us
 
 #: what a block looks at that nobody told where to look
 ZENITH = ({"name": "zenith", "azimuth": 0, "elevation": 90},)
@@ -64,8 +64,13 @@ class Drift:
         if time is None:
             # of a baseline across the pole that the source moves along
             across = np.linalg.norm(np.cross(positions, pole), axis=1)
-            speed = (1 + len(followed)) * np.max(across) * max(
-                1.0 if beam.dec is None else math.cos(math.radians(beam.dec)) for beam in moving)
+            speed = (
+                (1 + len(followed))
+                * np.max(across)
+                * max(
+                    1.0 if beam.dec is None else math.cos(math.radians(beam.dec)) for beam in moving
+                )
+            )
         else:
             # the sky turns against the Earth: from east over south to west
             turning = [[entry.moving] for entry in beams + followed]
@@ -74,8 +79,12 @@ class Drift:
                 motion = motion[:-1] - motion[-1]
             speed = np.max(np.abs(motion @ positions.T))
         self.rate = turns * speed
-        self.change = ((1 + len(followed)) * turns * EARTH_ROTATION_RATE
-                       * np.max(np.linalg.norm(positions, axis=1)))
+        self.change = (
+            (1 + len(followed))
+            * turns
+            * EARTH_ROTATION_RATE
+            * np.max(np.linalg.norm(positions, axis=1))
+        )
 
     def span(self, phase_error):
         """
@@ -180,24 +189,48 @@ class pointing(following_block):
         A parameter is not allowed.
     """
 
-    def __init__(self, array="two-dish", beams=ZENITH, channels=1024, center_frequency=0,
-                 bandwidth=0, phase_error=1.0, frame_length=0.0, lead=1.0, calibration=None,
-                 taper="none", normalise="noise", item_size=8, inputs=None, real=False,
-                 inverted=False, samples_per_item=1, tracked=None):
+    def __init__(
+        self,
+        array="two-dish",
+        beams=ZENITH,
+        channels=1024,
+        center_frequency=0,
+        bandwidth=0,
+        phase_error=1.0,
+        frame_length=0.0,
+        lead=1.0,
+        calibration=None,
+        taper="none",
+        normalise="noise",
+        item_size=8,
+        inputs=None,
+        real=False,
+        inverted=False,
+        samples_per_item=1,
+        tracked=None,
+    ):
         if not is_number(frame_length, 0, LONGEST_LEAD):
             refuse("frame_length", frame_length, f"0 to {LONGEST_LEAD:g} seconds")
         self._frame_length = float(frame_length)
-        super().__init__("pointing", array, channels, lead, item_size, inputs, real, inverted,
-                         samples_per_item)
-        self._given = None       # the band that was asked for; None: the stream's
+        super().__init__(
+            "pointing", array, channels, lead, item_size, inputs, real, inverted, samples_per_item
+        )
+        self._given = None  # the band that was asked for; None: the stream's
         if center_frequency or bandwidth:
             if not (is_number(center_frequency, 0) and is_number(bandwidth, 0) and bandwidth):
-                refuse("center_frequency, bandwidth", (center_frequency, bandwidth),
-                       "both above 0 and finite, or both 0")
+                refuse(
+                    "center_frequency, bandwidth",
+                    (center_frequency, bandwidth),
+                    "both above 0 and finite, or both 0",
+                )
             self._given = Band(float(center_frequency), float(bandwidth))
         self._clear()
-        self._made = dict(calibration=calibration, taper=taper, normalise=normalise,
-                          tracked=None if tracked is None else parse_direction(tracked, "tracked"))
+        self._made = dict(
+            calibration=calibration,
+            taper=taper,
+            normalise=normalise,
+            tracked=None if tracked is None else parse_direction(tracked, "tracked"),
+        )
         self._beams = None
         self._port = pmt.intern(tags.weights)
         self.message_port_register_out(self._port)
@@ -209,13 +242,17 @@ class pointing(following_block):
     def set_beams(self, beams):
         """Points all beams anew, at once. Their number must stay as it is."""
         with self._lock:
-            beams = coherent(as_beams(self._array, beams,
-                                      host.time() if self._time is None else self._time))
+            beams = coherent(
+                as_beams(self._array, beams, host.time() if self._time is None else self._time)
+            )
             if not beams:
                 refuse("beams", beams, "a list of one at least that is not incoherent")
             if self._beams is not None and len(beams) != len(self._beams):
-                refuse("beams", f"{len(beams)} beams", f"{len(self._beams)}, as the beamformer has "
-                       "so many")
+                refuse(
+                    "beams",
+                    f"{len(beams)} beams",
+                    f"{len(self._beams)}, as the beamformer has so many",
+                )
             before, self._beams = self._beams, beams
             try:
                 self.weights(0.0)  # complains about what is not allowed
@@ -284,7 +321,7 @@ class pointing(following_block):
     def _clear(self):
         super()._clear()
         self._set_band(self._given or self._stream.of_channels(self._channels))
-        self._told = False       # that the band that was given is not the stream's
+        self._told = False  # that the band that was given is not the stream's
         self._largest_error = 0.0
 
     def _set_band(self, band):
@@ -306,19 +343,27 @@ class pointing(following_block):
             self._set_band(ours)
             if self._due is not None:
                 self._send(self._clock.at(item))
-        if (given is not None and self._stream.tuned and not self._told
-                and not band.holds(given, given.width / self._channels)):
+        if (
+            given is not None
+            and self._stream.tuned
+            and not self._told
+            and not band.holds(given, given.width / self._channels)
+        ):
             self._told = True
-            self.logger.warn(f"center_frequency, bandwidth: {given}, were given, but the stream's "
-                             f"tags say {band}: the weights are for what was given")
+            self.logger.warn(
+                f"center_frequency, bandwidth: {given}, were given, but the stream's "
+                f"tags say {band}: the weights are for what was given"
+            )
 
     def _note_error(self, error):
         """Degrees, of weights that are sent now."""
         first = self._largest_error <= self._phase_error
         self._largest_error = max(self._largest_error, error)
         if first and error > self._phase_error * (1 + 1e-6):
-            self.logger.warn(f"frames of {self._frame_length:g} s are too long: phases are wrong "
-                             f"by up to {error:.3g} degrees, not {self._phase_error:g}")
+            self.logger.warn(
+                f"frames of {self._frame_length:g} s are too long: phases are wrong "
+                f"by up to {error:.3g} degrees, not {self._phase_error:g}"
+            )
 
     def _send(self, begin):
         """Weights that hold from `begin` on."""
@@ -331,8 +376,12 @@ class pointing(following_block):
         drift = Drift(self._array, self._beams, self._frequencies, begin, tracked)
         span = drift.span(self._phase_error)
         if not span >= SHORTEST:
-            refuse("rx_freq", self._frequencies.max(), "such that weights hold for 1 us at least: "
-                   f"at a phase error of {self._phase_error:g} degrees they would for {span:.3g} s")
+            refuse(
+                "rx_freq",
+                self._frequencies.max(),
+                "such that weights hold for 1 us at least: "
+                f"at a phase error of {self._phase_error:g} degrees they would for {span:.3g} s",
+            )
         end = self._end_of(begin, update_interval(span, self._frame_length))
         middle = begin
         if not math.isinf(end):
@@ -340,8 +389,7 @@ class pointing(following_block):
             middle = (begin + end + self._frame_length) / 2
             self._note_error(drift.error(end - begin + self._frame_length))
         weights = self.weights(middle)
-        message = pmt.dict_add(pmt.make_dict(), self._port,
-                               c32vector(weights))
+        message = pmt.dict_add(pmt.make_dict(), self._port, c32vector(weights))
         if timed:
             message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(begin))
         self.message_port_pub(self._port, message)

@@ -29,11 +29,11 @@ from .transients.folding import FoldedProfiles
 from .transients.par_file import TimingModel, read_par
 from .transients.psrfits import write_profiles
 
-LARGEST_ITEM = 2**31 - 1   # bytes: GNU Radio counts them with an int
-LARGEST_FILES = 1 << 32    # bytes of profiles that are held
-FILE_BYTES = 6             # of a bin in a file: 16 bits, and a count
-WRITE_INTERVAL = 30.0      # s, of the host's clock
-MOST_WRITING = 0.05        # of the host's time, where files are written anew
+LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
+LARGEST_FILES = 1 << 32  # bytes of profiles that are held
+FILE_BYTES = 6  # of a bin in a file: 16 bits, and a count
+WRITE_INTERVAL = 30.0  # s, of the host's clock
+MOST_WRITING = 0.05  # of the host's time, where files are written anew
 
 
 class psrfits_sink(RollingSink, python_block):
@@ -89,14 +89,32 @@ class psrfits_sink(RollingSink, python_block):
         A parameter is not allowed; a file could not be written there.
     """
 
-    def __init__(self, filename="pulsar-{time}.fits", array="two-dish", beams=ZENITH, channels=1024,
-                 bins=128, products="power", source="", dm=None, par=None, period=1.0,
-                 period_derivative=0.0, epoch=(0, 0.0), phase=0.0, start_time=None, hours=24.0,
-                 overwrite=True, rows=None):
+    def __init__(
+        self,
+        filename="pulsar-{time}.fits",
+        array="two-dish",
+        beams=ZENITH,
+        channels=1024,
+        bins=128,
+        products="power",
+        source="",
+        dm=None,
+        par=None,
+        period=1.0,
+        period_derivative=0.0,
+        epoch=(0, 0.0),
+        phase=0.0,
+        start_time=None,
+        hours=24.0,
+        overwrite=True,
+        rows=None,
+    ):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
-        for name, value, low, high in (("channels", channels, 1, 2**31 - 1),
-                                       ("bins", bins, 2, 65536)):
+        for name, value, low, high in (
+            ("channels", channels, 1, 2**31 - 1),
+            ("bins", bins, 2, 65536),
+        ):
             if not isinstance(value, Integral) or not low <= value <= high:
                 refuse(name, value, f"a whole number from {low} to {high}")
         if products not in PRODUCTS:
@@ -109,8 +127,9 @@ class psrfits_sink(RollingSink, python_block):
             dm = model.dm if model else 0.0
         if not isinstance(dm, Real) or isinstance(dm, bool) or not 0 <= dm <= 1e6:
             refuse("dm", dm, "0 to 1e6 pc/cm^3")
-        self._segments = phase_segments(par, period, period_derivative, epoch, phase, array,
-                                        start_time, hours)
+        self._segments = phase_segments(
+            par, period, period_derivative, epoch, phase, array, start_time, hours
+        )
         self._array, self._dm = array, float(dm)
         self._source = source or (model.name if model else "")
         self._direction = (model.ra, model.dec) if model else None
@@ -122,22 +141,28 @@ class psrfits_sink(RollingSink, python_block):
         self._shape = (len(self._names), len(PRODUCTS[products]), int(channels), int(bins))
         size = int(np.prod(self._shape, dtype=object))
         if 4 * size > LARGEST_ITEM:
-            raise ValueError(f"bins: an item would be {self._shape[0]} beams x {self._shape[1]} "
-                             f"products x {channels} channels x {bins} bins x 4 bytes = "
-                             f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed")
+            raise ValueError(
+                f"bins: an item would be {self._shape[0]} beams x {self._shape[1]} "
+                f"products x {channels} channels x {bins} bins x 4 bytes = "
+                f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed"
+            )
         self._pattern, self._overwrite = file_name(filename), overwrite
         self._roll = RollOver(self._pattern)
         check_fields(self._pattern, ("beam", "time"))
         if len(self._names) > 1 and "{beam}" not in self._pattern:
-            refuse("filename", filename, "a name with {beam} in it: there is a file for each of "
-                   f"{len(self._names)} beams")
+            refuse(
+                "filename",
+                filename,
+                f"a name with {{beam}} in it: there is a file for each of {len(self._names)} beams",
+            )
         self._start()
         if len(set(self._paths)) < len(self._paths):
             refuse("filename", filename, "such that no two beams have one file")
         for path in self._paths:
             check_path(path, overwrite)
-        super().__init__("psrfits_sink", out_sig=None,
-                         in_sig=[(np.float32, size), (np.uint32, size)])
+        super().__init__(
+            "psrfits_sink", out_sig=None, in_sig=[(np.float32, size), (np.uint32, size)]
+        )
 
     def files(self):
         """The paths, one for each beam, and again where new files have begun; with {time} in them
@@ -155,11 +180,18 @@ class psrfits_sink(RollingSink, python_block):
             return None
         return FoldedProfiles(
             powers=np.array([item[beam] for item in self._powers]),
-            counts=np.array([item[beam] for item in self._counts]), times=list(self._times),
-            lengths=np.array(self._lengths), frequencies=np.array(self._frequencies),
-            channels=self._channels, dm=self._dm, source=self._source or self._beam(beam).name,
-            beam=self._names[beam], products=(self._products,), segments=self._segments,
-            start=self._begin)
+            counts=np.array([item[beam] for item in self._counts]),
+            times=list(self._times),
+            lengths=np.array(self._lengths),
+            frequencies=np.array(self._frequencies),
+            channels=self._channels,
+            dm=self._dm,
+            source=self._source or self._beam(beam).name,
+            beam=self._names[beam],
+            products=(self._products,),
+            segments=self._segments,
+            start=self._begin,
+        )
 
     # ---- inside
 
@@ -197,22 +229,29 @@ class psrfits_sink(RollingSink, python_block):
         for tag in self.get_tags_in_window(0, 0, count):
             found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
         for item in range(count):
-            self._take(found.get(item, {}), *(items[item].reshape(self._shape)
-                                              for items in input_items))
+            self._take(
+                found.get(item, {}), *(items[item].reshape(self._shape) for items in input_items)
+            )
         if count and host.monotonic() > self._next_write:
             self._write()
         return count
 
     def _take(self, here, powers, counts):
-        number = lambda key: tag_value(here, key, pmt.to_double, self._last, sender="folder",
-                                       of="a sub-integration")
+        number = lambda key: tag_value(
+            here, key, pmt.to_double, self._last, sender="folder", of="a sub-integration"
+        )
         if not self._last:
-            require(here, (tags.rx_time, tags.rx_freq, tags.bandwidth, "folded"), "folder",
-                    of="sub-integration")
+            require(
+                here,
+                (tags.rx_time, tags.rx_freq, tags.bandwidth, "folded"),
+                "folder",
+                of="sub-integration",
+            )
         for key in (tags.rx_freq, tags.bandwidth):
             self._last[key] = number(key)
-        channels = channel_frequencies(self._shape[2], self._last[tags.rx_freq],
-                                       self._last[tags.bandwidth])
+        channels = channel_frequencies(
+            self._shape[2], self._last[tags.rx_freq], self._last[tags.bandwidth]
+        )
         time = tag_value(here, tags.rx_time, time_of, sender="folder", of="a sub-integration")
         folded = tag_value(here, "folded", dict_of, sender="folder", of="a sub-integration")
         if self._times and self._are_full(time, channels, folded["length"], powers):
@@ -230,8 +269,9 @@ class psrfits_sink(RollingSink, python_block):
         # back to where the phase is whole, by less than half of a turn
         turns = folded["phase"] - round(folded["phase"])
         fraction = folded["middle"][1] - turns / folded["frequency"]
-        self._times.append((folded["middle"][0] + int(np.floor(fraction)),
-                            float(fraction - np.floor(fraction))))
+        self._times.append(
+            (folded["middle"][0] + int(np.floor(fraction)), float(fraction - np.floor(fraction)))
+        )
         self._lengths.append(folded["length"])
         self._frequencies.append(folded["frequency"])
         self._powers.append(powers.copy())
@@ -245,16 +285,24 @@ class psrfits_sink(RollingSink, python_block):
         held = powers.nbytes * 2 * count
         if TIME not in self._pattern:
             if changed:
-                raise ValueError("rx_freq: it has changed; one file is of one frequency, and with "
-                                 f"{TIME} in its name a new one would begin")
+                raise ValueError(
+                    "rx_freq: it has changed; one file is of one frequency, and with "
+                    f"{TIME} in its name a new one would begin"
+                )
             if held > LARGEST_FILES:
-                raise ValueError(f"{count} sub-integrations are {held} bytes, more than "
-                                 f"{LARGEST_FILES}: take longer ones, less channels and bins, or a "
-                                 f"name with {TIME} in it, so that a new file may begin")
+                raise ValueError(
+                    f"{count} sub-integrations are {held} bytes, more than "
+                    f"{LARGEST_FILES}: take longer ones, less channels and bins, or a "
+                    f"name with {TIME} in it, so that a new file may begin"
+                )
             return False
         size = count * powers[0].size * FILE_BYTES
-        return (changed or held > LARGEST_FILES or 0 < self._roll.size < size
-                or self._roll.ends(self._begin, time, length))
+        return (
+            changed
+            or held > LARGEST_FILES
+            or 0 < self._roll.size < size
+            or self._roll.ends(self._begin, time, length)
+        )
 
     def _write(self):
         begun = host.monotonic()
@@ -280,5 +328,9 @@ class psrfits_sink(RollingSink, python_block):
 def dict_of(value):
     """What a `folded` tag says, as numbers."""
     part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
-    return {"length": pmt.to_double(part("length")), "middle": time_of(part("middle")),
-            "phase": pmt.to_double(part("phase")), "frequency": pmt.to_double(part("frequency"))}
+    return {
+        "length": pmt.to_double(part("length")),
+        "middle": time_of(part("middle")),
+        "phase": pmt.to_double(part("phase")),
+        "frequency": pmt.to_double(part("frequency")),
+    }

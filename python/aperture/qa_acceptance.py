@@ -328,9 +328,7 @@ class FEngine:
             channels = self.some_channels(n)
             tones = np.cos(np.pi * channels[:, None] * t / n + 0.3)
             samples = tones.reshape(1, -1).astype(np.float32)
-            spectra, _ = self.channelise(
-                samples, "f32", channels=n, taps=taps, inverted=inverted
-            )
+            spectra, _ = self.channelise(samples, "f32", channels=n, taps=taps, inverted=inverted)
             powers = np.abs(spectra[0, ::taps]) ** 2
             if inverted:
                 powers = powers[:, ::-1]
@@ -475,8 +473,13 @@ class EightBits(FEngine):
         """Half a step of noise goes with the tone, as in test_tone_in_any_channel."""
         amplitude = 120.0 / self.step
         gain = 100 * 127 / amplitude / self.height
-        return {"input_type": self.types[0][0], "output_type": "sc8", "gain": gain,
-                "amplitude": amplitude, "noise": 0.5}
+        return {
+            "input_type": self.types[0][0],
+            "output_type": "sc8",
+            "gain": gain,
+            "amplitude": amplitude,
+            "noise": 0.5,
+        }
 
     def test_channel_shape(self):
         """The top of the channel at a gain that leaves it whole, its foot at 100 times that."""
@@ -793,11 +796,7 @@ class qa_correlator(gr_unittest.TestCase):
             visibilities = self.correlate(voltages, sample_type)
             expected = np.zeros_like(visibilities)
             for i, (a, b) in enumerate(pairs):
-                for first, second, value in [
-                    (a, a, 25),
-                    (b, b, 29),
-                    (a, b, (3 + 4j) * (5 + 2j)),
-                ]:
+                for first, second, value in [(a, a, 25), (b, b, 29), (a, b, (3 + 4j) * (5 + 2j))]:
                     expected[i, :, reference.products(inputs).index((first, second))] = value
             np.testing.assert_array_equal(visibilities, expected)
 

@@ -49,21 +49,23 @@ def noise(rng, inputs, rms, type, channels=25):
         return values
     limit = RANGES[type].limit
     return np.clip(np.rint(values.real), -limit, limit) + 1j * np.clip(
-        np.rint(values.imag), -limit, limit)
+        np.rint(values.imag), -limit, limit
+    )
 
 
 class qa_bandpass_display(gr_unittest.TestCase):
-
     def setUp(self):
         self.rng = np.random.default_rng(11)
 
     def test_frames(self):
         """Powers, levels, and values at the limit, of all types, against sums over the values."""
-        for type, rms in (("sc8", [20.0, 3.0, 50.0, 1.0, 80.0, 0.0]),
-                          ("sc4", [2.4, 1.0, 4.0, 0.5, 6.0, 0.0]),
-                          ("fc32", [1.0, 1e-3, 1e3, 5.0, 7.0, 0.0])):
+        for type, rms in (
+            ("sc8", [20.0, 3.0, 50.0, 1.0, 80.0, 0.0]),
+            ("sc4", [2.4, 1.0, 4.0, 0.5, 6.0, 0.0]),
+            ("fc32", [1.0, 1e-3, 1e3, 5.0, 7.0, 0.0]),
+        ):
             values = noise(self.rng, 6, rms, type)
-            values[:, 1, :30] = 0   # missing spectra
+            values[:, 1, :30] = 0  # missing spectra
             view = BandpassView(list("abcdef"), 25, type, 0.0)
             self.assertIsNone(view.picture())
             view.add_frame(frame_of(values, type), 301, 1e8 + 1e3 * np.arange(25))
@@ -71,7 +73,7 @@ class qa_bandpass_display(gr_unittest.TestCase):
             self.assertEqual([state.name for state in found.inputs], list("abcdef"))
             for number, state in enumerate(found.inputs):
                 there = values[:, number, 30:] if number == 1 else values[:, number]
-                power = np.mean(np.abs(there)**2, axis=1)
+                power = np.mean(np.abs(there) ** 2, axis=1)
                 if not power.any():
                     self.assertEqual((state.level, state.rms, state.missing), ("no signal", 0, 1))
                     self.assertEqual(state.grade, BAD)
@@ -80,28 +82,33 @@ class qa_bandpass_display(gr_unittest.TestCase):
                 self.assertAlmostEqual(state.rms / np.sqrt(power.mean() / 2), 1, 5)
                 self.assertAlmostEqual(state.missing, 30 / 301 if number == 1 else 0)
                 if type == "fc32":
-                    self.assertEqual((state.level, state.clamped, state.grades[0]),
-                                     ("", None, NEUTRAL))
+                    self.assertEqual(
+                        (state.level, state.clamped, state.grades[0]), ("", None, NEUTRAL)
+                    )
                     continue
                 limit = RANGES[type].limit
                 full = (np.abs(there.real) == limit) | (np.abs(there.imag) == limit)
                 self.assertAlmostEqual(state.clamped, full.mean())
             if type != "fc32":
-                self.assertEqual([state.level for state in found.inputs[:5]],
-                                 ["good", "low", "high", "too low", "too high"])
-                self.assertEqual([state.grades[0] for state in found.inputs[:5]],
-                                 [GOOD, WARN, WARN, BAD, BAD])
+                self.assertEqual(
+                    [state.level for state in found.inputs[:5]],
+                    ["good", "low", "high", "too low", "too high"],
+                )
+                self.assertEqual(
+                    [state.grades[0] for state in found.inputs[:5]], [GOOD, WARN, WARN, BAD, BAD]
+                )
                 self.assertRegex(found.words, r"^5 of 6 inputs: .* \([\d.]+ steps, ")
                 self.assertTrue(found.words.endswith(", and 3 more"), found.words)
 
     def test_words(self):
         """One cause is told once."""
         for inputs, rms, words in (
-                (3, [78.0] * 3, "all 3 inputs: level too high (78 steps, 20 are best)"),
-                (2, [3.0] * 2, "both inputs: level low (3 steps, 20 are best)"),
-                (1, [1.0], "the input: level too low (1 steps, 20 are best)"),
-                (2, [20.0] * 2, "both inputs: a good level"),
-                (2, [20.0, 0.0], "1 of 2 inputs: b: no signal")):
+            (3, [78.0] * 3, "all 3 inputs: level too high (78 steps, 20 are best)"),
+            (2, [3.0] * 2, "both inputs: level low (3 steps, 20 are best)"),
+            (1, [1.0], "the input: level too low (1 steps, 20 are best)"),
+            (2, [20.0] * 2, "both inputs: a good level"),
+            (2, [20.0, 0.0], "1 of 2 inputs: b: no signal"),
+        ):
             view = BandpassView(list("abc")[:inputs], 2, "sc8", 0.0)
             values = np.zeros((2, inputs * (inputs + 1) // 2), np.complex64)
             number = np.arange(inputs)
@@ -151,12 +158,14 @@ class qa_bandpass_display(gr_unittest.TestCase):
         """What the F-engine counts is more than what a frame shows."""
         view = BandpassView(["a", "b"], 4, "sc8", 0.0)
         view.add_visibilities(np.full((4, 3), 800, np.complex64), None, None, None)
-        counts = dict(spectra=1000, channels=8, clamped=[5, 5], clamped_samples=[0, 0],
-                      missing=[7, 0])
+        counts = dict(
+            spectra=1000, channels=8, clamped=[5, 5], clamped_samples=[0, 0], missing=[7, 0]
+        )
         view.add_counts(counts)
         self.assertIsNone(view.picture().inputs[0].clamped)  # a rate needs two
-        view.add_counts(dict(counts, spectra=1500, clamped=[5, 25], clamped_samples=[0, 20],
-                             missing=[57, 0]))
+        view.add_counts(
+            dict(counts, spectra=1500, clamped=[5, 25], clamped_samples=[0, 20], missing=[57, 0])
+        )
         a, b = view.picture().inputs
         self.assertEqual((a.clamped, a.missing), (0, 0.1))
         self.assertEqual((b.clamped, b.missing), (40 / 4000, 0))
@@ -186,8 +195,9 @@ class qa_bandpass_display(gr_unittest.TestCase):
         self.assertEqual(len(places), 40)
         self.assertAlmostEqual(decibels.max(), 90)
         self.assertEqual(np.argmax(decibels) // 2, 3)
-        self.assertEqual([percent(part) for part in (0, 1e-6, 0.0123, 1)],
-                         ["0 %", "< 0.01 %", "1.2 %", "100 %"])
+        self.assertEqual(
+            [percent(part) for part in (0, 1e-6, 0.0123, 1)], ["0 %", "< 0.01 %", "1.2 %", "100 %"]
+        )
 
     def test_chain(self):
         """Behind the F-engine, on frames and on visibilities, with what the F-engine counts."""
@@ -199,16 +209,33 @@ class qa_bandpass_display(gr_unittest.TestCase):
         top = gr.top_block()
         source = aperture.array_source(array, inputs_per_port=5, seed=3)
         f_engine = aperture.f_engine(
-            channels=CHANNELS, inputs=5, inputs_per_port=5, output_type="sc8", gain=20 * 2**0.5,
-            spectra_per_frame=SPECTRA, device=DEVICE)
-        frames = aperture.bandpass_display(CHANNELS, 5, "frames", "sc8", SPECTRA, array=array,
-                                           averaging=0.5, device=DEVICE)
-        visibilities = aperture.bandpass_display(CHANNELS, 5, type="sc8", array=array,
-                                                 averaging=0.5, device=DEVICE)
+            channels=CHANNELS,
+            inputs=5,
+            inputs_per_port=5,
+            output_type="sc8",
+            gain=20 * 2**0.5,
+            spectra_per_frame=SPECTRA,
+            device=DEVICE,
+        )
+        frames = aperture.bandpass_display(
+            CHANNELS, 5, "frames", "sc8", SPECTRA, array=array, averaging=0.5, device=DEVICE
+        )
+        visibilities = aperture.bandpass_display(
+            CHANNELS, 5, type="sc8", array=array, averaging=0.5, device=DEVICE
+        )
         top.connect(source, f_engine, frames)
-        top.connect(f_engine, aperture.xengine(
-            channels=CHANNELS, inputs=5, spectra_per_frame=SPECTRA, type="sc8", integration=10,
-            device=DEVICE), visibilities)
+        top.connect(
+            f_engine,
+            aperture.xengine(
+                channels=CHANNELS,
+                inputs=5,
+                spectra_per_frame=SPECTRA,
+                type="sc8",
+                integration=10,
+                device=DEVICE,
+            ),
+            visibilities,
+        )
         for display in (frames, visibilities):
             top.msg_connect(f_engine, "status", display, "status")
         top.start()
@@ -243,8 +270,9 @@ class qa_bandpass_display(gr_unittest.TestCase):
         display.to_basic_block()
         top.run()
         display._status._read(pmt.intern("x"))
-        display._status._read(pmt.dict_add(pmt.make_dict(), pmt.intern("event"),
-                                           pmt.intern("counts")))
+        display._status._read(
+            pmt.dict_add(pmt.make_dict(), pmt.intern("event"), pmt.intern("counts"))
+        )
         shown, words = display.update()
         self.assertIsNone(shown.frequencies)
         self.assertEqual(words, "")
@@ -252,21 +280,22 @@ class qa_bandpass_display(gr_unittest.TestCase):
 
     def test_refuses(self):
         for arguments, text in (
-                (dict(channels=0), "channels: 0 is not allowed"),
-                (dict(inputs=0), "inputs: 0 is not allowed"),
-                (dict(edge="spectra"), "edge: 'spectra' is not allowed"),
-                (dict(type="s8"), "type: 's8' is not allowed"),
-                (dict(spectra_per_frame=0), "spectra_per_frame: 0 is not allowed"),
-                (dict(channels=90000000), "channels: 90000000 is not allowed"),
-                (dict(array="y16"), "inputs: 2 is not allowed; it must be 16"),
-                (dict(names=["a"]), "names: .* is not allowed"),
-                (dict(names=["a", "a"]), "names: .* is not allowed"),
-                (dict(averaging=-1), "averaging: -1 is not allowed"),
-                (dict(dynamic_range=1e3), "dynamic_range: 1000.0 is not allowed"),
-                (dict(device="gpu"), "device")):
+            (dict(channels=0), "channels: 0 is not allowed"),
+            (dict(inputs=0), "inputs: 0 is not allowed"),
+            (dict(edge="spectra"), "edge: 'spectra' is not allowed"),
+            (dict(type="s8"), "type: 's8' is not allowed"),
+            (dict(spectra_per_frame=0), "spectra_per_frame: 0 is not allowed"),
+            (dict(channels=90000000), "channels: 90000000 is not allowed"),
+            (dict(array="y16"), "inputs: 2 is not allowed; it must be 16"),
+            (dict(names=["a"]), "names: .* is not allowed"),
+            (dict(names=["a", "a"]), "names: .* is not allowed"),
+            (dict(averaging=-1), "averaging: -1 is not allowed"),
+            (dict(dynamic_range=1e3), "dynamic_range: 1000.0 is not allowed"),
+            (dict(device="gpu"), "device"),
+        ):
             with self.assertRaisesRegex((ValueError, RuntimeError), text):
                 aperture.bandpass_display(**arguments)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_bandpass_display)

@@ -25,19 +25,30 @@ C = 299792458.0
 def array_of(sample_rate=1e6):
     """Antennas within 60 m, 150 MHz; every gain and cable another one."""
     rng = np.random.default_rng(5)
-    places = [Antenna(f"A{i}", (*rng.uniform(-60, 60, 2), rng.uniform(-1, 1)))
-              for i in range(ANTENNAS)]
-    inputs = [Input(place.name, "x", complex(*rng.uniform(0.5, 2, 2)), rng.uniform(0, 2e-8))
-              for place in places]
-    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
-                            antennas=places, inputs=inputs, sample_rate=sample_rate,
-                            center_frequency=1.5e8)
+    places = [
+        Antenna(f"A{i}", (*rng.uniform(-60, 60, 2), rng.uniform(-1, 1))) for i in range(ANTENNAS)
+    ]
+    inputs = [
+        Input(place.name, "x", complex(*rng.uniform(0.5, 2, 2)), rng.uniform(0, 2e-8))
+        for place in places
+    ]
+    return ArrayDescription(
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
+        antennas=places,
+        inputs=inputs,
+        sample_rate=sample_rate,
+        center_frequency=1.5e8,
+    )
 
 
 def source_at(array, azimuth, elevation, time):
     """A source that moves and is there at that time; its signal drowns the receiver noise."""
-    ra, dec = geometry.azel_to_radec(azimuth, elevation, time, array.latitude, array.longitude,
-                                     array.height)
+    ra, dec = geometry.azel_to_radec(
+        azimuth, elevation, time, array.latitude, array.longitude, array.height
+    )
     return Source("s", ra=float(ra), dec=float(dec), flux=1e6)
 
 
@@ -45,20 +56,30 @@ def observe(array, source, beams, start, samples, channels, spectra_per_frame, s
     """Powers float64 [integration][beam][channel] over those of antenna A0, of gain 1."""
     reference = Beam("one", 0.0, 90.0, antennas=("A0",))
     inputs = len(array.inputs)
-    feed = array_source(array, [source], samples=samples, start_time=start,
-                        inputs_per_port=inputs)
-    points = pointing(array, [*beams, reference], channels, item_size=8 * inputs,
-                      normalise="signal")
+    feed = array_source(array, [source], samples=samples, start_time=start, inputs_per_port=inputs)
+    points = pointing(
+        array, [*beams, reference], channels, item_size=8 * inputs, normalise="signal"
+    )
     sizes = dict(channels=channels, inputs=inputs)
-    power = aperture.beam_power(beams=len(beams) + 1, spectra_per_frame=spectra_per_frame,
-                                type="fc32", spectra=spectra, **sizes)
+    power = aperture.beam_power(
+        beams=len(beams) + 1,
+        spectra_per_frame=spectra_per_frame,
+        type="fc32",
+        spectra=spectra,
+        **sizes,
+    )
     sink = blocks.vector_sink_f((len(beams) + 1) * channels)
     top = gr.top_block()
     top.connect(
-        feed, points, aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
+        feed,
+        points,
+        aperture.pfb_channelizer(inputs_per_port=inputs, **sizes),
         aperture.corner_turn(
-            inputs_per_port=inputs, spectra_per_frame=spectra_per_frame, type="fc32", **sizes),
-        power, sink)
+            inputs_per_port=inputs, spectra_per_frame=spectra_per_frame, type="fc32", **sizes
+        ),
+        power,
+        sink,
+    )
     top.msg_connect(points, "weights", power, "weights")
     top.run()
     found = np.array(sink.data(), float).reshape(-1, len(beams) + 1, channels)
@@ -67,22 +88,30 @@ def observe(array, source, beams, start, samples, channels, spectra_per_frame, s
 
 def array_factor(array, beam, source, time, frequency):
     """|sum of the phases' differences|^2 over its maximum, by the definition of a delay."""
-    azimuth, elevation = np.radians([
-        [beam.azimuth, geometry_of(array, source, time)[0]],
-        [beam.elevation, geometry_of(array, source, time)[1]]])
-    looks = np.stack([np.cos(elevation) * np.sin(azimuth), np.cos(elevation) * np.cos(azimuth),
-                      np.sin(elevation)])
+    azimuth, elevation = np.radians(
+        [
+            [beam.azimuth, geometry_of(array, source, time)[0]],
+            [beam.elevation, geometry_of(array, source, time)[1]],
+        ]
+    )
+    looks = np.stack(
+        [
+            np.cos(elevation) * np.sin(azimuth),
+            np.cos(elevation) * np.cos(azimuth),
+            np.sin(elevation),
+        ]
+    )
     ahead = array.input_positions() @ (looks[:, 1] - looks[:, 0]) / C
     return np.abs(np.mean(np.exp(2j * np.pi * frequency * ahead))) ** 2
 
 
 def geometry_of(array, source, time):
-    return geometry.radec_to_azel(source.ra, source.dec, time, array.latitude, array.longitude,
-                                  array.height)
+    return geometry.radec_to_azel(
+        source.ra, source.dec, time, array.latitude, array.longitude, array.height
+    )
 
 
 class qa_beam_chain(gr_unittest.TestCase):
-
     def test_a_source_crosses_a_grid(self):
         array, channels = array_of(), 64
         beams = grid(Beam("g", 170.0, 55.0), 4, 3, 1.0)
@@ -98,8 +127,11 @@ class qa_beam_chain(gr_unittest.TestCase):
                 for m, beam in enumerate(beams):
                     expected = array_factor(array, beam, source, start + 0.005, frequencies[k])
                     if expected > 0.01:
-                        self.assertLess(abs(10 * np.log10(powers[m, k] / expected)), 0.1,
-                                        (minutes, beam, k, expected))
+                        self.assertLess(
+                            abs(10 * np.log10(powers[m, k] / expected)),
+                            0.1,
+                            (minutes, beam, k, expected),
+                        )
                         compared += 1
         # it did cross them
         self.assertGreater(compared, 200)
@@ -108,8 +140,12 @@ class qa_beam_chain(gr_unittest.TestCase):
         array, channels = array_of(), 16
         source = source_at(array, 170.0, 55.0, START)
         beams = [Beam("tracks", ra=source.ra, dec=source.dec), Beam("stays", 170.0, 55.0)]
-        levels = np.array([observe(array, source, beams, START + 60 * minute, 10000, channels, 600,
-                                   600)[0] for minute in range(60)])
+        levels = np.array(
+            [
+                observe(array, source, beams, START + 60 * minute, 10000, channels, 600, 600)[0]
+                for minute in range(60)
+            ]
+        )
         # the edge, which straddles the two ends of the band, is left out
         tracks = 10 * np.log10(levels[:, 0, 1:])
         self.assertLess(np.abs(tracks).max(), 0.1)
@@ -129,5 +165,5 @@ class qa_beam_chain(gr_unittest.TestCase):
         self.assertLess(np.median(levels[-20:, 1]), 0.1)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_beam_chain)

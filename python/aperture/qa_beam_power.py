@@ -56,9 +56,7 @@ class qa_beam_power(gr_unittest.TestCase):
     def assert_close(self, powers, expected, sample_type="sc8"):
         # weights of integers have 16 bits on the CPU, half precision on a GPU
         limit = 1e-5 if sample_type == "fc32" else 5e-3
-        np.testing.assert_allclose(
-            powers, expected, rtol=0, atol=limit * abs(expected).max()
-        )
+        np.testing.assert_allclose(powers, expected, rtol=0, atol=limit * abs(expected).max())
 
     def check(self, sample_type, products, spectra, basis="linear", summed=1, inputs=5, beams=14):
         voltages = qa_tools.random_samples(self.rng, sample_type, (4, 6, inputs, 12))
@@ -106,8 +104,9 @@ class qa_beam_power(gr_unittest.TestCase):
         powers, _ = self.run_powers(
             voltages, "sc8", (3, 4, 4), beams=6, weights=weights, **detecting
         )
-        former = aperture.beamformer(channels=4, inputs=5, beams=6,
-                                     spectra_per_frame=16, weights=weights, type="sc8")
+        former = aperture.beamformer(
+            channels=4, inputs=5, beams=6, spectra_per_frame=16, weights=weights, type="sc8"
+        )
         (beams,), _ = qa_tools.run(
             former, [reference.samples_to_bytes(voltages, "sc8")], [4 * 6 * 16 * 8]
         )
@@ -125,12 +124,7 @@ class qa_beam_power(gr_unittest.TestCase):
         weights = random_weights(self.rng, (3, 2, 6))
         masks = np.ones((6, 6), dtype=int)
         masks[0] = [1, 1, 0, 0, 1, 1]
-        masks[2:] = [
-            [1, 0, 1, 0, 1, 0],
-            [0, 1, 0, 1, 0, 1],
-            [1, 0, 0, 0, 1, 0],
-            [0, 0, 1, 0, 0, 1],
-        ]
+        masks[2:] = [[1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1], [1, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1]]
         antennas = [[(0, 1), (2, 3), (4, 5)], [(0, 2), (4, 5)]]
         coherent = reference.beamform(values, weights * masks[:2])
         for products in ("power", "I", "IQUV", "coherency"):
@@ -189,8 +183,13 @@ class qa_beam_power(gr_unittest.TestCase):
         voltages[..., 0] = 1
         ones = np.ones(15, dtype=np.complex64)
         block = aperture.beam_power(
-            channels=2, inputs=3, beams=5, spectra_per_frame=16, spectra=8, incoherent_beams=1,
-            type="sc8"
+            channels=2,
+            inputs=3,
+            beams=5,
+            spectra_per_frame=16,
+            spectra=8,
+            incoherent_beams=1,
+            type="sc8",
         )
         gates = {number: threading.Event() for number in (4, 10)}
         graph = Flowgraph(
@@ -209,9 +208,7 @@ class qa_beam_power(gr_unittest.TestCase):
             )
             gates[4].set()
             graph.sinks[0].wait_for(20)
-            graph.post_and_wait(
-                "weights", {"mask": np.array([1, 1, 0], dtype=np.uint8), "beam": 5}
-            )
+            graph.post_and_wait("weights", {"mask": np.array([1, 1, 0], dtype=np.uint8), "beam": 5})
             gates[10].set()
         powers = powers_of(graph.sinks[0].data(), (6, 2))
         expected = np.zeros((80, 6, 2))
@@ -236,9 +233,7 @@ class qa_beam_power(gr_unittest.TestCase):
         lost = reference.lost_beams(missing, np.any(weights, axis=0))
         for products in ("power", "I", "coherency"):
             for spectra in (4, 12, 36):
-                expected, counts = reference.detect(
-                    beams, spectra, products, missing=lost
-                )
+                expected, counts = reference.detect(beams, spectra, products, missing=lost)
                 powers, tags = self.run_powers(
                     voltages,
                     "fc32",
@@ -261,8 +256,13 @@ class qa_beam_power(gr_unittest.TestCase):
         values, _ = reference.decode(voltages, "sc8")
         expected, _ = reference.detect(reference.beamform(values, weights), 32)
         block = aperture.beam_power(
-            channels=2, inputs=3, beams=4, spectra_per_frame=8, spectra=32, weights=weights,
-            type="sc8"
+            channels=2,
+            inputs=3,
+            beams=4,
+            spectra_per_frame=8,
+            spectra=32,
+            weights=weights,
+            type="sc8",
         )
         graph = Flowgraph(
             block, [reference.samples_to_bytes(voltages, "sc8")], [32], tags=[frame_tags()]
@@ -280,12 +280,7 @@ class qa_beam_power(gr_unittest.TestCase):
                 "masks: an empty list is not allowed; it must be given",
             ),
             (
-                {
-                    "products": "I",
-                    "beams": 0,
-                    "incoherent_beams": 2,
-                    "masks": [1, 1, 1, 0],
-                },
+                {"products": "I", "beams": 0, "incoherent_beams": 2, "masks": [1, 1, 1, 0]},
                 "masks: 2 and 1 inputs for the beams of a pair, 0 and 1, is not allowed",
             ),
         )

@@ -161,9 +161,7 @@ class qa_beamformer(gr_unittest.TestCase):
         y, _, block = self.run_beams(voltages, "fc32", weights, masks=masks)
         expected = reference.beamform(voltages, weights * masks)
         np.testing.assert_allclose(y, expected, rtol=0, atol=1e-3)
-        np.testing.assert_array_equal(
-            np.reshape(block.weights(1), (3, 5)), weights[:, 1]
-        )
+        np.testing.assert_array_equal(np.reshape(block.weights(1), (3, 5)), weights[:, 1])
 
     # ---- while it runs
 
@@ -177,8 +175,11 @@ class qa_beamformer(gr_unittest.TestCase):
         voltages = np.zeros((count, channels, inputs, spectra_per_frame, 2), dtype=np.int8)
         voltages[..., 0] = 1
         block = aperture.beamformer(
-            channels=channels, inputs=inputs, beams=beams, spectra_per_frame=spectra_per_frame,
-            type="sc8"
+            channels=channels,
+            inputs=inputs,
+            beams=beams,
+            spectra_per_frame=spectra_per_frame,
+            type="sc8",
         )
         gates = {number: threading.Event() for number in actions}
         graph = Flowgraph(
@@ -226,9 +227,7 @@ class qa_beamformer(gr_unittest.TestCase):
                 12: lambda graph: graph.post_and_wait(
                     "weights", {"weights": 3 * ones[:2], "beam": 4, "gain": 0.25}
                 ),
-                20: lambda graph: graph.post_and_wait(
-                    "weights", {"mask": mask, "beam": 0}
-                ),
+                20: lambda graph: graph.post_and_wait("weights", {"mask": mask, "beam": 0}),
             }
         )
         expected = np.zeros((40, 9))
@@ -245,8 +244,7 @@ class qa_beamformer(gr_unittest.TestCase):
         def post(graph):
             for block, value in ((20, 4), (7.5, 1), (13, 2), (20, 5)):
                 graph.post_and_wait(
-                    "weights",
-                    {"weights": value * ones, "time": rx_time(EPOCH, block / RATE)},
+                    "weights", {"weights": value * ones, "time": rx_time(EPOCH, block / RATE)}
                 )
 
         y, graph = self.live_run({2: post})
@@ -259,13 +257,8 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def test_late_message(self):
         """Holds at once, and status says so."""
-        message = {
-            "weights": np.ones(18, dtype=np.complex64),
-            "time": rx_time(EPOCH, 2 / RATE),
-        }
-        y, graph = self.live_run(
-            {10: lambda graph: graph.post_and_wait("weights", message)}
-        )
+        message = {"weights": np.ones(18, dtype=np.complex64), "time": rx_time(EPOCH, 2 / RATE)}
+        y, graph = self.live_run({10: lambda graph: graph.post_and_wait("weights", message)})
         np.testing.assert_allclose(y[:10], 0)
         np.testing.assert_allclose(y[10:], 2, rtol=2e-3)
         (event,) = graph.messages()
@@ -286,7 +279,8 @@ class qa_beamformer(gr_unittest.TestCase):
         voltages = np.zeros((300, 5, 2, 32, 2), dtype=np.int8)
         voltages[..., 0] = 1
         block = aperture.beamformer(
-            channels=5, inputs=2, beams=300, spectra_per_frame=32, type="sc8")
+            channels=5, inputs=2, beams=300, spectra_per_frame=32, type="sc8"
+        )
         block.set_weights(np.ones((300, 2), dtype=np.complex64))
         graph = Flowgraph(
             block,
@@ -414,9 +408,7 @@ class qa_beamformer(gr_unittest.TestCase):
         y, out_tags, _ = self.run_beams(voltages, "fc32", weights, tags)
         laid_out = np.zeros((9, 2, 3, 10), dtype=complex)
         laid_out[:4], laid_out[7:] = voltages[:4], voltages[4:]
-        np.testing.assert_allclose(
-            y, reference.beamform(laid_out, weights), rtol=0, atol=1e-3
-        )
+        np.testing.assert_allclose(y, reference.beamform(laid_out, weights), rtol=0, atol=1e-3)
         expected = np.zeros((4, 90), dtype=bool)
         expected[:, 40:70] = True
         np.testing.assert_array_equal(missing_of(out_tags, 4, 90), expected)
@@ -444,9 +436,7 @@ class qa_beamformer(gr_unittest.TestCase):
             graph.top.stop()
         for _ in range(3):
             (data,), tags = graph.run()
-            np.testing.assert_allclose(
-                self.beams_of(data, 2, 4, 8), expected, rtol=0, atol=1e-3
-            )
+            np.testing.assert_allclose(self.beams_of(data, 2, 4, 8), expected, rtol=0, atol=1e-3)
             self.assertEqual(len(tags_of(tags[0], "rx_time")), 1)
 
     def test_lock(self):

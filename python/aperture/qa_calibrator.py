@@ -22,12 +22,20 @@ CHANNELS, RATE = 32, 2e6
 def bench(flux=30.0):
     """Three receivers on one noise source, with unequal cables and gains."""
     return ArrayDescription(
-        name="bench", latitude=52.0, longitude=5.0, height=10.0,
+        name="bench",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna(name, (0.0, 0.0, 0.0)) for name in "ABC"],
-        inputs=[Input("A", "x"), Input("B", "x", 0.6 - 0.5j, 100e-9),
-                Input("C", "x", -1.1 + 0.2j, -77e-9)],
-        sample_rate=RATE, center_frequency=1.42e9,
-        sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=flux)])
+        inputs=[
+            Input("A", "x"),
+            Input("B", "x", 0.6 - 0.5j, 100e-9),
+            Input("C", "x", -1.1 + 0.2j, -77e-9),
+        ],
+        sample_rate=RATE,
+        center_frequency=1.42e9,
+        sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=flux)],
+    )
 
 
 class Loop(gr.top_block):
@@ -37,12 +45,15 @@ class Loop(gr.top_block):
     def __init__(self, length, flux=30.0, **options):
         super().__init__()
         array = bench(flux)
-        source = aperture.array_source(array, samples=(length * 1000 + 7) * CHANNELS,
-                                       inputs_per_port=3)
-        self.f_engine = aperture.f_engine(channels=CHANNELS, inputs=3, inputs_per_port=3,
-                                          spectra_per_frame=250, device=DEVICE)
-        correlator = aperture.xengine(channels=CHANNELS, inputs=3, spectra_per_frame=250,
-                                      integration=4, device=DEVICE)
+        source = aperture.array_source(
+            array, samples=(length * 1000 + 7) * CHANNELS, inputs_per_port=3
+        )
+        self.f_engine = aperture.f_engine(
+            channels=CHANNELS, inputs=3, inputs_per_port=3, spectra_per_frame=250, device=DEVICE
+        )
+        correlator = aperture.xengine(
+            channels=CHANNELS, inputs=3, spectra_per_frame=250, integration=4, device=DEVICE
+        )
         self.calibrator = aperture.calibrator(array, CHANNELS, **options)
         self.sink = blocks.vector_sink_c(CHANNELS * 6)
         self.status = blocks.message_debug()
@@ -59,12 +70,13 @@ class Loop(gr.top_block):
     def events(self):
         """What status said."""
         found = [self.status.get_message(i) for i in range(self.status.num_messages())]
-        return [pmt.symbol_to_string(pmt.dict_ref(one, pmt.intern("event"), pmt.PMT_NIL))
-                for one in found]
+        return [
+            pmt.symbol_to_string(pmt.dict_ref(one, pmt.intern("event"), pmt.PMT_NIL))
+            for one in found
+        ]
 
 
 class qa_calibrator(gr_unittest.TestCase):
-
     def check_flat(self, visibilities, part=0.12):
         """1 but for the noise: of 1000 spectra, and of what was measured; channel 0 has none."""
         self.assertLess(np.abs(np.angle(visibilities[:, 1:], deg=True)).max(), 2.5)
@@ -89,8 +101,7 @@ class qa_calibrator(gr_unittest.TestCase):
         # 8 integrations of 16 ms, 50 ms lead, and what may be late
         self.check_flat(found[60:])
         # the settings are a model of their own
-        self.assertEqual({setting["model"] for setting in loop.f_engine.delays()},
-                         {"calibration"})
+        self.assertEqual({setting["model"] for setting in loop.f_engine.delays()}, {"calibration"})
 
     def test_again_and_again(self):
         """Each measurement is of what is left: they do not add up to twice the cables."""
@@ -98,8 +109,9 @@ class qa_calibrator(gr_unittest.TestCase):
         loop.run()
         self.assertGreater(loop.calibrator.measurements(), 2)
         self.assertEqual(set(loop.events()), {"calibrated"})
-        np.testing.assert_allclose(loop.calibrator.calibration().delays(), [0, -100e-9, 77e-9],
-                                   atol=1e-9)
+        np.testing.assert_allclose(
+            loop.calibrator.calibration().delays(), [0, -100e-9, 77e-9], atol=1e-9
+        )
         self.check_flat(loop.visibilities()[-20:], 0.25)
 
     def test_no_source(self):
@@ -115,8 +127,10 @@ class qa_calibrator(gr_unittest.TestCase):
         loop = Loop(60, integrations=2, lead=0.0)
         block = loop.calibrator.to_basic_block()
         for command in ("dance", "measure"):
-            block._post(pmt.intern("command"), pmt.dict_add(
-                pmt.make_dict(), pmt.intern("command"), pmt.intern(command)))
+            block._post(
+                pmt.intern("command"),
+                pmt.dict_add(pmt.make_dict(), pmt.intern("command"), pmt.intern(command)),
+            )
         # as GRC's buttons send it
         block._post(pmt.intern("command"), pmt.cons(pmt.intern("command"), pmt.intern("measure")))
         loop.run()
@@ -125,14 +139,15 @@ class qa_calibrator(gr_unittest.TestCase):
 
     def test_errors(self):
         for options, text in (
-                ({"channels": 0}, "channels: 0 is not allowed"),
-                ({"inputs": 3}, "inputs: 3 is not allowed; it must be 2"),
-                ({"integrations": 0}, "integrations: 0 is not allowed"),
-                ({"every": -1.0}, "every: -1.0 is not allowed"),
-                ({"lead": float("nan")}, "lead: nan is not allowed"),
-                ({"source": "nowhere"}, "source: 'nowhere' is not known"),
-                ({"reference": "Q"}, "input: 'Q' is not allowed"),
-                ({"channels": 1 << 27}, "channels: 134217728 is not allowed")):
+            ({"channels": 0}, "channels: 0 is not allowed"),
+            ({"inputs": 3}, "inputs: 3 is not allowed; it must be 2"),
+            ({"integrations": 0}, "integrations: 0 is not allowed"),
+            ({"every": -1.0}, "every: -1.0 is not allowed"),
+            ({"lead": float("nan")}, "lead: nan is not allowed"),
+            ({"source": "nowhere"}, "source: 'nowhere' is not known"),
+            ({"reference": "Q"}, "input: 'Q' is not allowed"),
+            ({"channels": 1 << 27}, "channels: 134217728 is not allowed"),
+        ):
             with self.subTest(**options), self.assertRaisesRegex(ValueError, text):
                 aperture.calibrator(**options)
 

@@ -36,8 +36,15 @@ def message(number=0, **entries):
     """A candidate's message; the pulse passes the highest channel 2 s after EPOCH."""
     dm = entries.get("dm", 50.0)
     at = 2.0 - dispersion.delay(dm, FREQUENCIES[-1])
-    values = dict(id=f"pulse-{number}", time=rx_time(EPOCH, at), dm=dm, width=8 * SAMPLE_TIME,
-                  snr=12.5, start=rx_time(EPOCH, 2.0), end=rx_time(EPOCH, 2.5))
+    values = dict(
+        id=f"pulse-{number}",
+        time=rx_time(EPOCH, at),
+        dm=dm,
+        width=8 * SAMPLE_TIME,
+        snr=12.5,
+        start=rx_time(EPOCH, 2.0),
+        end=rx_time(EPOCH, 2.5),
+    )
     values.update(entries)
     made = pmt.make_dict()
     for key, value in values.items():
@@ -53,7 +60,7 @@ def dispersed_powers(rng, times=6000, beams=2):
     powers = rng.standard_normal((times, beams, 32)).astype(np.float32)
     delays = dispersion.delay(50.0, FREQUENCIES, FREQUENCIES[-1])
     for channel, begin in enumerate(np.rint((2.0 + delays) / SAMPLE_TIME).astype(int)):
-        powers[begin - 4:begin + 4, 1, channel] += 3
+        powers[begin - 4 : begin + 4, 1, channel] += 3
     return powers
 
 
@@ -108,8 +115,10 @@ class qa_candidate_sink(gr_unittest.TestCase):
             graph.post_and_wait("candidates", message(3, beam=2))
         first, second, *rest = self.table(self.folder / "table.ecsv")
         self.assertEqual(list(first), list(COLUMNS))
-        self.assertEqual((first["id"], first["beam"], float(first["dm"]), float(first["snr"])),
-                         ("pulse-0", "1", 50.0, 12.5))
+        self.assertEqual(
+            (first["id"], first["beam"], float(first["dm"]), float(first["snr"])),
+            ("pulse-0", "1", 50.0, 12.5),
+        )
         self.assertEqual(float(first["width"]), 8 * SAMPLE_TIME)
         self.assertEqual(first["start"], "2023-11-14T22:13:22.000000000")
         self.assertEqual([line["picture"] for line in rest], ["", ""])
@@ -124,10 +133,10 @@ class qa_candidate_sink(gr_unittest.TestCase):
         cutout = pictures.Cutout(candidate, FREQUENCIES, SAMPLE_TIME)
         powers = dispersed_powers(self.rng)[:, 1]
         first = round((2.0 + cutout.first) / SAMPLE_TIME)
-        waterfall, plane = pictures.planes(powers[first:first + cutout.count], candidate, cutout)
+        waterfall, plane = pictures.planes(powers[first : first + cutout.count], candidate, cutout)
         middle = pictures.BINS // 2
-        self.assertGreater(waterfall[middle - 3:middle + 3].mean(axis=0).min(), 1.5)
-        self.assertLess(abs(waterfall[:middle - 12].mean()), 0.1)
+        self.assertGreater(waterfall[middle - 3 : middle + 3].mean(axis=0).min(), 1.5)
+        self.assertLess(abs(waterfall[: middle - 12].mean()), 0.1)
         trial, place = np.unravel_index(np.argmax(plane), plane.shape)
         self.assertLess(abs(cutout.dms[trial] - 50), 2)
         self.assertLess(abs(place - middle), 6)
@@ -136,7 +145,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
 
     def test_most_pictures_a_minute(self):
         sink = self.sink(pictures=2.0)
-        with self.clock():   # all of them come within the minute
+        with self.clock():  # all of them come within the minute
             with self.running(sink, dispersed_powers(self.rng)) as graph:
                 for number in range(5):
                     graph.post_and_wait("candidates", message(number))
@@ -153,8 +162,10 @@ class qa_candidate_sink(gr_unittest.TestCase):
             drawn.append(Path(path).name)
 
         sink = self.sink(pictures=2.0, wait=True)
-        with unittest.mock.patch.object(pictures, "draw", draw), \
-                unittest.mock.patch.object(MODULE.candidate_sink, "_cut_out", lambda *_: (0,) * 3):
+        with (
+            unittest.mock.patch.object(pictures, "draw", draw),
+            unittest.mock.patch.object(MODULE.candidate_sink, "_cut_out", lambda *_: (0,) * 3),
+        ):
             with self.clock(), self.running(sink, dispersed_powers(self.rng)) as graph:
                 # more than wait to be drawn at a time, and the first are drawn now
                 for number, minute in enumerate((0, 3, 6, 0, 3, 6, 0, 3, 6)):
@@ -171,13 +182,24 @@ class qa_candidate_sink(gr_unittest.TestCase):
         times = 512
         values = 1e3 + self.rng.standard_normal((40, times))
         values[39, 200:220] += 8
-        search = aperture.pulse_search(dms=[50.0], sample_time=SAMPLE_TIME, times_per_item=times,
-                                       threshold=8.0, device="cpu", **BAND)
+        search = aperture.pulse_search(
+            dms=[50.0],
+            sample_time=SAMPLE_TIME,
+            times_per_item=times,
+            threshold=8.0,
+            device="cpu",
+            **BAND,
+        )
         sink = self.sink()
         powers = dispersed_powers(self.rng, 3000)
         gate = threading.Event()
-        graph = Flowgraph(search, [pulse_model.items_of([[values.reshape(-1)]], times)], [],
-                          tags=[[(0, "rx_time", rx_time(EPOCH))]], gates={30: gate})
+        graph = Flowgraph(
+            search,
+            [pulse_model.items_of([[values.reshape(-1)]], times)],
+            [],
+            tags=[[(0, "rx_time", rx_time(EPOCH))]],
+            gates={30: gate},
+        )
         source = blocks.vector_source_f(powers.reshape(-1).tolist(), False, 64)
         graph.top.connect(source, sink)
         graph.top.msg_connect((search, "candidates"), (sink, "candidates"))
@@ -222,54 +244,70 @@ class qa_candidate_sink(gr_unittest.TestCase):
         # of a recording, whose times are before that of the start: a table for each ten seconds
         sink = self.sink("t-{time}.ecsv", pictures=0)
         sink.set_roll_over(seconds=10)
-        seconds = [0.5, 9.25, 12.0, 9.75, 19.5, 45.0, 46.0]   # EPOCH ends with a zero
+        seconds = [0.5, 9.25, 12.0, 9.75, 19.5, 45.0, 46.0]  # EPOCH ends with a zero
         found = self.tables_of(sink, [(EPOCH + int(each), each % 1) for each in seconds])
         self.assertEqual(found, [[0, 1], [2, 3, 4], [5, 6]])
-        self.assertEqual([Path(path).name for path in sink.files()[1:]],
-                         ["t-20231114T221332Z.ecsv", "t-20231114T221405Z.ecsv"])
+        self.assertEqual(
+            [Path(path).name for path in sink.files()[1:]],
+            ["t-20231114T221332Z.ecsv", "t-20231114T221405Z.ecsv"],
+        )
 
     def test_tables_of_now(self):
         # none has come in the seconds of the start, nor in the hour of it
         sink = self.sink("t-{time}.ecsv", pictures=0)
         sink.set_roll_over(seconds=3600)
         now = int(time.time())
-        self.assertEqual(self.tables_of(sink, [(now + 7200, 0.0), (now + 7200, 0.5)]),
-                         [[], [0, 1]])
+        self.assertEqual(self.tables_of(sink, [(now + 7200, 0.0), (now + 7200, 0.5)]), [[], [0, 1]])
 
     def test_tables_by_size_and_on_request(self):
         sink = self.sink("t-{time}.csv", pictures=0)
         sink.set_roll_over(size=MODULE.LONGEST_LINE + 400)
         self.assertEqual(self.tables_of(sink, [(EPOCH, 0.5)] * 6), [[0, 1, 2], [3, 4, 5]])
-        self.assertTrue(all(Path(path).stat().st_size < MODULE.LONGEST_LINE + 400
-                            for path in sink.files()))
+        self.assertTrue(
+            all(Path(path).stat().st_size < MODULE.LONGEST_LINE + 400 for path in sink.files())
+        )
         sink = self.sink("u-{time}.csv", pictures=0)
-        self.assertEqual(self.tables_of(sink, [(EPOCH, 0.5)] * 4, ask_before=1),
-                         [[0], [1, 2, 3]])
+        self.assertEqual(self.tables_of(sink, [(EPOCH, 0.5)] * 4, ask_before=1), [[0], [1, 2, 3]])
         with self.assertRaisesRegex(ValueError, "{time}"):
             self.sink("u.csv").roll_over()
 
     def test_messages_that_are_none(self):
         sink = self.sink()
         with self.running(sink, dispersed_powers(self.rng, 2000)) as graph:
-            for wrong in (pmt.PMT_T, message(id="../x"), message(id="x" * 65), message(snr=np.nan),
-                          message(width=-1.0), message(time=(2**63, 0.0)),
-                          message(width=1j), pmt.make_dict(),
-                          pmt.dict_delete(message(), pmt.intern("end"))):
+            for wrong in (
+                pmt.PMT_T,
+                message(id="../x"),
+                message(id="x" * 65),
+                message(snr=np.nan),
+                message(width=-1.0),
+                message(time=(2**63, 0.0)),
+                message(width=1j),
+                pmt.make_dict(),
+                pmt.dict_delete(message(), pmt.intern("end")),
+            ):
                 sink.to_basic_block()._post(pmt.intern("candidates"), wrong)
             graph.post_and_wait("candidates", message(7))
         self.assertIsNone(sink.error())
-        self.assertEqual([line["id"] for line in self.table(self.folder / "table.ecsv")],
-                         ["pulse-7"])
+        self.assertEqual(
+            [line["id"] for line in self.table(self.folder / "table.ecsv")], ["pulse-7"]
+        )
 
     def test_full_disk(self):
         # one error; what is there are whole lines
         with disks.small_disk(self, 16) as folder:
-            sink = aperture.candidate_sink(str(folder / "t.csv"), beams=2, pictures=10.0,
-                                           sample_time=SAMPLE_TIME, seconds=1.0, **BAND)
+            sink = aperture.candidate_sink(
+                str(folder / "t.csv"),
+                beams=2,
+                pictures=10.0,
+                sample_time=SAMPLE_TIME,
+                seconds=1.0,
+                **BAND,
+            )
             with self.running(sink, dispersed_powers(self.rng, 6000)):
                 for number in range(300):
-                    sink.to_basic_block()._post(pmt.intern("candidates"),
-                                                message(number, time=rx_time(EPOCH - 9)))
+                    sink.to_basic_block()._post(
+                        pmt.intern("candidates"), message(number, time=rx_time(EPOCH - 9))
+                    )
                 comes_true(lambda: sink.error() is not None)
             self.assertIn("No space left", sink.error())
             self.assertIn("t.csv", sink.error())
@@ -285,10 +323,19 @@ class qa_candidate_sink(gr_unittest.TestCase):
         self.assertEqual((self.folder / "table.csv").read_text(), "mine")
 
     def test_refusals(self):
-        for name, value in (("filename", "x.txt"), ("beams", 0), ("channels", 0), ("type", "f64"),
-                            ("pictures", -1.0), ("seconds", 0.0), ("sample_time", 0.0),
-                            ("bandwidth", -1.0), ("center_frequency", 1.0), ("rows_per_file", 0),
-                            ("seconds", 1e5)):
+        for name, value in (
+            ("filename", "x.txt"),
+            ("beams", 0),
+            ("channels", 0),
+            ("type", "f64"),
+            ("pictures", -1.0),
+            ("seconds", 0.0),
+            ("sample_time", 0.0),
+            ("bandwidth", -1.0),
+            ("center_frequency", 1.0),
+            ("rows_per_file", 0),
+            ("seconds", 1e5),
+        ):
             with self.assertRaisesRegex(ValueError, name):
                 aperture.candidate_sink(**{name: value})
 

@@ -200,9 +200,7 @@ class qa_chain(gr_unittest.TestCase):
         power = expected[..., index].real.mean(axis=(0, 1))
         for p, (a, b) in enumerate(reference.products(chain.inputs)):
             limit = 5e-6 * np.sqrt(power[a] * power[b])
-            np.testing.assert_allclose(
-                visibilities[..., p], expected[..., p], rtol=0, atol=limit
-            )
+            np.testing.assert_allclose(visibilities[..., p], expected[..., p], rtol=0, atol=limit)
 
     def random_chain(
         self,
@@ -226,11 +224,7 @@ class qa_chain(gr_unittest.TestCase):
         samples = qa_tools.random_samples(self.rng, input_type, (4, length))
         sources, laid_out, stretches = [], [], []
         for port in range(2):
-            tags = [
-                (0, "rx_time", rx_time(EPOCH)),
-                (0, "rx_rate", RATE),
-                (0, "rx_freq", 408e6),
-            ]
+            tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", RATE), (0, "rx_freq", 408e6)]
             lost = 0
             for item, count in losses[port]:
                 lost += count
@@ -264,9 +258,7 @@ class qa_chain(gr_unittest.TestCase):
         missing = np.array(
             [reference.missing_spectra(row[:common], step, taps) for row in stretches]
         )
-        values, _ = reference.decode(
-            np.array([row[:common] for row in laid_out]), input_type
-        )
+        values, _ = reference.decode(np.array([row[:common] for row in laid_out]), input_type)
         spectra = reference.pfb(
             values,
             channels,
@@ -286,8 +278,9 @@ class qa_chain(gr_unittest.TestCase):
         for sample_type in ("fc32", "sc8"):
             self.random_chain(sample_type, channels=6, taps=1, spectra_per_frame=1, integration=1)
             self.random_chain(sample_type, channels=90, taps=8, spectra_per_frame=64, integration=2)
-            self.random_chain(sample_type, channels=4, taps=13,
-                              spectra_per_frame=33, integration=100)
+            self.random_chain(
+                sample_type, channels=4, taps=13, spectra_per_frame=33, integration=100
+            )
 
     def test_channel_range(self):
         for sample_type in ("fc32", "sc8"):
@@ -345,17 +338,7 @@ class qa_chain(gr_unittest.TestCase):
         for part in samples:
             source = ByteSource(reference.samples_to_bytes(part, "sc8"), chunks=501)
             chains.append(
-                Chain(
-                    [source],
-                    2,
-                    16,
-                    4,
-                    9,
-                    3,
-                    "sc8",
-                    inputs_per_port=2,
-                    input_type="sc8",
-                )
+                Chain([source], 2, 16, 4, 9, 3, "sc8", inputs_per_port=2, input_type="sc8")
             )
         for _ in range(2):
             for chain in chains:
@@ -415,9 +398,7 @@ class qa_chain(gr_unittest.TestCase):
                 values = values.conj()
             inputs = int(header["NPOL"])
             for channels, taps, times, integration in ((64, 8, 32, 3), (30, 4, 50, 100)):
-                spectra = reference.pfb(
-                    values.T, channels, reference.prototype(channels, taps)
-                )
+                spectra = reference.pfb(values.T, channels, reference.prototype(channels, taps))
                 count = len(samples) // channels - taps + 1
                 missing = np.zeros((inputs, count), dtype=bool)
                 for sample_type in ("fc32", "sc8"):
@@ -445,9 +426,7 @@ class qa_chain(gr_unittest.TestCase):
         sample_bytes = 2 * int(header["NPOL"])
         offset = int(header["OBS_OFFSET"]) / sample_bytes * interval
         offset += (channels * taps - 1) / 2 * interval
-        error = qa_tools.seconds_between(
-            tags_of(tags, "rx_time")[0][1], rx_time(start, offset)
-        )
+        error = qa_tools.seconds_between(tags_of(tags, "rx_time")[0][1], rx_time(start, offset))
         # the offset is 100 s in float64: 1e-14
         self.assertAlmostEqual(error, 0, delta=1e-12)
         self.assertEqual(tags_of(tags, "rx_freq")[0], (0, float(header["FREQ"]) * 1e6))

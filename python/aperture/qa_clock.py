@@ -49,8 +49,9 @@ class Stream:
         for item in range(items):
             jumped = item > 0 and rng.random() < 1 / 500
             if jumped:
-                now += int(rng.integers(5, 300)) if rng.random() < 0.75 else -int(
-                    rng.integers(5, 60))
+                now += (
+                    int(rng.integers(5, 300)) if rng.random() < 0.75 else -int(rng.integers(5, 60))
+                )
             self.ticks.append(now)
             if (item == 0 and first) or jumped or (item and dense and item % period == 0):
                 at = now + jitter * rng.uniform(-1, 1)
@@ -76,10 +77,15 @@ class qa_clock(gr_unittest.TestCase):
         Each port's spectra against the noise at their time: (those that are good, all of them).
         """
         block = aperture.pfb_channelizer(
-            channels=CHANNELS, taps=TAPS, inputs=len(streams), **options)
+            channels=CHANNELS, taps=TAPS, inputs=len(streams), **options
+        )
         graph = Flowgraph(
-            block, [bytes_of(noise[np.array(s.ticks)]) for s in streams],
-            [8 * CHANNELS] * len(streams), tags=[s.tags for s in streams], chunks=chunks)
+            block,
+            [bytes_of(noise[np.array(s.ticks)]) for s in streams],
+            [8 * CHANNELS] * len(streams),
+            tags=[s.tags for s in streams],
+            chunks=chunks,
+        )
         data, tags = graph.run()
         if not len(data[0]):
             return 0, 0
@@ -89,7 +95,8 @@ class qa_clock(gr_unittest.TestCase):
         start = late - (TAPS * CHANNELS - 1) / 2
         self.assertAlmostEqual(start, round(start), delta=0.5)
         expected = reference.pfb(
-            noise[None, round(start):], CHANNELS, reference.prototype(CHANNELS, TAPS))[0]
+            noise[None, round(start) :], CHANNELS, reference.prototype(CHANNELS, TAPS)
+        )[0]
         good = 0
         for port in range(len(streams)):
             actual = reference.samples_from_bytes(data[port], "fc32", CHANNELS)
@@ -98,7 +105,8 @@ class qa_clock(gr_unittest.TestCase):
             present = ~missing[: len(expected)]
             # single precision, of sums of 16 numbers about 1
             np.testing.assert_allclose(
-                actual[: len(expected)][present], expected[: len(actual)][present], atol=1e-4)
+                actual[: len(expected)][present], expected[: len(actual)][present], atol=1e-4
+            )
             good += present.sum()
         return good, sum(len(part) for part in data)
 
@@ -112,13 +120,19 @@ class qa_clock(gr_unittest.TestCase):
             trouble = number % 4
             noise = (rng.normal(size=(12000, 2)) @ [1, 1j]).astype(np.complex64)
             streams = [
-                Stream(rng, 2500, dense, wrong, jitter=0.24 * (trouble == 1),
-                       rounding=1e-6 * (trouble == 2), first=trouble < 3 or port == 0)
+                Stream(
+                    rng,
+                    2500,
+                    dense,
+                    wrong,
+                    jitter=0.24 * (trouble == 1),
+                    rounding=1e-6 * (trouble == 2),
+                    first=trouble < 3 or port == 0,
+                )
                 for port in range(2 + number % 3)
             ]
             with self.subTest(number=number):
-                good, all_of_them = self.spectra(
-                    streams, noise, chunks=int(rng.integers(2)) * 100)
+                good, all_of_them = self.spectra(streams, noise, chunks=int(rng.integers(2)) * 100)
                 total = shares.setdefault((dense, wrong), [0, 0])
                 total[0] += good
                 total[1] += all_of_them
@@ -156,7 +170,8 @@ class qa_clock(gr_unittest.TestCase):
             self.assertEqual(all_of_them - good, missing)
             block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
             graph = Flowgraph(
-                block, [bytes_of(noise[stream.ticks])], [8 * CHANNELS], tags=[stream.tags])
+                block, [bytes_of(noise[stream.ticks])], [8 * CHANNELS], tags=[stream.tags]
+            )
             graph.run()
             self.assertEqual(block.missing(), [missing])
             (message,) = graph.messages()
@@ -188,13 +203,19 @@ class qa_clock(gr_unittest.TestCase):
         output's tags, and by how many samples each of its rx_time is wrong.
         """
         samples = round(seconds * RATE)
-        times = [stamp(item, Fraction(item) * Fraction(1 + drift))
-                 for item in range(0, samples, round(0.01 * RATE))]
+        times = [
+            stamp(item, Fraction(item) * Fraction(1 + drift))
+            for item in range(0, samples, round(0.01 * RATE))
+        ]
         noise = (self.rng.normal(size=(samples, 2)) @ [1, 1j]).astype(np.complex64)
         size = chain[-1].output_signature().sizeof_stream_item(0)
         graph = Flowgraph(
-            chain, [bytes_of(noise)], [size], chunks=0,
-            tags=[[*times, (0, "rx_rate", RATE), (0, "rx_freq", 1e8), *tags]])
+            chain,
+            [bytes_of(noise)],
+            [size],
+            chunks=0,
+            tags=[[*times, (0, "rx_rate", RATE), (0, "rx_freq", 1e8), *tags]],
+        )
         _, (out,) = graph.run()
         ((_, length),) = tags_of(out, "samples_per_item")
         middle = (TAPS * CHANNELS - 1) / 2
@@ -210,9 +231,7 @@ class qa_clock(gr_unittest.TestCase):
         times = 128
         common = {"channels": CHANNELS, "inputs": 1, "spectra_per_frame": times}
         fx = [lambda: aperture.xengine(**common, type="fc32", integration=20)]
-        beams = [
-            lambda: aperture.beam_power(**common, type="fc32", beams=1, spectra=20 * times),
-        ]
+        beams = [lambda: aperture.beam_power(**common, type="fc32", beams=1, spectra=20 * times)]
         beamed = [lambda: aperture.beamformer(**common, type="fc32", beams=1)] + fx
         said = (0, "rx_time_clock", pmt.intern("gps"))
         for behind, follow, tags in ((fx, True, ()), (beams, True, ()), (beamed, False, (said,))):
@@ -222,14 +241,15 @@ class qa_clock(gr_unittest.TestCase):
             self.assertGreater(len(errors), 50)
             self.assertLess(np.abs(errors).max(), 5)
             self.assertEqual([m["event"] for m in graph.messages()], [])
-            self.assertEqual(
-                [value for _, value in tags_of(out, "rx_time_clock")], ["followed"])
+            self.assertEqual([value for _, value in tags_of(out, "rx_time_clock")], ["followed"])
 
     def test_clock_that_is_not_followed(self):
         """It is said once, and what cannot be placed is missing."""
         common = {"channels": CHANNELS, "inputs": 1, "spectra_per_frame": 128}
-        chain = [aperture.f_engine(**common, taps=TAPS),
-                 aperture.xengine(**common, type="fc32", integration=20)]
+        chain = [
+            aperture.f_engine(**common, taps=TAPS),
+            aperture.xengine(**common, type="fc32", integration=20),
+        ]
         graph, out, _ = self.drifting(chain, 1)
         (message,) = graph.messages()
         self.assertEqual(message["event"], "clock_drift")
@@ -249,7 +269,8 @@ class qa_clock(gr_unittest.TestCase):
                 wait = -first % period * rate
                 expected = first + Fraction(-(-wait.numerator // wait.denominator), rate)
                 block = aperture.corner_turn(
-                    channels=1, inputs=1, spectra_per_frame=1, type="fc32", align=align)
+                    channels=1, inputs=1, spectra_per_frame=1, type="fc32", align=align
+                )
                 tags = [stamp(0, start * rate, rate), (0, "rx_rate", float(rate))]
                 _, (out,) = qa_tools.run(block, [np.zeros((2500, 8), np.uint8)], [8], tags=[tags])
                 (_, value), *_ = tags_of(out, "rx_time")
@@ -263,11 +284,16 @@ class qa_clock(gr_unittest.TestCase):
         for jump in (later, -later):
             chain = [
                 aperture.f_engine(channels=CHANNELS, taps=TAPS, spectra_per_frame=8, inputs=1),
-                aperture.xengine(channels=CHANNELS, inputs=1, spectra_per_frame=8, type="fc32",
-                                 integration=10),
+                aperture.xengine(
+                    channels=CHANNELS, inputs=1, spectra_per_frame=8, type="fc32", integration=10
+                ),
             ]
-            tags = [stamp(0, 0), (0, "rx_rate", RATE), (0, "rx_freq", 1e8),
-                    stamp(3001, 3001 + jump * int(RATE))]
+            tags = [
+                stamp(0, 0),
+                (0, "rx_rate", RATE),
+                (0, "rx_freq", 1e8),
+                stamp(3001, 3001 + jump * int(RATE)),
+            ]
             graph = Flowgraph(chain, [bytes_of(noise)], [8 * CHANNELS], tags=[tags])
             _, (out,) = graph.run()
             # floor(3001 / 8) - 1 = 374 spectra are 4 integrations of 80 and 54 in another
@@ -305,15 +331,23 @@ class qa_clock(gr_unittest.TestCase):
         """The error says which tag, what it says, and what is allowed."""
         x = bytes_of(np.ones(4000, np.complex64))
         for value, text in (
-            (float("inf"), "inf"), (float("nan"), "nan"), (-2.5, "-2.5"), (0.0, "0"),
-            (pmt.intern("fast"), "fast"), (1j, "1"), (True, "t"),
+            (float("inf"), "inf"),
+            (float("nan"), "nan"),
+            (-2.5, "-2.5"),
+            (0.0, "0"),
+            (pmt.intern("fast"), "fast"),
+            (1j, "1"),
+            (True, "t"),
         ):
             for item in (0, 1003):
                 block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)
                 graph = Flowgraph(block, [x], [8 * CHANNELS], tags=[[(item, "rx_rate", value)]])
                 graph.run()
-                self.assertRegex(block.error(), f"rx_rate of port 0: .*{re.escape(text)}.* at item "
-                                 f"{item} is not allowed; it must be a finite number above 0")
+                self.assertRegex(
+                    block.error(),
+                    f"rx_rate of port 0: .*{re.escape(text)}.* at item "
+                    f"{item} is not allowed; it must be a finite number above 0",
+                )
 
     def test_first_stamp_sets_the_time(self):
         """A first sample without rx_time, as behind skip_head: nothing before it counts."""
@@ -335,17 +369,19 @@ class qa_clock(gr_unittest.TestCase):
         x = bytes_of(self.rng.normal(size=(4000, 2)).view(np.complex128)[:, 0])
         first = stamp(0, 0)
         for other, events, _missing in (
-            ([stamp(0, 777), guess], [0, 1], 0),        # both guess
-            ([stamp(0, 0), guess], [], 0),              # the same: of one source
+            ([stamp(0, 777), guess], [0, 1], 0),  # both guess
+            ([stamp(0, 0), guess], [], 0),  # the same: of one source
             ([stamp(0, 1e9 * RATE), guess], [0, 1], 0),
         ):
             block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=2)
-            graph = Flowgraph(block, [x, x], [8 * CHANNELS] * 2,
-                              tags=[[first, guess, rate], other + [rate]])
+            graph = Flowgraph(
+                block, [x, x], [8 * CHANNELS] * 2, tags=[[first, guess, rate], other + [rate]]
+            )
             data, (out, _) = graph.run()
             said = graph.messages()
-            self.assertEqual([(m["event"], m["port"]) for m in said],
-                             [("not_aligned", port) for port in events])
+            self.assertEqual(
+                [(m["event"], m["port"]) for m in said], [("not_aligned", port) for port in events]
+            )
             self.assertTrue(all("together" in m["reason"] for m in said))
             np.testing.assert_array_equal(data[0], data[1])
             self.assertEqual(len(data[0]), 4000 // CHANNELS - TAPS + 1)
@@ -353,18 +389,27 @@ class qa_clock(gr_unittest.TestCase):
             self.assertEqual(tags_of(out, "rx_time_approximate"), [(0, True)])
 
         true = [first, rate]
-        for later in ([], [stamp(2000, 1777), (2000, "rx_time_approximate", True)],
-                      [stamp(2000, 2777)]):
+        for later in (
+            [],
+            [stamp(2000, 1777), (2000, "rx_time_approximate", True)],
+            [stamp(2000, 2777)],
+        ):
             for chunks in (0, 100):
                 block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=2)
-                graph = Flowgraph(block, [x, x], [8 * CHANNELS] * 2, chunks=chunks,
-                                  tags=[true, [stamp(0, 333), guess, rate] + later])
+                graph = Flowgraph(
+                    block,
+                    [x, x],
+                    [8 * CHANNELS] * 2,
+                    chunks=chunks,
+                    tags=[true, [stamp(0, 333), guess, rate] + later],
+                )
                 data, tags = graph.run()
                 said = graph.messages()
                 self.assertEqual((said[0]["event"], said[0]["port"]), ("not_aligned", 1))
                 self.assertIn("it is missing until it says its time", said[0]["reason"])
-                present = [~qa_tools.missing_of(found, 1, len(part))[0]
-                           for found, part in zip(tags, data)]
+                present = [
+                    ~qa_tools.missing_of(found, 1, len(part))[0] for found, part in zip(tags, data)
+                ]
                 if len(later) != 1:
                     self.assertFalse(present[1].any())
                     self.assertTrue(present[0].all())
@@ -381,22 +426,24 @@ class qa_clock(gr_unittest.TestCase):
                 samples = np.ascontiguousarray(x).view(np.complex64)[:, 0]
                 h = reference.prototype(CHANNELS, TAPS)
                 for port, shift in ((0, 0), (1, 777)):
-                    expected = reference.pfb(samples[None, start - shift:], CHANNELS, h)[0]
+                    expected = reference.pfb(samples[None, start - shift :], CHANNELS, h)[0]
                     actual = reference.samples_from_bytes(data[port], "fc32", CHANNELS)[item:]
                     count = min(len(actual), len(expected))
                     there = present[port][item:][:count]
                     self.assertGreater(there.sum(), 100)
-                    np.testing.assert_allclose(actual[:count][there], expected[:count][there],
-                                               atol=1e-4)
+                    np.testing.assert_allclose(
+                        actual[:count][there], expected[:count][there], atol=1e-4
+                    )
 
     def test_times_of_other_centuries(self):
         """1975 is a time; 10 days are since a start, or are what the user says; 2^60 is none."""
         for seconds, options, approximate in (
-            (158000000, {}, False), (864000, {}, True),
-            (EPOCH, {"relative_time": True}, True), (2**60, {}, True),
+            (158000000, {}, False),
+            (864000, {}, True),
+            (EPOCH, {"relative_time": True}, True),
+            (2**60, {}, True),
         ):
-            block = aperture.pfb_channelizer(
-                channels=CHANNELS, taps=TAPS, inputs=1, **options)
+            block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1, **options)
             tags = [(0, "rx_time", rx_time(seconds, 0.25)), (0, "rx_rate", RATE)]
             x = bytes_of(np.ones(100, np.complex64))
             graph = Flowgraph(block, [x], [8 * CHANNELS], tags=[tags])
@@ -434,8 +481,12 @@ class qa_clock(gr_unittest.TestCase):
         """
         x = bytes_of(self.rng.normal(size=(4000, 2)).view(np.complex128)[:, 0])
         begin = [stamp(0, 0), (0, "rx_rate", RATE), (0, "rx_freq", 1e8)]
-        plain, _ = Flowgraph(aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1),
-                             [x], [8 * CHANNELS], tags=[begin]).run()
+        plain, _ = Flowgraph(
+            aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1),
+            [x],
+            [8 * CHANNELS],
+            tags=[begin],
+        ).run()
         for more, events, frequencies in (
             ([(item, "rx_freq", 1e8) for item in range(50, 4000, 50)], [], 1),
             ([(1003, "rx_freq", 2e8)], ["lost_unknown"], 2),

@@ -62,14 +62,16 @@ class qa_copy(gr_unittest.TestCase):
             self.assertRegex(aperture.copy(device=name).device_description(), r"\w")
 
     def test_parameters_that_are_refused(self):
-        for values, message in ((dict(item_size=0), "item_size.*0.*1"),
-                                (dict(item_size=-8), "item_size.*-8"),
-                                (dict(latency=-0.5), "latency.*-0.5.*0 to 10"),
-                                (dict(latency=-1e-9), "latency: -1e-09 .*0 to 10"),
-                                (dict(latency=11), "latency.*11"),
-                                (dict(latency=float("nan")), "latency.*nan"),
-                                (dict(device="toaster"), "device.*toaster.*cpu"),
-                                (dict(device="cuda:99"), "device.*cuda:99")):
+        for values, message in (
+            (dict(item_size=0), "item_size.*0.*1"),
+            (dict(item_size=-8), "item_size.*-8"),
+            (dict(latency=-0.5), "latency.*-0.5.*0 to 10"),
+            (dict(latency=-1e-9), "latency: -1e-09 .*0 to 10"),
+            (dict(latency=11), "latency.*11"),
+            (dict(latency=float("nan")), "latency.*nan"),
+            (dict(device="toaster"), "device.*toaster.*cpu"),
+            (dict(device="cuda:99"), "device.*cuda:99"),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.copy(**values)

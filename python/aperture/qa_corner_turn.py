@@ -59,7 +59,8 @@ class qa_corner_turn(gr_unittest.TestCase):
     def blocks_of(self, data, sample_type, channels, inputs, spectra_per_frame):
         """bytes -> [block][channel][input][time]"""
         flat = reference.samples_from_bytes(
-            data, sample_type, channels * inputs * spectra_per_frame)
+            data, sample_type, channels * inputs * spectra_per_frame
+        )
         return flat.reshape((-1, channels, inputs, spectra_per_frame) + flat.shape[2:])
 
     def check(
@@ -85,9 +86,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         Returns the block and its tags.
         """
         if spectra is None:
-            spectra = qa_tools.random_samples(
-                self.rng, sample_type, (inputs, count, channels)
-            )
+            spectra = qa_tools.random_samples(self.rng, sample_type, (inputs, count, channels))
         if missing is not None:
             spectra[missing] = 0
         block = aperture.corner_turn(
@@ -153,17 +152,13 @@ class qa_corner_turn(gr_unittest.TestCase):
                 (5, 2, 2, 300, 299),
             ]:
                 with self.subTest(sample_type=sample_type, channels=channels, frame=times):
-                    self.check(
-                        channels, inputs, inputs_per_port, times, sample_type, count=count
-                    )
+                    self.check(channels, inputs, inputs_per_port, times, sample_type, count=count)
 
     def test_chunks(self):
         for chunks, limit in [(1, 0), (3, 1), (0, 0), (100, 2)]:
             for sample_type in ("sc8", "fc32"):
                 with self.subTest(chunks=chunks, limit=limit):
-                    self.check(
-                        sample_type=sample_type, count=113, chunks=chunks, limit=limit
-                    )
+                    self.check(sample_type=sample_type, count=113, chunks=chunks, limit=limit)
 
     def test_channel_range(self):
         for first, selected in [(0, 1), (10, 1), (3, 5), (4, 0), (0, 11), (0, 0)]:
@@ -185,19 +180,10 @@ class qa_corner_turn(gr_unittest.TestCase):
         spectra[where] = -128
         expected = where.any(axis=-1).sum(axis=(1, 2)).tolist()
         for chunks in (7, 0):
-            block, _ = self.check(
-                9, 4, 2, 16, count=400, spectra=spectra.copy(), chunks=chunks
-            )
+            block, _ = self.check(9, 4, 2, 16, count=400, spectra=spectra.copy(), chunks=chunks)
             self.assertEqual(block.clamped(), expected)
         self.check(
-            9,
-            4,
-            2,
-            16,
-            count=400,
-            spectra=spectra.copy(),
-            first_channel=3,
-            selected_channels=4,
+            9, 4, 2, 16, count=400, spectra=spectra.copy(), first_channel=3, selected_channels=4
         )
 
     def test_lowest_value_of_4_bits(self):
@@ -215,20 +201,31 @@ class qa_corner_turn(gr_unittest.TestCase):
             spectra = qa_tools.random_samples(self.rng, "fc32", (inputs, count, channels))
             bad = np.zeros(spectra.shape, bool)
             bad[1, 20:31, 7] = bad[2, [0, 99], [18, 3]] = bad[3, 50] = True
-            missing = bad[..., first:first + selected].any(axis=-1)
+            missing = bad[..., first : first + selected].any(axis=-1)
             clean = np.where(missing[..., np.newaxis], 0, spectra)
             spectra[bad] = self.rng.choice([np.nan, complex(1, np.inf)], bad.sum())
             block = aperture.corner_turn(
-                channels=channels, inputs=inputs, inputs_per_port=2, spectra_per_frame=frame,
-                type="fc32", first_channel=first, selected_channels=selected)
+                channels=channels,
+                inputs=inputs,
+                inputs_per_port=2,
+                spectra_per_frame=frame,
+                type="fc32",
+                first_channel=first,
+                selected_channels=selected,
+            )
             if block.implementation() != "host":
                 self.skipTest(f"is for the CPU, and not {block.implementation()}")
             (data,), (tags,) = qa_tools.run(
-                block, self.ports_of(spectra, "fc32", 2), [8 * selected * inputs * frame],
-                tags=[spectrum_tags(channels)] * 2, chunks=7)
+                block,
+                self.ports_of(spectra, "fc32", 2),
+                [8 * selected * inputs * frame],
+                tags=[spectrum_tags(channels)] * 2,
+                chunks=7,
+            )
             expected, lost = reference.corner_turn(clean, frame, first, selected, missing)
             np.testing.assert_array_equal(
-                self.blocks_of(data, "fc32", selected, inputs, frame), expected)
+                self.blocks_of(data, "fc32", selected, inputs, frame), expected
+            )
             self.assert_missing(tags, lost, frame)
             self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
 
@@ -415,9 +412,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             missing = np.zeros((2, 1000), dtype=bool)
             missing[0, 199::200] = True
             kept = 997 - dropped
-            part = np.stack(
-                [spectra[0, dropped:997], spectra[1, 3 + dropped :]]
-            )
+            part = np.stack([spectra[0, dropped:997], spectra[1, 3 + dropped :]])
             expected, lost = reference.corner_turn(
                 part, times, missing=[missing[0, dropped:997], np.zeros(kept, bool)]
             )
@@ -448,9 +443,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         spectra = qa_tools.random_samples(self.rng, "sc8", (1, 1003, 6))
         gate = threading.Event()
         block = aperture.corner_turn(channels=6, inputs=1, spectra_per_frame=8, type="sc8")
-        graph = Flowgraph(
-            block, self.ports_of(spectra, "sc8", 1), [96], gates={500: gate}
-        )
+        graph = Flowgraph(block, self.ports_of(spectra, "sc8", 1), [96], gates={500: gate})
         with graph.running():
             graph.sinks[0].wait_for(62)
             graph.top.stop()
@@ -465,9 +458,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             block = aperture.corner_turn(
                 channels=channels, inputs=2, spectra_per_frame=times, type="fc32"
             )
-            graph = Flowgraph(
-                block, self.ports_of(spectra, "fc32", 1), [8 * channels * 2 * times]
-            )
+            graph = Flowgraph(block, self.ports_of(spectra, "fc32", 1), [8 * channels * 2 * times])
             cases.append((graph, spectra, channels, times))
         qa_tools.run_at_once([graph for graph, *_ in cases])
         for graph, spectra, channels, times in cases:
@@ -488,20 +479,14 @@ class qa_corner_turn(gr_unittest.TestCase):
             (dict(channels=8, first_channel=8), "first_channel.*8.*7"),
             (dict(channels=8, first_channel=-1), "first_channel.*-1"),
             (dict(channels=8, selected_channels=9), "selected_channels.*9.*8"),
-            (
-                dict(channels=8, first_channel=5, selected_channels=4),
-                "selected_channels.*4.*3",
-            ),
+            (dict(channels=8, first_channel=5, selected_channels=4), "selected_channels.*4.*3"),
             (dict(channels=8, selected_channels=-1), "selected_channels.*-1"),
             (dict(align=-1.0), "align.*-1"),
             (dict(align=float("nan")), "align.*nan"),
             (dict(align=float("inf")), "align.*inf"),
             (dict(device="toaster"), "device.*toaster.*cpu"),
             # 65536 x 1024 x 256 x 2 bytes
-            (
-                dict(channels=65536, inputs=1024, inputs_per_port=1024),
-                "65536.*1024.*256",
-            ),
+            (dict(channels=65536, inputs=1024, inputs_per_port=1024), "65536.*1024.*256"),
         ]
         for parameters, message in wrong:
             with self.subTest(**parameters):

@@ -23,9 +23,21 @@ from gnuradio.aperture import dada_source, tags
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[2] / "../shared/data")
 EXAMPLE = Path(DATA, "effelsberg-b2016+28.dada")
 
-HEADER = {"HEADER": "DADA", "HDR_VERSION": "1.0", "HDR_SIZE": "4096", "FREQ": "1400.5",
-          "BW": "16", "TSAMP": "0.0625", "NBIT": "8", "NDIM": "2", "NPOL": "2", "NCHAN": "1",
-          "UTC_START": "2020-02-29-23:59:59", "OBS_OFFSET": "0", "TELESCOPE": "Test dish"}
+HEADER = {
+    "HEADER": "DADA",
+    "HDR_VERSION": "1.0",
+    "HDR_SIZE": "4096",
+    "FREQ": "1400.5",
+    "BW": "16",
+    "TSAMP": "0.0625",
+    "NBIT": "8",
+    "NDIM": "2",
+    "NPOL": "2",
+    "NCHAN": "1",
+    "UTC_START": "2020-02-29-23:59:59",
+    "OBS_OFFSET": "0",
+    "TELESCOPE": "Test dish",
+}
 
 INTEGERS = {8: np.dtype("<i1"), 16: np.dtype("<i2")}
 
@@ -35,7 +47,6 @@ def unix(text):
 
 
 class qa_dada_source(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="qa_dada_source"))
         self.rng = np.random.default_rng(1)
@@ -46,8 +57,9 @@ class qa_dada_source(gr_unittest.TestCase):
     def write(self, data=b"", name="test.dada", drop=(), **keys):
         """A file with a header and data; the keys given replace those of HEADER."""
         header = {key: value for key, value in {**HEADER, **keys}.items() if key not in drop}
-        text = "# a comment\n" + "".join(f"{key}   {value}   # what it means\n"
-                                         for key, value in header.items())
+        text = "# a comment\n" + "".join(
+            f"{key}   {value}   # what it means\n" for key, value in header.items()
+        )
         data = data.tobytes() if isinstance(data, np.ndarray) else data
         path = self.folder / name
         path.write_bytes(text.encode().ljust(4096, b"\0") + data)
@@ -65,8 +77,7 @@ class qa_dada_source(gr_unittest.TestCase):
         self.top.connect(source, sink)
         self.top.run()
         data = np.array(sink.data(), np.uint8).view(dtype).reshape(-1, *shape)
-        return data, {pmt.symbol_to_string(tag.key): (tag.offset, tag.value)
-                      for tag in sink.tags()}
+        return data, {pmt.symbol_to_string(tag.key): (tag.offset, tag.value) for tag in sink.tags()}
 
     def first_time(self, path, **arguments):
         source = dada_source(path, **arguments)
@@ -92,8 +103,13 @@ class qa_dada_source(gr_unittest.TestCase):
             for dimensions in (1, 2):
                 for inputs in (1, 2, 3):
                     data = self.integers(bits, 1001, inputs, dimensions)
-                    path = self.write(data, NBIT=bits, NDIM=dimensions, NPOL=inputs,
-                                      TSAMP="0.0625" if dimensions == 2 else "0.03125")
+                    path = self.write(
+                        data,
+                        NBIT=bits,
+                        NDIM=dimensions,
+                        NPOL=inputs,
+                        TSAMP="0.0625" if dimensions == 2 else "0.03125",
+                    )
                     source = dada_source(filename=path)
                     self.assertEqual(source.type(), ("s", "sc")[dimensions - 1] + str(bits))
                     self.assertEqual(source.inputs(), inputs)
@@ -109,38 +125,55 @@ class qa_dada_source(gr_unittest.TestCase):
         for bits, kind in ((8, "i1"), (16, "i2"), (32, "f4")):
             data = self.rng.integers(-100, 100, (1001, 2, 2)) * (1 if bits == 8 else 300)
             for endian, order in (("BIG", ">"), ("big", ">"), ("LITTLE", "<"), ("unset", "<")):
-                source = dada_source(self.write(data.astype(order + kind), NBIT=bits,
-                                                ENDIAN=endian))
+                source = dada_source(
+                    self.write(data.astype(order + kind), NBIT=bits, ENDIAN=endian)
+                )
                 out, _ = self.run_source(source, np.dtype("<" + kind), (2, 2))
                 np.testing.assert_array_equal(out, data)
-        self.expect_error(ValueError, self.write(data, ENDIAN="middle"), "ENDIAN middle:",
-                          "LITTLE or BIG")
+        self.expect_error(
+            ValueError, self.write(data, ENDIAN="middle"), "ENDIAN middle:", "LITTLE or BIG"
+        )
 
     def test_antennas(self):
         """NANT antennas of NPOL polarisations, in the order that is taken or said."""
         data = self.integers(8, 1000, 6, 2)
-        for keys, warned in (({"NANT": 3, "NPOL": 2}, True), ({"NANT": 6, "NPOL": 1}, True),
-                             ({"NANT": 3, "NPOL": 2, "ORDER": "TAFP"}, False),
-                             ({"NANT": 3, "NPOL": 2, "ORDER": "tap"}, False),
-                             ({"NANT": 6, "NPOL": 1, "ORDER": "TFTAP"}, False),
-                             ({"NANT": 1, "NPOL": 6, "ORDER": "TAFTP"}, False),
-                             ({"NPOL": 6, "ORDER": "TFP"}, False)):
+        for keys, warned in (
+            ({"NANT": 3, "NPOL": 2}, True),
+            ({"NANT": 6, "NPOL": 1}, True),
+            ({"NANT": 3, "NPOL": 2, "ORDER": "TAFP"}, False),
+            ({"NANT": 3, "NPOL": 2, "ORDER": "tap"}, False),
+            ({"NANT": 6, "NPOL": 1, "ORDER": "TFTAP"}, False),
+            ({"NANT": 1, "NPOL": 6, "ORDER": "TAFTP"}, False),
+            ({"NPOL": 6, "ORDER": "TFP"}, False),
+        ):
             source = dada_source(self.write(data, **keys))
             self.assertEqual((source.inputs(), source.samples()), (6, 1000))
             self.assertEqual("NANT" in source.warning(), warned, source.warning())
             out, _ = self.run_source(source, INTEGERS[8], (6, 2))
             np.testing.assert_array_equal(out, data)
-        for keys in ({"NANT": 3, "NPOL": 2, "ORDER": "TAFTP"}, {"NPOL": 6, "ORDER": "FPT"},
-                     {"NANT": 3, "NPOL": 2, "ORDER": "TPA"}, {"NPOL": 1, "ORDER": "S"}):
-            self.expect_error(ValueError, self.write(data, **keys), f"ORDER {keys['ORDER']}:",
-                              "time is the slowest axis")
+        for keys in (
+            {"NANT": 3, "NPOL": 2, "ORDER": "TAFTP"},
+            {"NPOL": 6, "ORDER": "FPT"},
+            {"NANT": 3, "NPOL": 2, "ORDER": "TPA"},
+            {"NPOL": 1, "ORDER": "S"},
+        ):
+            self.expect_error(
+                ValueError,
+                self.write(data, **keys),
+                f"ORDER {keys['ORDER']}:",
+                "time is the slowest axis",
+            )
         self.expect_error(ValueError, self.write(data, NANT=40000, NPOL=2), "NANT 40000:", "80000")
 
     def test_bytes_per_second(self):
         """They tell of inputs that no other key does."""
         data = self.integers(8, 1000, 2, 2)
-        for said, warned in (("64000000", False), ("64000000.000000", False), ("unset", False),
-                             ("384000000", True)):
+        for said, warned in (
+            ("64000000", False),
+            ("64000000.000000", False),
+            ("unset", False),
+            ("384000000", True),
+        ):
             source = dada_source(self.write(data, BYTES_PER_SECOND=said))
             self.assertEqual(f"BYTES_PER_SECOND {said} is not" in source.warning(), warned)
 
@@ -182,8 +215,12 @@ class qa_dada_source(gr_unittest.TestCase):
 
     def test_tags(self):
         for sign, dimensions in (("", 2), ("-", 2), ("", 1)):
-            path = self.write(self.integers(8, 100, 2, dimensions), NDIM=dimensions,
-                              BW=sign + "16", TSAMP="0.0625" if dimensions == 2 else "0.03125")
+            path = self.write(
+                self.integers(8, 100, 2, dimensions),
+                NDIM=dimensions,
+                BW=sign + "16",
+                TSAMP="0.0625" if dimensions == 2 else "0.03125",
+            )
             source = dada_source(path)
             _, found = self.run_source(source, INTEGERS[8], (2, dimensions))
             self.assertEqual(set(found), {tags.rx_time, tags.rx_freq, tags.rx_rate})
@@ -201,14 +238,23 @@ class qa_dada_source(gr_unittest.TestCase):
     def test_part(self):
         data = self.integers(8, 1000, 2, 2)
         path = self.write(data)
-        for begin, samples, expected in ((0, 0, data), (7, 0, data[7:]), (7, 13, data[7:20]),
-                                         (999, 1, data[999:]), (0, 1000, data)):
+        for begin, samples, expected in (
+            (0, 0, data),
+            (7, 0, data[7:]),
+            (7, 13, data[7:20]),
+            (999, 1, data[999:]),
+            (0, 1000, data),
+        ):
             source = dada_source(path, begin=begin, samples=samples)
             self.assertEqual(source.samples(), len(expected))
             out, _ = self.run_source(source, INTEGERS[8], (2, 2))
             np.testing.assert_array_equal(out, expected)
-        for arguments in (dict(begin=-1), dict(begin=1000), dict(samples=-1),
-                          dict(begin=7, samples=994)):
+        for arguments in (
+            dict(begin=-1),
+            dict(begin=1000),
+            dict(samples=-1),
+            dict(begin=7, samples=994),
+        ):
             with self.assertRaises(ValueError) as caught:
                 dada_source(path, **arguments)
             key, value = list(arguments.items())[-1]
@@ -268,15 +314,14 @@ class qa_dada_source(gr_unittest.TestCase):
         data = self.integers(8, 10, 2, 2)
         second = unix("2020-02-29-23:59:59")
         for keys, seconds, fraction in (
-                ({}, second, 0),
-                ({"UTC_START": "2020-02-29-23:59:59.123456789"}, second, Fraction("0.123456789")),
-                ({"UTC_START": "2020-02-29T23:59:59Z"}, second, 0),
-                ({"PICOSECONDS": "123456789012"}, second, Fraction(123456789012, 10**12)),
-                ({"UTC_START": "2020-02-29-23:59:59.5", "PICOSECONDS": "500000000000"},
-                 second + 1, 0),
-                ({"UTC_START": "unset", "MJD_START": "58908.5"},
-                 unix("2020-02-29-12:00:00"), 0),
-                ({"MJD_START": "58908.999988425925926"}, second, 0)):
+            ({}, second, 0),
+            ({"UTC_START": "2020-02-29-23:59:59.123456789"}, second, Fraction("0.123456789")),
+            ({"UTC_START": "2020-02-29T23:59:59Z"}, second, 0),
+            ({"PICOSECONDS": "123456789012"}, second, Fraction(123456789012, 10**12)),
+            ({"UTC_START": "2020-02-29-23:59:59.5", "PICOSECONDS": "500000000000"}, second + 1, 0),
+            ({"UTC_START": "unset", "MJD_START": "58908.5"}, unix("2020-02-29-12:00:00"), 0),
+            ({"MJD_START": "58908.999988425925926"}, second, 0),
+        ):
             path = self.write(data, **keys)
             self.assertEqual(self.first_time(path), (seconds, float(fraction)), keys)
             self.assertEqual(dada_source(path).warning(), "")
@@ -288,11 +333,13 @@ class qa_dada_source(gr_unittest.TestCase):
         # against fractions: the first sample is OBS_OFFSET / 4 + begin intervals after the start
         data = self.integers(8, 1000, 2, 2)
         second = unix("2020-02-29-23:59:59")
-        for bandwidth, interval, rate in (("16", "0.0625", Fraction(16 * 10**6)),
-                                          ("24", "0.041666667", Fraction(24 * 10**6)),
-                                          ("13.3333", "0.075", Fraction(10**6 * 1000, 75)),
-                                          ("0.1953125", "5.12", Fraction(10**8, 512)),
-                                          ("1e3", "1e-3", Fraction(10**9))):
+        for bandwidth, interval, rate in (
+            ("16", "0.0625", Fraction(16 * 10**6)),
+            ("24", "0.041666667", Fraction(24 * 10**6)),
+            ("13.3333", "0.075", Fraction(10**6 * 1000, 75)),
+            ("0.1953125", "5.12", Fraction(10**8, 512)),
+            ("1e3", "1e-3", Fraction(10**9)),
+        ):
             for offset in (0, 4, 6400000000, 4 * (2**60 + 12345)):
                 for begin in (0, 999):
                     path = self.write(data, BW=bandwidth, TSAMP=interval, OBS_OFFSET=offset)
@@ -301,15 +348,22 @@ class qa_dada_source(gr_unittest.TestCase):
                     self.assertEqual(seconds, second + int(late), (bandwidth, offset, begin))
                     # the reader counts attoseconds; their conversion to a double and its
                     # division are rounded once each
-                    self.assertLessEqual(abs(Fraction(fraction) - (late - int(late))),
-                                         2**-53 + 10**-18, (bandwidth, offset, begin))
+                    self.assertLessEqual(
+                        abs(Fraction(fraction) - (late - int(late))),
+                        2**-53 + 10**-18,
+                        (bandwidth, offset, begin),
+                    )
 
     def test_leap_seconds(self):
         """A file that begins an hour behind a leap second, of a recording that began an hour before
         it; ERFA knows when they were."""
         import erfa
-        steps = [(int(step["year"]), int(step["month"])) for step in erfa.leap_seconds.get()
-                 if (step["year"], step["month"]) > (1972, 1)]
+
+        steps = [
+            (int(step["year"]), int(step["month"]))
+            for step in erfa.leap_seconds.get()
+            if (step["year"], step["month"]) > (1972, 1)
+        ]
         self.assertGreaterEqual(len(steps), 27)
         data = self.integers(8, 10, 2, 2)
         for year, month in steps:
@@ -330,28 +384,31 @@ class qa_dada_source(gr_unittest.TestCase):
 
     def test_truncated(self):
         data = self.integers(8, 1000, 3, 2)
-        for cut, words in ((0, ()), (1, ("1 of 6000 bytes", "last 5 bytes", "999 samples")),
-                           (600, ("600 of 6000 bytes", "900 samples"))):
-            path = self.write(data.tobytes()[:6000 - cut], NPOL=3, FILE_SIZE=6000)
+        for cut, words in (
+            (0, ()),
+            (1, ("1 of 6000 bytes", "last 5 bytes", "999 samples")),
+            (600, ("600 of 6000 bytes", "900 samples")),
+        ):
+            path = self.write(data.tobytes()[: 6000 - cut], NPOL=3, FILE_SIZE=6000)
             source = dada_source(path)
             for word in words:
                 self.assertIn(word, source.warning())
             self.assertEqual(source.warning() == "", not words)
             out, _ = self.run_source(source, INTEGERS[8], (3, 2))
-            np.testing.assert_array_equal(out, data[:(6000 - cut) // 6])
+            np.testing.assert_array_equal(out, data[: (6000 - cut) // 6])
             self.assertEqual(source.error(), "")
 
     def test_file_size_with_header(self):
         """Some recorders count the header in FILE_SIZE: 10096 bytes, 6000 of them samples."""
         data = self.integers(8, 1000, 3, 2)
         for cut, words in ((0, ()), (600, ("4696 of 10096 bytes", "or 600 if", "900 samples"))):
-            path = self.write(data.tobytes()[:6000 - cut], NPOL=3, FILE_SIZE=10096)
+            path = self.write(data.tobytes()[: 6000 - cut], NPOL=3, FILE_SIZE=10096)
             source = dada_source(path)
             for word in words:
                 self.assertIn(word, source.warning())
             self.assertEqual(source.warning() == "", not words)
             out, _ = self.run_source(source, INTEGERS[8], (3, 2))
-            np.testing.assert_array_equal(out, data[:(6000 - cut) // 6])
+            np.testing.assert_array_equal(out, data[: (6000 - cut) // 6])
 
     def test_shortened_while_reading(self):
         path = self.write(self.integers(8, 1000, 2, 2))
@@ -365,26 +422,49 @@ class qa_dada_source(gr_unittest.TestCase):
     def test_bad_headers(self):
         data = self.integers(8, 10, 2, 2)
         for key, value, *rules in (
-                ("NBIT", "4", "8, 16 or 32"), ("NBIT", "64", "8, 16 or 32"),
-                ("NBIT", "eight", "integer"),
-                ("NBIT", "8.5", "integer"), ("NDIM", "3", "1 to 2"), ("NPOL", "0", "1 to"),
-                ("NPOL", "99999999999999999999", "1 to"), ("NCHAN", "64", "must be 1"),
-                ("FREQ", "L-band", "MHz"), ("FREQ", "nan", "MHz"), ("BW", "0", "MHz"),
-                ("FREQ", "-1", "from 0 to 1e9"), ("TSAMP", "2e6", "from 0.001 to 1e6"),
-                ("BW", "inf", "MHz"), ("TSAMP", "-0.0625", "microseconds"),
-                ("TSAMP", "0", "microseconds"), ("TSAMP", "1e300", "microseconds"),
-                ("TSAMP", "0.03125", "BW 16", "0.1%"), ("TSAMP", "0.0626", "BW 16", "0.1%"),
-                ("UTC_START", "yesterday", "yyyy-mm-dd"),
-                ("UTC_START", "2019-02-29-00:00:00", "yyyy-mm-dd"),
-                ("MJD_START", "unknown", "Julian"), ("MJD_START", "0", "1970"),
-                ("PICOSECONDS", "1000000000000", "999999999999"),
-                ("OBS_OFFSET", "-4", "0 to"), ("OBS_OFFSET", "6", "multiple", "4 bytes"),
-                ("FILE_SIZE", "big", "integer"), ("HDR_SIZE", "0", "1 to"),
-                ("HDR_SIZE", "5000", "4136 bytes")):
+            ("NBIT", "4", "8, 16 or 32"),
+            ("NBIT", "64", "8, 16 or 32"),
+            ("NBIT", "eight", "integer"),
+            ("NBIT", "8.5", "integer"),
+            ("NDIM", "3", "1 to 2"),
+            ("NPOL", "0", "1 to"),
+            ("NPOL", "99999999999999999999", "1 to"),
+            ("NCHAN", "64", "must be 1"),
+            ("FREQ", "L-band", "MHz"),
+            ("FREQ", "nan", "MHz"),
+            ("BW", "0", "MHz"),
+            ("FREQ", "-1", "from 0 to 1e9"),
+            ("TSAMP", "2e6", "from 0.001 to 1e6"),
+            ("BW", "inf", "MHz"),
+            ("TSAMP", "-0.0625", "microseconds"),
+            ("TSAMP", "0", "microseconds"),
+            ("TSAMP", "1e300", "microseconds"),
+            ("TSAMP", "0.03125", "BW 16", "0.1%"),
+            ("TSAMP", "0.0626", "BW 16", "0.1%"),
+            ("UTC_START", "yesterday", "yyyy-mm-dd"),
+            ("UTC_START", "2019-02-29-00:00:00", "yyyy-mm-dd"),
+            ("MJD_START", "unknown", "Julian"),
+            ("MJD_START", "0", "1970"),
+            ("PICOSECONDS", "1000000000000", "999999999999"),
+            ("OBS_OFFSET", "-4", "0 to"),
+            ("OBS_OFFSET", "6", "multiple", "4 bytes"),
+            ("FILE_SIZE", "big", "integer"),
+            ("HDR_SIZE", "0", "1 to"),
+            ("HDR_SIZE", "5000", "4136 bytes"),
+        ):
             path = self.write(data, **{key: value})
             self.expect_error(ValueError, path, f"{key} {value}:", *rules)
-        for key in ("NBIT", "NDIM", "NPOL", "NCHAN", "FREQ", "BW", "TSAMP", "UTC_START",
-                    "HDR_SIZE"):
+        for key in (
+            "NBIT",
+            "NDIM",
+            "NPOL",
+            "NCHAN",
+            "FREQ",
+            "BW",
+            "TSAMP",
+            "UTC_START",
+            "HDR_SIZE",
+        ):
             self.expect_error(ValueError, self.write(data, drop=[key]), f"{key} is missing: must")
 
     def test_no_samples(self):
@@ -425,7 +505,8 @@ class qa_dada_source(gr_unittest.TestCase):
         self.assertEqual(source.start_time(), (unix("2013-07-02-01:39:20"), 0.0))
         out, _ = self.run_source(source, INTEGERS[8], (2, 2))
         np.testing.assert_array_equal(
-            out, np.fromfile(EXAMPLE, "i1", offset=4096).reshape(-1, 2, 2))
+            out, np.fromfile(EXAMPLE, "i1", offset=4096).reshape(-1, 2, 2)
+        )
 
 
 if __name__ == "__main__":

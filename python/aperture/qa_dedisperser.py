@@ -24,9 +24,17 @@ class Case:
     """Parameters of a block and of its input."""
 
     def __init__(self, **changes):
-        self.parameters = dict(beams=3, channels=45, center_frequency=410e6, bandwidth=32e6,
-                               sample_time=SAMPLE_TIME, dms=[17, 0, 4.5, 30, 9],
-                               decimations=[2, 1, 1, 4, 1], times_per_item=60, type="s8")
+        self.parameters = dict(
+            beams=3,
+            channels=45,
+            center_frequency=410e6,
+            bandwidth=32e6,
+            sample_time=SAMPLE_TIME,
+            dms=[17, 0, 4.5, 30, 9],
+            decimations=[2, 1, 1, 4, 1],
+            times_per_item=60,
+            type="s8",
+        )
         self.parameters.update(changes)
         p = self.parameters
         self.layout = TrialLayout(p["beams"], p["times_per_item"], p["dms"], p["decimations"])
@@ -36,9 +44,13 @@ class Case:
 
     def tags(self, item=0, seconds=0.0):
         p = self.parameters
-        return [(item, "rx_time", rx_time(EPOCH, seconds)), (item, "rx_rate", 1 / SAMPLE_TIME),
-                (item, "rx_freq", p["center_frequency"]), (item, "bandwidth", p["bandwidth"]),
-                (item, "samples_per_item", 64)]
+        return [
+            (item, "rx_time", rx_time(EPOCH, seconds)),
+            (item, "rx_rate", 1 / SAMPLE_TIME),
+            (item, "rx_freq", p["center_frequency"]),
+            (item, "bandwidth", p["bandwidth"]),
+            (item, "samples_per_item", 64),
+        ]
 
     def powers(self, rng, times):
         """[time][beam][channel]"""
@@ -56,7 +68,7 @@ class Case:
         times = len(powers) - delays.max()
         found = []
         for trial, row in enumerate(delays):
-            sums = sum(powers[d:d + times, :, k] for k, d in enumerate(row))
+            sums = sum(powers[d : d + times, :, k] for k, d in enumerate(row))
             decimation = self.layout.decimation(trial)
             whole = times // decimation * decimation
             found.append(sums[:whole].reshape(-1, decimation, sums.shape[1]).sum(1).T)
@@ -72,11 +84,12 @@ class qa_dedisperser(gr_unittest.TestCase):
         parts = case.layout.split(np.frombuffer(data.tobytes(), np.float32))
         expected, times = case.expected(powers, delays)
         for trial, (part, values) in enumerate(zip(parts, expected)):
-            np.testing.assert_array_equal(part[:, :values.shape[1]], values, f"trial {trial}")
+            np.testing.assert_array_equal(part[:, : values.shape[1]], values, f"trial {trial}")
             # the rest of the last item
-            self.assertFalse(part[:, values.shape[1]:].any())
-            self.assertLess(part.shape[1] * case.layout.decimation(trial) - times,
-                            case.layout.times_per_item)
+            self.assertFalse(part[:, values.shape[1] :].any())
+            self.assertLess(
+                part.shape[1] * case.layout.decimation(trial) - times, case.layout.times_per_item
+            )
         return times
 
     def check(self, case, times, tags=None):
@@ -84,8 +97,12 @@ class qa_dedisperser(gr_unittest.TestCase):
         powers = case.powers(self.rng, times)
         block = case.block()
         (data,), (out,) = qa_tools.run(
-            block, [case.bytes_of(powers)], [case.layout.item_bytes],
-            tags=[case.tags() if tags is None else tags], chunks=50)
+            block,
+            [case.bytes_of(powers)],
+            [case.layout.item_bytes],
+            tags=[case.tags() if tags is None else tags],
+            chunks=50,
+        )
         self.assertEqual(block.error(), "")
         self.compare(case, powers, data, block.delays())
         return out
@@ -113,7 +130,8 @@ class qa_dedisperser(gr_unittest.TestCase):
             delays = block.delays()
             if tolerance == 0.5:
                 np.testing.assert_array_equal(
-                    delays, rounded_delays(p["dms"], *band, SAMPLE_TIME, p["decimations"]))
+                    delays, rounded_delays(p["dms"], *band, SAMPLE_TIME, p["decimations"])
+                )
             f = channel_frequencies(*band)
             exact = delay(np.array(p["dms"])[:, None], f, f[-1]) / SAMPLE_TIME
             off = abs(delays - exact) / np.array(p["decimations"])[:, None]
@@ -131,13 +149,17 @@ class qa_dedisperser(gr_unittest.TestCase):
         at = 333  # items after the start
         for k, late in enumerate(np.rint(delay(20, f, f[-1]) / SAMPLE_TIME).astype(int)):
             powers[at + late, 1, k] = 1
-        (data,), (out,) = qa_tools.run(case.block(), [case.bytes_of(powers)],
-                                       [case.layout.item_bytes], tags=[case.tags(seconds=0.25)])
+        (data,), (out,) = qa_tools.run(
+            case.block(),
+            [case.bytes_of(powers)],
+            [case.layout.item_bytes],
+            tags=[case.tags(seconds=0.25)],
+        )
         parts = case.layout.split(np.frombuffer(data.tobytes(), np.float32))
         best = parts[2][1]
         self.assertLessEqual(abs(int(best.argmax()) - at), 1)
         # no delay is off by more than 1, so the pulse is within 3 values
-        self.assertEqual(best[at - 1:at + 2].sum(), 128)
+        self.assertEqual(best[at - 1 : at + 2].sum(), 128)
         self.assertLess(max(parts[i].max() for i in (0, 1, 3)), best.max() / 2)
         self.assertFalse(parts[2][0].any())
         item = at // p["times_per_item"]
@@ -153,15 +175,18 @@ class qa_dedisperser(gr_unittest.TestCase):
         tags = case.tags(seconds=0.5)
         tags += [(i, "counted", np.array([0 if i in (3, 61, 62) else 8])) for i in range(80)]
         out = self.check(case, times + longest, tags)
-        self.assertEqual(tags_of(out, "rx_time"),
-                         [(i, rx_time(EPOCH, 0.5 + 60 * i * SAMPLE_TIME)) for i in range(3)])
+        self.assertEqual(
+            tags_of(out, "rx_time"),
+            [(i, rx_time(EPOCH, 0.5 + 60 * i * SAMPLE_TIME)) for i in range(3)],
+        )
         self.assertEqual(tags_of(out, "rx_rate"), [(0, 1 / SAMPLE_TIME / 60)])
         self.assertEqual(tags_of(out, "rx_freq"), [(0, 410e6)])
         self.assertEqual(tags_of(out, "bandwidth"), [(0, 32e6)])
         self.assertEqual(tags_of(out, "samples_per_item"), [(0, 64 * 60)])
         self.assertEqual(tags_of(out, "spectra"), [(0, 60), (1, 60), (2, 23)])
-        self.assertEqual([(i, list(n)) for i, n in tags_of(out, "counted")],
-                         [(0, [59]), (1, [58]), (2, [23])])
+        self.assertEqual(
+            [(i, list(n)) for i, n in tags_of(out, "counted")], [(0, [59]), (1, [58]), (2, [23])]
+        )
         self.assertEqual(tags_of(out, "partial"), [(2, True)])
 
     def test_nothing(self):
@@ -170,8 +195,11 @@ class qa_dedisperser(gr_unittest.TestCase):
         longest = case.block().longest_delay()
         for times, items in ((longest, 0), (longest + 1, 1)):
             (data,), (out,) = qa_tools.run(
-                case.block(), [case.bytes_of(case.powers(self.rng, times))],
-                [case.layout.item_bytes], tags=[case.tags()])
+                case.block(),
+                [case.bytes_of(case.powers(self.rng, times))],
+                [case.layout.item_bytes],
+                tags=[case.tags()],
+            )
             self.assertEqual(len(data), items)
             self.assertEqual(tags_of(out, "spectra"), [(0, 1)] * items)
 
@@ -183,8 +211,9 @@ class qa_dedisperser(gr_unittest.TestCase):
         powers = case.powers(self.rng, first + second)
         tags = case.tags() + [(first, "rx_time", rx_time(EPOCH, 7.0))]
         block = case.block()
-        (data,), (out,) = qa_tools.run(block, [case.bytes_of(powers)],
-                                       [case.layout.item_bytes], tags=[tags], chunks=50)
+        (data,), (out,) = qa_tools.run(
+            block, [case.bytes_of(powers)], [case.layout.item_bytes], tags=[tags], chunks=50
+        )
         self.assertEqual(block.error(), "")
         delays = block.delays()
         self.assertEqual(len(data), 2 + 3)
@@ -199,8 +228,9 @@ class qa_dedisperser(gr_unittest.TestCase):
         case = Case(type="f32")
         powers = case.powers(self.rng, 400)
         block = case.block()
-        graph = Flowgraph(block, [case.bytes_of(powers)], [case.layout.item_bytes],
-                          tags=[case.tags()], chunks=50)
+        graph = Flowgraph(
+            block, [case.bytes_of(powers)], [case.layout.item_bytes], tags=[case.tags()], chunks=50
+        )
         for _ in range(2):
             (data,), (out,) = graph.run()
             self.compare(case, powers, data, block.delays())
@@ -209,31 +239,43 @@ class qa_dedisperser(gr_unittest.TestCase):
     def test_contradictions(self):
         """Tags that say otherwise end it, with what they say and what is wanted."""
         for key, value, texts in (
-                ("rx_rate", 1000.0, ("rx_rate: 1000 ", "1024", "sample_time")),
-                ("rx_freq", 411e6, ("rx_freq: 411000000 ", "410000000", "center_frequency")),
-                ("bandwidth", 30e6, ("bandwidth: ", "30000000", "32000000"))):
+            ("rx_rate", 1000.0, ("rx_rate: 1000 ", "1024", "sample_time")),
+            ("rx_freq", 411e6, ("rx_freq: 411000000 ", "410000000", "center_frequency")),
+            ("bandwidth", 30e6, ("bandwidth: ", "30000000", "32000000")),
+        ):
             with self.subTest(key):
                 case = Case()
                 tags = [tag for tag in case.tags() if tag[1] != key] + [(0, key, value)]
                 block = case.block()
-                (data,), _ = qa_tools.run(block, [case.bytes_of(case.powers(self.rng, 900))],
-                                          [case.layout.item_bytes], tags=[tags])
+                (data,), _ = qa_tools.run(
+                    block,
+                    [case.bytes_of(case.powers(self.rng, 900))],
+                    [case.layout.item_bytes],
+                    tags=[tags],
+                )
                 self.assertEqual(len(data), 0)
                 for text in texts:
                     self.assertIn(text, block.error())
 
     def test_parameters(self):
         for name, change in (
-                ("channels", dict(channels=0)), ("beams", dict(beams=0)),
-                ("bandwidth", dict(bandwidth=0)), ("sample_time", dict(sample_time=-1)),
-                ("center_frequency", dict(center_frequency=15e6)), ("dms", dict(dms=[])),
-                ("dms", dict(dms=[-1] * 5)), ("decimations", dict(decimations=[3] * 5)),
-                ("decimations", dict(decimations=[1])), ("decimations", dict(decimations=[8] * 5)),
-                ("times_per_item", dict(times_per_item=0, decimations=[])),
-                ("type", dict(type="s16")), ("tolerance", dict(tolerance=0.1))):
+            ("channels", dict(channels=0)),
+            ("beams", dict(beams=0)),
+            ("bandwidth", dict(bandwidth=0)),
+            ("sample_time", dict(sample_time=-1)),
+            ("center_frequency", dict(center_frequency=15e6)),
+            ("dms", dict(dms=[])),
+            ("dms", dict(dms=[-1] * 5)),
+            ("decimations", dict(decimations=[3] * 5)),
+            ("decimations", dict(decimations=[1])),
+            ("decimations", dict(decimations=[8] * 5)),
+            ("times_per_item", dict(times_per_item=0, decimations=[])),
+            ("type", dict(type="s16")),
+            ("tolerance", dict(tolerance=0.1)),
+        ):
             with self.assertRaisesRegex(ValueError, f"^{name}"):
                 Case(**change).block()
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_dedisperser)

@@ -21,24 +21,32 @@ from gnuradio.aperture.tracking.directions import Direction, parse_direction
 
 START = 1577934245  # 2020-01-02T03:04:05Z
 FREQUENCY = 1.4e9
-RATE = 1000.0       # items a second of the streams of tags: an hour is short
+RATE = 1000.0  # items a second of the streams of tags: an hour is short
 
 
 def array_of(extent=300.0, inputs=5, sample_rate=RATE):
     rng = np.random.default_rng(1)
-    places = [Antenna(f"A{i}", tuple(rng.uniform(-extent, extent, 3) * (1, 1, 0.02)))
-              for i in range(inputs)]
-    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
-                            antennas=places,
-                            inputs=[Input(place.name, "x", cable_delay=1e-8 * i)
-                                    for i, place in enumerate(places)],
-                            sample_rate=sample_rate, center_frequency=FREQUENCY)
+    places = [
+        Antenna(f"A{i}", tuple(rng.uniform(-extent, extent, 3) * (1, 1, 0.02)))
+        for i in range(inputs)
+    ]
+    return ArrayDescription(
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
+        antennas=places,
+        inputs=[Input(place.name, "x", cable_delay=1e-8 * i) for i, place in enumerate(places)],
+        sample_rate=sample_rate,
+        center_frequency=FREQUENCY,
+    )
 
 
 def target(array, azimuth=150.0, elevation=60.0, time=START, name="s"):
     """A Direction that moves and is there at that time."""
-    ra, dec = geometry.azel_to_radec(azimuth, elevation, time, array.latitude, array.longitude,
-                                     array.height)
+    ra, dec = geometry.azel_to_radec(
+        azimuth, elevation, time, array.latitude, array.longitude, array.height
+    )
     return Direction(name, ra=float(ra), dec=float(dec))
 
 
@@ -64,8 +72,7 @@ class messages(gr.basic_block):
         self._take("status", message)
 
     def _take(self, port, message):
-        values = {"time": time_of(message)} if pmt.dict_has_key(
-            message, pmt.intern("time")) else {}
+        values = {"time": time_of(message)} if pmt.dict_has_key(message, pmt.intern("time")) else {}
         for pair in range(pmt.length(pmt.dict_items(message))):
             entry = pmt.nth(pair, pmt.dict_items(message))
             key = pmt.symbol_to_string(pmt.car(entry))
@@ -99,8 +106,9 @@ class stream(gr.sync_block):
 
 
 def clock(item, seconds, fraction=0.0, rate=None):
-    found = [(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds),
-                                                 pmt.from_double(fraction)))]
+    found = [
+        (item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction)))
+    ]
     return found + ([(item, tags.rx_rate, pmt.from_double(rate))] if rate else [])
 
 
@@ -138,8 +146,10 @@ def holding(found, time):
     latest = max(values["time"] for values in holds)
     values = [values for values in holds if values["time"] == latest][-1]
     ahead = time - values["time"]
-    return (np.add(values["delay"], np.multiply(values["delay_rate"], ahead)),
-            np.add(values["phase"], np.multiply(values["phase_rate"], ahead)))
+    return (
+        np.add(values["delay"], np.multiply(values["delay_rate"], ahead)),
+        np.add(values["phase"], np.multiply(values["phase_rate"], ahead)),
+    )
 
 
 def relative(values):
@@ -148,7 +158,6 @@ def relative(values):
 
 
 class qa_delay_tracker(gr_unittest.TestCase):
-
     def expect(self, array, direction, found, time, frequency=FREQUENCY, error=0.1):
         """The model that holds lines the inputs up, within the error (degrees)."""
         delay, phase = holding(found, time)
@@ -162,8 +171,9 @@ class qa_delay_tracker(gr_unittest.TestCase):
         array = array_of()
         for error in (0.1, 2.0):
             direction = target(array)
-            found, _, block = follow(array, direction, 3_600_000, clock(0, START, 0.25, RATE),
-                                     8192, phase_error=error)
+            found, _, block = follow(
+                array, direction, 3_600_000, clock(0, START, 0.25, RATE), 8192, phase_error=error
+            )
             interval = block.interval()
             self.assertLess(abs(len(found) - 3601 / interval), 3)
             np.testing.assert_allclose(np.diff([values["time"] for values in found]), interval)
@@ -184,8 +194,9 @@ class qa_delay_tracker(gr_unittest.TestCase):
                 comes_true(lambda: block.nitems_read(0) >= first, pause=1e-4)
                 seen.append((first, block.updates()))
 
-            found, _, _ = follow(array, direction, 100_000, clock(0, START, 0.0, RATE), 1000,
-                                 prepare=note, lead=lead)
+            found, _, _ = follow(
+                array, direction, 100_000, clock(0, START, 0.0, RATE), 1000, prepare=note, lead=lead
+            )
             times = np.array([values["time"] for values in found])
             for items, updates in seen[1:]:
                 self.assertEqual(updates, np.sum(times < START + items / RATE + lead))
@@ -201,12 +212,14 @@ class qa_delay_tracker(gr_unittest.TestCase):
         top.run()
         self.assertIsNone(block.error())
         np.testing.assert_array_equal(sink.data(), np.arange(10_000) % 251)
-        self.assertEqual({pmt.symbol_to_string(tag.key) for tag in sink.tags()},
-                         {"rx_time", "rx_rate"})
+        self.assertEqual(
+            {pmt.symbol_to_string(tag.key) for tag in sink.tags()}, {"rx_time", "rx_rate"}
+        )
 
     def test_what_stands_still(self):
-        found, status, block = follow(array_of(), "az=120, el=50", 100_000,
-                                      clock(0, START, 0.0, RATE))
+        found, status, block = follow(
+            array_of(), "az=120, el=50", 100_000, clock(0, START, 0.0, RATE)
+        )
         self.assertEqual(len(found), 1)
         self.assertEqual(block.interval(), math.inf)
         np.testing.assert_array_equal(found[0]["delay_rate"], 0)
@@ -218,10 +231,15 @@ class qa_delay_tracker(gr_unittest.TestCase):
         """In transit a baseline b to the east drifts by b w cos(dec)/c (the eastern input waits
         less and less), of the sun 1/365 slower; signs change with the side of the zenith."""
         array = ArrayDescription(
-            name="pair", latitude=40.0, longitude=0.0, height=0.0,
+            name="pair",
+            latitude=40.0,
+            longitude=0.0,
+            height=0.0,
             antennas=[Antenna("W", (0, 0, 0)), Antenna("E", (1000.0, 0, 0))],
-            inputs=[Input("W", "x"), Input("E", "x")], sample_rate=RATE,
-            center_frequency=FREQUENCY)
+            inputs=[Input("W", "x"), Input("E", "x")],
+            sample_rate=RATE,
+            center_frequency=FREQUENCY,
+        )
         expected = 1000 * geometry.EARTH_ROTATION_RATE / geometry.SPEED_OF_LIGHT
         for azimuth, elevation in ((180.0, 60.0), (0.0, 60.0)):
             direction = target(array, azimuth, elevation)
@@ -230,15 +248,20 @@ class qa_delay_tracker(gr_unittest.TestCase):
             apparent = expected * math.cos(math.radians(direction.dec))
             # precession since 2000 has moved the declination by up to 7 minutes of arc
             np.testing.assert_allclose(rate, -apparent, rtol=6e-3)
-            self.assertAlmostEqual(found[0]["phase_rate"][1] - found[0]["phase_rate"][0],
-                                   -2 * np.pi * FREQUENCY * rate, places=9)
+            self.assertAlmostEqual(
+                found[0]["phase_rate"][1] - found[0]["phase_rate"][0],
+                -2 * np.pi * FREQUENCY * rate,
+                places=9,
+            )
         for azimuth, first in ((90.0, 1), (270.0, 0)):
-            found, _, _ = follow(array, target(array, azimuth, 45.0), 1000,
-                                 clock(0, START, 0.0, RATE))
+            found, _, _ = follow(
+                array, target(array, azimuth, 45.0), 1000, clock(0, START, 0.0, RATE)
+            )
             late = found[0]["delay"]
             self.assertEqual(late[1 - first], 0)
-            self.assertAlmostEqual(late[first], 1000 / geometry.SPEED_OF_LIGHT * math.sqrt(0.5),
-                                   delta=1e-12)
+            self.assertAlmostEqual(
+                late[first], 1000 / geometry.SPEED_OF_LIGHT * math.sqrt(0.5), delta=1e-12
+            )
 
     def test_another_direction(self):
         """A call and a message; what had been sent ahead is replaced, time by time."""
@@ -250,13 +273,15 @@ class qa_delay_tracker(gr_unittest.TestCase):
                 comes_true(lambda: block.nitems_read(0) >= item, pause=1e-4)
                 block.track(second)
 
-        found, status, block = follow(array, first, 100_000, clock(0, START, 0.0, RATE),
-                                      prepare=change, lead=40.0)
+        found, status, block = follow(
+            array, first, 100_000, clock(0, START, 0.0, RATE), prepare=change, lead=40.0
+        )
         self.assertEqual(block.direction(), second)
         for time in START + np.arange(51, 139, 1.7):
             self.expect(array, second, found, time)
-        self.assertEqual([values["direction"] for values in status if values["event"] ==
-                          "tracking"][:1], ["s"])
+        self.assertEqual(
+            [values["direction"] for values in status if values["event"] == "tracking"][:1], ["s"]
+        )
         self.assertIn("t", [values["direction"] for values in status])
 
     def test_messages(self):
@@ -264,13 +289,18 @@ class qa_delay_tracker(gr_unittest.TestCase):
         block = delay_tracker(array, "sun")
         block.logger = Log()
         for message, name in (
-                (pmt.intern("Cas A"), "Cas A"),
-                (pmt.cons(pmt.intern("direction"), pmt.intern("moon")), "Moon"),
-                (pmt.dict_add(pmt.make_dict(), pmt.intern("direction"), pmt.intern("Vir A")),
-                 "Vir A"),
-                (pmt.dict_add(pmt.dict_add(pmt.make_dict(), pmt.intern("ra"),
-                                           pmt.from_double(10.0)), pmt.intern("dec"),
-                              pmt.from_double(20.0)), "ra 10.0, dec 20.0")):
+            (pmt.intern("Cas A"), "Cas A"),
+            (pmt.cons(pmt.intern("direction"), pmt.intern("moon")), "Moon"),
+            (pmt.dict_add(pmt.make_dict(), pmt.intern("direction"), pmt.intern("Vir A")), "Vir A"),
+            (
+                pmt.dict_add(
+                    pmt.dict_add(pmt.make_dict(), pmt.intern("ra"), pmt.from_double(10.0)),
+                    pmt.intern("dec"),
+                    pmt.from_double(20.0),
+                ),
+                "ra 10.0, dec 20.0",
+            ),
+        ):
             block._take_direction(message)
             self.assertEqual(block.direction().name, name)
         for message in (pmt.intern("nowhere"), pmt.PMT_T, pmt.make_dict()):
@@ -283,8 +313,15 @@ class qa_delay_tracker(gr_unittest.TestCase):
         log = Log()
         # sets within the next hour
         direction = target(array, 300.0, 2.0)
-        found, status, _ = follow(array, direction, 3_600_000, clock(0, START, 0.0, RATE), 8192,
-                                  logger=log, status_period=600.0)
+        found, status, _ = follow(
+            array,
+            direction,
+            3_600_000,
+            clock(0, START, 0.0, RATE),
+            8192,
+            logger=log,
+            status_period=600.0,
+        )
         events = [values["event"] for values in status]
         self.assertEqual(events[0], "tracking")
         self.assertEqual(events.count("below_horizon"), 1)
@@ -299,8 +336,7 @@ class qa_delay_tracker(gr_unittest.TestCase):
 
     def test_beyond_the_table(self):
         log = Log()
-        found, _, _ = follow(array_of(), "Cas A", 1000, clock(0, 4102444800, 0.0, RATE),
-                             logger=log)
+        found, _, _ = follow(array_of(), "Cas A", 1000, clock(0, 4102444800, 0.0, RATE), logger=log)
         self.assertEqual(len(found) > 0, True)
         self.assertRegex(log.warnings[0], "rotation of the Earth.*may be wrong by.*arc seconds")
 
@@ -308,9 +344,14 @@ class qa_delay_tracker(gr_unittest.TestCase):
         """Phases are for the frequency that the stream has; a jump of the clock is followed."""
         array = array_of()
         direction = target(array)
-        tags_there = clock(0, START, 0.0, RATE) + [
-            (0, tags.rx_freq, pmt.from_double(1.0e9)),
-            (40_000, tags.rx_freq, pmt.from_double(1.6e9))] + clock(70_000, START + 1000)
+        tags_there = (
+            clock(0, START, 0.0, RATE)
+            + [
+                (0, tags.rx_freq, pmt.from_double(1.0e9)),
+                (40_000, tags.rx_freq, pmt.from_double(1.6e9)),
+            ]
+            + clock(70_000, START + 1000)
+        )
         found, _, block = follow(array, direction, 100_000, tags_there, lead=5.0)
         self.assertEqual(block.center_frequency(), 1.6e9)
         before = [values for values in found[:10] if values["time"] < START + 40]
@@ -321,22 +362,30 @@ class qa_delay_tracker(gr_unittest.TestCase):
     def test_middle_channel(self):
         """Of real samples of an inverted band channel n/2 is one above the middle of the band."""
         array = array_of(sample_rate=1e6)
-        for real, inverted, expected in ((False, False, 0), (False, True, 0), (True, False, 0),
-                                         (True, True, 0.5e6 / 64)):
+        for real, inverted, expected in (
+            (False, False, 0),
+            (False, True, 0),
+            (True, False, 0),
+            (True, True, 0.5e6 / 64),
+        ):
             block = delay_tracker(array, "Cas A", 64, real=real, inverted=inverted)
             self.assertAlmostEqual(block.center_frequency(), FREQUENCY + expected)
-        self.assertEqual(delay_tracker(array, "Cas A", center_frequency=5e8).center_frequency(),
-                         5e8)
+        self.assertEqual(
+            delay_tracker(array, "Cas A", center_frequency=5e8).center_frequency(), 5e8
+        )
 
     def test_refuses(self):
-        for arguments, text in ((dict(direction="nowhere"), "direction: 'nowhere'"),
-                                (dict(channels=0), "channels: 0"), (dict(lead=-1), "lead: -1"),
-                                (dict(phase_error=0), "phase_error: 0"),
-                                (dict(status_period=math.nan), "status_period: nan"),
-                                (dict(center_frequency=-1), "center_frequency: -1"),
-                                (dict(item_size=0), "item_size: 0"),
-                                (dict(samples_per_item=0.5), "samples_per_item: 0.5"),
-                                (dict(inputs=3), "inputs: 3.*5")):
+        for arguments, text in (
+            (dict(direction="nowhere"), "direction: 'nowhere'"),
+            (dict(channels=0), "channels: 0"),
+            (dict(lead=-1), "lead: -1"),
+            (dict(phase_error=0), "phase_error: 0"),
+            (dict(status_period=math.nan), "status_period: nan"),
+            (dict(center_frequency=-1), "center_frequency: -1"),
+            (dict(item_size=0), "item_size: 0"),
+            (dict(samples_per_item=0.5), "samples_per_item: 0.5"),
+            (dict(inputs=3), "inputs: 3.*5"),
+        ):
             with self.assertRaisesRegex(ValueError, text):
                 delay_tracker(array_of(), **{"direction": "sun", **arguments})
         with self.assertRaisesRegex(OSError, "array"):
@@ -354,12 +403,19 @@ class qa_delay_tracker(gr_unittest.TestCase):
         site, place = (geometry.geodetic_to_ecef(40, longitude, 0) for longitude in (0, 80))
         far = (place - site) @ geometry.enu_to_ecef_rotation(40, 0)
         array = ArrayDescription(
-            name="far", latitude=40.0, longitude=0.0, height=0.0,
+            name="far",
+            latitude=40.0,
+            longitude=0.0,
+            height=0.0,
             antennas=[Antenna("W", (0, 0, 0)), Antenna("E", tuple(far))],
-            inputs=[Input("W", "x"), Input("E", "x")], sample_rate=RATE, center_frequency=2e13)
+            inputs=[Input("W", "x"), Input("E", "x")],
+            sample_rate=RATE,
+            center_frequency=2e13,
+        )
         block = delay_tracker(array, "Cas A", item_size=1, phase_error=0.001)
-        block.logger = type("log", (), {"error": lambda self, text: None,
-                                        "warn": lambda self, text: None})()
+        block.logger = type(
+            "log", (), {"error": lambda self, text: None, "warn": lambda self, text: None}
+        )()
         top = gr.top_block()
         source = stream(1000, clock(0, START, 0.0, RATE), 100)
         top.connect(source, block)

@@ -194,8 +194,14 @@ class Delays:
                 actual = self.phases(delayed, plain)
                 real = not reference.is_complex(kind["input_type"])
                 for i, delay in enumerate(delays):
-                    self.assert_phases(actual[i], self.wanted(64, delay, 0, rate, real), 1,
-                                       delay=delay, rate=rate, **kind)
+                    self.assert_phases(
+                        actual[i],
+                        self.wanted(64, delay, 0, rate, real),
+                        1,
+                        delay=delay,
+                        rate=rate,
+                        **kind,
+                    )
 
     def test_phases(self):
         """+-pi, 2/3 pi and 0.01 rad: within a degree, and 0.01 is not nothing."""
@@ -238,7 +244,10 @@ class Delays:
         before = 1000.25
         start = rx_time(EPOCH, -before)
         blocks[1].set_delays(
-            -signs * delay_rate * before, signs * delay_rate, [0.0, 0.0], signs * phase_rate,
+            -signs * delay_rate * before,
+            signs * delay_rate,
+            [0.0, 0.0],
+            signs * phase_rate,
             time=start,
         )
         plain, delayed = (
@@ -254,8 +263,7 @@ class Delays:
         f = -self.wanted(n, 1.0, 0, RATE, real) / (2 * np.pi)
         for i, sign in enumerate(signs):
             phase = sign * phase_rate * (t + before)
-            model = np.exp(1j * (phase[:, None] - 2 * np.pi * sign * delay_rate
-                                 * t[:, None] * f))
+            model = np.exp(1j * (phase[:, None] - 2 * np.pi * sign * delay_rate * t[:, None] * f))
             ratio = delayed[i, :spectra] * plain[i, :spectra].conj()
             ratio, model = (x.reshape(-1, count, n).sum(axis=1) for x in (ratio, model))
             apart = np.angle(ratio * model.conj())[:, self.with_tones(**kind)]
@@ -303,9 +311,9 @@ class Delays:
                 starts = starts[starts + max(end, taps * step // packed) <= length // packed]
                 for i in range(inputs):
                     there = starts >= -(-ports[i // each].max() // packed)
-                    model = reference.delayed_pfb(
-                        values[i], n, h, delays[i], phases[i], inverted
-                    )[: len(there)]
+                    model = reference.delayed_pfb(values[i], n, h, delays[i], phases[i], inverted)[
+                        : len(there)
+                    ]
                     model = np.where(there[:, None], model, 0)
                     found = y[i, : len(model)]
                     self.assertGreater(there.sum(), 20)
@@ -357,10 +365,13 @@ class Delays:
         graph = self.graph(block, x)
         time = rx_time(EPOCH, self.time_of(100))
         graph.post("delays", {"delay": 5e-6, "phase": 0.5})
-        graph.post("delays", {"delay": f64(1e-6, -2e-6), "phase": f64(0.0, 1.0),
-                              "model": pmt.intern("calibration")})
-        graph.post("delays", {"delay": -3e-6, "input": 1, "model": pmt.intern("geometry"),
-                              "time": time})
+        graph.post(
+            "delays",
+            {"delay": f64(1e-6, -2e-6), "phase": f64(0.0, 1.0), "model": pmt.intern("calibration")},
+        )
+        graph.post(
+            "delays", {"delay": -3e-6, "input": 1, "model": pmt.intern("geometry"), "time": time}
+        )
         data, _ = graph.run()
         self.assertEqual(graph.messages(), [])
         y = self.spectra(data, 2)
@@ -429,9 +440,7 @@ class Delays:
 
     def test_models_add(self):
         x = self.noise(3, 3001)
-        total = self.constant(
-            x, {"delays": [7e-6, -1.5e-6, 30e-6], "phases": [0.5, 0.25, 3.0]}
-        )
+        total = self.constant(x, {"delays": [7e-6, -1.5e-6, 30e-6], "phases": [0.5, 0.25, 3.0]})
         parts = self.constant(
             x,
             {"delays": [4e-6, -1e-6, 10e-6], "phases": [0.5, 0.0, 1.0]},
@@ -442,9 +451,7 @@ class Delays:
         )
         np.testing.assert_allclose(parts, total, atol=4e-5)
         # a model of zeros is none at all
-        none = self.constant(
-            x, {"delays": 5e-6, "model": "a"}, {"delays": -5e-6, "model": ""}
-        )
+        none = self.constant(x, {"delays": 5e-6, "model": "a"}, {"delays": -5e-6, "model": ""})
         np.testing.assert_array_equal(none, self.constant(x))
 
     def test_gains_of_models(self):
@@ -456,8 +463,10 @@ class Delays:
         bandpass = self.rng.standard_normal((16, 2)).astype(np.float32) @ [1, 1j]
         bandpass = bandpass.astype(np.complex64)
         time = rx_time(EPOCH, self.time_of(50))
-        graph.post("gains", {"gain": bandpass, "input": 1, "model": pmt.intern("calibration"),
-                             "time": time})
+        graph.post(
+            "gains",
+            {"gain": bandpass, "input": 1, "model": pmt.intern("calibration"), "time": time},
+        )
         before = block.gain_settings(1)
         self.assertEqual([s["waiting"] for s in before], [False])
         data, _ = graph.run()
@@ -468,10 +477,13 @@ class Delays:
         np.testing.assert_allclose(y[:, :count], expected, atol=4e-5)
         first = rx_time(EPOCH, self.time_of(0))
         own, calibration = block.gain_settings(1)
-        self.assertEqual((own["model"], own["gains"], own["time"], own["holds_from"]),
-                         ("", [2], first, first))
-        self.assertEqual((calibration["model"], calibration["time"], calibration["holds_from"]),
-                         ("calibration", time, time))
+        self.assertEqual(
+            (own["model"], own["gains"], own["time"], own["holds_from"]), ("", [2], first, first)
+        )
+        self.assertEqual(
+            (calibration["model"], calibration["time"], calibration["holds_from"]),
+            ("calibration", time, time),
+        )
         np.testing.assert_array_equal(calibration["gains"], bandpass)
         np.testing.assert_array_equal(block.gains(1), 2 * bandpass)
         np.testing.assert_array_equal(block.gains(0), [2] * 16)
@@ -482,28 +494,62 @@ class Delays:
         self.assertEqual(block.delays(), [])
         first, second = rx_time(EPOCH, self.time_of(77)), rx_time(EPOCH + 1000)
         block.set_delays(1e-6, phases=[0.5], input=1)
-        block.set_delays([2e-6, 3e-6], [1e-9, 2e-9], [1.0, 2.0], [3.0, 4.0], time=first,
-                         model="geometry")
+        block.set_delays(
+            [2e-6, 3e-6], [1e-9, 2e-9], [1.0, 2.0], [3.0, 4.0], time=first, model="geometry"
+        )
         block.set_delays(0.0, time=second)
         self.assertEqual(
-            [(s["model"], s["input"], s["delay"], s["waiting"], s["time"], s["holds_from"])
-             for s in block.delays()],
-            [("", 1, 1e-6, False, None, None),
-             ("geometry", 0, 2e-6, True, first, None),
-             ("geometry", 1, 3e-6, True, first, None),
-             ("", 0, 0.0, True, second, None),
-             ("", 1, 0.0, True, second, None)],
+            [
+                (s["model"], s["input"], s["delay"], s["waiting"], s["time"], s["holds_from"])
+                for s in block.delays()
+            ],
+            [
+                ("", 1, 1e-6, False, None, None),
+                ("geometry", 0, 2e-6, True, first, None),
+                ("geometry", 1, 3e-6, True, first, None),
+                ("", 0, 0.0, True, second, None),
+                ("", 1, 0.0, True, second, None),
+            ],
         )
         self.run_block(block, self.noise())
         start = rx_time(EPOCH, self.time_of(0))
         self.assertEqual(
             block.delays(1),
-            [{"model": "", "input": 1, "delay": 1e-6, "delay_rate": 0.0, "phase": 0.5,
-              "phase_rate": 0.0, "time": start, "holds_from": start, "waiting": False},
-             {"model": "geometry", "input": 1, "delay": 3e-6, "delay_rate": 2e-9, "phase": 2.0,
-              "phase_rate": 4.0, "time": first, "holds_from": first, "waiting": False},
-             {"model": "", "input": 1, "delay": 0.0, "delay_rate": 0.0, "phase": 0.0,
-              "phase_rate": 0.0, "time": second, "holds_from": None, "waiting": True}],
+            [
+                {
+                    "model": "",
+                    "input": 1,
+                    "delay": 1e-6,
+                    "delay_rate": 0.0,
+                    "phase": 0.5,
+                    "phase_rate": 0.0,
+                    "time": start,
+                    "holds_from": start,
+                    "waiting": False,
+                },
+                {
+                    "model": "geometry",
+                    "input": 1,
+                    "delay": 3e-6,
+                    "delay_rate": 2e-9,
+                    "phase": 2.0,
+                    "phase_rate": 4.0,
+                    "time": first,
+                    "holds_from": first,
+                    "waiting": False,
+                },
+                {
+                    "model": "",
+                    "input": 1,
+                    "delay": 0.0,
+                    "delay_rate": 0.0,
+                    "phase": 0.0,
+                    "phase_rate": 0.0,
+                    "time": second,
+                    "holds_from": None,
+                    "waiting": True,
+                },
+            ],
         )
 
     # ---- tags on the samples
@@ -516,18 +562,25 @@ class Delays:
         x = self.noise()
         at = (800, 801, 2000)
         tags = [
-            stream_tags() + [(0, "delay", f64(4e-6)), (at[0], "phase", f64(1.0)),
-                             (at[2], "delay", f64(-6e-6))],
-            stream_tags() + [(at[1], "delay", f64(9e-6)), (at[1], "delay_rate", f64(1e-3)),
-                             (at[1], "phase_rate", f64(200.0)), (at[1], "phase", f64(0.3))],
+            stream_tags()
+            + [(0, "delay", f64(4e-6)), (at[0], "phase", f64(1.0)), (at[2], "delay", f64(-6e-6))],
+            stream_tags()
+            + [
+                (at[1], "delay", f64(9e-6)),
+                (at[1], "delay_rate", f64(1e-3)),
+                (at[1], "phase_rate", f64(200.0)),
+                (at[1], "phase", f64(0.3)),
+            ],
         ]
         block = self.make()
         block.set_delays([1e-6, 0.0])
         y, _ = self.run_block(block, x, tags=tags)
         self.assertEqual(self.messages, [])
-        parts = [{"delays": [5e-6, 0.0]},
-                 {"delays": [5e-6, 0.0], "phases": [1.0, 0.0]},
-                 {"delays": [-5e-6, 0.0], "phases": [1.0, 0.0]}]
+        parts = [
+            {"delays": [5e-6, 0.0]},
+            {"delays": [5e-6, 0.0], "phases": [1.0, 0.0]},
+            {"delays": [-5e-6, 0.0], "phases": [1.0, 0.0]},
+        ]
         apart = [self.constant(x, part)[0] for part in parts]
         expected = np.concatenate([apart[0][:50], apart[1][50:125], apart[2][125:]])
         np.testing.assert_allclose(y[0, :230], expected[:230], atol=4e-5)
@@ -548,9 +601,15 @@ class Delays:
         pair = np.stack([x, np.roll(x, -ahead)])
         turned = phase + phase_rate * np.arange(len(x)) / RATE
         pair[1] = (pair[1] * np.exp(-1j * turned)).astype(np.complex64)
-        tags = [stream_tags(), stream_tags() + [(0, "delay", f64(ahead / RATE)),
-                                                (0, "phase", f64(phase)),
-                                                (0, "phase_rate", f64(phase_rate))]]
+        tags = [
+            stream_tags(),
+            stream_tags()
+            + [
+                (0, "delay", f64(ahead / RATE)),
+                (0, "phase", f64(phase)),
+                (0, "phase_rate", f64(phase_rate)),
+            ],
+        ]
         for inverted in (False, True):
             block = self.make(inverted=inverted)
             y, _ = self.run_block(block, pair, tags=tags)
@@ -563,10 +622,15 @@ class Delays:
     def test_tags_of_several_inputs(self):
         x = self.noise(3)
         block = self.make(inputs=3, inputs_per_port=3)
-        tags = [stream_tags() + [(0, "delay", f64(1e-6, 2e-6, -3e-6)),
-                                 (5, "delay", f64(1e-6, 2e-6)),
-                                 (6, "phase", pmt.from_double(1.0)),
-                                 (7, "phase_rate", f64(0.0, float("nan"), 0.0))]]
+        tags = [
+            stream_tags()
+            + [
+                (0, "delay", f64(1e-6, 2e-6, -3e-6)),
+                (5, "delay", f64(1e-6, 2e-6)),
+                (6, "phase", pmt.from_double(1.0)),
+                (7, "phase_rate", f64(0.0, float("nan"), 0.0)),
+            ]
+        ]
         y, _ = self.run_block(block, x, tags=tags, inputs_per_port=3)
         self.assertEqual([m["event"] for m in self.messages], ["refused"] * 3)
         expected = self.constant(x, {"delays": [1e-6, 2e-6, -3e-6]}, inputs_per_port=3)
@@ -590,7 +654,7 @@ class Delays:
         self.assertGreaterEqual(y.shape[1], count)
         self.assertLess(y.shape[1] - count, TIMES if self.in_frames else 1)
         expected = self.constant(x, {"delays": shift / RATE}, most_delay=400)[:, :count]
-        expected[-1, -(-tagged // 16):] *= np.exp(1j)
+        expected[-1, -(-tagged // 16) :] *= np.exp(1j)
         np.testing.assert_allclose(y[:, :count], expected, atol=4e-5)
 
     def test_tags_of_delayed_inputs(self):
@@ -645,8 +709,13 @@ class Delays:
         np.testing.assert_allclose(y[0, 720:count], late[720:] * np.exp(1j), atol=4e-5)
 
         again = 9000
-        tags = [stream_tags() + [(0, "delay", f64(380 / RATE)),
-                                 (again, "rx_time", rx_time(EPOCH, (again - 5000) / RATE))]]
+        tags = [
+            stream_tags()
+            + [
+                (0, "delay", f64(380 / RATE)),
+                (again, "rx_time", rx_time(EPOCH, (again - 5000) / RATE)),
+            ]
+        ]
         for chunks in (100, 0):
             block = self.make(inputs=1, most_delay=400)
             graph = self.graph(block, x, tags=tags, chunks=chunks)
@@ -684,8 +753,11 @@ class Delays:
         """
         length = 3000
         for shifts in ((0, 0), (40, -40), (83, 5), (-83, 0), (16, -16), (-7, -90)):
-            for losses in ([[], [(1003, 217)]], [[(777, 16)], [(1111, 1)]],
-                           [[(40, 3), (60, 100), (1700, 150)], [(5, 1), (1200, 33)]]):
+            for losses in (
+                [[], [(1003, 217)]],
+                [[(777, 16)], [(1111, 1)]],
+                [[(40, 3), (60, 100), (1700, 150)], [(5, 1), (1200, 33)]],
+            ):
                 for chunks in (17, 0):
                     tags = []
                     for port in losses:
@@ -702,8 +774,10 @@ class Delays:
                         wanted = self.lost(shifts[i], port, y.shape[1], length)
                         if self.in_frames:  # the last frame is filled up
                             end = min(
-                                (length + sum(c for _, c in losses[j]) - 128
-                                 + min(0, shifts[j])) // 16 + 1 for j in (0, 1)
+                                (length + sum(c for _, c in losses[j]) - 128 + min(0, shifts[j]))
+                                // 16
+                                + 1
+                                for j in (0, 1)
                             )
                             end = max(end, y.shape[1] - TIMES + 1)
                         else:
@@ -746,8 +820,9 @@ class Delays:
         y, _ = self.run_block(block, x)
         self.assertEqual([m["event"] for m in self.messages], ["refused"] * 2)
         for message in self.messages:
-            self.assertRegex(message["reason"],
-                             "delay: 9.63.*e-05 s.*9.5367.*e-05.*most_delay, 100 samples")
+            self.assertRegex(
+                message["reason"], "delay: 9.63.*e-05 s.*9.5367.*e-05.*most_delay, 100 samples"
+            )
         np.testing.assert_array_equal(
             y, self.constant(x, {"delays": 100 / RATE, "input": 0}, most_delay=100)
         )
@@ -777,8 +852,9 @@ class Delays:
         block.set_delays(0.0, phases=np.pi / 2)
         block.set_delays(1e-6, model="other")
         y, _ = self.run_block(block, x, tags=None)
-        self.assertEqual([m["event"] for m in self.messages if m["event"] == "refused"],
-                         ["refused"] * 2)
+        self.assertEqual(
+            [m["event"] for m in self.messages if m["event"] == "refused"], ["refused"] * 2
+        )
         self.assertRegex(str(self.messages), "rx_rate")
         np.testing.assert_allclose(y, 1j * self.constant(x), atol=4e-5)
 
@@ -791,7 +867,7 @@ class Delays:
             (dict(delays=float("inf")), "delay: inf.*finite"),
             (dict(delays=0.0, delay_rates=[0.0, 0.0]), "delay_rate: 2 numbers.*1"),
             (dict(delays=0.0, time=(2**60, 0.0)), "time"),
-            (dict(delays=0.0, model="tags"), "model: \"tags\""),
+            (dict(delays=0.0, model="tags"), 'model: "tags"'),
         ]:
             with self.subTest(**parameters):
                 with self.assertRaisesRegex(ValueError, message):
@@ -810,8 +886,10 @@ class Delays:
         x = self.noise()
         block = self.make()
         block.set_delays([5e-6, -5e-6], [1e-3, -3e-4], [0.0, 1.0], [100.0, -50.0])
-        tags = [stream_tags() + [(1000, "delay", f64(3e-6))],
-                stream_tags() + [jump(2000, 2222 / RATE)]]
+        tags = [
+            stream_tags() + [(1000, "delay", f64(3e-6))],
+            stream_tags() + [jump(2000, 2222 / RATE)],
+        ]
         graph = self.graph(block, x, tags=tags)
         runs = [graph.run()[0] for _ in range(3)]
         for again in runs[1:]:
@@ -845,9 +923,16 @@ class Delays:
         for i, time in enumerate(times):
             # ahead of the others, so that none lies before the first sample
             delays = 1e-6 * np.sin(0.1 * i + np.arange(2)) - 2e-6
-            graph.post("delays", {"delay": f64(*delays), "delay_rate": f64(*rates[i]),
-                                  "phase": f64(0.1 * i, -0.1 * i),
-                                  "phase_rate": f64(1.0, 2.0), "time": time})
+            graph.post(
+                "delays",
+                {
+                    "delay": f64(*delays),
+                    "delay_rate": f64(*rates[i]),
+                    "phase": f64(0.1 * i, -0.1 * i),
+                    "phase_rate": f64(1.0, 2.0),
+                    "time": time,
+                },
+            )
             block.set_delays(1e-9 * i, time=time, model="geometry")
             graph.post("gains", {"gain": 1 + 0.001 * i, "time": time})
         data, _ = graph.run()

@@ -29,8 +29,8 @@ class first_items(gr.sync_block):
         self.items, self.count = np.zeros(5000, np.int32), 0
 
     def work(self, input_items, output_items):
-        kept = input_items[0][:len(self.items) - self.count]
-        self.items[self.count:self.count + len(kept)] = kept
+        kept = input_items[0][: len(self.items) - self.count]
+        self.items[self.count : self.count + len(kept)] = kept
         self.count += len(kept)
         return len(input_items[0])
 
@@ -38,7 +38,7 @@ class first_items(gr.sync_block):
 class qa_device(gr_unittest.TestCase):
     def setUp(self):
         self.top = gr.top_block()
-        self.sent = np.random.default_rng(5).integers(-2**31, 2**31, 1000000).tolist()
+        self.sent = np.random.default_rng(5).integers(-(2**31), 2**31, 1000000).tolist()
 
     def tearDown(self):
         self.top = None
@@ -80,7 +80,7 @@ class qa_device(gr_unittest.TestCase):
         kept = np.array(self.sent).reshape(-1, 5)[:, 1:4].ravel()
         expected = kept.copy()
         expected[7:] += kept[:-7]
-        expected = expected.astype(np.int32)[:len(expected) // 10 * 10]
+        expected = expected.astype(np.int32)[: len(expected) // 10 * 10]
         self.assertTrue(np.array_equal(sink.data(), expected))
 
     def test_devices_do_not_mix_with_the_cpu_by_accident(self):
@@ -96,8 +96,9 @@ class qa_device(gr_unittest.TestCase):
     def test_inside_a_hier_block(self):
         class Wrapped(gr.hier_block2):
             def __init__(self):
-                gr.hier_block2.__init__(self, "wrapped", gr.io_signature(1, 1, 4),
-                                        gr.io_signature(2, 2, 4))
+                gr.hier_block2.__init__(
+                    self, "wrapped", gr.io_signature(1, 1, 4), gr.io_signature(2, 2, 4)
+                )
                 first, second = device_copy(4), device_copy(4)
                 self.connect(self, first, (self, 0))
                 self.connect(first, second, (self, 1))
@@ -133,20 +134,23 @@ class qa_device(gr_unittest.TestCase):
             self.top.connect(copy, tap)
             self.top.connect(copy, other, on_other)
             self.top.unlock()
-            self.assertTrue(comes_true(lambda ends=(tap, on_other): min(
-                end.count for end in ends) >= 1000), "nothing flows")
+            self.assertTrue(
+                comes_true(lambda ends=(tap, on_other): min(end.count for end in ends) >= 1000),
+                "nothing flows",
+            )
             self.top.lock()
             self.top.disconnect(copy, tap)
             self.top.disconnect(copy, other, on_other)
             self.top.unlock()
             for sink in (tap, on_other):
-                self.assertTrue((np.diff(sink.items[:sink.count]) % 4 == 1).all())
+                self.assertTrue((np.diff(sink.items[: sink.count]) % 4 == 1).all())
         self.top.stop()
         self.top.wait()
         self.assertEqual(copy.error(), "")
 
     def test_dropped_in_the_middle(self):
         """Flowgraphs that nobody stops before they are forgotten leave nothing behind."""
+
         def threads():
             return len(os.listdir("/proc/self/task"))
 

@@ -50,8 +50,16 @@ class difference(aperture.device_block):
     """y[n] = sum of 3 items from 2n on, less the one 4 before these."""
 
     def __init__(self, device):
-        super().__init__("difference", [np.float32], [np.float32, (np.int16, 2)], device=device,
-                         arrays="cupy", decimation=2, interpolation=3, history=5)
+        super().__init__(
+            "difference",
+            [np.float32],
+            [np.float32, (np.int16, 2)],
+            device=device,
+            arrays="cupy",
+            decimation=2,
+            interpolation=3,
+            history=5,
+        )
 
     def work(self, inputs, outputs):
         x = inputs[0]
@@ -231,12 +239,17 @@ class qa_device_block(gr_unittest.TestCase):
                 def tag_first(count, block=block):
                     at = block.nitems_written(0)
                     block.add_item_tag(0, at, pmt.intern("call"), pmt.from_long(count))
-                    found.extend((tag.offset, pmt.to_long(tag.value)) for tag in
-                                 block.get_tags_in_window(0, 0, count))
+                    found.extend(
+                        (tag.offset, pmt.to_long(tag.value))
+                        for tag in block.get_tags_in_window(0, 0, count)
+                    )
+
                 found = []
                 block.tag_first = tag_first
-                tags = [gr.tag_utils.python_to_tag((i, pmt.intern("n"), pmt.from_long(i)))
-                        for i in range(0, 5000, 501)]
+                tags = [
+                    gr.tag_utils.python_to_tag((i, pmt.intern("n"), pmt.from_long(i)))
+                    for i in range(0, 5000, 501)
+                ]
                 end = blocks.vector_sink_c()
                 top = gr.top_block()
                 top.connect(blocks.vector_source_c(samples(5000), False, 1, tags), block, end)
@@ -250,11 +263,13 @@ class qa_device_block(gr_unittest.TestCase):
             if self.nitems_read(0) > 5000:
                 raise KeyError("what is missing")
 
-        cases = [(fails, "KeyError: 'what is missing'"),
-                 (lambda *_: 10**9, r"work\(\) returned 1000000000: it must be a multiple of 1"),
-                 (lambda *_: "three", r"work\(\) returned 'three': it must be a number"),
-                 (lambda self, x, y: x[0].__setitem__(..., y[0]), "(read-only|not be written)"),
-                 (lambda *_: sys.exit("on purpose"), "SystemExit: on purpose")]
+        cases = [
+            (fails, "KeyError: 'what is missing'"),
+            (lambda *_: 10**9, r"work\(\) returned 1000000000: it must be a multiple of 1"),
+            (lambda *_: "three", r"work\(\) returned 'three': it must be a number"),
+            (lambda self, x, y: x[0].__setitem__(..., y[0]), "(read-only|not be written)"),
+            (lambda *_: sys.exit("on purpose"), "SystemExit: on purpose"),
+        ]
         for device in DEVICES:
             for function, text in cases:
                 with self.subTest(device=device, text=text):
@@ -265,8 +280,9 @@ class qa_device_block(gr_unittest.TestCase):
     def error_of(self, *arguments, source=None, **others):
         """That of a block that does what it is told."""
         block = doing(*arguments, **others)
-        sizes = [[signature.itemsize for signature in side()]
-                 for side in (block.in_sig, block.out_sig)]
+        sizes = [
+            [signature.itemsize for signature in side()] for side in (block.in_sig, block.out_sig)
+        ]
         top = gr.top_block()
         top.connect(source or blocks.null_source(sizes[0][0]), block)
         for port, size in enumerate(sizes[1]):
@@ -289,13 +305,15 @@ class qa_device_block(gr_unittest.TestCase):
             outputs[0][...] = np.zeros(len(outputs[0]), np.complex64)
 
         single = [np.float32]
-        cases = [(copies, dict(outputs=single), "the elements are .*c.*, the output's are .*f"),
-                 (copies, dict(inputs=single), "the elements are .*f.*, the output's are .*c"),
-                 (copies, dict(outputs=[np.complex128]), "the elements are "),
-                 (copies, dict(outputs=[(np.complex64, 3)]), r"the shape is \(\d+,\), the out"),
-                 (copies, dict(inputs=[(np.complex64, 3)]), r"the shape is \(\d+, 3\), the o"),
-                 (of_host, {}, "this is an array on the host"),
-                 (keeps, {}, "used after work\\(\\) has returned")]
+        cases = [
+            (copies, dict(outputs=single), "the elements are .*c.*, the output's are .*f"),
+            (copies, dict(inputs=single), "the elements are .*f.*, the output's are .*c"),
+            (copies, dict(outputs=[np.complex128]), "the elements are "),
+            (copies, dict(outputs=[(np.complex64, 3)]), r"the shape is \(\d+,\), the out"),
+            (copies, dict(inputs=[(np.complex64, 3)]), r"the shape is \(\d+, 3\), the o"),
+            (of_host, {}, "this is an array on the host"),
+            (keeps, {}, "used after work\\(\\) has returned"),
+        ]
         for device in DEVICES:
             for function, others, text in cases:
                 with self.subTest(device=device, text=text):
@@ -305,18 +323,26 @@ class qa_device_block(gr_unittest.TestCase):
     def test_arrays_of_the_device_have_no_arithmetic(self):
         """With arrays="device" the emulated device has what a GPU has; the error says what has
         it."""
-        cases = [lambda self, x, y: 2 * x[0], lambda self, x, y: np.conjugate(x[0], out=y[0]),
-                 lambda self, x, y: abs(x[0]), lambda self, x, y: x[0][3],
-                 lambda self, x, y: np.add(np.ones(3), y[0])]
+        cases = [
+            lambda self, x, y: 2 * x[0],
+            lambda self, x, y: np.conjugate(x[0], out=y[0]),
+            lambda self, x, y: abs(x[0]),
+            lambda self, x, y: x[0][3],
+            lambda self, x, y: np.add(np.ones(3), y[0]),
+        ]
         for number, function in enumerate(cases):
             with self.subTest(number=number):
-                self.assertRegex(self.error_of(function, device="emulated"),
-                                 'of an array on emulated: .* arrays="cupy"')
+                self.assertRegex(
+                    self.error_of(function, device="emulated"),
+                    'of an array on emulated: .* arrays="cupy"',
+                )
         for function in (lambda self, x, y: np.asarray(x[0]), lambda self, x, y: float(x[0])):
             self.assertIn("TypeError", self.error_of(function, device="emulated"))
         # a host's array is none of the device's, whatever is asked of it
-        self.assertIn('arrays="cupy"', self.error_of(
-            lambda self, x, y: y[0].__setitem__(slice(None), 0), device="cpu"))
+        self.assertIn(
+            'arrays="cupy"',
+            self.error_of(lambda self, x, y: y[0].__setitem__(slice(None), 0), device="cpu"),
+        )
 
     def test_arithmetic_on_the_cpu(self):
         """What is computed from the inputs by NumPy is of the device, for any kind of function."""
@@ -326,7 +352,7 @@ class qa_device_block(gr_unittest.TestCase):
             y = np.fft.ifft(np.fft.fft(inputs[0])).astype(np.complex64)
             outputs[0][...] = np.where(y.real > 0, inputs[0], -inputs[0].conj().copy())
             outputs[0][:1] += 0 * outputs[0][:1]
-            np.copyto(outputs[1], np.concatenate([inputs[0], inputs[0]])[:len(y)])
+            np.copyto(outputs[1], np.concatenate([inputs[0], inputs[0]])[: len(y)])
 
         block = doing(work, device="cpu", outputs=[np.complex64] * 2)
         ends = [blocks.vector_sink_c() for _ in range(2)]
@@ -355,29 +381,46 @@ class qa_device_block(gr_unittest.TestCase):
         for device in DEVICES:
             for arrays in ("cupy", "numba"):
                 with self.subTest(device=device, arrays=arrays):
-                    error = self.error_of(lambda self, x, y: y[0].__setitem__(slice(None), x[0]),
-                                          outputs=[np.float32], device=device, arrays=arrays)
+                    error = self.error_of(
+                        lambda self, x, y: y[0].__setitem__(slice(None), x[0]),
+                        outputs=[np.float32],
+                        device=device,
+                        arrays=arrays,
+                    )
                     self.assertIn("imaginary part would be lost", error)
 
     def test_misuse(self):
         """What would be silent, or hang, is one error."""
+
         def forgets(self, inputs, outputs):
             outputs[0][...] = inputs[0]
 
-        cases = [(lambda self, x, y: y.__setitem__(0, x[0]), {}, "write outputs[0][...] = ..."),
-                 (forgets, dict(outputs=[np.complex64] * 2), "outputs[1] and written none"),
-                 (lambda *_: None, {}, "outputs[0] and written none"),
-                 (lambda self, x, y: self.consume(0, 5), {}, "consume() is not for"),
-                 (lambda self, x, y: self.consume_each(5), {}, "consume_each() is not for"),
-                 (lambda *_: 0, {}, "work() has taken and made nothing for 0 s, though its inputs "
-                  "have ended")]
+        cases = [
+            (lambda self, x, y: y.__setitem__(0, x[0]), {}, "write outputs[0][...] = ..."),
+            (forgets, dict(outputs=[np.complex64] * 2), "outputs[1] and written none"),
+            (lambda *_: None, {}, "outputs[0] and written none"),
+            (lambda self, x, y: self.consume(0, 5), {}, "consume() is not for"),
+            (lambda self, x, y: self.consume_each(5), {}, "consume_each() is not for"),
+            (
+                lambda *_: 0,
+                {},
+                "work() has taken and made nothing for 0 s, though its inputs have ended",
+            ),
+        ]
         for device in DEVICES:
             for arrays in ("device", "cupy"):
                 for function, others, text in cases:
                     with self.subTest(device=device, arrays=arrays, text=text):
-                        self.assertIn(text, self.error_of(
-                            function, source=blocks.vector_source_c(samples(1000)), device=device,
-                            arrays=arrays, **others))
+                        self.assertIn(
+                            text,
+                            self.error_of(
+                                function,
+                                source=blocks.vector_source_c(samples(1000)),
+                                device=device,
+                                arrays=arrays,
+                                **others,
+                            ),
+                        )
 
     def test_errors_say_where(self):
         """Type, file and line of an exception; its traceback where it is asked for."""
@@ -406,8 +449,13 @@ print(block.error())
             for asked in (False, True):
                 with self.subTest(device=device, asked=asked):
                     environment = {**os.environ, "APERTURE_TRACEBACK": "1" if asked else ""}
-                    done = subprocess.run([sys.executable, program, device], env=environment,
-                                          timeout=PATIENCE, capture_output=True, text=True)
+                    done = subprocess.run(
+                        [sys.executable, program, device],
+                        env=environment,
+                        timeout=PATIENCE,
+                        capture_output=True,
+                        text=True,
+                    )
                     text = f"ValueError: deliberately, in two lines ({program}, line 5)"
                     self.assertIn(text + "\n", done.stdout)
                     self.assertEqual(done.stderr.count("Traceback"), int(asked), done.stderr)
@@ -416,6 +464,7 @@ print(block.error())
     def test_embedded_in_grc(self):
         """GNU Radio Companion takes the source of such a block for an Embedded Python Block."""
         from gnuradio.grc.core.utils import epy_block_io
+
         found = epy_block_io.extract("""
 import numpy as np
 from gnuradio import aperture
@@ -433,18 +482,25 @@ class blk(aperture.device_block):
         self.assertEqual(found.callbacks, ["factor"])
 
     def test_parameters(self):
-        cases = [(dict(in_sig=[np.complex64], out_sig=None, arrays="cuda"),
-                  "arrays: 'cuda' is not allowed; it must be device, cupy, torch, numba"),
-                 (dict(in_sig=[], out_sig=[]), "out_sig: "),
-                 (dict(in_sig=np.float32, out_sig=[]), "in_sig: <class 'numpy.float32'> is not "
-                  "allowed; it must be a list with an entry for each port"),
-                 (dict(in_sig=[], out_sig="float32"), "out_sig: 'float32' is not allowed"),
-                 (dict(in_sig=["nonsense"], out_sig=[]), "in_sig[0]: 'nonsense'"),
-                 (dict(in_sig=[(np.float32, 0)], out_sig=[]), "in_sig[0]: "),
-                 (dict(in_sig=[np.object_], out_sig=[]), "in_sig[0]: "),
-                 (dict(in_sig=[(np.float32, (1 << 20, 1 << 10))], out_sig=[]), "4294967296 bytes"),
-                 (dict(in_sig=[np.int8], out_sig=[], history=0), "history: 0 is not allowed"),
-                 (dict(in_sig=[np.int8], out_sig=[], device="gpu"), "device: 'gpu' is not known")]
+        cases = [
+            (
+                dict(in_sig=[np.complex64], out_sig=None, arrays="cuda"),
+                "arrays: 'cuda' is not allowed; it must be device, cupy, torch, numba",
+            ),
+            (dict(in_sig=[], out_sig=[]), "out_sig: "),
+            (
+                dict(in_sig=np.float32, out_sig=[]),
+                "in_sig: <class 'numpy.float32'> is not "
+                "allowed; it must be a list with an entry for each port",
+            ),
+            (dict(in_sig=[], out_sig="float32"), "out_sig: 'float32' is not allowed"),
+            (dict(in_sig=["nonsense"], out_sig=[]), "in_sig[0]: 'nonsense'"),
+            (dict(in_sig=[(np.float32, 0)], out_sig=[]), "in_sig[0]: "),
+            (dict(in_sig=[np.object_], out_sig=[]), "in_sig[0]: "),
+            (dict(in_sig=[(np.float32, (1 << 20, 1 << 10))], out_sig=[]), "4294967296 bytes"),
+            (dict(in_sig=[np.int8], out_sig=[], history=0), "history: 0 is not allowed"),
+            (dict(in_sig=[np.int8], out_sig=[], device="gpu"), "device: 'gpu' is not known"),
+        ]
         for arguments, text in cases:
             with self.subTest(text=text), self.assertRaises(ValueError) as raised:
                 aperture.device_block("name", **arguments)
@@ -487,8 +543,10 @@ class blk(aperture.device_block):
                 self.assertEqual(block.error(), "")
                 # of a leak there would be one a start at least; the kernel lists those that were
                 # joined for a moment
-                self.assertTrue(comes_true(lambda most=threads + 10: len(
-                    os.listdir("/proc/self/task")) < most), "threads stay behind")
+                self.assertTrue(
+                    comes_true(lambda most=threads + 10: len(os.listdir("/proc/self/task")) < most),
+                    "threads stay behind",
+                )
 
     def test_python_ends_while_it_runs(self):
         program = """
@@ -509,9 +567,12 @@ print("ends")
 """
         for device in DEVICES:
             with self.subTest(device=device):
-                done = subprocess.run([sys.executable, "-c", program, device],
-                                      timeout=PATIENCE, capture_output=True,
-                                      text=True)
+                done = subprocess.run(
+                    [sys.executable, "-c", program, device],
+                    timeout=PATIENCE,
+                    capture_output=True,
+                    text=True,
+                )
                 self.assertIn("ends", done.stdout)
                 self.assertEqual(done.returncode, 0, done.stderr)
 

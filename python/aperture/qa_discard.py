@@ -41,8 +41,10 @@ class qa_discard(gr_unittest.TestCase):
                 self.assertGreaterEqual(block.items(), 10**6)
 
     def test_parameters_that_are_refused(self):
-        for values, message in ((dict(item_size=0), "item_size.*0.*1"),
-                                (dict(device="toaster"), "device.*toaster.*cpu")):
+        for values, message in (
+            (dict(item_size=0), "item_size.*0.*1"),
+            (dict(device="toaster"), "device.*toaster.*cpu"),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.discard(**values)

@@ -95,8 +95,13 @@ def powers(items, beams, channels):
 
 
 def power_tags(rate=1 / SAMPLE_TIME):
-    return [(0, "rx_time", rx_time(EPOCH, 0.25)), (0, "rx_rate", rate), (0, "rx_freq", 400e6),
-            (0, "bandwidth", 32e6), (0, "samples_per_item", 64)]
+    return [
+        (0, "rx_time", rx_time(EPOCH, 0.25)),
+        (0, "rx_rate", rate),
+        (0, "rx_freq", 400e6),
+        (0, "bandwidth", 32e6),
+        (0, "samples_per_item", 64),
+    ]
 
 
 def sample_tags(rate=2.0**16):
@@ -112,68 +117,146 @@ TRIALS = dict(SEARCH, dms=[0.0, 9.0], times_per_item=60)
 def read_ring(ring):
     """The items that an item_ring has, and what it knows of them."""
     first, count = ring.oldest(), ring.items() - ring.oldest()
-    settings = [(s.item, s.time, s.rate, s.frequency, s.bandwidth, s.approximate)
-                for s in ring.settings()]
+    settings = [
+        (s.item, s.time, s.rate, s.frequency, s.bandwidth, s.approximate) for s in ring.settings()
+    ]
     return count, ring.read(first, count)[0].tobytes(), settings
 
 
 CASES = {
     "beam_power": Case(
         lambda device: aperture.beam_power(
-            **FRAME, beams=4, weights=weights(4, INPUTS), spectra=32, products="IQUV", type="sc8",
-            device=device),
-        [frames()], [4 * 2 * 4 * CHANNELS], [frame_tags()], (17, 3)),
+            **FRAME,
+            beams=4,
+            weights=weights(4, INPUTS),
+            spectra=32,
+            products="IQUV",
+            type="sc8",
+            device=device,
+        ),
+        [frames()],
+        [4 * 2 * 4 * CHANNELS],
+        [frame_tags()],
+        (17, 3),
+    ),
     "beamformer": Case(
         lambda device: aperture.beamformer(
-            **FRAME, beams=4, weights=weights(4, INPUTS), type="sc8", device=device),
-        [frames()], [8 * CHANNELS * 4 * TIMES], [frame_tags()], (17, 3)),
+            **FRAME, beams=4, weights=weights(4, INPUTS), type="sc8", device=device
+        ),
+        [frames()],
+        [8 * CHANNELS * 4 * TIMES],
+        [frame_tags()],
+        (17, 3),
+    ),
     "copy": Case(
         lambda device: aperture.copy(2 * CHANNELS, device=device),
-        [spectra(0)], [2 * CHANNELS], [sample_tags()], (390, 7)),
+        [spectra(0)],
+        [2 * CHANNELS],
+        [sample_tags()],
+        (390, 7),
+    ),
     "corner_turn": Case(
-        lambda device: aperture.corner_turn(
-            **FRAME, inputs_per_port=1, type="sc8", device=device),
+        lambda device: aperture.corner_turn(**FRAME, inputs_per_port=1, type="sc8", device=device),
         [spectra(seed) for seed in range(INPUTS)],
-        [2 * CHANNELS * INPUTS * TIMES], [frame_tags()] * INPUTS, (390, 121)),
+        [2 * CHANNELS * INPUTS * TIMES],
+        [frame_tags()] * INPUTS,
+        (390, 121),
+    ),
     "dedisperser": Case(
         lambda device: aperture.dedisperser(**TRIALS, beams=2, device=device),
-        [powers(777, 2, 16)], [4 * 2 * 2 * 60], [power_tags()], (300, 90)),
+        [powers(777, 2, 16)],
+        [4 * 2 * 2 * 60],
+        [power_tags()],
+        (300, 90),
+    ),
     "exchange": Case(
         lambda device: aperture.exchange(
-            **FRAME, type="sc8", input_devices=[device], output_devices=[device, device]),
-        [frames()], [2 * CHANNELS // 2 * INPUTS * TIMES] * 2, [frame_tags()], (17, 3)),
+            **FRAME, type="sc8", input_devices=[device], output_devices=[device, device]
+        ),
+        [frames()],
+        [2 * CHANNELS // 2 * INPUTS * TIMES] * 2,
+        [frame_tags()],
+        (17, 3),
+    ),
     "f_engine": Case(
         lambda device: aperture.f_engine(**BANK, spectra_per_frame=TIMES, device=device),
-        [samples()], [8 * 8 * INPUTS * TIMES], [sample_tags()], (2000, 333)),
+        [samples()],
+        [8 * 8 * INPUTS * TIMES],
+        [sample_tags()],
+        (2000, 333),
+    ),
     "flagger": Case(
         lambda device: aperture.flagger(
-            **FRAME, type="sc8", spectra_per_slice=TIMES, device=device),
-        [frames()], [2 * CHANNELS * INPUTS * TIMES, CHANNELS * INPUTS], [frame_tags()], (17, 3)),
+            **FRAME, type="sc8", spectra_per_slice=TIMES, device=device
+        ),
+        [frames()],
+        [2 * CHANNELS * INPUTS * TIMES, CHANNELS * INPUTS],
+        [frame_tags()],
+        (17, 3),
+    ),
     "item_ring": Case(
         lambda device: aperture.item_ring(
-            2 * CHANNELS * INPUTS * TIMES, spectra=TIMES, size=2**20, device=device),
-        [frames()], [], [frame_tags()], (17, 3), read=read_ring),
+            2 * CHANNELS * INPUTS * TIMES, spectra=TIMES, size=2**20, device=device
+        ),
+        [frames()],
+        [],
+        [frame_tags()],
+        (17, 3),
+        read=read_ring,
+    ),
     "pfb_channelizer": Case(
         lambda device: aperture.pfb_channelizer(**BANK, device=device),
-        [samples()], [8 * 8 * INPUTS], [sample_tags()], (2000, 333)),
+        [samples()],
+        [8 * 8 * INPUTS],
+        [sample_tags()],
+        (2000, 333),
+    ),
     "power_detector": Case(
         lambda device: aperture.power_detector(
-            channels=CHANNELS, beams=4, spectra_per_frame=TIMES, type="sc8", spectra=32,
-            products="IQUV", device=device),
-        [frames(inputs=4)], [4 * 2 * 4 * CHANNELS], [frame_tags()], (17, 3)),
+            channels=CHANNELS,
+            beams=4,
+            spectra_per_frame=TIMES,
+            type="sc8",
+            spectra=32,
+            products="IQUV",
+            device=device,
+        ),
+        [frames(inputs=4)],
+        [4 * 2 * 4 * CHANNELS],
+        [frame_tags()],
+        (17, 3),
+    ),
     "power_normalizer": Case(
         lambda device: aperture.power_normalizer(
-            channels=16, beams=2, sample_time=SAMPLE_TIME, window=64 * SAMPLE_TIME, segments=4,
-            device=device),
-        [powers(777, 2, 16)], [4 * 2 * 16], [power_tags()], (300, 90)),
+            channels=16,
+            beams=2,
+            sample_time=SAMPLE_TIME,
+            window=64 * SAMPLE_TIME,
+            segments=4,
+            device=device,
+        ),
+        [powers(777, 2, 16)],
+        [4 * 2 * 16],
+        [power_tags()],
+        (300, 90),
+    ),
     "pulse_search": Case(
         lambda device: aperture.pulse_search(
-            **TRIALS, beams=2, baseline=1.0, widest=16, device=device),
-        [powers(101, 2, 2 * 60)], [], [power_tags(1 / SAMPLE_TIME / 60)], (40, 3),
-        said=("candidates", "rejected")),
+            **TRIALS, beams=2, baseline=1.0, widest=16, device=device
+        ),
+        [powers(101, 2, 2 * 60)],
+        [],
+        [power_tags(1 / SAMPLE_TIME / 60)],
+        (40, 3),
+        said=("candidates", "rejected"),
+    ),
     "xengine": Case(
         lambda device: aperture.xengine(**FRAME, integration=4, type="sc8", device=device),
-        [frames()], [8 * CHANNELS * INPUTS * (INPUTS + 1) // 2], [frame_tags()], (17, 3)),
+        [frames()],
+        [8 * CHANNELS * INPUTS * (INPUTS + 1) // 2],
+        [frame_tags()],
+        (17, 3),
+    ),
 }
 
 #: blocks whose own tests always run on the emulated device, too
@@ -198,8 +281,9 @@ def comparable(tags):
     for entry in (tag.value for tag in tags if tag.key == "missing"):
         spectra = missing.setdefault(entry["input"], set())
         spectra.update(range(entry["first"], entry["first"] + entry["count"]))
-    others = sorted((tag.offset, tag.key, repr(normal(tag.value)))
-                    for tag in tags if tag.key != "missing")
+    others = sorted(
+        (tag.offset, tag.key, repr(normal(tag.value))) for tag in tags if tag.key != "missing"
+    )
     return others, missing
 
 
@@ -208,8 +292,13 @@ class Run:
 
     def __init__(self, case, device, gap=False, times=1, fan_out=False):
         self.block = case.make(device)
-        graph = Flowgraph(self.block, case.ports, case.sizes,
-                          tags=case.with_gap() if gap else case.tags, chunks=37)
+        graph = Flowgraph(
+            self.block,
+            case.ports,
+            case.sizes,
+            tags=case.with_gap() if gap else case.tags,
+            chunks=37,
+        )
         copies = []
         if fan_out:
             # in front of a reader on the device, and another one on the host
@@ -226,9 +315,13 @@ class Run:
         for _ in range(times):
             before = {port: debug.num_messages() for port, debug in heard.items()}
             data, tags = graph.run()
-            said = {port: [normal(from_pmt(debug.get_message(i)))
-                           for i in range(before[port], debug.num_messages())]
-                    for port, debug in heard.items()}
+            said = {
+                port: [
+                    normal(from_pmt(debug.get_message(i)))
+                    for i in range(before[port], debug.num_messages())
+                ]
+                for port, debug in heard.items()
+            }
             tags = [comparable(port) for port in tags]
             count = len(case.sizes)
             kept = case.read(self.block) if case.read else None
@@ -255,6 +348,7 @@ class qa_emulated_device(gr_unittest.TestCase):
 
     def test_same_bits(self):
         """The same as on the CPU, of which there is something."""
+
         def check(name, case):
             made = Run(case, "emulated")
             self.assertEqual(made.error, "")
@@ -262,30 +356,37 @@ class qa_emulated_device(gr_unittest.TestCase):
             self.assert_same(made.results[0], self.on_cpu[name])
             self.assertTrue(all(port.any() for port in made.results[0][0]))
             self.assertTrue(made.results[0][0] or any(made.results[0][2].values()) or case.read)
+
         self.for_each(check)
 
     def test_gap(self):
         """A gap is filled or passed on as on the CPU, and is not passed over."""
+
         def check(name, case):
             made = Run(case, "emulated", gap=True)
             self.assert_same(made.results[0], self.with_gap[name])
             with self.assertRaises(AssertionError):
                 self.assert_same(made.results[0], self.on_cpu[name])
+
         self.for_each(check)
 
     def test_restart(self):
         """Twice the same, of a stream with a gap, from whose end nothing is left."""
+
         def check(name, case):
             for found in Run(case, "emulated", gap=True, times=2).results:
                 self.assert_same(found, self.with_gap[name])
+
         self.for_each(check)
 
     def test_fan_out(self):
         """Readers on the host and on the device get the same."""
+
         def check(name, case):
             made = Run(case, "emulated", fan_out=True)
             self.assert_same(made.results[0], self.on_cpu[name])
             self.assert_same((*made.copies, {}, None), (*self.on_cpu[name][:2], {}, None))
+
         for name, case in CASES.items():
             if case.sizes:
                 with self.subTest(block=name):

@@ -47,19 +47,37 @@ class qa_exchange(gr_unittest.TestCase):
     def frames(self, count, channels, inputs, row):
         return self.rng.integers(0, 256, (count, channels, inputs, row), np.uint8)
 
-    def graph(self, whole, ports_in, ports_out, kind="sc8", tags=None, starts=None, ends=None,
-              chunks=3, inputs_on=None, outputs_on=None, **parameters):
+    def graph(
+        self,
+        whole,
+        ports_in,
+        ports_out,
+        kind="sc8",
+        tags=None,
+        starts=None,
+        ends=None,
+        chunks=3,
+        inputs_on=None,
+        outputs_on=None,
+        **parameters,
+    ):
         """The flowgraph for whole frames [frame][channel][input][byte]; starts, ends: frames of
         each port."""
         count, channels, inputs, row = whole.shape
         block = aperture.exchange(
-            channels=channels, inputs=inputs, type=kind,
+            channels=channels,
+            inputs=inputs,
+            type=kind,
             spectra_per_frame=parameters.pop("times", row // SIZES[kind]),
             input_devices=inputs_on or devices(ports_in),
-            output_devices=outputs_on or devices(ports_out, 1), **parameters)
+            output_devices=outputs_on or devices(ports_out, 1),
+            **parameters,
+        )
         starts, ends = starts or [0] * ports_in, ends or [count] * ports_in
-        ports = [np.ascontiguousarray(whole[start:end, :, part]).reshape(end - start, -1)
-                 for part, start, end in zip(ranges(inputs, ports_in), starts, ends)]
+        ports = [
+            np.ascontiguousarray(whole[start:end, :, part]).reshape(end - start, -1)
+            for part, start, end in zip(ranges(inputs, ports_in), starts, ends)
+        ]
         sizes = [(part.stop - part.start) * inputs * row for part in ranges(channels, ports_out)]
         return block, Flowgraph(block, ports, sizes, tags=tags, chunks=chunks)
 
@@ -67,23 +85,30 @@ class qa_exchange(gr_unittest.TestCase):
         """data: of each output port; whole: as it is expected."""
         count, channels, inputs, row = whole.shape
         for out, part in zip(data, ranges(channels, len(data))):
-            np.testing.assert_array_equal(out.reshape(-1, part.stop - part.start, inputs, row),
-                                          whole[:, part])
+            np.testing.assert_array_equal(
+                out.reshape(-1, part.stop - part.start, inputs, row), whole[:, part]
+            )
 
     def test_places(self):
         for ports_in, ports_out, channels, inputs, kind in (
-                (1, 1, 3, 2, "sc8"), (2, 2, 7, 5, "sc8"), (3, 2, 7, 5, "fc32"),
-                (2, 3, 3, 2, "sc4"), (4, 4, 9, 6, "sc8"), (5, 1, 1, 7, "sc4"),
-                (1, 5, 6, 1, "sc8")):
+            (1, 1, 3, 2, "sc8"),
+            (2, 2, 7, 5, "sc8"),
+            (3, 2, 7, 5, "fc32"),
+            (2, 3, 3, 2, "sc4"),
+            (4, 4, 9, 6, "sc8"),
+            (5, 1, 1, 7, "sc4"),
+            (1, 5, 6, 1, "sc8"),
+        ):
             whole = self.frames(41, channels, inputs, TIMES * SIZES[kind])
             block, graph = self.graph(whole, ports_in, ports_out, kind)
             for _ in range(2):  # and once more
                 data, _ = graph.run()
                 self.assert_frames(data, whole)
                 self.assertEqual(block.error(), "")
-            self.assertEqual(aperture.exchange.range_of(ports_in - 1, ports_in, inputs),
-                             ((ports_in - 1) * inputs // ports_in,
-                              inputs - (ports_in - 1) * inputs // ports_in))
+            self.assertEqual(
+                aperture.exchange.range_of(ports_in - 1, ports_in, inputs),
+                ((ports_in - 1) * inputs // ports_in, inputs - (ports_in - 1) * inputs // ports_in),
+            )
 
     def test_long_rows(self):
         """Frames of a megabyte, on rings that are mapped twice and on others."""
@@ -103,10 +128,16 @@ class qa_exchange(gr_unittest.TestCase):
 
     def test_tags(self):
         whole = self.frames(6, 7, 5, TIMES * 2)
-        tags = [frame_tags() + [(3, "rx_freq", 410e6), (3, "rx_time", rx_time(EPOCH, 3 / RATE)),
-                                (4, "note", 1.5)],
-                frame_tags() + [(2, "missing", {"input": 1, "first": 12, "count": 3}),
-                                (5, "partial", True), (1, "note", 2.5)]]
+        tags = [
+            frame_tags()
+            + [(3, "rx_freq", 410e6), (3, "rx_time", rx_time(EPOCH, 3 / RATE)), (4, "note", 1.5)],
+            frame_tags()
+            + [
+                (2, "missing", {"input": 1, "first": 12, "count": 3}),
+                (5, "partial", True),
+                (1, "note", 2.5),
+            ],
+        ]
         block, graph = self.graph(whole, 2, 3, tags=tags)
         _, out = graph.run()
         self.assertEqual(block.error(), "")
@@ -118,11 +149,13 @@ class qa_exchange(gr_unittest.TestCase):
             self.assertEqual(tags_of(found, "rx_rate"), [(0, RATE)])
             self.assertEqual(tags_of(found, "samples_per_item"), [(0, 640)])
             np.testing.assert_allclose(tags_of(found, "bandwidth"), [(0, count * width)])
-            np.testing.assert_allclose(tags_of(found, "rx_freq"),
-                                       [(0, 408e6 + middle), (3, 410e6 + middle)], rtol=1e-14)
+            np.testing.assert_allclose(
+                tags_of(found, "rx_freq"), [(0, 408e6 + middle), (3, 410e6 + middle)], rtol=1e-14
+            )
             # input 1 of the second port, which begins with input 2 of 5
-            self.assertEqual(tags_of(found, "missing"),
-                             [(2, {"input": 3, "first": 12, "count": 3})])
+            self.assertEqual(
+                tags_of(found, "missing"), [(2, {"input": 3, "first": 12, "count": 3})]
+            )
             self.assertEqual(tags_of(found, "partial"), [(5, True)])
             self.assertEqual(tags_of(found, "note"), [(4, 1.5)])
 
@@ -146,13 +179,14 @@ class qa_exchange(gr_unittest.TestCase):
             self.assertEqual(tags_of(found, "rx_time")[0], (0, (EPOCH, 7 / RATE)))
             missing = qa_tools.missing_of(found, 3, len(expected) * TIMES)
             lost = np.zeros_like(missing)
-            lost[2, 13 * TIMES:16 * TIMES] = True
+            lost[2, 13 * TIMES : 16 * TIMES] = True
             np.testing.assert_array_equal(missing, lost)
 
     def test_masks(self):
         whole = self.frames(11, 5, 4, 3)  # 20 slices
-        block, graph = self.graph(whole, 2, 2, times=60, spectra_per_slice=3,
-                                  tags=[frame_tags(), frame_tags()])
+        block, graph = self.graph(
+            whole, 2, 2, times=60, spectra_per_slice=3, tags=[frame_tags(), frame_tags()]
+        )
         data, out = graph.run()
         self.assert_frames(data, whole)
         self.assertEqual(tags_of(out[1], "rx_time"), [(0, (EPOCH, 0.0))])
@@ -175,19 +209,27 @@ class qa_exchange(gr_unittest.TestCase):
         self.assert_frames(data, whole)
 
     def test_refused(self):
-        good = dict(channels=4, inputs=4, spectra_per_frame=8, type="sc8",
-                    input_devices=["cpu", "cpu"], output_devices=["cpu", "cpu"])
+        good = dict(
+            channels=4,
+            inputs=4,
+            spectra_per_frame=8,
+            type="sc8",
+            input_devices=["cpu", "cpu"],
+            output_devices=["cpu", "cpu"],
+        )
         for text, wrong in (
-                ("input_devices: an empty list", dict(input_devices=[])),
-                ("output_devices: 5 ports is not allowed", dict(output_devices=["cpu"] * 5)),
-                ("output_devices: emulated beside cpu", dict(output_devices=["emulated"])),
-                ("input_devices: emulated:1 beside cpu",
-                 dict(input_devices=["cpu", "emulated:1"])),
-                ("device: 'gpu' is not known", dict(input_devices=["gpu"])),
-                ("by: 'post' is not allowed", dict(by="post")),
-                ("spectra_per_slice: 3 is not allowed", dict(spectra_per_slice=3)),
-                ("frame: 8388608 channels x 65536 inputs", dict(
-                    channels=1 << 24, inputs=65536, spectra_per_frame=1024))):
+            ("input_devices: an empty list", dict(input_devices=[])),
+            ("output_devices: 5 ports is not allowed", dict(output_devices=["cpu"] * 5)),
+            ("output_devices: emulated beside cpu", dict(output_devices=["emulated"])),
+            ("input_devices: emulated:1 beside cpu", dict(input_devices=["cpu", "emulated:1"])),
+            ("device: 'gpu' is not known", dict(input_devices=["gpu"])),
+            ("by: 'post' is not allowed", dict(by="post")),
+            ("spectra_per_slice: 3 is not allowed", dict(spectra_per_slice=3)),
+            (
+                "frame: 8388608 channels x 65536 inputs",
+                dict(channels=1 << 24, inputs=65536, spectra_per_frame=1024),
+            ),
+        ):
             with self.assertRaisesRegex(ValueError, text):
                 aperture.exchange(**{**good, **wrong})
         with self.assertRaisesRegex(ValueError, "part: 2 is not allowed"):
@@ -219,15 +261,20 @@ class qa_exchange(gr_unittest.TestCase):
         self.assertIn("the device is gone", failing.error())
         self.assertEqual(block.error(), "")
         self.assertLess(len(data[0]), 60)
-        self.assert_frames(data, whole[:len(data[0])])
+        self.assert_frames(data, whole[: len(data[0])])
 
     def test_behind_each_other(self):
         """Frames go through two of them, and are whole again."""
         whole = self.frames(23, 6, 4, 8)
         block, graph = self.graph(whole, 2, 2, outputs_on=devices(2))
         back = aperture.exchange(  # what a channel was is an input now
-            channels=1, inputs=6, spectra_per_frame=16, type="sc8",
-            input_devices=devices(2), output_devices=devices(1, 2))
+            channels=1,
+            inputs=6,
+            spectra_per_frame=16,
+            type="sc8",
+            input_devices=devices(2),
+            output_devices=devices(1, 2),
+        )
         first, second = graph.sinks
         for number, sink in enumerate((first, second)):
             graph.top.disconnect((block, number), sink)

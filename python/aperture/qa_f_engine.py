@@ -60,22 +60,42 @@ class qa_f_engine(gr_unittest.TestCase):
         stop = 16 * 200
         gate = threading.Event()
         block = aperture.f_engine(
-            channels=16, inputs=2, inputs_per_port=2, taps=3, spectra_per_frame=8,
-            input_type="sc8", output_type="sc8", gain=3.0, latency=0.01)
-        graph = Flowgraph(block, ports_of(samples, "sc8", 2), [16 * 2 * 8 * 2],
-                          tags=[stream_tags()], gates={stop: gate})
+            channels=16,
+            inputs=2,
+            inputs_per_port=2,
+            taps=3,
+            spectra_per_frame=8,
+            input_type="sc8",
+            output_type="sc8",
+            gain=3.0,
+            latency=0.01,
+        )
+        graph = Flowgraph(
+            block,
+            ports_of(samples, "sc8", 2),
+            [16 * 2 * 8 * 2],
+            tags=[stream_tags()],
+            gates={stop: gate},
+        )
         with graph.running():
             until = time.monotonic() + qa_tools.PATIENCE
             last = now = {}
             # a second may be over while some of the spectra before the gate are still to come
-            while time.monotonic() < until and not (last and last["spectra"] == stop // 16 - 2 and
-                                                    all(list(last[key]) == now[key]
-                                                        for key in now)):
+            while time.monotonic() < until and not (
+                last
+                and last["spectra"] == stop // 16 - 2
+                and all(list(last[key]) == now[key] for key in now)
+            ):
                 time.sleep(0.05)
-                last = ([message for message in graph.all_messages()
-                         if message["event"] == "counts"] or [{}])[-1]
-                now = {"clamped": block.clamped(), "clamped_samples": block.clamped_samples(),
-                       "missing": block.missing()}
+                last = (
+                    [message for message in graph.all_messages() if message["event"] == "counts"]
+                    or [{}]
+                )[-1]
+                now = {
+                    "clamped": block.clamped(),
+                    "clamped_samples": block.clamped_samples(),
+                    "missing": block.missing(),
+                }
             gate.set()
         self.assertEqual((last["channels"], last["spectra"]), (16, stop // 16 - 2))
         self.assertEqual(now["missing"], [0, 0])
@@ -91,10 +111,7 @@ class qa_f_engine(gr_unittest.TestCase):
         of_filter = {k: v for k, v in options.items() if k not in OF_TURN}
         of_turn = {k: v for k, v in options.items() if k in OF_TURN + BOTH}
         of_turn["type"] = options.get("output_type", "fc32")
-        chain = [
-            aperture.pfb_channelizer(**of_filter),
-            aperture.corner_turn(**of_turn),
-        ]
+        chain = [aperture.pfb_channelizer(**of_filter), aperture.corner_turn(**of_turn)]
         return aperture.f_engine(**options), chain
 
     def graphs(self, ports, one, chain, tags=None, chunks=200, **options):
@@ -104,10 +121,7 @@ class qa_f_engine(gr_unittest.TestCase):
         selected = selected or channels - options.get("first_channel", 0)
         size = SIZES[options.get("output_type", "fc32")] * selected * times
         size *= options.get("inputs", 1)
-        return [
-            Flowgraph(which, ports, [size], tags=tags, chunks=chunks)
-            for which in (one, chain)
-        ]
+        return [Flowgraph(which, ports, [size], tags=tags, chunks=chunks) for which in (one, chain)]
 
     def assert_same(self, actual, expected, one, chain, output_type):
         """
@@ -123,9 +137,7 @@ class qa_f_engine(gr_unittest.TestCase):
         else:
             expected = expected.view(np.complex64)
             rms = np.sqrt(np.mean(np.abs(expected) ** 2)) if expected.size else 0
-            np.testing.assert_allclose(
-                actual.view(np.complex64), expected, rtol=0, atol=3e-6 * rms
-            )
+            np.testing.assert_allclose(actual.view(np.complex64), expected, rtol=0, atol=3e-6 * rms)
 
     def check(self, samples=None, length=2003, tags=None, chunks=200, gains=None, **options):
         """
@@ -146,12 +158,7 @@ class qa_f_engine(gr_unittest.TestCase):
         results = [
             graph.run()
             for graph in self.graphs(
-                ports_of(samples, input_type, per_port),
-                one,
-                chain,
-                tags,
-                chunks,
-                **options,
+                ports_of(samples, input_type, per_port), one, chain, tags, chunks, **options
             )
         ]
         (((data,), (found,)), ((expected,), (wanted,))) = results
@@ -207,9 +214,7 @@ class qa_f_engine(gr_unittest.TestCase):
             first_channel=4,
             selected_channels=19,
         )
-        (data,), _ = qa_tools.run(
-            block, ports_of(x, "sc16", 2), [2 * 19 * inputs * times]
-        )
+        (data,), _ = qa_tools.run(block, ports_of(x, "sc16", 2), [2 * 19 * inputs * times])
         y = reference.pfb(reference.decode(x, "sc16")[0], n, reference.prototype(n, taps))
         steps, clamped = reference.quantise(0.7 * y)
         expected, _ = reference.corner_turn(steps, times, 4, 19)
@@ -263,14 +268,21 @@ class qa_f_engine(gr_unittest.TestCase):
         Blocks of 148500 bytes, of which no ring of whole pages is made: each stays in its place
         while it is filled, also before a block that reads several in a row.
         """
-        options = dict(channels=250, taps=3, spectra_per_frame=99, inputs=3, input_type="sc8",
-                       output_type="sc8")
+        options = dict(
+            channels=250,
+            taps=3,
+            spectra_per_frame=99,
+            inputs=3,
+            input_type="sc8",
+            output_type="sc8",
+        )
         self.check(length=250 * (99 * 13 + 50), chunks=1777, **options)
         samples = qa_tools.random_samples(self.rng, "sc8", (3, 250 * (99 * 13 + 2)))
         ports = ports_of(samples, "sc8", 1)
         detector = dict(channels=250, beams=3, spectra_per_frame=99, spectra=33, type="sc8")
-        (alone,), _ = qa_tools.run(aperture.f_engine(**options), ports, [250 * 3 * 99 * 2],
-                                   chunks=1777)
+        (alone,), _ = qa_tools.run(
+            aperture.f_engine(**options), ports, [250 * 3 * 99 * 2], chunks=1777
+        )
         powers = []
         for blocks, data in (([], [alone]), ([aperture.f_engine(**options)], ports)):
             last = aperture.power_detector(**detector)
@@ -282,8 +294,9 @@ class qa_f_engine(gr_unittest.TestCase):
 
     def test_many_spectra_in_a_block(self):
         """More than a kernel filters at once."""
-        self.check(channels=1024, taps=2, spectra_per_frame=400,
-                   length=900000, chunks=0, input_type="sc8")
+        self.check(
+            channels=1024, taps=2, spectra_per_frame=400, length=900000, chunks=0, input_type="sc8"
+        )
 
     def test_channel_range(self):
         for first, selected in [(0, 1), (9, 1), (3, 5), (4, 0), (0, 10), (0, 0)]:
@@ -352,16 +365,24 @@ class qa_f_engine(gr_unittest.TestCase):
 
     def test_not_numbers(self):
         """Of NaN the same is missing as of the two blocks, in and across frames."""
-        for options in ({}, {"output_type": "sc8", "gain": 1.0, "first_channel": 3,
-                             "selected_channels": 5}):
+        for options in (
+            {},
+            {"output_type": "sc8", "gain": 1.0, "first_channel": 3, "selected_channels": 5},
+        ):
             if self.blocks(**options)[0].implementation() != "host + host":
                 self.skipTest("is for the CPU")
             for chunks in (17, 0):
                 samples = qa_tools.random_samples(self.rng, "fc32", (4, 30000))
                 samples[1, 5000:5400] = np.nan
                 samples[2, [0, 29999]] = np.inf
-                block, found, _ = self.check(samples, inputs=4, inputs_per_port=2, chunks=chunks,
-                                             tags=[stream_tags()] * 2, **options)
+                block, found, _ = self.check(
+                    samples,
+                    inputs=4,
+                    inputs_per_port=2,
+                    chunks=chunks,
+                    tags=[stream_tags()] * 2,
+                    **options,
+                )
                 # windows of 48 samples, each 16
                 self.assertEqual(block.missing(), [0, 28, 2, 0])
 
@@ -429,9 +450,7 @@ class qa_f_engine(gr_unittest.TestCase):
         # the middle of spectrum 101, of three taps of 16 samples
         time = (101 * 16 + (3 * 16 - 1) / 2) / RATE
         one, chain = self.blocks(inputs=2)
-        graphs = self.graphs(
-            ports_of(x, "fc32", 1), one, chain, [stream_tags()] * 2, 50, inputs=2
-        )
+        graphs = self.graphs(ports_of(x, "fc32", 1), one, chain, [stream_tags()] * 2, 50, inputs=2)
         results = []
         for graph in graphs:
             # given before the start, so that they cannot be late
@@ -467,9 +486,7 @@ class qa_f_engine(gr_unittest.TestCase):
         x = qa_tools.random_samples(self.rng, "sc8", (2, 5003))
         one, chain = self.blocks(inputs=2, input_type="sc8", output_type="sc8")
         tags = [stream_tags(), stream_tags() + [jump(2000, 2222 / RATE)]]
-        graph, _ = self.graphs(
-            ports_of(x, "sc8", 1), one, chain, tags, inputs=2, output_type="sc8"
-        )
+        graph, _ = self.graphs(ports_of(x, "sc8", 1), one, chain, tags, inputs=2, output_type="sc8")
         runs = [graph.run() for _ in range(3)]
         self.assertEqual(len(runs[0][0][0]), 39)
         for data, again in runs[1:]:

@@ -35,14 +35,27 @@ BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c
 
 def array_of(polarizations="xy", name="Effelsberg"):
     return ArrayDescription(
-        name=name, latitude=50.5, longitude=6.9, height=400.0,
+        name=name,
+        latitude=50.5,
+        longitude=6.9,
+        height=400.0,
         antennas=[Antenna("1", (0.0, 0.0, 0.0)), Antenna("2", (50.0, 0.0, 0.0))],
         inputs=[Input(number, letter) for number in "12" for letter in polarizations],
-        sample_rate=1e6, center_frequency=1e8)
+        sample_rate=1e6,
+        center_frequency=1e8,
+    )
 
 
-def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, rate=100.0, spectra=50,
-            partial=None, counted=None):
+def tags_of(
+    item,
+    time=(1704067200, 0.25),
+    frequency=1e8,
+    bandwidth=1e6,
+    rate=100.0,
+    spectra=50,
+    partial=None,
+    counted=None,
+):
     """What the power detector puts on an integration; None leaves a tag out."""
     values = {
         tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
@@ -51,9 +64,13 @@ def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, rate=10
         tags.rx_rate: rate and pmt.from_double(rate),
         tags.spectra: spectra and pmt.from_uint64(spectra),
         tags.partial: partial and pmt.PMT_T,
-        tags.counted: counted and pmt.init_u64vector(len(counted), counted)}
-    return [gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
-            for key, value in values.items() if value]
+        tags.counted: counted and pmt.init_u64vector(len(counted), counted),
+    }
+    return [
+        gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
+        for key, value in values.items()
+        if value
+    ]
 
 
 def read(path):
@@ -65,14 +82,22 @@ def read(path):
         nonlocal place
         (length,) = struct.unpack_from("<i", data, place)
         place += 4 + length
-        return data[place - length:place].decode()
+        return data[place - length : place].decode()
 
     assert string() == "HEADER_START"
     while (key := string()) != "HEADER_END":
         if key in ("source_name", "rawdatafile"):
             header[key] = string()
-        elif key in ("fch1", "foff", "tstart", "tsamp", "src_raj", "src_dej", "az_start",
-                     "za_start"):
+        elif key in (
+            "fch1",
+            "foff",
+            "tstart",
+            "tsamp",
+            "src_raj",
+            "src_dej",
+            "az_start",
+            "za_start",
+        ):
             (header[key],) = struct.unpack_from("<d", data, place)
             place += 8
         else:
@@ -82,7 +107,6 @@ def read(path):
 
 
 class qa_filterbank_sink(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="qa_filterbank"))
         self.path = self.folder / "test.fil"
@@ -91,15 +115,15 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.folder)
 
-    def run_sink(self, items, found, path=None, array=None, beams=BEAMS, at_once=1000,
-                 **arguments):
+    def run_sink(self, items, found, path=None, array=None, beams=BEAMS, at_once=1000, **arguments):
         """Sends items [integration][beam][product][channel] with tags, so many a call at most;
         gives the sink."""
         items = np.asarray(items, np.float32)
         arguments.setdefault("products", "I")
         source = blocks.vector_source_f(items.ravel().tolist(), False, items[0].size, found)
-        sink = filterbank_sink(str(path or self.path), array or array_of(), beams,
-                               items.shape[3], **arguments)
+        sink = filterbank_sink(
+            str(path or self.path), array or array_of(), beams, items.shape[3], **arguments
+        )
         sink.set_max_noutput_items(at_once)
         top = gr.top_block()
         top.connect(source, sink)
@@ -119,38 +143,59 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             data = np.frombuffer(data, "<f4").reshape(9, 3 * count, 7)
             # highest channel first
             np.testing.assert_array_equal(data[..., ::-1], items.reshape(9, 3 * count, 7))
-            self.assertEqual((header["nifs"], header["nchans"], header["nbits"], header["nbeams"],
-                              header["ibeam"], header["data_type"]), (3 * count, 7, 32, 3, 0, 1))
+            self.assertEqual(
+                (
+                    header["nifs"],
+                    header["nchans"],
+                    header["nbits"],
+                    header["nbeams"],
+                    header["ibeam"],
+                    header["data_type"],
+                ),
+                (3 * count, 7, 32, 3, 0, 1),
+            )
 
     def test_a_file_for_each_beam(self):
         items = self.powers(9, 3, 4, 7)
         sink = self.run_sink(items, tags_of(0), self.folder / "{beam}.fil", products="IQUV")
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
-                         ["A.fil", "Cas_A_1.fil", "c.fil"])
+        self.assertEqual(
+            sorted(path.name for path in self.folder.iterdir()), ["A.fil", "Cas_A_1.fil", "c.fil"]
+        )
         for number, path in enumerate(sink.files()):
             header, data = read(path)
             data = np.frombuffer(data, "<f4").reshape(9, 4, 7)
             np.testing.assert_array_equal(data[..., ::-1], items[:, number])
-            self.assertEqual((header["nifs"], header["nbeams"], header["ibeam"],
-                              header["source_name"], header["rawdatafile"]),
-                             (4, 3, number + 1, BEAMS[number].name, os.path.basename(path)))
+            self.assertEqual(
+                (
+                    header["nifs"],
+                    header["nbeams"],
+                    header["ibeam"],
+                    header["source_name"],
+                    header["rawdatafile"],
+                ),
+                (4, 3, number + 1, BEAMS[number].name, os.path.basename(path)),
+            )
 
     def test_powers_of_both_polarisations(self):
         items = self.powers(2, 6, 1, 4)
         sink = self.run_sink(items, tags_of(0), self.folder / "{beam}.fil", products="power")
         self.assertEqual(len(sink.files()), 6)
         header, data = read(self.folder / "Cas_A_1_y.fil")
-        np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(2, 4)[:, ::-1],
-                                      items[:, 3, 0])
+        np.testing.assert_array_equal(
+            np.frombuffer(data, "<f4").reshape(2, 4)[:, ::-1], items[:, 3, 0]
+        )
         self.assertEqual(header["source_name"], "Cas A/1 y")
         self.run_sink(self.powers(2, 3, 1, 4), tags_of(0), array=array_of("y"), products="power")
         self.assertEqual(read(self.path)[0]["nifs"], 3)
 
     def test_header(self):
         for channels in (1, 4, 5):
-            sink = self.run_sink(self.powers(2, 3, 1, channels),
-                                 tags_of(0, (1704067199, 0.75), 1.4e9, 1.5e6, 125.0, 50),
-                                 self.folder / "{beam}.fil", machine_id=17)
+            sink = self.run_sink(
+                self.powers(2, 3, 1, channels),
+                tags_of(0, (1704067199, 0.75), 1.4e9, 1.5e6, 125.0, 50),
+                self.folder / "{beam}.fil",
+                machine_id=17,
+            )
             width = 1.5e6 / channels
             for number, beam in enumerate(BEAMS):
                 header = read(sink.files()[number])[0]
@@ -161,21 +206,26 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                 self.assertEqual(header["tsamp"], 1 / 125)
                 self.assertEqual((header["machine_id"], header["telescope_id"]), (17, 8))
                 # 2024-01-01, less 0.25 s and half of a spectrum of 8 ms / 50; 0.6 us in a double
-                self.assertAlmostEqual((header["tstart"] - 60310) * 86400, -0.25 - 0.00008,
-                                       delta=1e-6)
+                self.assertAlmostEqual(
+                    (header["tstart"] - 60310) * 86400, -0.25 - 0.00008, delta=1e-6
+                )
                 time = 1704067198.75 + 1
                 azimuth, elevation = beam.azimuth, beam.elevation
                 if beam.moving:
-                    azimuth, elevation = geometry.radec_to_azel(beam.ra, beam.dec, time, 50.5, 6.9,
-                                                                400.0)
+                    azimuth, elevation = geometry.radec_to_azel(
+                        beam.ra, beam.dec, time, 50.5, 6.9, 400.0
+                    )
                 self.assertAlmostEqual(header["az_start"] % 360, azimuth, delta=1e-5)
                 self.assertAlmostEqual(header["za_start"], 90 - elevation, delta=1e-5)
                 ra, dec = geometry.azel_to_radec(azimuth, elevation, time, 50.5, 6.9, 400.0)
-                for packed, value, size in ((header["src_raj"], ra / 15, 1e-4),
-                                            (header["src_dej"], dec, 1e-3)):
+                for packed, value, size in (
+                    (header["src_raj"], ra / 15, 1e-4),
+                    (header["src_dej"], dec, 1e-3),
+                ):
                     sign, packed = np.sign(packed), abs(packed)
-                    unpacked = sign * (packed // 10000 + packed // 100 % 100 / 60
-                                       + packed % 100 / 3600)
+                    unpacked = sign * (
+                        packed // 10000 + packed // 100 % 100 / 60 + packed % 100 / 3600
+                    )
                     self.assertAlmostEqual(unpacked, value, delta=size / 3600 + 2e-5)
         # of Cassiopeia A: 23 h 23 min 24 s, 58 d 48' 54"
         header = read(self.folder / "Cas_A_1.fil")[0]
@@ -183,19 +233,27 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         self.assertAlmostEqual(header["src_dej"], 584854.0, delta=1e-3)
 
     def test_sexagesimal(self):
-        for degrees, hours, expected in ((0.0, True, 0.0), (15.0, True, 10000.0),
-                                         (359.9999999999, True, 240000.0),
-                                         (-0.5, False, -3000.0),
-                                         (-89.99999999999, False, -900000.0),
-                                         (12.5 + 59.9996 / 3600, False, 123100.0),
-                                         (83.6331, True, 53431.944)):
+        for degrees, hours, expected in (
+            (0.0, True, 0.0),
+            (15.0, True, 10000.0),
+            (359.9999999999, True, 240000.0),
+            (-0.5, False, -3000.0),
+            (-89.99999999999, False, -900000.0),
+            (12.5 + 59.9996 / 3600, False, 123100.0),
+            (83.6331, True, 53431.944),
+        ):
             self.assertAlmostEqual(filterbank.sexagesimal(degrees, hours), expected, places=6)
-        self.assertEqual([filterbank.telescope_id(name) for name in
-                          ("Parkes", "Jodrell Bank", "best-2", "MeerKAT")], [4, 5, 0, 64])
+        self.assertEqual(
+            [
+                filterbank.telescope_id(name)
+                for name in ("Parkes", "Jodrell Bank", "best-2", "MeerKAT")
+            ],
+            [4, 5, 0, 64],
+        )
 
     def test_eight_bits(self):
         scale = self.rng.uniform(1, 1e4, (3, 4, 5))
-        items = (scale * (20 + self.powers(300, 3, 4, 5)))
+        items = scale * (20 + self.powers(300, 3, 4, 5))
         items[:, :, 1:] -= 20 * scale[:, 1:]
         items[200, 1, 0, 3] = 1e9
         items[201, 1, 0, 3] = -1e9
@@ -234,8 +292,10 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         self.assertEqual(sink.error(), f"{self.path}: No space left on device")
         header, data = read(self.path)
         self.assertEqual((header["nbits"], sink.integrations()), (32, 50))
-        np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(50, 3, 4)[..., ::-1],
-                                      items[:, :, 0].astype(np.float32))
+        np.testing.assert_array_equal(
+            np.frombuffer(data, "<f4").reshape(50, 3, 4)[..., ::-1],
+            items[:, :, 0].astype(np.float32),
+        )
 
     # ---- what others do to the files
 
@@ -245,7 +305,6 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         sink = filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", **arguments)
 
         class in_between(gr.sync_block):
-
             def __init__(self):
                 gr.sync_block.__init__(self, "in_between", [(np.float32, 12)], [(np.float32, 12)])
 
@@ -265,11 +324,16 @@ class qa_filterbank_sink(gr_unittest.TestCase):
 
     def test_removed_while_it_grows(self):
         for nbits in (8, 32):
-            for disturb in (self.path.unlink, lambda: self.path.rename(self.folder / "moved"),
-                            lambda: (self.path.unlink(), self.path.write_text("another"))):
+            for disturb in (
+                self.path.unlink,
+                lambda: self.path.rename(self.folder / "moved"),
+                lambda: (self.path.unlink(), self.path.write_text("another")),
+            ):
                 sink, _ = self.run_disturbed(disturb, nbits=nbits)
-                self.assertEqual(sink.error(), f"{self.path}: the file was removed, renamed or "
-                                 "replaced while it was written")
+                self.assertEqual(
+                    sink.error(),
+                    f"{self.path}: the file was removed, renamed or replaced while it was written",
+                )
                 self.assertEqual(sink.integrations(), 10)
                 if self.path.exists():
                     self.assertEqual(self.path.read_text(), "another")
@@ -279,8 +343,11 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def test_cut_or_extended_while_it_grows(self):
         for size in (0, 100, 100_000):
             sink, _ = self.run_disturbed(lambda: os.truncate(self.path, size))
-            self.assertRegex(sink.error(), f"^{self.path}: somebody else changed the file while it "
-                             f"was written: it has {size} bytes instead of ")
+            self.assertRegex(
+                sink.error(),
+                f"^{self.path}: somebody else changed the file while it "
+                f"was written: it has {size} bytes instead of ",
+            )
             self.assertEqual((sink.integrations(), self.path.stat().st_size), (10, size))
 
     def test_disturbed_after_the_last_integration(self):
@@ -303,7 +370,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             with immutable(self, self.folder):
                 subprocess.run(["chattr", "-i", self.folder], check=True)
                 sink, items = self.run_disturbed(
-                    lambda: subprocess.run(["chattr", "+i", self.folder], check=True), nbits=nbits)
+                    lambda: subprocess.run(["chattr", "+i", self.folder], check=True), nbits=nbits
+                )
             self.assertEqual(sink.integrations(), 20)
             if nbits == 32:
                 self.assertIsNone(sink.error())
@@ -311,8 +379,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                 self.assertRegex(sink.error(), "not permitted")
             header, data = read(self.path)
             self.assertEqual(header["nbits"], 32)
-            np.testing.assert_array_equal(np.frombuffer(data, "<f4").reshape(20, 3, 4)[..., ::-1],
-                                          items[:, :, 0])
+            np.testing.assert_array_equal(
+                np.frombuffer(data, "<f4").reshape(20, 3, 4)[..., ::-1], items[:, :, 0]
+            )
 
     def test_names_that_are_taken(self):
         """What is no file is refused, not followed, not waited for, and left as it is."""
@@ -320,8 +389,12 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         precious.write_text("precious")
         for name in ("test.fil.part", "test.fil.missing", ".test.fil.lock", ".test.fil.old"):
             name = self.folder / name
-            for make in (lambda: name.symlink_to(precious), lambda: name.symlink_to("absent"),
-                         lambda: os.mkfifo(name), name.mkdir):
+            for make in (
+                lambda: name.symlink_to(precious),
+                lambda: name.symlink_to("absent"),
+                lambda: os.mkfifo(name),
+                name.mkdir,
+            ):
                 make()
                 before = os.lstat(name)
                 with self.assertRaisesRegex(FileExistsError, f"which is left as it is.*{name}"):
@@ -344,8 +417,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         precious, part = self.folder / "precious", self.folder / "test.fil.part"
         precious.write_text("precious")
         sink, items = self.run_disturbed(lambda: part.symlink_to(precious), nbits=8)
-        self.assertRegex(sink.error(), f"{self.path}: {part}: .*a symbolic link, which is left as "
-                         "it is")
+        self.assertRegex(
+            sink.error(), f"{self.path}: {part}: .*a symbolic link, which is left as it is"
+        )
         self.assertTrue(part.is_symlink())
         self.assertEqual(precious.read_text(), "precious")
         header, data = read(self.path)
@@ -354,8 +428,11 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def test_what_a_killed_process_left(self):
         part = self.folder / "test.fil.part"
         items = 5 + self.powers(20, 3, 1, 4)
-        for content in (b"", filterbank.header_bytes({"nbits": 8})[:7],
-                        filterbank.header_bytes({"nbits": 8}) + bytes(100)):
+        for content in (
+            b"",
+            filterbank.header_bytes({"nbits": 8})[:7],
+            filterbank.header_bytes({"nbits": 8}) + bytes(100),
+        ):
             part.write_bytes(content)
             self.assertIsNone(self.run_sink(items, tags_of(0), nbits=8).error())
             self.assertEqual(os.listdir(self.folder), ["test.fil"])
@@ -370,8 +447,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         target = self.folder / "target.fil"
         self.path.symlink_to(target)
         for nbits in (32, 8):
-            self.assertIsNone(self.run_sink(5 + self.powers(20, 3, 1, 4), tags_of(0),
-                                            nbits=nbits).error())
+            self.assertIsNone(
+                self.run_sink(5 + self.powers(20, 3, 1, 4), tags_of(0), nbits=nbits).error()
+            )
             self.assertTrue(self.path.is_symlink())
             self.assertEqual(read(target)[0]["nbits"], nbits)
         self.assertEqual(sorted(os.listdir(self.folder)), ["target.fil", "test.fil"])
@@ -379,15 +457,24 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     # ---- names
 
     def test_names_of_beams_are_no_paths(self):
-        for name, written in (("..", "beam"), (".", "beam"), ("../../etc", "etc"), ("/", "beam"),
-                              ("a/../b", "a_.._b"), (".hidden", "hidden"), ("_.._", "beam"),
-                              ("Ω+1", "Ω+1"), ("a.b", "a.b")):
+        for name, written in (
+            ("..", "beam"),
+            (".", "beam"),
+            ("../../etc", "etc"),
+            ("/", "beam"),
+            ("a/../b", "a_.._b"),
+            (".hidden", "hidden"),
+            ("_.._", "beam"),
+            ("Ω+1", "Ω+1"),
+            ("a.b", "a.b"),
+        ):
             for pattern in ("{beam}/z.fil", "{beam}.fil"):
                 inside = self.folder / "out"
                 (inside / written).mkdir(parents=True)
                 path = inside / pattern
-                sink = self.run_sink(self.powers(2, 1, 1, 4), tags_of(0), path,
-                                     beams=[Beam(name, 0.0, 90.0)])
+                sink = self.run_sink(
+                    self.powers(2, 1, 1, 4), tags_of(0), path, beams=[Beam(name, 0.0, 90.0)]
+                )
                 self.assertIsNone(sink.error())
                 self.assertEqual(sink.files(), [str(path).replace("{beam}", written)])
                 self.assertEqual(os.listdir(self.folder), ["out"])
@@ -398,19 +485,24 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         for seconds, text in ((1704067200, "20240101T000000Z"), (1704153599, "20240101T235959Z")):
             sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0, (seconds, 0.9)), path)
             self.assertIsNone(sink.error())
-            self.assertEqual(sink.files(), [str(self.folder / f"{name}-{text}.fil")
-                                            for name in ("A", "Cas_A_1", "c")])
+            self.assertEqual(
+                sink.files(),
+                [str(self.folder / f"{name}-{text}.fil") for name in ("A", "Cas_A_1", "c")],
+            )
             self.assertEqual(read(sink.files()[1])[0]["rawdatafile"], f"Cas_A_1-{text}.fil")
         self.assertEqual(len(os.listdir(self.folder)), 6)
-        sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0, (1704067200, 0.0)), path,
-                             overwrite=False)
-        self.assertRegex(sink.error(), "A-20240101T000000Z.fil: the file exists, and overwrite is "
-                         "False")
+        sink = self.run_sink(
+            self.powers(5, 3, 1, 4), tags_of(0, (1704067200, 0.0)), path, overwrite=False
+        )
+        self.assertRegex(
+            sink.error(), "A-20240101T000000Z.fil: the file exists, and overwrite is False"
+        )
         with self.assertRaisesRegex(ValueError, "filename: .*{beam} and {time} may stand; {beem}"):
             filterbank_sink(str(self.folder / "{beem}.fil"), array_of(), BEAMS, 4)
 
     def test_not_overwritten_at_the_last_moment(self):
         """The file comes between the check and its being opened."""
+
         def late(path, *_):
             self.path.write_text("precious")
 
@@ -436,15 +528,20 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         items, lost = 5 + self.powers(50, 3, 1, 4), np.zeros((50, 3), bool)
         lost[[10, 11]] = lost[20, 1] = True
         there = dict(time=None, frequency=None, bandwidth=None, rate=None)
-        found = tags_of(0) + [tag for item, counted in ((10, [0]), (11, [0]), (20, [9, 0, 9]))
-                              for tag in tags_of(item, **there, counted=counted)]
+        found = tags_of(0) + [
+            tag
+            for item, counted in ((10, [0]), (11, [0]), (20, [9, 0, 9]))
+            for tag in tags_of(item, **there, counted=counted)
+        ]
         return items, found, lost
 
     def check_files(self, nbits, items, lost, left=()):
         """Three files, each with its list, and nothing else is there."""
         names = ["A.fil", "Cas_A_1.fil", "c.fil"]
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
-                         sorted([*names, *(name + ".missing" for name in names), *left]))
+        self.assertEqual(
+            sorted(path.name for path in self.folder.iterdir()),
+            sorted([*names, *(name + ".missing" for name in names), *left]),
+        )
         for number, name in enumerate(names):
             header, data = read(self.folder / name)
             self.assertEqual(header["nbits"], nbits)
@@ -452,14 +549,16 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             if nbits == 32:
                 there = ~lost[:, number]
                 np.testing.assert_array_equal(data[there], items[there, number, 0])
-            np.testing.assert_array_equal(self.missing(50, 1, self.folder / name)[:, 0],
-                                          lost[:, number])
+            np.testing.assert_array_equal(
+                self.missing(50, 1, self.folder / name)[:, 0], lost[:, number]
+            )
 
     def run_failing(self, replace, link=os.link):
         items, found, lost = self.gaps()
         with mock.patch("os.replace", replace), mock.patch("os.link", link):
-            sink = self.run_sink(items, found, self.folder / "{beam}.fil", nbits=8,
-                                 level_integrations=40)
+            sink = self.run_sink(
+                items, found, self.folder / "{beam}.fil", nbits=8, level_integrations=40
+            )
         self.assertEqual((sink.integrations(), sink.filled()), (50, 3))
         return sink, items, lost
 
@@ -500,6 +599,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
 
     def test_no_second_name(self):
         """No room even for that."""
+
         def link(old, new):
             if "Cas" in new:
                 raise OSError(errno.ENOSPC, "No space left on device", old, None, new)
@@ -528,23 +628,27 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         old_name.rename(self.folder / "A.fil")
 
     def test_a_partial_integration_is_left_out(self):
-        sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0) + tags_of(
-            4, (1704067200, 0.29), rate=None, spectra=20, partial=True))
+        sink = self.run_sink(
+            self.powers(5, 3, 1, 4),
+            tags_of(0) + tags_of(4, (1704067200, 0.29), rate=None, spectra=20, partial=True),
+        )
         self.assertEqual((sink.integrations(), len(read(self.path)[1])), (4, 4 * 3 * 4 * 4))
 
     def test_what_contradicts_itself(self):
         later = dict(time=None, frequency=None, bandwidth=None, rate=None, spectra=None)
         for found, text, written in (
-                (tags_of(0, rate=None), "no rx_rate", 0), (tags_of(0, time=None), "no rx_time", 0),
-                (tags_of(0, frequency=None), "no rx_freq", 0),
-                (tags_of(0, spectra=None), "no spectra", 0),
-                (tags_of(0, bandwidth=-1.0), "not allowed", 0),
-                (tags_of(0, time=(1, 1.5)), "rx_time .* not allowed", 0),
-                (tags_of(0) + tags_of(3, **{**later, "frequency": 1.1e8}), "rx_freq", 3),
-                (tags_of(0) + tags_of(3, **{**later, "rate": 99.0}), "rx_rate", 3),
-                (tags_of(0) + tags_of(3, **{**later, "time": (1704067900, 0.5)}), "jumps", 3),
-                (tags_of(0) + tags_of(3, **{**later, "time": (1704067190, 0.5)}), "jumps", 3),
-                (tags_of(0) + tags_of(3, **later, counted=[0, 1]), "counted has 2 numbers", 3)):
+            (tags_of(0, rate=None), "no rx_rate", 0),
+            (tags_of(0, time=None), "no rx_time", 0),
+            (tags_of(0, frequency=None), "no rx_freq", 0),
+            (tags_of(0, spectra=None), "no spectra", 0),
+            (tags_of(0, bandwidth=-1.0), "not allowed", 0),
+            (tags_of(0, time=(1, 1.5)), "rx_time .* not allowed", 0),
+            (tags_of(0) + tags_of(3, **{**later, "frequency": 1.1e8}), "rx_freq", 3),
+            (tags_of(0) + tags_of(3, **{**later, "rate": 99.0}), "rx_rate", 3),
+            (tags_of(0) + tags_of(3, **{**later, "time": (1704067900, 0.5)}), "jumps", 3),
+            (tags_of(0) + tags_of(3, **{**later, "time": (1704067190, 0.5)}), "jumps", 3),
+            (tags_of(0) + tags_of(3, **later, counted=[0, 1]), "counted has 2 numbers", 3),
+        ):
             self.path.unlink(missing_ok=True)
             sink = self.run_sink(self.powers(5, 3, 1, 4), found)
             self.assertRegex(sink.error(), text)
@@ -554,8 +658,10 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             self.assertEqual(self.path.exists(), written > 0)
             if written:
                 self.assertEqual(len(read(self.path)[1]), 3 * 3 * 4 * 4)
-        sink = self.run_sink(self.powers(5, 3, 1, 4), tags_of(0) + tags_of(
-            3, **{**later, "time": (1704067200, 0.2800001)}))
+        sink = self.run_sink(
+            self.powers(5, 3, 1, 4),
+            tags_of(0) + tags_of(3, **{**later, "time": (1704067200, 0.2800001)}),
+        )
         self.assertIsNone(sink.error())
 
     # ---- what was not received
@@ -565,7 +671,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         found = np.zeros((samples, ifs), int)
         for first, count, number in np.loadtxt(f"{path or self.path}.missing", int, ndmin=2):
             self.assertGreaterEqual(number, -1)
-            found[first:first + count, slice(None) if number < 0 else number] += 1
+            found[first : first + count, slice(None) if number < 0 else number] += 1
         self.assertLessEqual(found.max(), 1)
         return found > 0
 
@@ -573,7 +679,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         """They hold the mean of what came before, and are listed."""
         items = self.powers(30, 3, 4, 5) + 100
         tagged, there = tags_of(0), dict(time=None, frequency=None, bandwidth=None, rate=None)
-        for item in (12, 13, 20):        # of all; of the second beam, its second product alone too
+        for item in (12, 13, 20):  # of all; of the second beam, its second product alone too
             tagged += tags_of(item, **there, counted=[0])
         tagged += tags_of(17, **there, counted=[9] * 4 + [0] * 4 + [9] * 4)
         tagged += tags_of(18, **there, counted=[9] * 5 + [0] + [9] * 6)
@@ -584,13 +690,18 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         items[3, 2, 0, 1] = np.nan  # stays, and stays alone
         expected = np.array(items)
         for name, at_once in (("test.fil", 1000), ("test.fil", 1), ("{beam}.fil", 7)):
-            sink = self.run_sink(items, tagged, self.folder / name, products="IQUV",
-                                 at_once=at_once)
+            sink = self.run_sink(
+                items, tagged, self.folder / name, products="IQUV", at_once=at_once
+            )
             self.assertIsNone(sink.error())
             self.assertEqual((sink.integrations(), sink.filled()), (30, 5))
-            powers = np.concatenate([
-                np.frombuffer(read(path)[1], "<f4").reshape(30, -1, 4, 5)[..., ::-1]
-                for path in sink.files()], axis=1)
+            powers = np.concatenate(
+                [
+                    np.frombuffer(read(path)[1], "<f4").reshape(30, -1, 4, 5)[..., ::-1]
+                    for path in sink.files()
+                ],
+                axis=1,
+            )
             np.testing.assert_array_equal(powers[~lost], expected[~lost])
             # a mean of 12 to 30 values of variance 1 about 100, by far not 0
             np.testing.assert_allclose(powers[lost], 100, atol=5 / np.sqrt(12))
@@ -598,8 +709,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             for number, path in enumerate(sink.files()):
                 there = lost.reshape(30, 12) if name == "test.fil" else lost[:, number]
                 np.testing.assert_array_equal(self.missing(30, there.shape[1], path), there)
-        self.assertRegex(Path(f"{self.path}.missing").read_text(),
-                         r"\A# test.fil: .*\n12 [12] -1\n")
+        self.assertRegex(
+            Path(f"{self.path}.missing").read_text(), r"\A# test.fil: .*\n12 [12] -1\n"
+        )
         # of a file without gaps there is no list, nor one of a file that was replaced
         self.run_sink(items, tags_of(0), products="IQUV")
         self.assertFalse(Path(f"{self.path}.missing").exists())
@@ -611,17 +723,18 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         for at in (0, 10, 70):  # before anything, before the levels are set, and after that
             for counted, rows in (([0], slice(None)), ([9] * 8 + [0] * 4, slice(2, 3))):
                 sent = np.array(items)
-                sent[at:at + 3, rows] = 0
+                sent[at : at + 3, rows] = 0
                 tagged = tags_of(0, counted=counted if at == 0 else None)
                 for item in range(max(at, 1), at + 3):
                     tagged += tags_of(item, **there, counted=counted)
                 sink = self.run_sink(sent, tagged, nbits=8, products="IQUV", level_integrations=50)
                 data = np.frombuffer(read(self.path)[1], np.uint8).reshape(80, 3, 4, 5)
                 self.assertEqual(sink.filled(), 3)
-                self.assertTrue(np.all(data[at:at + 3, rows] == np.reshape([64, 128, 128, 128],
-                                                                           (4, 1))))
+                self.assertTrue(
+                    np.all(data[at : at + 3, rows] == np.reshape([64, 128, 128, 128], (4, 1)))
+                )
                 lost = np.zeros((80, 3, 4), bool)
-                lost[at:at + 3, rows] = True
+                lost[at : at + 3, rows] = True
                 np.testing.assert_array_equal(self.missing(80, 12), lost.reshape(80, 12))
                 offset, step = sink.levels()
                 # 47 to 50 values of deviation 3
@@ -646,14 +759,16 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                 self.assertIsNone(sink.error())
                 self.assertEqual((sink.integrations(), sink.filled()), (24, 7))
                 np.testing.assert_array_equal(
-                    self.missing(24, 3), np.isin(range(24), range(5, 12))[:, None] & [True] * 3)
+                    self.missing(24, 3), np.isin(range(24), range(5, 12))[:, None] & [True] * 3
+                )
                 data = np.frombuffer(read(self.path)[1], "<f4" if nbits == 32 else np.uint8)
                 data = data.reshape(24, 3)
                 if nbits == 32:
                     came = items[[*range(12), *range(15, 20)], :, 0, 0]
                     np.testing.assert_array_equal(data[[*range(5), *range(12, 24)]], came)
-                    np.testing.assert_allclose(data[5:12],
-                                               np.broadcast_to(came[:5].mean(0), (7, 3)))
+                    np.testing.assert_allclose(
+                        data[5:12], np.broadcast_to(came[:5].mean(0), (7, 3))
+                    )
                 else:
                     self.assertTrue(np.all(data[5:12] == 64))
 
@@ -661,34 +776,52 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         """An input loses samples: its own beam is filled, time goes on, the other one is whole."""
         channels, times, spectra = 8, 10, 20
         array = ArrayDescription(
-            name="two", latitude=50.0, longitude=7.0, height=0.0,
+            name="two",
+            latitude=50.0,
+            longitude=7.0,
+            height=0.0,
             antennas=[Antenna("1", (0.0, 0.0, 0.0)), Antenna("2", (50.0, 0.0, 0.0))],
-            inputs=[Input("1", "x"), Input("2", "x")], sample_rate=1e6, center_frequency=1e8)
-        beams = [Beam("one", 0.0, 90.0, antennas=("1",)), Beam("two", 0.0, 90.0, antennas=("2",)),
-                 Beam("both", 0.0, 90.0)]
+            inputs=[Input("1", "x"), Input("2", "x")],
+            sample_rate=1e6,
+            center_frequency=1e8,
+        )
+        beams = [
+            Beam("one", 0.0, 90.0, antennas=("1",)),
+            Beam("two", 0.0, 90.0, antennas=("2",)),
+            Beam("both", 0.0, 90.0),
+        ]
         samples, hole = channels * (30 * spectra + 7), channels * 8 * spectra
         x = self.powers(2, samples) + 1j * self.powers(2, samples)
 
         def source(number, values, jump=None):
             first = [(0, 1704067200, 0.0)] + ([jump] if jump else [])
-            found = [tag for item, whole, part in first for tag in
-                     tags_of(item, (whole, part), 1e8, None, 1e6 if item == 0 else None, None)]
+            found = [
+                tag
+                for item, whole, part in first
+                for tag in tags_of(item, (whole, part), 1e8, None, 1e6 if item == 0 else None, None)
+            ]
             return blocks.vector_source_c(values.tolist(), False, 1, found)
 
         # the second input lacks 6 integrations and a half from the ninth on
         lost = channels * (6 * spectra + spectra // 2)
-        cut = np.concatenate((x[1, :hole], x[1, hole + lost:]))
+        cut = np.concatenate((x[1, :hole], x[1, hole + lost :]))
         sizes = dict(channels=channels, inputs=2, device="cpu")
         power = aperture.beam_power(
-            beams=3, spectra_per_frame=times, type="fc32", spectra=spectra, **sizes,
-            weights=np.array([[1, 0], [0, 1], [1, 1]], np.complex64))
+            beams=3,
+            spectra_per_frame=times,
+            type="fc32",
+            spectra=spectra,
+            **sizes,
+            weights=np.array([[1, 0], [0, 1], [1, 1]], np.complex64),
+        )
         f_engine = aperture.pfb_channelizer(**sizes)
         turn = aperture.corner_turn(spectra_per_frame=times, type="fc32", **sizes)
         sink = filterbank_sink(str(self.path), array, beams, channels, "power")
         top = gr.top_block()
         top.connect(source(0, x[0]), (f_engine, 0), (turn, 0))
-        top.connect(source(1, cut, (hole, 1704067200, 1e-6 * (hole + lost))), (f_engine, 1),
-                    (turn, 1))
+        top.connect(
+            source(1, cut, (hole, 1704067200, 1e-6 * (hole + lost))), (f_engine, 1), (turn, 1)
+        )
         top.connect(turn, power, sink)
         top.run()
         self.assertIsNone(sink.error())
@@ -703,22 +836,37 @@ class qa_filterbank_sink(gr_unittest.TestCase):
 
     def test_refuses(self):
         for arguments, text in (
-                (dict(channels=0), "channels: 0"), (dict(products="V"), "products: 'V'"),
-                (dict(nbits=16), "nbits: 16"), (dict(telescope="GBT"), "telescope: .GBT"),
-                (dict(telescope=2**31), "telescope"),
-                (dict(telescope=float("nan")), "telescope: nan"),
-                (dict(level_integrations=1), "level_integrations"),
-                (dict(beams=[]), "beams"), (dict(filename=""), "filename: '' is not allowed"),
-                (dict(filename=5), "filename: 5 is not allowed; it must be the name of a file"),
-                (dict(array=array_of("x")), "products: 'I'"),
-                (dict(channels=2**30), "4 bytes = 12884901888"),
-                (dict(filename=str(self.folder / "{beam}"), beams=[Beam("a b", 1.0, 1.0),
-                                                                   Beam("a/b", 1.0, 1.0)]),
-                 "no two beams have one file")):
+            (dict(channels=0), "channels: 0"),
+            (dict(products="V"), "products: 'V'"),
+            (dict(nbits=16), "nbits: 16"),
+            (dict(telescope="GBT"), "telescope: .GBT"),
+            (dict(telescope=2**31), "telescope"),
+            (dict(telescope=float("nan")), "telescope: nan"),
+            (dict(level_integrations=1), "level_integrations"),
+            (dict(beams=[]), "beams"),
+            (dict(filename=""), "filename: '' is not allowed"),
+            (dict(filename=5), "filename: 5 is not allowed; it must be the name of a file"),
+            (dict(array=array_of("x")), "products: 'I'"),
+            (dict(channels=2**30), "4 bytes = 12884901888"),
+            (
+                dict(
+                    filename=str(self.folder / "{beam}"),
+                    beams=[Beam("a b", 1.0, 1.0), Beam("a/b", 1.0, 1.0)],
+                ),
+                "no two beams have one file",
+            ),
+        ):
             with self.assertRaisesRegex(ValueError, text):
-                filterbank_sink(**{"filename": str(self.path), "array": array_of(),
-                                   "beams": BEAMS, "channels": 4, "products": "I",
-                                   **arguments})
+                filterbank_sink(
+                    **{
+                        "filename": str(self.path),
+                        "array": array_of(),
+                        "beams": BEAMS,
+                        "channels": 4,
+                        "products": "I",
+                        **arguments,
+                    }
+                )
         with self.assertRaises(FileNotFoundError):
             filterbank_sink("/nowhere/a.fil", array_of(), BEAMS, 4, "I")
         self.path.write_text("old")
@@ -733,16 +881,18 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         first, second = 5 + self.powers(2, 50, 3, 1, 4)
         for name, nbits in (("{beam}.fil", 32), ("test.fil", 32), ("test.fil", 8)):
             path = str(self.folder / name)
-            block = filterbank_sink(path, array_of(), BEAMS, 4, "I", nbits=nbits,
-                                    level_integrations=40)
+            block = filterbank_sink(
+                path, array_of(), BEAMS, 4, "I", nbits=nbits, level_integrations=40
+            )
 
             class in_between(gr.sync_block):
                 """Hands on, and in the middle lets another one try, twice: with 8 bits, once before
                 and once after the levels are set."""
 
                 def __init__(self):
-                    gr.sync_block.__init__(self, "in_between", [(np.float32, 12)],
-                                           [(np.float32, 12)])
+                    gr.sync_block.__init__(
+                        self, "in_between", [(np.float32, 12)], [(np.float32, 12)]
+                    )
                     self.errors = []
 
                 def work(self, inputs, outputs):
@@ -762,16 +912,25 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             top.run()
             self.assertIsNone(block.error())
             named = block.files()[0]
-            self.assertEqual(between.errors, 2 * [
-                (f"{named}: another program or block writes this file at the same time; "
-                 "give it another name", 0)])
+            self.assertEqual(
+                between.errors,
+                2
+                * [
+                    (
+                        f"{named}: another program or block writes this file at the same time; "
+                        "give it another name",
+                        0,
+                    )
+                ],
+            )
             header, data = read(named)
-            self.assertEqual((header["nbits"], len(data)),
-                             (nbits, 50 * 4 * (1 if "{" in name else 3) * nbits // 8))
+            self.assertEqual(
+                (header["nbits"], len(data)),
+                (nbits, 50 * 4 * (1 if "{" in name else 3) * nbits // 8),
+            )
             if nbits == 32:
                 beams = first[:, :1] if "{" in name else first
-                np.testing.assert_array_equal(np.frombuffer(data, "<f4"),
-                                              beams[..., ::-1].ravel())
+                np.testing.assert_array_equal(np.frombuffer(data, "<f4"), beams[..., ::-1].ravel())
             # and when it is closed, another may have it
             self.assertIsNone(self.run_sink(second, tags_of(0), path, nbits=nbits).error())
 
@@ -798,8 +957,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         for time, count in (((1893456000, 0.0), 1), ((1704067200, 0.0), 0)):
             with mock.patch.object(filterbank_sink, "logger", create=True) as log:
                 self.run_sink(self.powers(5, 3, 1, 4), tags_of(0, time))
-            found = [str(call) for call in log.warn.mock_calls
-                     if "rotation of the Earth" in str(call)]
+            found = [
+                str(call) for call in log.warn.mock_calls if "rotation of the Earth" in str(call)
+            ]
             self.assertEqual(len(found), count)
             self.assertTrue(all(str(self.path) in text for text in found))
 
@@ -866,16 +1026,26 @@ os._exit(1)
 """
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
         self.addCleanup(child.kill)  # also if something is not as it should be
-        self.assertTrue(comes_true(
-            lambda: child.poll() is not None or (
-                self.path.exists() and self.path.stat().st_size > 100000
-                and progress.exists() and int(progress.read_text() or 0)), pause=0.01))
+        self.assertTrue(
+            comes_true(
+                lambda: (
+                    child.poll() is not None
+                    or (
+                        self.path.exists()
+                        and self.path.stat().st_size > 100000
+                        and progress.exists()
+                        and int(progress.read_text() or 0)
+                    )
+                ),
+                pause=0.01,
+            )
+        )
         self.assertIsNone(child.poll())
         child.send_signal(signal.SIGKILL)
         child.wait()
         header, data = read(self.path)
         # all that is there is whole samples
-        samples = np.frombuffer(data[:len(data) // 768 * 768], "<f4").reshape(-1, 3, 64)[..., ::-1]
+        samples = np.frombuffer(data[: len(data) // 768 * 768], "<f4").reshape(-1, 3, 64)[..., ::-1]
         self.assertGreater(len(samples), 100)
         # what work() has taken is there, up to the last call
         self.assertGreaterEqual(len(samples), int(progress.read_text()))
@@ -897,8 +1067,11 @@ os._exit(1)
 
     def test_names_that_are_not_ascii(self):
         """Others read ASCII only; files of those who wrote something else are read all the same."""
-        for name, written in (("Café Müller", "Cafe Muller"), ("Ω\u2728 1", "?? 1"),
-                              ("Ω" * 64, "?" * 64)):
+        for name, written in (
+            ("Café Müller", "Cafe Muller"),
+            ("Ω\u2728 1", "?? 1"),
+            ("Ω" * 64, "?" * 64),
+        ):
             header = filterbank.header_bytes({"source_name": name})
             header.decode("ascii")  # or blimpy ends with a UnicodeDecodeError
             self.assertIn(struct.pack("<i", len(written)) + written.encode(), header)
@@ -910,13 +1083,25 @@ os._exit(1)
 
     def header(self, *entries):
         """The bytes of a header: (keyword, type, value), a string without a type."""
+
         def string(text):
             return struct.pack("<i", len(text)) + text.encode()
 
-        return string("HEADER_START") + b"".join(
-            string(key) + (string(value) if kind is None else
-                           struct.pack("<" + kind, value) if kind else b"")
-            for key, kind, value in entries) + string("HEADER_END")
+        return (
+            string("HEADER_START")
+            + b"".join(
+                string(key)
+                + (
+                    string(value)
+                    if kind is None
+                    else struct.pack("<" + kind, value)
+                    if kind
+                    else b""
+                )
+                for key, kind, value in entries
+            )
+            + string("HEADER_END")
+        )
 
     def test_headers_of_others(self):
         """What SIGPROC's manual allows: an empty name, no nifs, npuls (a long), a table of
@@ -930,17 +1115,26 @@ os._exit(1)
             self.path.write_bytes(self.header(*entries) + content.tobytes())
             return filterbank.FilterbankFile(self.path)
 
-        for more in ([("source_name", None, "")], [("nifs", "i", 1)], [("npuls", "q", 7)],
-                     [("npuls", "i", 7)], [("npuls", "q", 7), ("source_name", None, "")],
-                     [("npuls", "q", -1)], [("nbins", "i", 1)]):
+        for more in (
+            [("source_name", None, "")],
+            [("nifs", "i", 1)],
+            [("npuls", "q", 7)],
+            [("npuls", "i", 7)],
+            [("npuls", "q", 7), ("source_name", None, "")],
+            [("npuls", "q", -1)],
+            [("nbins", "i", 1)],
+        ):
             with self.subTest(more=more):
                 file = read(*more, *needed, *band)
                 np.testing.assert_allclose(file.frequencies, ascending)
                 np.testing.assert_array_equal(file.read()[:, 0], data.view(np.uint8)[:, ::-1])
                 for key, _kind, value in more:
                     self.assertEqual(file.header[key], value)
-        table = [("FREQUENCY_START", "", None),
-                 *(("fchannel", "d", 1500.0 - i) for i in range(4)), ("FREQUENCY_END", "", None)]
+        table = [
+            ("FREQUENCY_START", "", None),
+            *(("fchannel", "d", 1500.0 - i) for i in range(4)),
+            ("FREQUENCY_END", "", None),
+        ]
         file = read(*needed, *table)
         np.testing.assert_allclose(file.frequencies, ascending)
         np.testing.assert_array_equal(file.read()[:, 0], data.view(np.uint8)[:, ::-1])
@@ -950,8 +1144,13 @@ os._exit(1)
         for bits, kind in ((8, "i1"), (16, "<i2"), (32, "<f4")):
             values = np.arange(-100, 100).reshape(50, 4) * (1 if bits == 8 else 300)
             for signed in (1, 0):
-                file = read(*needed, *band, ("nbits", "i", bits), ("signed", "b", signed),
-                            content=values.astype(kind))
+                file = read(
+                    *needed,
+                    *band,
+                    ("nbits", "i", bits),
+                    ("signed", "b", signed),
+                    content=values.astype(kind),
+                )
                 right = values if signed or bits == 32 else values % 2**bits
                 np.testing.assert_array_equal(file.read()[:, 0], right[:, ::-1])
 
@@ -966,23 +1165,37 @@ os._exit(1)
         self.assertEqual((len(mean), each), (5, 4))
         np.testing.assert_allclose(mean, items.reshape(5, 4, 3, 5).mean(axis=1), atol=1e-6)
         header = filterbank.header_bytes({"telescope_id": 5, "source_name": "A", "fch1": 1.0})
-        for content, text in ((b"x" * 500, "not a filterbank"), (b"", "not a filterbank"),
-                              (filterbank.header_bytes({"nbits": 8}), "lacks fch1"),
-                              *((header[:size], "test.fil: the file ends within its header")
-                                for size in range(16, len(header)))):
+        for content, text in (
+            (b"x" * 500, "not a filterbank"),
+            (b"", "not a filterbank"),
+            (filterbank.header_bytes({"nbits": 8}), "lacks fch1"),
+            *(
+                (header[:size], "test.fil: the file ends within its header")
+                for size in range(16, len(header))
+            ),
+        ):
             self.path.write_bytes(content)
             with self.assertRaisesRegex(ValueError, text):
                 filterbank.FilterbankFile(self.path)
         # 2**31 - 1 channels would be 16 GB of frequencies
         needed = {"fch1": 1.0, "foff": -1.0, "nchans": 1, "nbits": 8, "nifs": 1, "tsamp": 1.0}
-        for key, value in (("nchans", 2**31 - 1), ("nchans", 0), ("nifs", -1), ("nbits", 4),
-                           ("tsamp", 0.0), ("tsamp", np.nan), ("foff", 0.0), ("fch1", np.inf),
-                           ("tstart", -8e5)):
+        for key, value in (
+            ("nchans", 2**31 - 1),
+            ("nchans", 0),
+            ("nifs", -1),
+            ("nbits", 4),
+            ("tsamp", 0.0),
+            ("tsamp", np.nan),
+            ("foff", 0.0),
+            ("fch1", np.inf),
+            ("tstart", -8e5),
+        ):
             self.path.write_bytes(filterbank.header_bytes({**needed, key: value}))
-            with self.assertRaisesRegex(ValueError,
-                                        f"{value} (bits|IFs|channels)|{key} is {value:g}, "):
+            with self.assertRaisesRegex(
+                ValueError, f"{value} (bits|IFs|channels)|{key} is {value:g}, "
+            ):
                 filterbank.FilterbankFile(self.path)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_filterbank_sink)

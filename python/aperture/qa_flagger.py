@@ -59,13 +59,19 @@ class qa_flagger(gr_unittest.TestCase):
         """Runs it; returns the frames as they came out, the masks as flags, and the tags."""
         frames, channels, inputs, times = samples.shape[:4]
         block = aperture.flagger(
-            channels=channels, inputs=inputs, spectra_per_frame=times, type=sample_type,
-            spectra_per_slice=spectra_per_slice, **parameters)
+            channels=channels,
+            inputs=inputs,
+            spectra_per_frame=times,
+            type=sample_type,
+            spectra_per_slice=spectra_per_slice,
+            **parameters,
+        )
         slices = times // spectra_per_slice
         data = to_bytes(samples, sample_type)
         mask_bytes = channels * inputs * -(-slices // 8)
         (out, masks), out_tags = qa_tools.run(
-            block, [data], [data.shape[1], mask_bytes], tags=[list(tags)], chunks=7)
+            block, [data], [data.shape[1], mask_bytes], tags=[list(tags)], chunks=7
+        )
         masks = masks.reshape(frames, channels, inputs, -1)
         flags = model.unpack(masks, slices)
         np.testing.assert_array_equal(model.pack(flags), masks)  # unused bits are 0
@@ -75,8 +81,16 @@ class qa_flagger(gr_unittest.TestCase):
         np.testing.assert_array_equal(out.reshape(expected.shape), expected)
         return flags, out_tags, block
 
-    def check(self, voltages, spectra_per_slice, sample_type="fc32", missing=None, tags=(),
-              some=True, **parameters):
+    def check(
+        self,
+        voltages,
+        spectra_per_slice,
+        sample_type="fc32",
+        missing=None,
+        tags=(),
+        some=True,
+        **parameters,
+    ):
         """Compares with the model."""
         samples, values = to_type(voltages, sample_type)
         frames, channels, inputs, times = voltages.shape
@@ -87,8 +101,9 @@ class qa_flagger(gr_unittest.TestCase):
             there = (~missing).reshape(frames, inputs, -1, spectra_per_slice).sum(axis=-1)
             tags = list(tags) + missing_tags(missing, True)
         parameters = {**OFF, **parameters}
-        flags, out_tags, block = self.flag(samples, sample_type, spectra_per_slice, tags,
-                                           **parameters)
+        flags, out_tags, block = self.flag(
+            samples, sample_type, spectra_per_slice, tags, **parameters
+        )
         expected = model.flag(values, spectra_per_slice, sample_type, there, **parameters)
         # of fc32, other orders of sums, in single precision, move cells across a threshold
         wrong = np.count_nonzero(flags != expected)
@@ -98,8 +113,11 @@ class qa_flagger(gr_unittest.TestCase):
             self.assertTrue(0.002 < expected.mean() < 0.8, expected.mean())
         np.testing.assert_array_equal(block.flagged_of_inputs(), flags.sum(axis=(0, 1, 3)))
         np.testing.assert_array_equal(block.flagged_of_channels(), flags.sum(axis=(0, 2, 3)))
-        cells = (np.full(inputs, frames * times // spectra_per_slice) if there is None
-                 else (there > 0).sum(axis=(0, 2)))
+        cells = (
+            np.full(inputs, frames * times // spectra_per_slice)
+            if there is None
+            else (there > 0).sum(axis=(0, 2))
+        )
         np.testing.assert_array_equal(block.cells(), channels * cells)
         return flags, out_tags
 
@@ -110,7 +128,7 @@ class qa_flagger(gr_unittest.TestCase):
         voltages *= np.linspace(1, 1.2, channels)[:, None, None]
         phases = np.exp(2j * np.pi * self.rng.random(times))
         voltages[:, channels // 3, 0] += 2 * rms * phases
-        voltages[frames // 2, channels // 2:, -1, times // 3:times // 2] *= 2
+        voltages[frames // 2, channels // 2 :, -1, times // 3 : times // 2] *= 2
         voltages[1 % frames, 2 % channels] *= 1.5
         voltages[:, 0, -1] = 0
         return voltages
@@ -125,9 +143,17 @@ class qa_flagger(gr_unittest.TestCase):
             "channel sums": {"channel_sum_sigma": 5},
             "lists": {"bad_channels": [3, 0], "grown_channels": 1, "time_sigma": 4},
             "growth": {"kurtosis_false_alarms": 0.001, "grown_slices": 2, "grown_channels": 3},
-            "all": {"kurtosis_false_alarms": 0.001, "most_power": 20, "time_sigma": 5,
-                    "channel_sigma": 5, "time_sum_sigma": 6, "channel_sum_sigma": 6,
-                    "bad_channels": [7], "grown_slices": 1, "grown_channels": 1},
+            "all": {
+                "kurtosis_false_alarms": 0.001,
+                "most_power": 20,
+                "time_sigma": 5,
+                "channel_sigma": 5,
+                "time_sum_sigma": 6,
+                "channel_sum_sigma": 6,
+                "bad_channels": [7],
+                "grown_slices": 1,
+                "grown_channels": 1,
+            },
         }
         shape = (9, 21, 3, 320)  # 5 slices a frame
         for name, method in methods.items():
@@ -150,8 +176,13 @@ class qa_flagger(gr_unittest.TestCase):
 
     def test_missing(self):
         """Means are of what is there; where nothing is, nothing is flagged."""
-        method = {"kurtosis_false_alarms": 0.02, "time_sigma": 4, "channel_sum_sigma": 5,
-                  "bad_channels": [5], "grown_slices": 1}
+        method = {
+            "kurtosis_false_alarms": 0.02,
+            "time_sigma": 4,
+            "channel_sum_sigma": 5,
+            "bad_channels": [5],
+            "grown_slices": 1,
+        }
         shape = (6, 19, 3, 256)
         missing = self.rng.random((6, 3, 256)) < 0.3
         missing[:, 1, :64] = True  # a slice
@@ -159,8 +190,9 @@ class qa_flagger(gr_unittest.TestCase):
         missing[4] = True
         for sample_type, rms in (("fc32", 1.0), ("sc8", 10)):
             with self.subTest(sample_type):
-                flags, tags = self.check(self.interference(shape, rms), 64, sample_type,
-                                         missing=missing, **method)
+                flags, tags = self.check(
+                    self.interference(shape, rms), 64, sample_type, missing=missing, **method
+                )
                 self.assertFalse(flags[4].any())
                 self.assertFalse(flags[:, :, 1, 0].any())
                 found = qa_tools.missing_of(tags[0], 3, 6 * 256)
@@ -178,14 +210,22 @@ class qa_flagger(gr_unittest.TestCase):
         """Those of the block are those of the closed form; half of the cells on each side."""
         for spectra, false_alarms in ((64, 0.0027), (2000, 0.0013), (2000, 0.0027), (9999, 1e-5)):
             limits = flagger.kurtosis_limits(spectra, false_alarms)
-            np.testing.assert_allclose(limits, model.kurtosis_limits(spectra, false_alarms),
-                                       rtol=1e-5)
+            np.testing.assert_allclose(
+                limits, model.kurtosis_limits(spectra, false_alarms), rtol=1e-5
+            )
 
     def test_false_alarms(self):
         """Of noise, as many cells are flagged as was asked for, 5 standard deviations of it."""
         rate, cells, spectra = 0.01, 12000, 256
-        for sample_type, rms in (("fc32", 1), ("sc8", 3), ("sc8", 10), ("sc8", 20), ("sc8", 0.7),
-                                 ("sc4", 2), ("sc4", 1)):
+        for sample_type, rms in (
+            ("fc32", 1),
+            ("sc8", 3),
+            ("sc8", 10),
+            ("sc8", 20),
+            ("sc8", 0.7),
+            ("sc4", 2),
+            ("sc4", 1),
+        ):
             with self.subTest(sample_type, rms=rms):
                 noise = rms * self.rng.standard_normal((3, 4000, 1, spectra, 2), np.float32)
                 samples, _ = to_type(noise[..., 0] + 1j * noise[..., 1], sample_type)
@@ -199,14 +239,22 @@ class qa_flagger(gr_unittest.TestCase):
         """
         noise = self.noise((1, 4000, 1, 2000), np.sqrt(0.5)).astype(np.complex64)
         carrier = np.exp(2j * np.pi * np.linspace(0.1, 0.9, 4000)[:, None] * np.arange(2000))
-        flags, _, _ = self.flag((noise + carrier[None, :, None]).astype(np.complex64), "fc32",
-                                2000, kurtosis_false_alarms=0.0013)
+        flags, _, _ = self.flag(
+            (noise + carrier[None, :, None]).astype(np.complex64),
+            "fc32",
+            2000,
+            kurtosis_false_alarms=0.0013,
+        )
         self.assertGreaterEqual(flags.mean(), 0.99)
 
     def test_tags(self):
         """They go on with the frames, those of others, too; time and frequency with the masks."""
-        tags = frame_tags() + [(2, "rx_freq", 409e6), (2, "rx_time", rx_time(EPOCH, 2 / RATE)),
-                               (3, "something", "else"), (4, "partial", True)]
+        tags = frame_tags() + [
+            (2, "rx_freq", 409e6),
+            (2, "rx_time", rx_time(EPOCH, 2 / RATE)),
+            (3, "something", "else"),
+            (4, "partial", True),
+        ]
         tags = [(o, k, pmt.intern(v) if isinstance(v, str) else v) for o, k, v in tags]
         samples = self.noise((5, 4, 2, 64)).astype(np.complex64)
         _, (frames, masks), _ = self.flag(samples, "fc32", 64, tags)
@@ -221,10 +269,16 @@ class qa_flagger(gr_unittest.TestCase):
         """Nothing is left of the run before."""
         voltages = self.interference((40, 5, 2, 64)).astype(np.complex64)
         gate = threading.Event()
-        block = aperture.flagger(channels=5, inputs=2, spectra_per_frame=64, time_sum_sigma=4,
-                                 **OFF)
-        graph = Flowgraph(block, [reference.samples_to_bytes(voltages, "fc32")],
-                          [voltages[0].nbytes, 10], tags=[frame_tags()], gates={10: gate})
+        block = aperture.flagger(
+            channels=5, inputs=2, spectra_per_frame=64, time_sum_sigma=4, **OFF
+        )
+        graph = Flowgraph(
+            block,
+            [reference.samples_to_bytes(voltages, "fc32")],
+            [voltages[0].nbytes, 10],
+            tags=[frame_tags()],
+            gates={10: gate},
+        )
         with graph.running():
             graph.sinks[0].wait_for(2)
             graph.top.stop()
@@ -239,23 +293,44 @@ class qa_flagger(gr_unittest.TestCase):
         block.set_bad_channels([1, 2])
         with self.assertRaisesRegex(ValueError, "bad_channels: 4 is not allowed"):
             block.set_bad_channels([4])
-        for name in ("kurtosis_false_alarms", "least_power", "time_sigma", "channel_sigma",
-                     "time_sum_sigma", "channel_sum_sigma", "most_power"):
+        for name in (
+            "kurtosis_false_alarms",
+            "least_power",
+            "time_sigma",
+            "channel_sigma",
+            "time_sum_sigma",
+            "channel_sum_sigma",
+            "most_power",
+        ):
             getattr(block, "set_" + name)(0)
         block.set_grown_slices(0)
         block.set_grown_channels(1)
         samples = self.noise((3, 4, 2, 64)).astype(np.complex64)
         gate = threading.Event()
-        graph = Flowgraph(block, [reference.samples_to_bytes(samples, "fc32")],
-                          [samples[0].nbytes, 8], tags=[frame_tags()], gates={2: gate})
+        graph = Flowgraph(
+            block,
+            [reference.samples_to_bytes(samples, "fc32")],
+            [samples[0].nbytes, 8],
+            tags=[frame_tags()],
+            gates={2: gate},
+        )
         heard = blocks.message_debug()
         graph.top.msg_connect(block, "status", heard, "store")
         with graph.running():
             # a second may be over before the two frames have come
-            status = qa_tools.comes_true(lambda: next((message for message in (
-                qa_tools.from_pmt(heard.get_message(number))
-                for number in range(heard.num_messages()))
-                if list(message["cells"]) == [8, 8]), None))
+            status = qa_tools.comes_true(
+                lambda: next(
+                    (
+                        message
+                        for message in (
+                            qa_tools.from_pmt(heard.get_message(number))
+                            for number in range(heard.num_messages())
+                        )
+                        if list(message["cells"]) == [8, 8]
+                    ),
+                    None,
+                )
+            )
             gate.set()
             graph.top.wait()
         self.assertEqual(status["event"], "flags")
@@ -268,21 +343,43 @@ class qa_flagger(gr_unittest.TestCase):
     def test_f_engine(self):
         """f_engine flags what flagger does behind it, with losses and the end of the input, too."""
         samples = self.noise((64 * 200 + 5, 2), 20)
-        samples[64 * 30:64 * 90] += 30 * np.exp(0.3j * np.arange(64 * 60))[:, None]
+        samples[64 * 30 : 64 * 90] += 30 * np.exp(0.3j * np.arange(64 * 60))[:, None]
         data = reference.samples_to_bytes(to_type(samples, "sc8")[0], "sc8")
-        tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", 1e6), (0, "rx_freq", 1e9),
-                (5000, "rx_time", rx_time(EPOCH, 0.0071))]
-        methods = {"spectra_per_slice": 8, "time_sigma": 5.0, "channel_sum_sigma": 5.0,
-                   "grown_slices": 1, **OFF}
-        common = {"channels": 64, "inputs": 2, "inputs_per_port": 2, "input_type": "sc8",
-                  "output_type": "sc8", "taps": 4, "spectra_per_frame": 24,
-                  "first_channel": 3, "selected_channels": 50}
+        tags = [
+            (0, "rx_time", rx_time(EPOCH)),
+            (0, "rx_rate", 1e6),
+            (0, "rx_freq", 1e9),
+            (5000, "rx_time", rx_time(EPOCH, 0.0071)),
+        ]
+        methods = {
+            "spectra_per_slice": 8,
+            "time_sigma": 5.0,
+            "channel_sum_sigma": 5.0,
+            "grown_slices": 1,
+            **OFF,
+        }
+        common = {
+            "channels": 64,
+            "inputs": 2,
+            "inputs_per_port": 2,
+            "input_type": "sc8",
+            "output_type": "sc8",
+            "taps": 4,
+            "spectra_per_frame": 24,
+            "first_channel": 3,
+            "selected_channels": 50,
+        }
         (plain,), (plain_tags,) = qa_tools.run(
-            aperture.f_engine(**common), [data], [50 * 2 * 24 * 2], tags=[tags], chunks=900)
+            aperture.f_engine(**common), [data], [50 * 2 * 24 * 2], tags=[tags], chunks=900
+        )
         there = [(t.offset, t.key, t.value) for t in plain_tags]
         separate = qa_tools.run(
             aperture.flagger(channels=50, inputs=2, spectra_per_frame=24, type="sc8", **methods),
-            [plain], [50 * 2 * 24 * 2, 50 * 2], tags=[there], chunks=3)
+            [plain],
+            [50 * 2 * 24 * 2, 50 * 2],
+            tags=[there],
+            chunks=3,
+        )
         block = aperture.f_engine(**common, **methods)
         fused = qa_tools.run(block, [data], [50 * 2 * 24 * 2, 50 * 2], tags=[tags], chunks=900)
         self.assertTrue(0.001 < np.count_nonzero(separate[0][1]) / separate[0][1].size < 0.5)

@@ -42,10 +42,12 @@ def tag(offset, key, value):
 
 
 def stream_tags(start, rate, spectra=None, frequency=CENTER, width=RATE):
-    tags = [tag(0, "rx_time", pmt.make_tuple(pmt.from_uint64(start[0]),
-                                             pmt.from_double(start[1]))),
-            tag(0, "rx_rate", pmt.from_double(rate)), tag(0, "rx_freq", pmt.from_double(frequency)),
-            tag(0, "bandwidth", pmt.from_double(width))]
+    tags = [
+        tag(0, "rx_time", pmt.make_tuple(pmt.from_uint64(start[0]), pmt.from_double(start[1]))),
+        tag(0, "rx_rate", pmt.from_double(rate)),
+        tag(0, "rx_freq", pmt.from_double(frequency)),
+        tag(0, "bandwidth", pmt.from_double(width)),
+    ]
     if spectra:
         tags.append(tag(0, "spectra", pmt.from_uint64(spectra)))
     return tags
@@ -59,8 +61,10 @@ class Tags(gr.sync_block):
         self.found = []
 
     def work(self, input_items, _):
-        self.found += [(t.offset, pmt.symbol_to_string(t.key), pmt.to_python(t.value))
-                       for t in self.get_tags_in_window(0, 0, len(input_items[0]))]
+        self.found += [
+            (t.offset, pmt.symbol_to_string(t.key), pmt.to_python(t.value))
+            for t in self.get_tags_in_window(0, 0, len(input_items[0]))
+        ]
         return len(input_items[0])
 
 
@@ -68,11 +72,15 @@ def fold(powers, tags, type="f32", **arguments):
     """Powers [item][beam][product][channel] -> profiles and counts, [subintegration][beam]
     [product][channel][bin], and the tags."""
     _, beams, products, channels = powers.shape
-    block = aperture.folder(beams=beams, products=products, channels=channels, type=type,
-                            **arguments)
+    block = aperture.folder(
+        beams=beams, products=products, channels=channels, type=type, **arguments
+    )
     size = beams * products * channels
-    feed = {"f32": blocks.vector_source_f, "s8": blocks.vector_source_b,
-            "u8": blocks.vector_source_b}[type]
+    feed = {
+        "f32": blocks.vector_source_f,
+        "s8": blocks.vector_source_b,
+        "u8": blocks.vector_source_b,
+    }[type]
     values = powers.ravel()
     if type == "s8":
         values = values.astype(np.int8).view(np.uint8)
@@ -85,21 +93,47 @@ def fold(powers, tags, type="f32", **arguments):
     top.connect((block, 1), counts)
     top.run()
     shape = (-1, beams, products, channels, arguments.get("bins", 128))
-    return (np.array(profiles.data()).reshape(shape), np.array(counts.data()).reshape(shape),
-            seen.found, block)
+    return (
+        np.array(profiles.data()).reshape(shape),
+        np.array(counts.data()).reshape(shape),
+        seen.found,
+        block,
+    )
 
 
 class qa_folder(gr_unittest.TestCase):
-
-    def check(self, powers, rate, period, derivative, epoch, phase, bins, spectra=None,
-              counted=None, type="f32", mean=True, subintegration=1e5, start=START):
+    def check(
+        self,
+        powers,
+        rate,
+        period,
+        derivative,
+        epoch,
+        phase,
+        bins,
+        spectra=None,
+        counted=None,
+        type="f32",
+        mean=True,
+        subintegration=1e5,
+        start=START,
+    ):
         """One sub-integration against sums in float64, with phases in 60 digits."""
         tags = stream_tags(start, rate, spectra)
         for item, values in (counted or {}).items():
             tags.append(tag(item, "counted", pmt.init_u64vector(len(values), values)))
-        found, counts, seen, _ = fold(powers, tags, type, period=period,
-                                      period_derivative=derivative, epoch=epoch, phase=phase,
-                                      bins=bins, subintegration=subintegration, mean=mean)
+        found, counts, seen, _ = fold(
+            powers,
+            tags,
+            type,
+            period=period,
+            period_derivative=derivative,
+            epoch=epoch,
+            phase=phase,
+            bins=bins,
+            subintegration=subintegration,
+            mean=mean,
+        )
         rows = powers.shape[1] * powers.shape[2]
         sums = np.zeros((bins, rows, powers.shape[3]))
         weights = np.zeros((bins, rows))
@@ -108,8 +142,7 @@ class qa_folder(gr_unittest.TestCase):
             of = spectra if item == 0 and spectra else None
             middle = (of - 1) / (2 * of) if of else 0.5
             offset = (item + middle) / rate
-            turns = turns_of(period, derivative, epoch, phase,
-                             (start[0], start[1] + offset))
+            turns = turns_of(period, derivative, epoch, phase, (start[0], start[1] + offset))
             place = int((turns - turns.to_integral_value("ROUND_FLOOR")) * bins)
             weight = np.ones(rows) * (of or 1)
             if counted and item in counted:
@@ -120,9 +153,9 @@ class qa_folder(gr_unittest.TestCase):
         self.assertEqual(len(found), 1)
         np.testing.assert_array_equal(
             counts[0].reshape(rows, -1, bins),
-            np.broadcast_to(weights.T[:, None].astype(int), expected.shape))
-        np.testing.assert_allclose(found[0].reshape(expected.shape), expected, rtol=1e-6,
-                                   atol=1e-6)
+            np.broadcast_to(weights.T[:, None].astype(int), expected.shape),
+        )
+        np.testing.assert_allclose(found[0].reshape(expected.shape), expected, rtol=1e-6, atol=1e-6)
         return seen
 
     def test_fold(self):
@@ -131,8 +164,18 @@ class qa_folder(gr_unittest.TestCase):
         powers = rng.random((997, 3, 2, 5)).astype(np.float32)
         counted = {17: [0] * 6, 30: [3, 0, 1, 2, 0, 7], 31: [4]}
         for mean in (True, False):
-            self.check(powers, 123.0, 0.7145, 1e-9, (START[0] - 1000, 0.25), 0.3, 37,
-                       spectra=8, counted=counted, mean=mean)
+            self.check(
+                powers,
+                123.0,
+                0.7145,
+                1e-9,
+                (START[0] - 1000, 0.25),
+                0.3,
+                37,
+                spectra=8,
+                counted=counted,
+                mean=mean,
+            )
 
     def test_middle(self):
         """A power is of the middle of its spectra: of two, the first at rx_time, a quarter of an
@@ -156,18 +199,21 @@ class qa_folder(gr_unittest.TestCase):
         powers[7, 0, 0, 0] = np.nan
         for mean in (True, False):
             tags = stream_tags(START, 100.0) + [tag(30, "counted", pmt.init_u64vector(1, [3]))]
-            found, counts, _, _ = fold(powers, tags, period=0.4321, epoch=START, bins=7,
-                                       subintegration=100, mean=mean)
+            found, counts, _, _ = fold(
+                powers, tags, period=0.4321, epoch=START, bins=7, subintegration=100, mean=mean
+            )
             places = (((np.arange(400) + 0.5) / 100 / 0.4321) % 1 * 7).astype(int)
             there = np.abs(powers) > 0
             weights = there * np.where(np.arange(400) == 30, 3, 1)[:, None, None, None]
             for place in range(7):
                 of = places == place
                 np.testing.assert_array_equal(counts[0, ..., place], weights[of].sum(axis=0))
-                sums = np.sum(np.nan_to_num(powers[of]).astype(float)
-                              * (weights[of] if mean else 1), axis=0)
-                np.testing.assert_allclose(found[0, ..., place],
-                                           sums / np.maximum(weights[of].sum(axis=0), 1), rtol=1e-6)
+                sums = np.sum(
+                    np.nan_to_num(powers[of]).astype(float) * (weights[of] if mean else 1), axis=0
+                )
+                np.testing.assert_allclose(
+                    found[0, ..., place], sums / np.maximum(weights[of].sum(axis=0), 1), rtol=1e-6
+                )
         self.assertEqual(found[0, 1, 0, 3].max(), 0)
 
     def test_counts(self):
@@ -178,15 +224,27 @@ class qa_folder(gr_unittest.TestCase):
         rate, period = 100.0, 0.4321
         places = (((np.arange(300) + 7 / 16) / rate / period) % 1 * 7).astype(int)
         tags = stream_tags(START, rate) + [
-            tag(item, *pair) for item in range(300) for pair in (
-                ("spectra", pmt.from_uint64(8)), ("counted", pmt.init_u64vector(1, [8])))]
+            tag(item, *pair)
+            for item in range(300)
+            for pair in (("spectra", pmt.from_uint64(8)), ("counted", pmt.init_u64vector(1, [8])))
+        ]
         for mean in (True, False):
-            block = aperture.folder(beams=2, products=3, channels=5, bins=7, period=period,
-                                    epoch=START, mean=mean, counts=True, subintegration=100)
+            block = aperture.folder(
+                beams=2,
+                products=3,
+                channels=5,
+                bins=7,
+                period=period,
+                epoch=START,
+                mean=mean,
+                counts=True,
+                subintegration=100,
+            )
             profiles, counts = blocks.vector_sink_f(210), blocks.vector_sink_i(210)
             top = gr.top_block()
-            top.connect(blocks.vector_source_f(powers.ravel().tolist(), False, 30, tags), block,
-                        profiles)
+            top.connect(
+                blocks.vector_source_f(powers.ravel().tolist(), False, 30, tags), block, profiles
+            )
             top.connect(blocks.vector_source_i(cells.ravel().tolist(), False, 10), (block, 1))
             top.connect((block, 1), counts)
             top.run()
@@ -196,11 +254,13 @@ class qa_folder(gr_unittest.TestCase):
             for place in range(7):
                 total = weights[places == place].sum(axis=0)
                 np.testing.assert_array_equal(
-                    np.array(counts.data()).reshape(2, 3, 5, 7)[..., place], total)
+                    np.array(counts.data()).reshape(2, 3, 5, 7)[..., place], total
+                )
                 factor = weights[places == place] if mean else weights[places == place] > 0
                 sums = np.sum(powers[places == place] * factor.astype(float), axis=0)
-                np.testing.assert_allclose(found[..., place], sums / np.maximum(total, 1),
-                                           rtol=1e-6)
+                np.testing.assert_allclose(
+                    found[..., place], sums / np.maximum(total, 1), rtol=1e-6
+                )
 
     def test_types(self):
         rng = np.random.default_rng(2)
@@ -216,9 +276,15 @@ class qa_folder(gr_unittest.TestCase):
         epoch, bins, rate = (START[0] - 31557600, 0.123456789), 1000, 7919.0
         items = 500
         powers = np.arange(1, items + 1, dtype=np.float32).reshape(-1, 1, 1, 1)
-        found, counts, _, _ = fold(powers, stream_tags(START, rate), period=period,
-                                   period_derivative=derivative, epoch=epoch, bins=bins,
-                                   subintegration=1e4)
+        found, counts, _, _ = fold(
+            powers,
+            stream_tags(START, rate),
+            period=period,
+            period_derivative=derivative,
+            epoch=epoch,
+            bins=bins,
+            subintegration=1e4,
+        )
         right = 0
         for item in range(items):
             middle = Decimal(item) / Decimal(rate) + Decimal("0.5") / Decimal(rate)
@@ -233,8 +299,14 @@ class qa_folder(gr_unittest.TestCase):
         """They begin with the first item, end with the input, and tell of their middle."""
         rate, items = 100.0, 1234
         powers = np.ones((items, 1, 1, 2), np.float32)
-        found, counts, seen, _ = fold(powers, stream_tags(START, rate, None), period=0.1,
-                                      epoch=START, bins=8, subintegration=2.5)
+        found, counts, seen, _ = fold(
+            powers,
+            stream_tags(START, rate, None),
+            period=0.1,
+            epoch=START,
+            bins=8,
+            subintegration=2.5,
+        )
         self.assertEqual([int(c.sum()) for c in counts], [500, 500, 500, 500, 468])
         folded = [value for _, key, value in seen if key == "folded"]
         self.assertEqual([f["items"] for f in folded], [250, 250, 250, 250, 234])
@@ -251,24 +323,29 @@ class qa_folder(gr_unittest.TestCase):
         """What is lost does not count, and later items keep their phase."""
         rate, items = 100.0, 400
         powers = np.ones((items, 1, 1, 1), np.float32)
-        tags = stream_tags(START, rate) + [tag(200, "rx_time", pmt.make_tuple(
-            pmt.from_uint64(START[0] + 5), pmt.from_double(START[1])))]
+        tags = stream_tags(START, rate) + [
+            tag(
+                200,
+                "rx_time",
+                pmt.make_tuple(pmt.from_uint64(START[0] + 5), pmt.from_double(START[1])),
+            )
+        ]
         _, counts, _, _ = fold(powers, tags, period=7.0, epoch=START, bins=7, subintegration=100)
         np.testing.assert_array_equal(counts[0].ravel(), [100, 100, 0, 0, 0, 100, 100])
 
     def test_errors(self):
         """One clear error each."""
         for rule, arguments in (
-                ("period: 0 is not allowed", dict(period=0)),
-                ("period: -1 is not", dict(period=-1)),
-                ("bins: 1 is not allowed", dict(period=1, bins=1)),
-                ("subintegration: 0 is not", dict(period=1, subintegration=0)),
-                ("type: 'f64' is not", dict(period=1, type="f64")),
-                ("period_derivative: 1 is not", dict(period=1, period_derivative=1)),
-                ("epoch: -5 is not", dict(period=1, epoch=-5)),
-                (r"par\[0\]: 1 is not allowed", dict(par=[1])),
-                ("2000000000 x bins|2\\^31|bytes",
-                 dict(period=1, channels=1 << 20, bins=65536))):
+            ("period: 0 is not allowed", dict(period=0)),
+            ("period: -1 is not", dict(period=-1)),
+            ("bins: 1 is not allowed", dict(period=1, bins=1)),
+            ("subintegration: 0 is not", dict(period=1, subintegration=0)),
+            ("type: 'f64' is not", dict(period=1, type="f64")),
+            ("period_derivative: 1 is not", dict(period=1, period_derivative=1)),
+            ("epoch: -5 is not", dict(period=1, epoch=-5)),
+            (r"par\[0\]: 1 is not allowed", dict(par=[1])),
+            ("2000000000 x bins|2\\^31|bytes", dict(period=1, channels=1 << 20, bins=65536)),
+        ):
             with self.assertRaisesRegex(ValueError, rule):
                 aperture.folder(**arguments)
         powers = np.ones((10, 1, 1, 1), np.float32)
@@ -289,20 +366,40 @@ class qa_folder(gr_unittest.TestCase):
         """A simulated pulsar through filter bank, detector, folder and file."""
         channels, bins = 8, 64
         array = ArrayDescription(
-            name="test", latitude=44, longitude=11, height=0, sample_rate=RATE,
-            center_frequency=CENTER, antennas=[Antenna("A", (0, 0, 0))], inputs=[Input("A", "x")])
-        source = Source("p", azimuth=0, elevation=90, dm=dm, pulsars=[
-            Pulsar(period, width=0.04 * period, mean_flux=0.5, epoch=START, phase=0.25)])
+            name="test",
+            latitude=44,
+            longitude=11,
+            height=0,
+            sample_rate=RATE,
+            center_frequency=CENTER,
+            antennas=[Antenna("A", (0, 0, 0))],
+            inputs=[Input("A", "x")],
+        )
+        source = Source(
+            "p",
+            azimuth=0,
+            elevation=90,
+            dm=dm,
+            pulsars=[Pulsar(period, width=0.04 * period, mean_flux=0.5, epoch=START, phase=0.25)],
+        )
         feed = aperture.array_source(array, [source], samples=int(seconds * RATE), start_time=START)
         # a beam of the one input
         spectra = 10
         frames = aperture.f_engine(channels=channels, inputs=1, spectra_per_frame=250)
-        power = aperture.power_detector(channels=channels, beams=1, spectra_per_frame=250,
-                                        spectra=spectra)
+        power = aperture.power_detector(
+            channels=channels, beams=1, spectra_per_frame=250, spectra=spectra
+        )
         model = dict(period=fold_period or period, epoch=START, phase=0.25)
         fold_block = aperture.folder(channels=channels, bins=bins, subintegration=1.0, **model)
-        sink = aperture.psrfits_sink(os.path.join(folder, filename), array=array, channels=channels,
-                                     bins=bins, source="B0000+00", dm=dm, **model)
+        sink = aperture.psrfits_sink(
+            os.path.join(folder, filename),
+            array=array,
+            channels=channels,
+            bins=bins,
+            source="B0000+00",
+            dm=dm,
+            **model,
+        )
         top = gr.top_block()
         top.connect(feed, frames, power, fold_block, sink)
         top.connect((fold_block, 1), (sink, 1))
@@ -316,8 +413,9 @@ class qa_folder(gr_unittest.TestCase):
         period = 0.1234567
         with tempfile.TemporaryDirectory() as folder:
             sink = self.chain(folder, "p-{time}.fits", period)
-            self.assertEqual([os.path.basename(path) for path in sink.files()],
-                             ["p-20240101T000000Z.fits"])
+            self.assertEqual(
+                [os.path.basename(path) for path in sink.files()], ["p-20240101T000000Z.fits"]
+            )
             kept, read = sink.profiles(), read_profiles(sink.files()[0])
             self.assertEqual(kept.powers.shape, (4, 1, 8, 64))
             span = np.ptp(kept.powers, axis=-1, keepdims=True)
@@ -329,8 +427,9 @@ class qa_folder(gr_unittest.TestCase):
             for time in read.times:
                 turns = turns_of(period, 0, START, 0.25, time)
                 self.assertLess(abs(turns - turns.to_integral_value()), 1e-6)
-            wrong = profile(self.chain(folder, "w.fits", period,
-                                       fold_period=period * 1.02).profiles())
+            wrong = profile(
+                self.chain(folder, "w.fits", period, fold_period=period * 1.02).profiles()
+            )
         pulsed = profile(kept)
         bins = len(pulsed)
         phases = (np.arange(bins) + 0.5) / bins
@@ -342,18 +441,20 @@ class qa_folder(gr_unittest.TestCase):
         limit = 5 * deviation * math.sqrt(bins / 2) / harmonic
         self.assertLess(limit, 0.3)
         self.assertLess(abs(angle), limit + 0.02)
-        shape = np.exp(-4 * math.log(2) * ((phases + 0.5) % 1 - 0.5) ** 2 / 0.04 ** 2)
+        shape = np.exp(-4 * math.log(2) * ((phases + 0.5) % 1 - 0.5) ** 2 / 0.04**2)
         # the model's mean is 0.5 of the noise; what is pulsed is relative to the mean
         expected = (1 + 0.5 * shape / shape.mean()) / 1.5 - 1
         error = pulsed - expected
-        self.assertLess(np.abs(error).max(), 6 * deviation * pulsed.max() / 1.5 + 0.12 *
-                        expected.max())
+        self.assertLess(
+            np.abs(error).max(), 6 * deviation * pulsed.max() / 1.5 + 0.12 * expected.max()
+        )
         self.assertLess(wrong.max(), 0.5 * pulsed.max())
 
     def check_polyco(self, path, tolerance):
         """The phase of the polynomials in a file, by TEMPO's formula, is whole at the times of its
         sub-integrations, and the frequency is that of their periods."""
         from astropy.io import fits
+
         with fits.open(path) as file:
             header, rows, table = file[0].header, file["POLYCO"].data, file["SUBINT"].data
             self.assertGreater(len(table), 0)
@@ -363,8 +464,11 @@ class qa_folder(gr_unittest.TestCase):
                 row = rows[np.argmin(np.abs(days))]
                 minutes = (header["STT_IMJD"] - row["REF_MJD"]) * 1440 + seconds / 60
                 self.assertLessEqual(abs(minutes), row["NSPAN"] / 2 + 1)
-                phase = row["REF_PHS"] + 60 * minutes * row["REF_F0"] + np.polyval(
-                    row["COEFF"][::-1], minutes)
+                phase = (
+                    row["REF_PHS"]
+                    + 60 * minutes * row["REF_F0"]
+                    + np.polyval(row["COEFF"][::-1], minutes)
+                )
                 self.assertLess(abs(phase - round(phase)), tolerance)
                 slope = row["REF_F0"] + np.polyval(np.polyder(row["COEFF"][::-1]), minutes) / 60
                 self.assertAlmostEqual(slope * period, 1, 6)
@@ -372,18 +476,23 @@ class qa_folder(gr_unittest.TestCase):
     def test_polyco(self):
         """Of a period with a derivative, and of a timing model. A modified Julian date in a double
         is good to 1 us, 2e-5 turns here."""
-        par = parse_par("PSR X\nRAJ 03:32:59\nDECJ 54:34:43\nF0 20.5\nF1 -1e-10\nPEPOCH 60000\n"
-                        "DM 5\n")
+        par = parse_par(
+            "PSR X\nRAJ 03:32:59\nDECJ 54:34:43\nF0 20.5\nF1 -1e-10\nPEPOCH 60000\nDM 5\n"
+        )
         start = (1704070790, 0.5)  # two segments of a model that begins at START
-        for model in (dict(period=0.05, period_derivative=1e-6, epoch=(START[0] + 3000, 0.5)),
-                      dict(par=par, array="best-2", start_time=START, hours=2)):
+        for model in (
+            dict(period=0.05, period_derivative=1e-6, epoch=(START[0] + 3000, 0.5)),
+            dict(par=par, array="best-2", start_time=START, hours=2),
+        ):
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "x.fits")
                 block = aperture.folder(channels=2, bins=8, subintegration=5.0, **model)
-                sink = aperture.psrfits_sink(path, channels=2, bins=8, **{"array": "best-2",
-                                                                          **model})
-                source = blocks.vector_source_f([1.0, 2.0] * 2000, False, 2,
-                                                stream_tags(start, 100.0, 10))
+                sink = aperture.psrfits_sink(
+                    path, channels=2, bins=8, **{"array": "best-2", **model}
+                )
+                source = blocks.vector_source_f(
+                    [1.0, 2.0] * 2000, False, 2, stream_tags(start, 100.0, 10)
+                )
                 top = gr.top_block()
                 top.connect(source, block, sink)
                 top.connect((block, 1), (sink, 1))
@@ -399,8 +508,10 @@ class qa_folder(gr_unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             kept = self.chain(folder, "c.fits", period, dm=dm).profiles()
         phases = (np.arange(64) + 0.5) / 64
-        for powers, late in ((kept.powers, delay(dm, kept.channels) / period),
-                             (dedispersed(kept), 0 * kept.channels)):
+        for powers, late in (
+            (kept.powers, delay(dm, kept.channels) / period),
+            (dedispersed(kept), 0 * kept.channels),
+        ):
             mean = np.average(powers[:, 0], axis=0, weights=kept.counts[:, 0])
             angles = np.angle(mean @ np.exp(2j * np.pi * phases)) / (2 * np.pi)
             off = (angles - late + 0.5) % 1 - 0.5
@@ -410,14 +521,17 @@ class qa_folder(gr_unittest.TestCase):
         good = dict(period=1.0)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a.fits")
-            two = [aperture.Beam("a", azimuth=0, elevation=90),
-                   aperture.Beam("b", azimuth=0, elevation=80)]
+            two = [
+                aperture.Beam("a", azimuth=0, elevation=90),
+                aperture.Beam("b", azimuth=0, elevation=80),
+            ]
             for rule, arguments in (
-                    ("dm: -1 is not", dict(dm=-1, **good)),
-                    ("products: 'Q' is not", dict(products="Q", **good)),
-                    ("bins: 1 is not", dict(bins=1, **good)),
-                    ("filename: .*beam", dict(beams=two, **good)),
-                    ("period: 0 is not", dict(period=0))):
+                ("dm: -1 is not", dict(dm=-1, **good)),
+                ("products: 'Q' is not", dict(products="Q", **good)),
+                ("bins: 1 is not", dict(bins=1, **good)),
+                ("filename: .*beam", dict(beams=two, **good)),
+                ("period: 0 is not", dict(period=0)),
+            ):
                 with self.assertRaisesRegex(ValueError, rule):
                     aperture.psrfits_sink(path, **arguments)
             with self.assertRaises(OSError):

@@ -64,21 +64,23 @@ class lagged(aperture.device_block):
     """y[n] = x[n] + 3 x[n - lag]: with history."""
 
     def __init__(self, lag, device=DEVICE):
-        super().__init__("lagged", [np.int32], [np.int32], device=device, arrays="cupy",
-                         history=lag + 1)
+        super().__init__(
+            "lagged", [np.int32], [np.int32], device=device, arrays="cupy", history=lag + 1
+        )
         self.lag = lag
 
     def work(self, inputs, outputs):
         x = inputs[0]
-        outputs[0][...] = x[self.lag:] + 3 * x[:-self.lag]
+        outputs[0][...] = x[self.lag :] + 3 * x[: -self.lag]
 
 
 class split(aperture.device_block):
     """Three outputs: x, 2 x, and pairs of (x, x + 1)."""
 
     def __init__(self):
-        super().__init__("split", [np.int32], [np.int32, np.int32, (np.int32, 2)],
-                         device=DEVICE, arrays="cupy")
+        super().__init__(
+            "split", [np.int32], [np.int32, np.int32, (np.int32, 2)], device=DEVICE, arrays="cupy"
+        )
 
     def work(self, inputs, outputs):
         x = inputs[0]
@@ -104,12 +106,17 @@ class inside(gr.hier_block2):
     def __init__(self):
         signature = gr.io_signature(1, 1, 4)
         super().__init__("inside", signature, signature)
-        self.connect(self, negate(), blocks.multiply_const_ii(2), aperture.copy(
-            item_size=4, device=DEVICE), self)
+        self.connect(
+            self,
+            negate(),
+            blocks.multiply_const_ii(2),
+            aperture.copy(item_size=4, device=DEVICE),
+            self,
+        )
 
 
 def delayed(x, lag):
-    return np.concatenate([np.zeros(lag, x.dtype), x])[:len(x)]
+    return np.concatenate([np.zeros(lag, x.dtype), x])[: len(x)]
 
 
 # what a node of a random flowgraph may be: makes the block, how many inputs it reads, and for
@@ -164,8 +171,10 @@ class qa_foreign_blocks(gr_unittest.TestCase):
                 top.connect(endpoint, (block, port))
             if isinstance(block, split):
                 top.connect((block, 2), blocks.null_sink(8))
-            outputs += [((block, port), result(*(items for _, items in read)))
-                        for port, result in enumerate(results)]
+            outputs += [
+                ((block, port), result(*(items for _, items in read)))
+                for port, result in enumerate(results)
+            ]
         sinks = []
         for endpoint, items in outputs[1:]:
             sink = blocks.vector_sink_i()
@@ -262,7 +271,7 @@ class qa_foreign_blocks(gr_unittest.TestCase):
         top.connect(good, side)
         top.run()
         self.assertIn("broken in the middle", bad.error())
-        np.testing.assert_array_equal(end.data(), x[:len(end.data())])
+        np.testing.assert_array_equal(end.data(), x[: len(end.data())])
         bad.fails = False
         source.rewind()
         end.reset()
@@ -286,13 +295,15 @@ class qa_foreign_blocks(gr_unittest.TestCase):
                     if readers == "host" or (readers == "both" and port == 1):
                         top.connect((block, port), sink)
                     else:
-                        top.connect((block, port), aperture.copy(item_size=size, device=DEVICE),
-                                    sink)
+                        top.connect(
+                            (block, port), aperture.copy(item_size=size, device=DEVICE), sink
+                        )
                 top.run()
                 np.testing.assert_array_equal(sinks[0].data(), x)
                 np.testing.assert_array_equal(sinks[1].data(), 2 * x)
-                np.testing.assert_array_equal(np.array(sinks[2].data()).reshape(-1, 2),
-                                              np.column_stack([x, x + 1]))
+                np.testing.assert_array_equal(
+                    np.array(sinks[2].data()).reshape(-1, 2), np.column_stack([x, x + 1])
+                )
 
     def test_issue_6350_qt_sink(self):
         """A sink of gr-qtgui behind a block on a device froze after a few calls."""
@@ -317,10 +328,13 @@ timer.timeout.connect(look)
 timer.start(20)
 app.exec_()
 """
-        done = subprocess.run([sys.executable, "-c", program, DEVICE], text=True,
-                              timeout=qa_tools.PATIENCE,
-                              capture_output=True,
-                              env=dict(os.environ, QT_QPA_PLATFORM="offscreen"))
+        done = subprocess.run(
+            [sys.executable, "-c", program, DEVICE],
+            text=True,
+            timeout=qa_tools.PATIENCE,
+            capture_output=True,
+            env=dict(os.environ, QT_QPA_PLATFORM="offscreen"),
+        )
         self.assertIn("all 3000000", done.stdout, done.stderr)
 
     def test_issues_5634_and_5701_history(self):
@@ -328,8 +342,11 @@ app.exec_()
         x = np.random.default_rng(3).integers(-1000, 1000, 500_009, dtype=np.int32)
         for chunk in (0, 101, 4095):  # items of a call, at most; 0: whatever fits
             with self.subTest(chunk=chunk):
-                source, block, sink = blocks.vector_source_i(x.tolist()), lagged(99), \
-                    blocks.vector_sink_i()
+                source, block, sink = (
+                    blocks.vector_source_i(x.tolist()),
+                    lagged(99),
+                    blocks.vector_sink_i(),
+                )
                 if chunk:
                     source.set_max_noutput_items(chunk)
                     block.gateway.set_max_noutput_items(chunk)
@@ -346,13 +363,17 @@ app.exec_()
         for device in ("cpu", DEVICE):
             sink = blocks.vector_sink_f()
             top = gr.top_block()
-            top.connect(blocks.vector_source_f(x.tolist()),
-                        aperture.copy(item_size=4, device=device), filter.fir_filter_fff(3, taps),
-                        aperture.copy(item_size=4, device=device), sink)
+            top.connect(
+                blocks.vector_source_f(x.tolist()),
+                aperture.copy(item_size=4, device=device),
+                filter.fir_filter_fff(3, taps),
+                aperture.copy(item_size=4, device=device),
+                sink,
+            )
             top.run()
             results.append(np.array(sink.data()))
         # the filter does not make an item of what is left at the end
-        expected = np.convolve(x, taps)[:len(x) // 3 * 3:3]
+        expected = np.convolve(x, taps)[: len(x) // 3 * 3 : 3]
         np.testing.assert_allclose(results[1], expected, atol=1e-4)
         np.testing.assert_allclose(results[1], results[0], atol=1e-5)
 

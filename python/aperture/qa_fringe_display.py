@@ -35,11 +35,17 @@ def chain(display, device="cpu", samples=2_000_000, **options):
     """A simulated interferometer, its correlator with integrations of 0.1 s, and a display."""
     top = gr.top_block()
     source = aperture.array_source(samples=samples, **options)
-    engine = aperture.f_engine(channels=CHANNELS, spectra_per_frame=SPECTRA, device=device,
-                               inputs=display.record._inputs)
-    correlator = aperture.xengine(channels=CHANNELS, spectra_per_frame=SPECTRA, integration=0.1,
-                                  integration_unit="seconds", device=device,
-                                  inputs=display.record._inputs)
+    engine = aperture.f_engine(
+        channels=CHANNELS, spectra_per_frame=SPECTRA, device=device, inputs=display.record._inputs
+    )
+    correlator = aperture.xengine(
+        channels=CHANNELS,
+        spectra_per_frame=SPECTRA,
+        integration=0.1,
+        integration_unit="seconds",
+        device=device,
+        inputs=display.record._inputs,
+    )
     for port in range(display.record._inputs):
         top.connect((source, port), (engine, port))
     top.connect(engine, correlator, display)
@@ -68,8 +74,11 @@ class qa_fringe_display(gr_unittest.TestCase):
                 top = chain(display, device)
                 top.run()
                 settle(widget, lambda widget=widget: "coherence" in widget.text())
-                said = re.fullmatch(r"inputs A and B: coherence (\S+), delay (\S+) ns, "
-                                    r"phase standing still", widget.text())
+                said = re.fullmatch(
+                    r"inputs A and B: coherence (\S+), delay (\S+) ns, "
+                    r"phase standing still",
+                    widget.text(),
+                )
                 self.assertTrue(said, widget.text())
                 # a coherence of 1/2 over 8 integrations of 0.1 s of 2.4 MHz: 5e-4, and a delay to
                 # 0.3 ns; some of the outer channels are in the simulator's filters
@@ -79,12 +88,14 @@ class qa_fringe_display(gr_unittest.TestCase):
                 self.assertEqual(widget.delay_marked(), f"{said[2]} ns")
                 # at the middle of the band
                 phase = -2 * np.pi * display.record.channels.middle * DELAY
-                self.assertLess(abs(np.angle(np.exp(1j * (display.fringe().phase - phase)))),
-                                np.radians(1))
+                self.assertLess(
+                    abs(np.angle(np.exp(1j * (display.fringe().phase - phase)))), np.radians(1)
+                )
                 self.assertEqual(display.record.channels.count, CHANNELS)
                 # channel n/2 has that frequency: the middle is half a channel below
-                self.assertAlmostEqual(display.record.channels.middle,
-                                       1420.4e6 - 1.2e6 / CHANNELS, delta=1)
+                self.assertAlmostEqual(
+                    display.record.channels.middle, 1420.4e6 - 1.2e6 / CHANNELS, delta=1
+                )
                 # the middle of the first integration, of 2009-12-01's ... of 2024-01-01
                 times = display.record.curves((0, 1))[0]
                 self.assertLess(abs(times[0] - 1704067200.05), 2e-3)
@@ -94,8 +105,10 @@ class qa_fringe_display(gr_unittest.TestCase):
         """Curves of all baselines; another one can be chosen, and turns the sign of its delay."""
         array = aperture.load_array("two-dish")
         array = dataclasses.replace(
-            array, antennas=[*array.antennas, aperture.Antenna("C", (0.0, 25.0, 0.0))],
-            inputs=[*array.inputs, aperture.Input("C", "x")])
+            array,
+            antennas=[*array.antennas, aperture.Antenna("C", (0.0, 25.0, 0.0))],
+            inputs=[*array.inputs, aperture.Input("C", "x")],
+        )
         display = aperture.fringe_display(CHANNELS, 3, array=array, baselines=[("C", "A")])
         self.assertEqual(display.names, ["A", "B", "C"])
         widget = display.qwidget()
@@ -143,9 +156,14 @@ class qa_fringe_display(gr_unittest.TestCase):
         widget = display.qwidget()
         widget.show()
         tags = [gr.tag_t() for _ in range(3)]
-        for tag, (key, value) in zip(tags, (
+        for tag, (key, value) in zip(
+            tags,
+            (
                 ("rx_time", pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0))),
-                ("rx_rate", pmt.from_double(10)), ("bandwidth", pmt.from_double(1e6)))):
+                ("rx_rate", pmt.from_double(10)),
+                ("bandwidth", pmt.from_double(1e6)),
+            ),
+        ):
             tag.key, tag.value = pmt.intern(key), value
         top = gr.top_block()
         top.connect(blocks.vector_source_c([0] * 36, False, 12, tags), display)
@@ -166,18 +184,25 @@ class qa_fringe_display(gr_unittest.TestCase):
         phase = np.exp(-2j * np.pi * np.arange(256) / 256 * 97)
         products = np.stack([np.ones(256), phase, np.ones(256)], axis=1)
         tags = [gr.tag_t() for _ in range(3)]
-        for tag, (key, value) in zip(tags, (
+        for tag, (key, value) in zip(
+            tags,
+            (
                 ("rx_time", pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0))),
-                ("rx_rate", pmt.from_double(10)), ("bandwidth", pmt.from_double(rate)))):
+                ("rx_rate", pmt.from_double(10)),
+                ("bandwidth", pmt.from_double(rate)),
+            ),
+        ):
             tag.key, tag.value = pmt.intern(key), value
         top = gr.top_block()
-        top.connect(blocks.vector_source_c(np.tile(products.ravel(), 3), False, 256 * 3, tags),
-                    display)
+        top.connect(
+            blocks.vector_source_c(np.tile(products.ravel(), 3), False, 256 * 3, tags), display
+        )
         top.run()
         settle(widget, lambda: "coherence" in widget.text())
         self.assertIn("µs (or n · 106.667 µs more or less)", widget.text())
-        (line,) = [curve for curve in widget.lags.getPlotItem().listDataItems()
-                   if curve.xData is not None]
+        (line,) = [
+            curve for curve in widget.lags.getPlotItem().listDataItems() if curve.xData is not None
+        ]
         self.assertAlmostEqual(line.xData[-1], 128 / rate * 1e6, places=6)
         self.assertLess(line.yData.max(), 1.001)
         # the middle of a lag is half a channel off that of the axis' 401 points
@@ -187,6 +212,7 @@ class qa_fringe_display(gr_unittest.TestCase):
     def test_error_of_another_block(self):
         """What ends the flowgraph is in the window, which stays; here that nobody says the rate,
         in the words of GNU Radio Companion, and an exception of a block in Python."""
+
         class broken(python_block):
             def __init__(self):
                 super().__init__("broken", [np.complex64], [np.complex64])
@@ -194,8 +220,11 @@ class qa_fringe_display(gr_unittest.TestCase):
             def _work(self, input_items, output_items):
                 raise RuntimeError("no torch")
 
-        for block, said in ((None, "Sample Rate of FX Correlator"), (None, "Receiver Tags behind"),
-                            (broken, "broken: RuntimeError: no torch")):
+        for block, said in (
+            (None, "Sample Rate of FX Correlator"),
+            (None, "Receiver Tags behind"),
+            (broken, "broken: RuntimeError: no torch"),
+        ):
             display = aperture.fringe_display(CHANNELS, 2)
             widget = display.qwidget()
             widget.show()
@@ -235,8 +264,9 @@ class qa_fringe_display(gr_unittest.TestCase):
         self.assertEqual(display.not_aligned((0, 1)), "")
         self.assertRegex(widget.text(), "inputs A and B: coherence")
         widget._choice.setCurrentIndex(1)
-        self.assertRegex(widget.text(), "inputs A and C are not aligned: these inputs do not "
-                         "correlate")
+        self.assertRegex(
+            widget.text(), "inputs A and C are not aligned: these inputs do not correlate"
+        )
         self.assertEqual(widget.headline.toolTip(), widget.text())
         self.assertIn("B–C: not aligned", widget._others.text())
         display._take_status("aligned", pmt.to_pmt({"port": 2}))
@@ -247,14 +277,18 @@ class qa_fringe_display(gr_unittest.TestCase):
         screen goes; one that a user has left at another size stays so."""
         for geometry in (None, QtCore.QByteArray(b"as it was left")):
             display = aperture.fringe_display(CHANNELS, 2)
-            window, area, inside = (QtWidgets.QWidget(), QtWidgets.QScrollArea(),
-                                    QtWidgets.QWidget())
+            window, area, inside = (
+                QtWidgets.QWidget(),
+                QtWidgets.QScrollArea(),
+                QtWidgets.QWidget(),
+            )
             QtWidgets.QVBoxLayout(window).addWidget(area)
             area.setWidgetResizable(True)
             area.setWidget(inside)
             QtWidgets.QVBoxLayout(inside).addWidget(display.qwidget())
             window.settings = QtCore.QSettings(
-                os.path.join(tempfile.mkdtemp(), "a.ini"), QtCore.QSettings.IniFormat)
+                os.path.join(tempfile.mkdtemp(), "a.ini"), QtCore.QSettings.IniFormat
+            )
             if geometry is not None:
                 window.settings.setValue("geometry", geometry)
             window.show()
@@ -267,10 +301,12 @@ class qa_fringe_display(gr_unittest.TestCase):
                 self.assertEqual(window.size(), first)
                 continue
             missing = inside.sizeHint() - area.viewport().size()
-            self.assertTrue(missing.width() <= 0 or
-                            window.frameGeometry().width() == screen.width())
-            self.assertTrue(missing.height() <= 0 or
-                            window.frameGeometry().height() == screen.height())
+            self.assertTrue(
+                missing.width() <= 0 or window.frameGeometry().width() == screen.width()
+            )
+            self.assertTrue(
+                missing.height() <= 0 or window.frameGeometry().height() == screen.height()
+            )
 
     def test_error_in_drawing(self):
         """An exception while it draws is shown, and ends neither the program nor the stream."""
@@ -288,16 +324,20 @@ class qa_fringe_display(gr_unittest.TestCase):
 
     def test_parameters_that_are_refused(self):
         for values, message in (
-                (dict(inputs=1), "inputs: 1 .*2 to 4096"), (dict(channels=0), "channels: 0"),
-                (dict(channels=1.5), "channels: 1.5"),
-                (dict(channels=2**24, inputs=7), "channels.*3758096384"),
-                (dict(history=1), "history: 1 "), (dict(window=0), "window: 0 "),
-                (dict(names=["A"]), "names.*2 different"), (dict(array="two-dish", inputs=3),
-                                                            "inputs: 3 .*two-dish"),
-                (dict(baselines=[(0, 2)]), r"baselines: \(0, 2\)"),
-                (dict(baselines=[("A", "B")]), "baselines.*0, 1"),
-                (dict(baselines=[(0, 0)]), "baselines"), (dict(baselines=[3]), "baselines: 3"),
-                (dict(device="toaster"), "toaster")):
+            (dict(inputs=1), "inputs: 1 .*2 to 4096"),
+            (dict(channels=0), "channels: 0"),
+            (dict(channels=1.5), "channels: 1.5"),
+            (dict(channels=2**24, inputs=7), "channels.*3758096384"),
+            (dict(history=1), "history: 1 "),
+            (dict(window=0), "window: 0 "),
+            (dict(names=["A"]), "names.*2 different"),
+            (dict(array="two-dish", inputs=3), "inputs: 3 .*two-dish"),
+            (dict(baselines=[(0, 2)]), r"baselines: \(0, 2\)"),
+            (dict(baselines=[("A", "B")]), "baselines.*0, 1"),
+            (dict(baselines=[(0, 0)]), "baselines"),
+            (dict(baselines=[3]), "baselines: 3"),
+            (dict(device="toaster"), "toaster"),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.fringe_display(**values)

@@ -34,14 +34,18 @@ class qa_fx_correlator(gr_unittest.TestCase):
     def test_same_as_the_blocks_inside(self):
         for device in DEVICES:
             with self.subTest(device=device):
-                got, tags = self.correlate([aperture.fx_correlator(CHANNELS, 0.02,
-                                                                      device=device)])
+                got, tags = self.correlate([aperture.fx_correlator(CHANNELS, 0.02, device=device)])
                 # 10^6 bytes of 62 channels and two inputs would be 1057 spectra
-                separate = [aperture.f_engine(channels=CHANNELS, spectra_per_frame=1024,
-                                              device=device),
-                            aperture.xengine(channels=CHANNELS, spectra_per_frame=1024,
-                                             integration=0.02, integration_unit="seconds",
-                                             device=device)]
+                separate = [
+                    aperture.f_engine(channels=CHANNELS, spectra_per_frame=1024, device=device),
+                    aperture.xengine(
+                        channels=CHANNELS,
+                        spectra_per_frame=1024,
+                        integration=0.02,
+                        integration_unit="seconds",
+                        device=device,
+                    ),
+                ]
                 expected, expected_tags = self.correlate(separate)
                 self.assertGreater(len(expected), 2)
                 np.testing.assert_array_equal(got, expected)
@@ -55,8 +59,7 @@ class qa_fx_correlator(gr_unittest.TestCase):
         vector = blocks.vector_source_c(noise.tolist())
         for port in range(2):
             source.connect(vector, (source, port))
-        correlator = aperture.fx_correlator(CHANNELS, 0.01, sample_rate=1e6,
-                                            center_frequency=1.4e9)
+        correlator = aperture.fx_correlator(CHANNELS, 0.01, sample_rate=1e6, center_frequency=1.4e9)
         # 0.01 s are 161 spectra: an eighth is 20
         got, tags = self.correlate([correlator], source)
         self.assertEqual(tags_of(tags, "rx_freq"), [(0, 1.4e9)])
@@ -109,10 +112,14 @@ class qa_fx_correlator(gr_unittest.TestCase):
 
     def test_parameters_that_are_refused(self):
         for values, message in (
-                (dict(channels=7), "channels: 7 .*even"), (dict(inputs=0), "inputs: 0"),
-                (dict(integration=0), "integration: 0"), (dict(sample_rate=-1), "sample_rate: -1"),
-                (dict(center_frequency=float("nan")), "center_frequency: nan"),
-                (dict(input_type="c8"), "input_type: 'c8'"), (dict(device="toaster"), "toaster")):
+            (dict(channels=7), "channels: 7 .*even"),
+            (dict(inputs=0), "inputs: 0"),
+            (dict(integration=0), "integration: 0"),
+            (dict(sample_rate=-1), "sample_rate: -1"),
+            (dict(center_frequency=float("nan")), "center_frequency: nan"),
+            (dict(input_type="c8"), "input_type: 'c8'"),
+            (dict(device="toaster"), "toaster"),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.fx_correlator(**values)

@@ -18,9 +18,15 @@ RATE, CENTER = 1e6, 1.4e9
 
 def two_antennas():
     return ArrayDescription(
-        name="pair", latitude=40, longitude=10, height=0,
+        name="pair",
+        latitude=40,
+        longitude=10,
+        height=0,
         antennas=[Antenna("A", (0, 0, 0)), Antenna("B", (30, 0, 0))],
-        inputs=[Input("A", "x"), Input("B", "x")], sample_rate=RATE, center_frequency=CENTER)
+        inputs=[Input("A", "x"), Input("B", "x")],
+        sample_rate=RATE,
+        center_frequency=CENTER,
+    )
 
 
 def samples_of(samples, **more):
@@ -44,8 +50,9 @@ class qa_interference(gr_unittest.TestCase):
         for number in range(2):
             voltages = added[number]
             # single precision of the noise beside it
-            np.testing.assert_allclose(abs(voltages), np.sqrt(power[number]) * on, rtol=0,
-                                       atol=1e-5)
+            np.testing.assert_allclose(
+                abs(voltages), np.sqrt(power[number]) * on, rtol=0, atol=1e-5
+            )
             both = on[1:] & on[:-1] & (abs(np.diff(frequency)) < 1e5)
             turned = np.angle(voltages[1:] * voltages[:-1].conj())[both] / (2 * np.pi)
             expected = ((frequency[1:] + frequency[:-1]) / 2 / RATE)[both]
@@ -56,10 +63,15 @@ class qa_interference(gr_unittest.TestCase):
         time = np.arange(50000) / RATE
         always = np.ones(50000, dtype=bool)
         self.check(dict(frequency=CENTER + 123.4e3), always, np.full(50000, 123.4e3))
-        self.check(dict(frequency=CENTER - 4e5, power=[2, 0.5], start=0.01, end=0.03, period=7e-4,
-                        duty=0.25),
-                   (time >= 0.01 - 1e-12) & (time < 0.03 - 1e-12)
-                   & ((np.arange(50000) - 10000) % 700 < 175), np.full(50000, -4e5))
+        self.check(
+            dict(
+                frequency=CENTER - 4e5, power=[2, 0.5], start=0.01, end=0.03, period=7e-4, duty=0.25
+            ),
+            (time >= 0.01 - 1e-12)
+            & (time < 0.03 - 1e-12)
+            & ((np.arange(50000) - 10000) % 700 < 175),
+            np.full(50000, -4e5),
+        )
         # it leaves the band, where it is not heard
         drifting = 3e5 + 1e7 * time
         self.check(dict(frequency=CENTER + 3e5, drift=1e7), abs(drifting) < RATE / 2, drifting)
@@ -68,11 +80,12 @@ class qa_interference(gr_unittest.TestCase):
 
     def test_errors(self):
         for wrong, message in (
-                (dict(frequency=1e9, duty=2), "interference[0].duty: 2 is not allowed"),
-                (dict(frequency=1e9, power=[1, 2, 3]), "interference[0].power: 3 numbers is not"),
-                (dict(frequency=1e9, period=1e-9), "interference[0].period: 1e-09 is not allowed"),
-                (dict(frequency=1e9, colour=3), "is not allowed; it may have name, frequency"),
-                (dict(power=1), "it must be a dictionary with frequency")):
+            (dict(frequency=1e9, duty=2), "interference[0].duty: 2 is not allowed"),
+            (dict(frequency=1e9, power=[1, 2, 3]), "interference[0].power: 3 numbers is not"),
+            (dict(frequency=1e9, period=1e-9), "interference[0].period: 1e-09 is not allowed"),
+            (dict(frequency=1e9, colour=3), "is not allowed; it may have name, frequency"),
+            (dict(power=1), "it must be a dictionary with frequency"),
+        ):
             with self.assertRaises(ValueError) as caught:
                 aperture.array_source(two_antennas(), interference=[wrong])
             self.assertIn(message, str(caught.exception))
@@ -100,17 +113,21 @@ class qa_interference(gr_unittest.TestCase):
         frames, cells, spectra = 12, 200, 2000
         noise = rng.standard_normal((frames, cells, 1, spectra, 2), np.float32) * np.sqrt(0.5)
         clean = (noise[..., 0] + 1j * noise[..., 1]).astype(np.complex64)
-        for pulse, method in (("carrier", dict(kurtosis_false_alarms=0, time_sigma=3.2)),
-                              ("noise", dict(kurtosis_false_alarms=0.0013))):
+        for pulse, method in (
+            ("carrier", dict(kurtosis_false_alarms=0, time_sigma=3.2)),
+            ("noise", dict(kurtosis_false_alarms=0.0013)),
+        ):
             voltages = clean.copy()
             if pulse == "carrier":
                 voltages[-1, ..., :200] += np.sqrt(2) * np.exp(0.7j * np.arange(200))
             else:
                 voltages[-1, ..., :200] *= np.sqrt(3)
-            block = aperture.flagger(channels=cells, inputs=1, spectra_per_frame=spectra,
-                                     device="cpu", **method)
-            (_, masks), _ = qa_tools.run(block, [reference.samples_to_bytes(voltages, "fc32")],
-                                         [voltages[0].nbytes, cells])
+            block = aperture.flagger(
+                channels=cells, inputs=1, spectra_per_frame=spectra, device="cpu", **method
+            )
+            (_, masks), _ = qa_tools.run(
+                block, [reference.samples_to_bytes(voltages, "fc32")], [voltages[0].nbytes, cells]
+            )
             flags = masks.reshape(frames, cells) & 1
             self.assertGreaterEqual(flags[-1].mean(), 0.99, pulse)
             # five standard deviations above 0.13 %
@@ -121,15 +138,34 @@ class qa_interference(gr_unittest.TestCase):
         channels, spectra = 32, 1 << 16
         array = two_antennas()
         array.sources = [Source("weak", azimuth=0, elevation=90, flux=0.1)]
-        source = aperture.array_source(array, samples=channels * (spectra + 7),
-                                       interference=interference)
-        methods = dict(spectra_per_slice=256, kurtosis_false_alarms=0.003, time_sum_sigma=6.0,
-                       channel_sum_sigma=6.0, grown_slices=1, grown_channels=1)
-        engine = aperture.f_engine(channels=channels, inputs=2, spectra_per_frame=4096,
-                                   device="cpu", **(methods if flagged else {}))
-        correlator = aperture.xengine(channels=channels, inputs=2, spectra_per_frame=4096,
-                                      type="fc32", integration=16, normalise=False, device="cpu",
-                                      spectra_per_slice=256 if flagged else 0)
+        source = aperture.array_source(
+            array, samples=channels * (spectra + 7), interference=interference
+        )
+        methods = dict(
+            spectra_per_slice=256,
+            kurtosis_false_alarms=0.003,
+            time_sum_sigma=6.0,
+            channel_sum_sigma=6.0,
+            grown_slices=1,
+            grown_channels=1,
+        )
+        engine = aperture.f_engine(
+            channels=channels,
+            inputs=2,
+            spectra_per_frame=4096,
+            device="cpu",
+            **(methods if flagged else {}),
+        )
+        correlator = aperture.xengine(
+            channels=channels,
+            inputs=2,
+            spectra_per_frame=4096,
+            type="fc32",
+            integration=16,
+            normalise=False,
+            device="cpu",
+            spectra_per_slice=256 if flagged else 0,
+        )
         top = gr.top_block()
         for port in range(2):
             top.connect((source, port), (engine, port))

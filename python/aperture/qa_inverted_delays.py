@@ -37,9 +37,15 @@ FREQUENCIES = CENTER + WIDTH + (np.arange(CHANNELS) - CHANNELS // 2) * WIDTH
 
 def bench():
     return ArrayDescription(
-        name="bench", latitude=52.0, longitude=5.0, height=10.0,
+        name="bench",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna(name, (0.0, 0.0, 0.0)) for name in "ABC"],
-        inputs=[Input(name, "x") for name in "ABC"], sample_rate=RATE, center_frequency=CENTER)
+        inputs=[Input(name, "x") for name in "ABC"],
+        sample_rate=RATE,
+        center_frequency=CENTER,
+    )
 
 
 def samples():
@@ -68,16 +74,23 @@ class qa_inverted_delays(gr_unittest.TestCase):
         path = os.path.join(self.folder.name, name)
         top = gr.top_block()
         f_engine = aperture.f_engine(
-            channels=CHANNELS, inputs=3, input_type="f32", inverted=True, spectra_per_frame=500,
-            device="cpu")
+            channels=CHANNELS,
+            inputs=3,
+            input_type="f32",
+            inverted=True,
+            spectra_per_frame=500,
+            device="cpu",
+        )
         prepare(f_engine)
         tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", RATE), (0, "rx_freq", CENTER)]
-        sources = [ByteSource(values.view(np.uint8).reshape(-1, 4), tags, 50000)
-                   for values in self.samples]
+        sources = [
+            ByteSource(values.view(np.uint8).reshape(-1, 4), tags, 50000) for values in self.samples
+        ]
         for port, source in enumerate(sources):
             top.connect(source, (f_engine, port))
         xengine = aperture.xengine(
-            channels=CHANNELS, inputs=3, spectra_per_frame=500, integration=4, device="cpu")
+            channels=CHANNELS, inputs=3, spectra_per_frame=500, integration=4, device="cpu"
+        )
         sink = aperture.uvh5_sink(path, self.array, CHANNELS)
         top.connect(f_engine, xengine, sink)
         top.run()
@@ -122,7 +135,8 @@ class qa_inverted_delays(gr_unittest.TestCase):
     def test_tracker(self):
         """The tracker's phases are for the same frequency."""
         tracker = aperture.delay_tracker(
-            array=self.array, channels=CHANNELS, real=True, inverted=True)
+            array=self.array, channels=CHANNELS, real=True, inverted=True
+        )
         self.assertAlmostEqual(tracker.center_frequency(), CENTER + WIDTH, 3)
 
 

@@ -33,13 +33,20 @@ class qa_join_channels(gr_unittest.TestCase):
                 count = part.stop - part.start
                 shift = (part.start + count // 2 - channels // 2) * 1e6
                 ports.append(np.ascontiguousarray(whole[:, part]).reshape(13, -1))
-                port_tags.append([
-                    (0, "rx_time", rx_time(EPOCH)), (0, "rx_freq", 1.4e9 + shift),
-                    (0, "bandwidth", count * 1e6), (0, "spectra", 640),
-                    (4, "rx_freq", 1.5e9 + shift), (4, "counted", np.arange(6)),
-                    (12, "partial", True)])
-            (data,), (found,) = qa_tools.run(block, ports, [channels * 6 * bytes_],
-                                             tags=port_tags, chunks=4)
+                port_tags.append(
+                    [
+                        (0, "rx_time", rx_time(EPOCH)),
+                        (0, "rx_freq", 1.4e9 + shift),
+                        (0, "bandwidth", count * 1e6),
+                        (0, "spectra", 640),
+                        (4, "rx_freq", 1.5e9 + shift),
+                        (4, "counted", np.arange(6)),
+                        (12, "partial", True),
+                    ]
+                )
+            (data,), (found,) = qa_tools.run(
+                block, ports, [channels * 6 * bytes_], tags=port_tags, chunks=4
+            )
             np.testing.assert_array_equal(data.reshape(whole.shape), whole)
             self.assertEqual(block.error(), None)
             self.assertEqual(tags_of(found, "rx_freq"), [(0, 1.4e9), (4, 1.5e9)])
@@ -53,22 +60,26 @@ class qa_join_channels(gr_unittest.TestCase):
         whole = np.zeros((5, 2 * 8), np.uint8)
         good = frame_tags() + [(0, "spectra", 5)]
         second = [*good[:2], (0, "rx_freq", 408e6 + 2e6), *good[3:]]
-        for text, other in (("rx_time of item 0", frame_tags(1.0) + [(0, "spectra", 5)]),
-                            ("spectra of item 0", frame_tags() + [(0, "spectra", 6)]),
-                            ("rx_freq of item 0", [(0, "rx_freq", 3e8), *good[:2], *good[3:]]),
-                            ("item 0 has no rx_freq", [*good[:2], *good[3:]]),
-                            ("partial of item 3", [*second, (3, "partial", True)])):
+        for text, other in (
+            ("rx_time of item 0", frame_tags(1.0) + [(0, "spectra", 5)]),
+            ("spectra of item 0", frame_tags() + [(0, "spectra", 6)]),
+            ("rx_freq of item 0", [(0, "rx_freq", 3e8), *good[:2], *good[3:]]),
+            ("item 0 has no rx_freq", [*good[:2], *good[3:]]),
+            ("partial of item 3", [*second, (3, "partial", True)]),
+        ):
             block = aperture.join_channels(4, 1, 2)
             graph = Flowgraph(block, [whole, whole], [4 * 8], tags=[good, other])
             graph.run()
             self.assertIn(text, str(block.error()))
 
     def test_refused(self):
-        for text, wrong in (("channels: 0 is not", dict(channels=0)),
-                            ("inputs: 0 is not", dict(inputs=0)),
-                            ("ranges: 5 is not", dict(channels=4, ranges=5)),
-                            ("type: 'sc8' is not", dict(type="sc8")),
-                            ("channels: 65536 is not", dict(channels=65536, inputs=1024))):
+        for text, wrong in (
+            ("channels: 0 is not", dict(channels=0)),
+            ("inputs: 0 is not", dict(inputs=0)),
+            ("ranges: 5 is not", dict(channels=4, ranges=5)),
+            ("type: 'sc8' is not", dict(type="sc8")),
+            ("channels: 65536 is not", dict(channels=65536, inputs=1024)),
+        ):
             with self.assertRaisesRegex(ValueError, text):
                 aperture.join_channels(**wrong)
 
@@ -84,29 +95,53 @@ class qa_join_channels(gr_unittest.TestCase):
         found = dict(kurtosis_false_alarms=0.0, time_sum_sigma=3.0) if flags else {}
         whole = (groups, parts) == (1, 1)
         on_f, on_x = devices(groups), devices(parts, 1)
-        engines = [aperture.f_engine(
-            inputs=part.stop - part.start, input_type="sc8", output_type="sc8", taps=4,
-            most_gap=0.5, device=on, **common, **masked, **found)
-            for part, on in zip(ranges(inputs, groups), on_f)]
-        correlators = [aperture.xengine(
-            inputs=inputs, type="sc8", integration=3, device=on, channels=part.stop - part.start,
-            spectra_per_frame=times, **masked)
-            for part, on in zip(ranges(channels, parts), on_x)]
+        engines = [
+            aperture.f_engine(
+                inputs=part.stop - part.start,
+                input_type="sc8",
+                output_type="sc8",
+                taps=4,
+                most_gap=0.5,
+                device=on,
+                **common,
+                **masked,
+                **found,
+            )
+            for part, on in zip(ranges(inputs, groups), on_f)
+        ]
+        correlators = [
+            aperture.xengine(
+                inputs=inputs,
+                type="sc8",
+                integration=3,
+                device=on,
+                channels=part.stop - part.start,
+                spectra_per_frame=times,
+                **masked,
+            )
+            for part, on in zip(ranges(channels, parts), on_x)
+        ]
         size = channels * inputs * (inputs + 1) // 2
         graph = Flowgraph(engines[0], [], [])
         for part, engine in zip(ranges(inputs, groups), engines):
             for port, number in enumerate(range(part.start, part.stop)):
-                graph.sources.append(qa_tools.ByteSource(samples[number], tags[number], 999,
-                                                         seed=number))
+                graph.sources.append(
+                    qa_tools.ByteSource(samples[number], tags[number], 999, seed=number)
+                )
                 graph.top.connect((graph.sources[-1], 0), (engine, port))
-        for port, (kind, bytes_) in enumerate((("fc32", 8), ("u32", 4))[:2 if flags else 1]):
+        for port, (kind, bytes_) in enumerate((("fc32", 8), ("u32", 4))[: 2 if flags else 1]):
             last = (correlators[0], port)
             if whole:
                 graph.top.connect((engines[0], port), (correlators[0], port))
             else:
                 exchange = aperture.exchange(
-                    inputs=inputs, type="sc8", input_devices=on_f, output_devices=on_x,
-                    spectra_per_slice=4 if port else 0, **common)
+                    inputs=inputs,
+                    type="sc8",
+                    input_devices=on_f,
+                    output_devices=on_x,
+                    spectra_per_slice=4 if port else 0,
+                    **common,
+                )
                 join = aperture.join_channels(channels, inputs, parts, kind)
                 for number, engine in enumerate(engines):
                     graph.top.connect((engine, port), (exchange, number))
@@ -126,8 +161,13 @@ class qa_join_channels(gr_unittest.TestCase):
         """Bit for bit and tag for tag, with lost samples, an input that begins late, and flags."""
         inputs, late, rate = 5, 12 * 16, 2.0**20
         for flags in (False, True):
-            samples = [self.rng.normal(0, 20, (12 * 16 * 20 + 100, 2)).clip(-127, 127)
-                       .astype(np.int8).view(np.uint8) for _ in range(inputs)]
+            samples = [
+                self.rng.normal(0, 20, (12 * 16 * 20 + 100, 2))
+                .clip(-127, 127)
+                .astype(np.int8)
+                .view(np.uint8)
+                for _ in range(inputs)
+            ]
             samples[3][1500:1800] = 100  # interference
             tags = [frame_tags(rate=rate)[:3] for _ in range(inputs)]
             tags[4].append((700, "rx_time", rx_time(EPOCH, 1000 / rate)))
@@ -149,9 +189,16 @@ class qa_join_channels(gr_unittest.TestCase):
     @staticmethod
     def comparable(tags):
         """Tags in an order, numbers to 12 digits."""
-        return sorted((tag.offset, tag.key,
-                       np.format_float_scientific(tag.value, 12)
-                       if isinstance(tag.value, float) else str(tag.value)) for tag in tags)
+        return sorted(
+            (
+                tag.offset,
+                tag.key,
+                np.format_float_scientific(tag.value, 12)
+                if isinstance(tag.value, float)
+                else str(tag.value),
+            )
+            for tag in tags
+        )
 
 
 if __name__ == "__main__":

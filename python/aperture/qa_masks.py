@@ -37,30 +37,45 @@ def pack(flags):
 
 def array_of(inputs, polarizations="x"):
     return ArrayDescription(
-        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna(f"A{n}", (10.0 * n, n * n, 0.0)) for n in range(inputs)],
         inputs=[Input(f"A{n}", letter) for n in range(inputs) for letter in polarizations],
-        sample_rate=1e6, center_frequency=1e8)
+        sample_rate=1e6,
+        center_frequency=1e8,
+    )
 
 
 class Scene:
     """Voltages, random masks and missing spectra of some frames."""
 
-    def __init__(self, rng, sample_type="sc8", frames=7, channels=5, inputs=3, spectra=24,
-                 slices=8, missing="parts", flagged=0.3):
+    def __init__(
+        self,
+        rng,
+        sample_type="sc8",
+        frames=7,
+        channels=5,
+        inputs=3,
+        spectra=24,
+        slices=8,
+        missing="parts",
+        flagged=0.3,
+    ):
         self.shape = frames, channels, inputs, spectra
         self.type, self.slice = sample_type, spectra // slices
         self.flags = rng.random((frames, channels, inputs, slices)) < flagged
-        self.flags[:, 0] = False         # a channel without flags,
-        self.flags[:, -1, 0] = True      # an input that has nothing left,
-        self.flags[2, 1] = True          # and a frame of a channel
+        self.flags[:, 0] = False  # a channel without flags,
+        self.flags[:, -1, 0] = True  # an input that has nothing left,
+        self.flags[2, 1] = True  # and a frame of a channel
         self.missing = np.zeros((frames, inputs, spectra), bool)
         if missing:
             self.missing[1, 0, 2:5] = self.missing[1, -1, 4:9] = True
             self.missing[3, 0] = self.missing[4, 0, :1] = True
         if missing == "whole slices":
             self.missing[...] = False
-            self.missing[3, 0] = self.missing[4, -1, :2 * self.slice] = True
+            self.missing[3, 0] = self.missing[4, -1, : 2 * self.slice] = True
         flagged = np.repeat(self.flags, self.slice, axis=3)
         self.lost = flagged | self.missing[:, np.newaxis]
         self.voltages = qa_tools.random_samples(rng, sample_type, self.shape)
@@ -76,8 +91,13 @@ class Scene:
 
     def names(self, **arguments):
         frames, channels, inputs, spectra = self.shape
-        return dict(channels=channels, spectra_per_frame=spectra, type=self.type,
-                    spectra_per_slice=self.slice, **arguments)
+        return dict(
+            channels=channels,
+            spectra_per_frame=spectra,
+            type=self.type,
+            spectra_per_slice=self.slice,
+            **arguments,
+        )
 
     def times(self, values):
         """[frame][channel][...][time] -> [channel][...][time]"""
@@ -99,8 +119,9 @@ def detect(y, lost, spectra, products, basis, summed, mean):
 
     def total(values):
         sums = np.add.reduceat(values, starts, axis=2)  # [channel][row][integration]
-        return np.moveaxis(sums.reshape(channels // summed, summed, *sums.shape[1:]).sum(1),
-                           (0, 1, 2), (2, 1, 0))
+        return np.moveaxis(
+            sums.reshape(channels // summed, summed, *sums.shape[1:]).sum(1), (0, 1, 2), (2, 1, 0)
+        )
 
     def part(values, there):
         count = total(there.astype(int))
@@ -114,13 +135,15 @@ def detect(y, lost, spectra, products, basis, summed, mean):
     xx, yy = part(abs(x) ** 2, ~no_x)[0], part(abs(y) ** 2, ~no_y)[0]
     xy, count = part(x * y.conj(), ~(no_x | no_y))
     q, u, v = xx - yy, 2 * xy.real, 2 * xy.imag
-    made = {"I": [xx + yy], "coherency": [xx, yy, xy.real, xy.imag],
-            "IQUV": [xx + yy, q, u, v] if basis == "linear" else [xx + yy, u, v, q]}[products]
+    made = {
+        "I": [xx + yy],
+        "coherency": [xx, yy, xy.real, xy.imag],
+        "IQUV": [xx + yy, q, u, v] if basis == "linear" else [xx + yy, u, v, q],
+    }[products]
     return np.stack(made, axis=2), count
 
 
 class qa_masks(gr_unittest.TestCase):
-
     def setUp(self):
         self.rng = np.random.default_rng(1999)
         self.folder = Path(tempfile.mkdtemp(prefix="qa_masks"))
@@ -128,19 +151,42 @@ class qa_masks(gr_unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(self.folder)
 
-    def correlate(self, scene, integration=3, device="cpu", normalise=True, chunks=3, tags=None,
-                  graphs=1, ports=None):
+    def correlate(
+        self,
+        scene,
+        integration=3,
+        device="cpu",
+        normalise=True,
+        chunks=3,
+        tags=None,
+        graphs=1,
+        ports=None,
+    ):
         """Visibilities and counts of the block [integration][channel][product], and its tags."""
         products = scene.shape[2] * (scene.shape[2] + 1) // 2
-        block = aperture.xengine(inputs=scene.shape[2], integration=integration,
-                                 normalise=normalise, device=device, **scene.names())
+        block = aperture.xengine(
+            inputs=scene.shape[2],
+            integration=integration,
+            normalise=normalise,
+            device=device,
+            **scene.names(),
+        )
         size = scene.shape[1] * products
-        graph = qa_tools.Flowgraph(block, ports or scene.ports(), [8 * size, 4 * size],
-                                   tags=tags or scene.tags(), chunks=chunks)
+        graph = qa_tools.Flowgraph(
+            block,
+            ports or scene.ports(),
+            [8 * size, 4 * size],
+            tags=tags or scene.tags(),
+            chunks=chunks,
+        )
         (values, counts), found = graph.run()
         shape = (-1, scene.shape[1], products)
-        return (np.frombuffer(values.tobytes(), np.complex64).reshape(shape),
-                np.frombuffer(counts.tobytes(), np.uint32).reshape(shape), found, block)
+        return (
+            np.frombuffer(values.tobytes(), np.complex64).reshape(shape),
+            np.frombuffer(counts.tobytes(), np.uint32).reshape(shape),
+            found,
+            block,
+        )
 
     def check_xengine(self, scene, integration=3, normalise=True, **options):
         sums, counts = scene.correlate(integration)
@@ -170,12 +216,23 @@ class qa_masks(gr_unittest.TestCase):
     def test_xengine_sizes(self):
         for device in DEVICES:
             for sample_type, inputs, integration, chunks in (
-                    ("sc8", 1, 1, 1), ("sc4", 2, 7, 0), ("fc32", 9, 2, 5), ("sc8", 67, 4, 2)):
+                ("sc8", 1, 1, 1),
+                ("sc4", 2, 7, 0),
+                ("fc32", 9, 2, 5),
+                ("sc8", 67, 4, 2),
+            ):
                 with self.subTest(device=device, inputs=inputs):
-                    scene = Scene(self.rng, sample_type, inputs=inputs, slices=4, channels=3,
-                                  spectra=qa_tools.frame_length(20))
-                    self.check_xengine(scene, integration, device=device, chunks=chunks,
-                                       normalise=inputs != 9)
+                    scene = Scene(
+                        self.rng,
+                        sample_type,
+                        inputs=inputs,
+                        slices=4,
+                        channels=3,
+                        spectra=qa_tools.frame_length(20),
+                    )
+                    self.check_xengine(
+                        scene, integration, device=device, chunks=chunks, normalise=inputs != 9
+                    )
 
     def test_xengine_many_frames(self):
         """More frames in a call than are counted together, whose last integration is partial."""
@@ -201,7 +258,8 @@ class qa_masks(gr_unittest.TestCase):
         gap = (4, "rx_time", rx_time(EPOCH, 6 / RATE))  # two frames before it
         for device in DEVICES:
             values, counts, _, _ = self.correlate(
-                scene, 8, device, tags=[frame_tags() + [gap], frame_tags() + [gap]])
+                scene, 8, device, tags=[frame_tags() + [gap], frame_tags() + [gap]]
+            )
             self.assertEqual(len(counts), 1)
             np.testing.assert_array_equal(counts, scene.correlate(8)[1])
 
@@ -211,11 +269,13 @@ class qa_masks(gr_unittest.TestCase):
             products = 6 * scene.shape[1]
             block = aperture.xengine(inputs=3, integration=2, device=device, **scene.names())
             for _ in range(2):
-                (_, counts), _ = qa_tools.run(block, scene.ports(), [8 * products, 4 * products],
-                                              tags=scene.tags())
+                (_, counts), _ = qa_tools.run(
+                    block, scene.ports(), [8 * products, 4 * products], tags=scene.tags()
+                )
                 np.testing.assert_array_equal(
                     np.frombuffer(counts.tobytes(), np.uint32).reshape(-1, scene.shape[1], 6),
-                    scene.correlate(2)[1])
+                    scene.correlate(2)[1],
+                )
 
     def test_masks_that_do_not_fit(self):
         """Fewer masks than frames, and masks of another time: an error; what came before it is
@@ -226,8 +286,11 @@ class qa_masks(gr_unittest.TestCase):
         self.assertIn("the masks (port 1) end after 5 items", block.error())
         np.testing.assert_array_equal(counts, scene.correlate(2)[1][:2])
 
-        for late in (frame_tags(seconds=1 / RATE), frame_tags(seconds=-3.0),
-                     frame_tags() + [(3, "rx_time", rx_time(EPOCH, 4 / RATE))]):
+        for late in (
+            frame_tags(seconds=1 / RATE),
+            frame_tags(seconds=-3.0),
+            frame_tags() + [(3, "rx_time", rx_time(EPOCH, 4 / RATE))],
+        ):
             _, counts, _, block = self.correlate(scene, 2, tags=[frame_tags(), late])
             self.assertIn("(port 1): rx_time at item", block.error())
             self.assertLess(len(counts), 4)
@@ -237,22 +300,43 @@ class qa_masks(gr_unittest.TestCase):
         for make in (aperture.xengine, aperture.power_detector, aperture.beam_power):
             for wrong in (-1, 5, 48):
                 with self.assertRaisesRegex(ValueError, f"spectra_per_slice: {wrong}"):
-                    make(channels=4, spectra_per_frame=24, spectra=24, spectra_per_slice=wrong,
-                         device="cpu") if make is not aperture.xengine else \
-                        make(channels=4, spectra_per_frame=24, spectra_per_slice=wrong,
-                             device="cpu")
+                    make(
+                        channels=4,
+                        spectra_per_frame=24,
+                        spectra=24,
+                        spectra_per_slice=wrong,
+                        device="cpu",
+                    ) if make is not aperture.xengine else make(
+                        channels=4, spectra_per_frame=24, spectra_per_slice=wrong, device="cpu"
+                    )
 
     # ---- powers
 
-    def check_powers(self, scene, block, beams, lost, spectra, products="power", basis="linear",
-                     summed=1, mean=True, chunks=7):
+    def check_powers(
+        self,
+        scene,
+        block,
+        beams,
+        lost,
+        spectra,
+        products="power",
+        basis="linear",
+        summed=1,
+        mean=True,
+        chunks=7,
+    ):
         """beams [channel][beam][time] and what they lack, against the block."""
         expected, counts = detect(beams, lost, spectra, products, basis, summed, mean)
         (data, found), tags = qa_tools.run(
-            block, scene.ports(), [4 * expected[0].size, 4 * counts[0].size], tags=scene.tags(),
-            chunks=chunks)
+            block,
+            scene.ports(),
+            [4 * expected[0].size, 4 * counts[0].size],
+            tags=scene.tags(),
+            chunks=chunks,
+        )
         np.testing.assert_array_equal(
-            np.frombuffer(found.tobytes(), np.uint32).reshape(-1, *counts.shape[1:]), counts)
+            np.frombuffer(found.tobytes(), np.uint32).reshape(-1, *counts.shape[1:]), counts
+        )
         powers = np.frombuffer(data.tobytes(), np.float32).reshape(-1, *expected.shape[1:])
         # sums in fp32 of up to 512 terms
         np.testing.assert_allclose(powers, expected, rtol=0, atol=3e-6 * abs(expected).max())
@@ -261,19 +345,31 @@ class qa_masks(gr_unittest.TestCase):
     def test_power_detector(self):
         """Integrations that cut slices, hold several, and hold frames."""
         for device in DEVICES:
-            for products, basis in (("power", "linear"), ("I", "linear"), ("IQUV", "linear"),
-                                    ("IQUV", "circular"), ("coherency", "linear")):
+            for products, basis in (
+                ("power", "linear"),
+                ("I", "linear"),
+                ("IQUV", "linear"),
+                ("IQUV", "circular"),
+                ("coherency", "linear"),
+            ):
                 for spectra, slices in ((4, 4), (8, 8), (24, 3), (48, 12), (72, 2), (240, 24)):
                     with self.subTest(device, products=products, spectra=spectra):
                         scene = Scene(self.rng, "fc32", channels=6, inputs=4, slices=slices)
-                        options = dict(spectra=spectra, products=products, basis=basis,
-                                       mean=spectra != 72)
+                        options = dict(
+                            spectra=spectra, products=products, basis=basis, mean=spectra != 72
+                        )
                         summed = 3 if spectra in (8, 72) else 1
                         block = aperture.power_detector(
-                            beams=4, device=device, summed_channels=summed,
-                            **scene.names(**options))
-                        self.check_powers(scene, block, scene.times(scene.values),
-                                          scene.times(scene.lost), summed=summed, **options)
+                            beams=4, device=device, summed_channels=summed, **scene.names(**options)
+                        )
+                        self.check_powers(
+                            scene,
+                            block,
+                            scene.times(scene.values),
+                            scene.times(scene.lost),
+                            summed=summed,
+                            **options,
+                        )
 
     def test_beam_power(self):
         """A spectrum counts while any input of the beam is there; an incoherent beam behind."""
@@ -286,23 +382,37 @@ class qa_masks(gr_unittest.TestCase):
                     weights[1, 0] = 0
                     mask = np.array([1, 0, 0, 1, 1])
                     block = aperture.beam_power(
-                        inputs=5, beams=2, incoherent_beams=1, weights=weights,
-                        masks=[1] * 10 + list(mask), device=device,
-                        **scene.names(spectra=spectra))
+                        inputs=5,
+                        beams=2,
+                        incoherent_beams=1,
+                        weights=weights,
+                        masks=[1] * 10 + list(mask),
+                        device=device,
+                        **scene.names(spectra=spectra),
+                    )
                     x, lost = scene.times(scene.values), scene.times(scene.lost)
                     coherent = np.einsum("bi,cit->cbt", weights, x)
                     incoherent = np.sqrt((abs(x[:, mask > 0]) ** 2).sum(axis=1))[:, None]
-                    lacks = [lost[:, used].all(axis=1)
-                             for used in (weights[0] != 0, weights[1] != 0, mask > 0)]
-                    self.check_powers(scene, block, np.concatenate([coherent, incoherent], axis=1),
-                                      np.stack(lacks, axis=1), spectra)
+                    lacks = [
+                        lost[:, used].all(axis=1)
+                        for used in (weights[0] != 0, weights[1] != 0, mask > 0)
+                    ]
+                    self.check_powers(
+                        scene,
+                        block,
+                        np.concatenate([coherent, incoherent], axis=1),
+                        np.stack(lacks, axis=1),
+                        spectra,
+                    )
 
     # ---- files
 
     def to_sink(self, scene, engine, sink, integrations=None):
         top = gr.top_block()
-        sources = [qa_tools.ByteSource(data, tags, 3, None, 1)
-                   for data, tags in zip(scene.ports(), scene.tags())]
+        sources = [
+            qa_tools.ByteSource(data, tags, 3, None, 1)
+            for data, tags in zip(scene.ports(), scene.tags())
+        ]
         for port, source in enumerate(sources):
             top.connect((source, 0), (engine, port))
         for port in range(2):
@@ -333,24 +443,32 @@ class qa_masks(gr_unittest.TestCase):
     def test_filterbank(self):
         """A channel of which nothing is left in an integration becomes the mean of the others, as
         floats and with 8 bits, and other cells stay as they are."""
-        scene = Scene(self.rng, "fc32", frames=40, channels=4, inputs=2, slices=2, missing=None,
-                      flagged=0.2)
+        scene = Scene(
+            self.rng, "fc32", frames=40, channels=4, inputs=2, slices=2, missing=None, flagged=0.2
+        )
         flagged = np.repeat(scene.flags[..., 0] & scene.flags[..., 1], 1, axis=0)
         for nbits in (32, 8):
-            engine = aperture.power_detector(beams=2, device="cpu", spectra=24,
-                                             products="power", **scene.names())
+            engine = aperture.power_detector(
+                beams=2, device="cpu", spectra=24, products="power", **scene.names()
+            )
             path = self.folder / f"test{nbits}.fil"
-            sink = aperture.filterbank_sink(str(path), array_of(1), [Beam("a", 0.0, 90.0),
-                                                                     Beam("b", 0.0, 80.0)],
-                                            4, nbits=nbits, counts=True)
+            sink = aperture.filterbank_sink(
+                str(path),
+                array_of(1),
+                [Beam("a", 0.0, 90.0), Beam("b", 0.0, 80.0)],
+                4,
+                nbits=nbits,
+                counts=True,
+            )
             self.to_sink(scene, engine, sink)
             kind = np.float32 if nbits == 32 else np.uint8
             size = 40 * 2 * 4 * np.dtype(kind).itemsize
             found = np.frombuffer(path.read_bytes()[-size:], kind).reshape(40, 2, 4)[..., ::-1]
             cells = np.swapaxes(flagged, 1, 2)
             self.assertAlmostEqual(sink.flagged(), cells.mean())
-            expected = detect(scene.times(scene.values), scene.times(scene.lost), 24, "power",
-                              "linear", 1, True)[0][:, :, 0]
+            expected = detect(
+                scene.times(scene.values), scene.times(scene.lost), 24, "power", "linear", 1, True
+            )[0][:, :, 0]
             if nbits == 8:
                 offset, step = (part[:, 0] for part in sink.levels())
                 self.assertTrue((found[cells] == 64).all())

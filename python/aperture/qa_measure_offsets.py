@@ -34,13 +34,14 @@ def brute_force(reference, other, most_lag):
     then a maximum on an ever finer grid of delays."""
     count = len(reference)
     points = 1 << (2 * count).bit_length()
-    product = (np.fft.fft(reference.astype(complex), points) *
-               np.conj(np.fft.fft(other.astype(complex), points)))
+    product = np.fft.fft(reference.astype(complex), points) * np.conj(
+        np.fft.fft(other.astype(complex), points)
+    )
     lags = np.arange(-most_lag, most_lag + 1)
     whole = int(lags[np.argmax(abs(np.fft.ifft(product)[lags]))])
     late, early = max(whole, 0), max(-whole, 0)
-    a = reference[late:count - early].astype(complex)
-    b = other[early:count - late].astype(complex)
+    a = reference[late : count - early].astype(complex)
+    b = other[early : count - late].astype(complex)
     product = np.fft.fft(a) * np.conj(np.fft.fft(b))
     frequencies = np.fft.fftfreq(len(a))
     middle, width = 0.0, 1.0
@@ -63,43 +64,67 @@ class qa_measure_offsets(gr_unittest.TestCase):
     def trial(self, count, share, seed, starts, **search):
         """Some receivers on one clock; returns the result and the receivers."""
         rng = np.random.default_rng(seed)
-        receivers = Receivers([
-            Receiver(start=start, phase=rng.uniform(-3, 3), gain=10**rng.uniform(-1, 1),
-                     share=share) for start in starts], seed=seed)
+        receivers = Receivers(
+            [
+                Receiver(
+                    start=start,
+                    phase=rng.uniform(-3, 3),
+                    gain=10 ** rng.uniform(-1, 1),
+                    share=share,
+                )
+                for start in starts
+            ],
+            seed=seed,
+        )
         samples = [receivers.samples(i, 0, count) for i in range(len(starts))]
         return measure_offsets(samples, **search), receivers
 
     def test_against_brute_force(self):
-        for count, share, start, seed in ((1009, 0.6, 200.4, 1), (4093, 0.3, -1999.7, 2),
-                                          (30011, 0.1, 12000.1, 3)):
-            receivers = Receivers([Receiver(share=share, start=1e6),
-                                   Receiver(share=share, start=1e6 + start, phase=0.4)], seed=seed)
+        for count, share, start, seed in (
+            (1009, 0.6, 200.4, 1),
+            (4093, 0.3, -1999.7, 2),
+            (30011, 0.1, 12000.1, 3),
+        ):
+            receivers = Receivers(
+                [
+                    Receiver(share=share, start=1e6),
+                    Receiver(share=share, start=1e6 + start, phase=0.4),
+                ],
+                seed=seed,
+            )
             samples = [receivers.samples(i, 0, count) for i in range(2)]
             offset = measure_offsets(samples, reference=0).inputs[1]
             delay, phase = brute_force(*samples, count // 2)
             self.assertTrue(offset.found)
             # both see the same noise, and weigh it nearly alike
-            self.assertAlmostEqual(offset.lag + offset.fraction, delay,
-                                   delta=1.5 * offset.sigma_delay)
+            self.assertAlmostEqual(
+                offset.lag + offset.fraction, delay, delta=1.5 * offset.sigma_delay
+            )
             self.assertAlmostEqual(offset.phase, phase, delta=1.5 * offset.sigma_phase)
 
     def test_errors_are_as_the_bound_says(self):
         """Repeated trials: none beyond 4.5 standard deviations, and chi^2 within 4 sigma of its
         own, but for 15% that the weights cost where a channel has few windows."""
-        for count, share, trials in ((1009, 0.5, 60), (1009, 0.9, 60), (4001, 0.3, 60),
-                                     (20011, 0.06, 40), (50021, 0.6, 20)):
+        for count, share, trials in (
+            (1009, 0.5, 60),
+            (1009, 0.9, 60),
+            (4001, 0.3, 60),
+            (20011, 0.06, 40),
+            (50021, 0.6, 20),
+        ):
             found = []
             for seed in range(trials):
                 start = np.random.default_rng([seed, 9]).uniform(-150, 150)
-                result, receivers = self.trial(count, share, seed, (0.0, start), reference=0,
-                                               most_lag=200)
+                result, receivers = self.trial(
+                    count, share, seed, (0.0, start), reference=0, most_lag=200
+                )
                 offset = result.inputs[1]
                 self.assertTrue(offset.found)
                 found.append(deviations(offset, receivers.truth(1)))
-                self.assertAlmostEqual(offset.gain / receivers.truth(1)["gain"], 1,
-                                       delta=6 / np.sqrt(count))
-                self.assertAlmostEqual(offset.coherence, share,
-                                       delta=5 / np.sqrt(count) + 0.03)
+                self.assertAlmostEqual(
+                    offset.gain / receivers.truth(1)["gain"], 1, delta=6 / np.sqrt(count)
+                )
+                self.assertAlmostEqual(offset.coherence, share, delta=5 / np.sqrt(count) + 0.03)
             found = np.array(found)
             self.assertLess(abs(found).max(), 4.5, (count, share))
             spread = 4 * np.sqrt(2 / trials)
@@ -156,8 +181,7 @@ class qa_measure_offsets(gr_unittest.TestCase):
         lags = 200001  # half samples are searched as well
         expected = np.sqrt(-np.log(-np.expm1(np.log1p(-1e-4) / lags)))
         self.assertAlmostEqual(result.threshold, expected, delta=0.005)
-        self.assertEqual(result.inputs[1].reason,
-                         "these inputs do not correlate: offset unknown")
+        self.assertEqual(result.inputs[1].reason, "these inputs do not correlate: offset unknown")
         self.assertEqual(result.reference, -1)
 
     def test_too_faint_is_refused(self):
@@ -173,8 +197,11 @@ class qa_measure_offsets(gr_unittest.TestCase):
         """The receivers' own offset and a carrier are common to all lags, and say nothing."""
         rng = np.random.default_rng(2)
         count = 50021
-        samples = white(rng, 2, count) + np.float32(0.5) + 0.3 * np.exp(
-            2j * np.pi * 0.123 * np.arange(count))
+        samples = (
+            white(rng, 2, count)
+            + np.float32(0.5)
+            + 0.3 * np.exp(2j * np.pi * 0.123 * np.arange(count))
+        )
         self.assertFalse(measure_offsets(samples).inputs[1].found)
         common = white(rng, count + 333)
         samples += 0.5 * np.stack([common[:count], common[333:]])
@@ -189,8 +216,11 @@ class qa_measure_offsets(gr_unittest.TestCase):
         times = np.arange(count)
         common = white(rng, count + 333)
         for level in (10, 100, 1000):
-            for line in (1, np.exp(2j * np.pi * 0.123 * times),
-                         np.exp(2j * np.pi * (0.3 + 1e-8 * times) * times)):
+            for line in (
+                1,
+                np.exp(2j * np.pi * 0.123 * times),
+                np.exp(2j * np.pi * (0.3 + 1e-8 * times) * times),
+            ):
                 samples = white(rng, 2, count) + level * np.complex64(line)
                 self.assertFalse(measure_offsets(samples).inputs[1].found, level)
                 samples += 0.5 * np.stack([common[:count], common[333:]])
@@ -204,8 +234,9 @@ class qa_measure_offsets(gr_unittest.TestCase):
     def test_start_offset_of_a_million(self):
         """10^6 overlapping samples, in about a second."""
         for start in (1000001.3, -999998.8):
-            receivers = Receivers([Receiver(share=0.1, start=-1e7),
-                                   Receiver(share=0.1, start=start - 1e7, phase=2.0)])
+            receivers = Receivers(
+                [Receiver(share=0.1, start=-1e7), Receiver(share=0.1, start=start - 1e7, phase=2.0)]
+            )
             samples = [receivers.samples(i, 0, 2000003) for i in range(2)]
             began = time.monotonic()
             result = measure_offsets(samples, most_lag=1100000, reference=0)
@@ -216,8 +247,12 @@ class qa_measure_offsets(gr_unittest.TestCase):
     def test_start_offset_of_ten_million(self):
         """10^7 overlapping samples of the coherence 0.05: 0.02 samples and 1 degree."""
         for start in (9999999.6, -10000000.0):
-            receivers = Receivers([Receiver(share=0.05, start=5.4),
-                                   Receiver(share=0.05, start=5.4 + start, phase=2.0)])
+            receivers = Receivers(
+                [
+                    Receiver(share=0.05, start=5.4),
+                    Receiver(share=0.05, start=5.4 + start, phase=2.0),
+                ]
+            )
             samples = [receivers.samples(i, 0, 20000000) for i in range(2)]
             began = time.monotonic()
             result = measure_offsets(samples, most_lag=10000000, reference=0)
@@ -233,12 +268,22 @@ class qa_measure_offsets(gr_unittest.TestCase):
         rate, frequency = 2.4e6, 1.42e9
         for ppm, share, start in ((3.3, 0.5, 20000.7), (-97.1, 0.7, -301.2), (0.01, 0.9, 40.0)):
             most = 100e-6 if abs(ppm) > 5 else 5e-6
-            receivers = Receivers([Receiver(share=share, phase=1.0, ppm=0.2),
-                                   Receiver(share=share, start=start, ppm=ppm)],
-                                  sample_rate=rate, center_frequency=frequency)
+            receivers = Receivers(
+                [
+                    Receiver(share=share, phase=1.0, ppm=0.2),
+                    Receiver(share=share, start=start, ppm=ppm),
+                ],
+                sample_rate=rate,
+                center_frequency=frequency,
+            )
             samples = [receivers.samples(i, 0, 400009) for i in range(2)]
-            result = measure_offsets(samples, reference=0, most_delay_rate=most, most_lag=30000,
-                                     most_phase_rate=2 * np.pi * most * frequency / rate)
+            result = measure_offsets(
+                samples,
+                reference=0,
+                most_delay_rate=most,
+                most_lag=30000,
+                most_phase_rate=2 * np.pi * most * frequency / rate,
+            )
             offset = result.inputs[1]
             self.assertTrue(offset.found, offset.reason)
             truth = receivers.truth(1, 0, offset.time)
@@ -256,13 +301,21 @@ class qa_measure_offsets(gr_unittest.TestCase):
     def test_samples_of_any_size(self):
         """Floats whose squares are none: the same is found as of usual ones, bit by bit but for
         what float32 rounds."""
-        receivers = Receivers([Receiver(share=0.6, start=1e6),
-                               Receiver(share=0.6, start=1e6 + 37.3, phase=0.4)], seed=5)
+        receivers = Receivers(
+            [Receiver(share=0.6, start=1e6), Receiver(share=0.6, start=1e6 + 37.3, phase=0.4)],
+            seed=5,
+        )
         samples = [receivers.samples(i, 0, 5003) for i in range(2)]
         usual = measure_offsets(samples, reference=0).inputs[1]
         self.assertTrue(usual.found)
-        for sizes in ((1e18, 1e18), (1e-20, 1e-20), (1e18, 1), (1, 1e-20), (1e-20, 1e18),
-                      (1e37, 1e-37)):
+        for sizes in (
+            (1e18, 1e18),
+            (1e-20, 1e-20),
+            (1e18, 1),
+            (1, 1e-20),
+            (1e-20, 1e18),
+            (1e37, 1e-37),
+        ):
             scaled = [s * np.float32(size) for s, size in zip(samples, sizes)]
             found = measure_offsets(scaled, reference=0).inputs[1]
             self.assertTrue(found.found, (sizes, found.reason))
@@ -276,16 +329,20 @@ class qa_measure_offsets(gr_unittest.TestCase):
         bad = good.copy()
         bad[1, 500] = np.nan
         for samples, search, text in (
-                (good[:1], {}, "inputs: 1"), (good[:, :100], {}, "samples: 100"),
-                (np.zeros((2, 0)), {}, "samples: 0"), (bad, {}, "samples of input 1: NaN"),
-                ([good[0], good[1][1:]], {}, "samples of input 1: a length of 999"),
-                ([good, good], {}, "samples of input 0: 2 axes"), (3, {}, "samples: "),
-                ([["a"], ["b"]], {}, "samples of input 0: not"),
-                (good, {"most_lag": 990}, "most_lag: 990"),
-                (good, {"reference": 2}, "reference: 2"),
-                (good, {"false_alarms": 0.0}, "false_alarms: 0"),
-                (good, {"most_delay_rate": 0.1}, "most_delay_rate: 0.1"),
-                (good, {"most_phase_rate": -1.0}, "most_phase_rate: -1")):
+            (good[:1], {}, "inputs: 1"),
+            (good[:, :100], {}, "samples: 100"),
+            (np.zeros((2, 0)), {}, "samples: 0"),
+            (bad, {}, "samples of input 1: NaN"),
+            ([good[0], good[1][1:]], {}, "samples of input 1: a length of 999"),
+            ([good, good], {}, "samples of input 0: 2 axes"),
+            (3, {}, "samples: "),
+            ([["a"], ["b"]], {}, "samples of input 0: not"),
+            (good, {"most_lag": 990}, "most_lag: 990"),
+            (good, {"reference": 2}, "reference: 2"),
+            (good, {"false_alarms": 0.0}, "false_alarms: 0"),
+            (good, {"most_delay_rate": 0.1}, "most_delay_rate: 0.1"),
+            (good, {"most_phase_rate": -1.0}, "most_phase_rate: -1"),
+        ):
             with self.assertRaises(ValueError) as caught:
                 measure_offsets(samples, **search)
             self.assertIn(text, str(caught.exception))

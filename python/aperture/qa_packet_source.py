@@ -55,8 +55,9 @@ class Receiving(Running):
         self.wait()
 
     def messages(self):
-        return [pmt.to_python(self.status.get_message(i))
-                for i in range(self.status.num_messages())]
+        return [
+            pmt.to_python(self.status.get_message(i)) for i in range(self.status.num_messages())
+        ]
 
 
 class qa_packet_source(gr_unittest.TestCase):
@@ -78,8 +79,22 @@ class qa_packet_source(gr_unittest.TestCase):
         data, tags = receiving.run()
         self.assertEqual(receiving.block.error(), "")
         counts = receiving.block.counts()
-        self.assertEqual(counts["received"], sum(counts[name] for name in (
-            "used", "repeated", "late", "stray", "overrun", "wrong", "refused", "unwanted")))
+        self.assertEqual(
+            counts["received"],
+            sum(
+                counts[name]
+                for name in (
+                    "used",
+                    "repeated",
+                    "late",
+                    "stray",
+                    "overrun",
+                    "wrong",
+                    "refused",
+                    "unwanted",
+                )
+            ),
+        )
         return data, tags, receiving.block
 
     # ---- plain
@@ -91,12 +106,21 @@ class qa_packet_source(gr_unittest.TestCase):
             values = self.rng.normal(size=(101, samples, inputs, 2)).astype(np.float32)
             bad = [0, 40, 41, 100]
             values[bad, 7, 1, 1] = np.nan, np.inf, -np.inf, np.nan
-            frames = [net.ethernet(net.plain(i, row.astype(
-                ">f4" if coding == "f32_be" else "<f4").tobytes()))
-                for i, row in enumerate(values)]
+            frames = [
+                net.ethernet(
+                    net.plain(i, row.astype(">f4" if coding == "f32_be" else "<f4").tobytes())
+                )
+                for i, row in enumerate(values)
+            ]
             (data,), (tags,), block = self.from_file(
-                frames, coding=coding, complex=True, samples=samples, inputs=inputs, rate=1e5,
-                start_time=(START, 0.0))
+                frames,
+                coding=coding,
+                complex=True,
+                samples=samples,
+                inputs=inputs,
+                rate=1e5,
+                start_time=(START, 0.0),
+            )
             values[bad] = 0
             self.assertEqual(data.tobytes(), values.tobytes())
             missing = np.repeat(np.isin(np.arange(101), bad), samples)
@@ -105,25 +129,38 @@ class qa_packet_source(gr_unittest.TestCase):
     def test_plain(self):
         """In order and whole, of all types, from all kinds of files."""
         for coding, is_complex, kind, samples, inputs in (
-                ("s8", True, "sc8", 51, 3), ("s8", False, "s8", 77, 1), ("s16", True, "sc16", 9, 5),
-                ("f32", True, "fc32", 33, 2), ("sc4", True, "sc4", 13, 7)):
-            for writer, options in ((net.write_pcap, {}),
-                                    (net.write_pcap, {"order": ">", "nanoseconds": True}),
-                                    (net.write_pcapng, {}),
-                                    (net.write_pcapng, {"order": ">", "power": 9})):
+            ("s8", True, "sc8", 51, 3),
+            ("s8", False, "s8", 77, 1),
+            ("s16", True, "sc16", 9, 5),
+            ("f32", True, "fc32", 33, 2),
+            ("sc4", True, "sc4", 13, 7),
+        ):
+            for writer, options in (
+                (net.write_pcap, {}),
+                (net.write_pcap, {"order": ">", "nanoseconds": True}),
+                (net.write_pcapng, {}),
+                (net.write_pcapng, {"order": ">", "power": 9}),
+            ):
                 with self.subTest(coding=coding, writer=writer.__name__, options=options):
                     sent = self.payloads(101, samples * inputs * EACH[kind])
                     if coding == "f32":
                         sent = as_numbers(sent)
                     (data,), (tags,), block = self.from_file(
                         [net.ethernet(net.plain(1000 + i, row)) for i, row in enumerate(sent)],
-                        writer, options, coding=coding, complex=is_complex, samples=samples,
-                        inputs=inputs, rate=1e5, center_frequency=1.4e9,
-                        start_time=(START, 0.25))
+                        writer,
+                        options,
+                        coding=coding,
+                        complex=is_complex,
+                        samples=samples,
+                        inputs=inputs,
+                        rate=1e5,
+                        center_frequency=1.4e9,
+                        start_time=(START, 0.25),
+                    )
                     self.assertEqual(block.type(), kind)
                     self.assertEqual(data.tobytes(), sent.tobytes())
                     late = 0.25 + 1000 * samples / 1e5
-                    (_, time_tag), = tags_of(tags, "rx_time")
+                    ((_, time_tag),) = tags_of(tags, "rx_time")
                     self.assertAlmostEqual(time_tag[0] - START + time_tag[1], late, places=9)
                     self.assertEqual(tags_of(tags, "rx_rate"), [(0, 1e5)])
                     self.assertEqual(tags_of(tags, "rx_freq"), [(0, 1.4e9)])
@@ -134,26 +171,49 @@ class qa_packet_source(gr_unittest.TestCase):
         sent = self.payloads(40, 16)
         parameters = dict(samples=8, complex=True, inputs=1, rate=1e3, addresses=["0.0.0.0:4015"])
         for options, make in (
-                *(({}, lambda p, vlans=vlans: net.ethernet(p, vlans=vlans)) for vlans in (
-                    [0x8100], [0x9100], [0x88a8, 0x8100], [0x9100, 0x9200, 0x9300, 0x8100])),
-                ({"link": 101}, lambda p: net.ethernet(p)[14:]),
-                # Linux's cooked frames have 14 bytes before the type, or 18 behind it
-                *(({"link": 113}, lambda p, vlans=vlans: bytes(14)
-                   + net.ethernet(p, vlans=vlans)[12:])
-                  for vlans in ([], [0x8100], [0x88a8, 0x8100])),
-                *(({"link": 276}, lambda p, vlans=vlans: net.ethernet(p, vlans=vlans)[12:14]
-                   + bytes(18) + net.ethernet(p, vlans=vlans)[14:])
-                  for vlans in ([], [0x8100], [0x9100, 0x8100])),
-                ({"link": 0}, lambda p: b"\2\0\0\0" + net.ethernet(p)[14:])):
+            *(
+                ({}, lambda p, vlans=vlans: net.ethernet(p, vlans=vlans))
+                for vlans in (
+                    [0x8100],
+                    [0x9100],
+                    [0x88A8, 0x8100],
+                    [0x9100, 0x9200, 0x9300, 0x8100],
+                )
+            ),
+            ({"link": 101}, lambda p: net.ethernet(p)[14:]),
+            # Linux's cooked frames have 14 bytes before the type, or 18 behind it
+            *(
+                (
+                    {"link": 113},
+                    lambda p, vlans=vlans: bytes(14) + net.ethernet(p, vlans=vlans)[12:],
+                )
+                for vlans in ([], [0x8100], [0x88A8, 0x8100])
+            ),
+            *(
+                (
+                    {"link": 276},
+                    lambda p, vlans=vlans: (
+                        net.ethernet(p, vlans=vlans)[12:14]
+                        + bytes(18)
+                        + net.ethernet(p, vlans=vlans)[14:]
+                    ),
+                )
+                for vlans in ([], [0x8100], [0x9100, 0x8100])
+            ),
+            ({"link": 0}, lambda p: b"\2\0\0\0" + net.ethernet(p)[14:]),
+        ):
             with self.subTest(options=options):
                 frames = [make(net.plain(i, row)) for i, row in enumerate(sent)]
                 others = [b"", b"x", net.ethernet(b"abc", port=99) if not options else b"\0" * 9]
-                (data,), _, block = self.from_file(frames[:20] + others + frames[20:],
-                                                   options=options, **parameters)
+                (data,), _, block = self.from_file(
+                    frames[:20] + others + frames[20:], options=options, **parameters
+                )
                 self.assertEqual(data.tobytes(), sent.tobytes())
                 self.assertEqual(block.counts()["passed_over"], 3)
-        frames = [net.ethernet(net.plain(i, row), source=("fd00::1", 7), to="ff15::2", version=6)
-                  for i, row in enumerate(sent)]
+        frames = [
+            net.ethernet(net.plain(i, row), source=("fd00::1", 7), to="ff15::2", version=6)
+            for i, row in enumerate(sent)
+        ]
         (data,), _, _ = self.from_file(frames, **{**parameters, "addresses": ["[ff15::2]:4015"]})
         self.assertEqual(data.tobytes(), sent.tobytes())
 
@@ -163,11 +223,20 @@ class qa_packet_source(gr_unittest.TestCase):
         sent = self.payloads(count, 2, samples * inputs * 2)
         places = [(i, s) for i in range(count) for s in range(2)]
         came = net.spoil([net.plain(first + i, sent[i, s]) for i, s in places], seed=5, **faults)
-        frames = [net.ethernet(packet, port=4000 + places[number][1], source=("10.0.0.1", 1))
-                  for number, packet in came]
+        frames = [
+            net.ethernet(packet, port=4000 + places[number][1], source=("10.0.0.1", 1))
+            for number, packet in came
+        ]
         (data,), (tags,), block = self.from_file(
-            frames, addresses=["0.0.0.0:4000", "0.0.0.0:4001"], samples=samples, inputs=inputs,
-            rate=1e6, start_time=(START, 0.0), confirm=confirm, window=32)
+            frames,
+            addresses=["0.0.0.0:4000", "0.0.0.0:4001"],
+            samples=samples,
+            inputs=inputs,
+            rate=1e6,
+            start_time=(START, 0.0),
+            confirm=confirm,
+            window=32,
+        )
         there = np.zeros((count, 2), bool)
         for number, _ in came:
             there[places[number]] = True
@@ -193,8 +262,7 @@ class qa_packet_source(gr_unittest.TestCase):
         self.assertGreater(counts["lost"], 200)
 
     def test_order_and_duplicates(self):
-        counts = self.check_placed(*self.faulty(loss=0.02, reorder=0.3, distance=40,
-                                                duplicate=0.2))
+        counts = self.check_placed(*self.faulty(loss=0.02, reorder=0.3, distance=40, duplicate=0.2))
         self.assertGreater(counts["repeated"], 900)
         self.assertEqual((counts["late"], counts["stray"]), (0, 0))
 
@@ -207,7 +275,7 @@ class qa_packet_source(gr_unittest.TestCase):
         self.assertEqual(counts["used"] + counts["late"] + counts["stray"], there.sum())
         samples, inputs, _ = shape
         got = data.reshape(-1, samples, 2, inputs * 2).transpose(0, 2, 1, 3)
-        sent = sent.reshape(len(sent), 2, samples, inputs * 2)[:len(got)]
+        sent = sent.reshape(len(sent), 2, samples, inputs * 2)[: len(got)]
         lost = missing_of(tags, 2 * inputs, len(got) * samples).reshape(2, inputs, -1, samples)
         self.assertTrue((lost == lost[:, :1, :, :1]).all())
         lost = lost[:, 0, :, 0].T
@@ -226,13 +294,17 @@ class qa_packet_source(gr_unittest.TestCase):
             if i >= 123:
                 frames.append(net.ethernet(net.plain(i, sent[1, i]), port=4001))
         (data, other), (tags, others), _ = self.from_file(
-            frames, addresses=["0.0.0.0:4000", "0.0.0.0:4001"], samples=samples, rate=1e6,
-            inputs_per_port=1)
+            frames,
+            addresses=["0.0.0.0:4000", "0.0.0.0:4001"],
+            samples=samples,
+            rate=1e6,
+            inputs_per_port=1,
+        )
         self.assertEqual(data.tobytes(), sent[0, :400].tobytes() + bytes(100 * samples * 2))
         self.assertEqual(other.tobytes(), bytes(123 * samples * 2) + sent[1, 123:].tobytes())
         for found, first, length in ((tags, 400, 100), (others, 0, 123)):
             lost = np.zeros((1, count * samples), bool)
-            lost[0, first * samples:(first + length) * samples] = True
+            lost[0, first * samples : (first + length) * samples] = True
             np.testing.assert_array_equal(missing_of(found, 1, count * samples), lost)
 
     # ---- what moves the window
@@ -249,26 +321,26 @@ class qa_packet_source(gr_unittest.TestCase):
         times = [START + 100 + i * samples / rate for i in range(count)]
         frames = [net.ethernet(net.plain(number, row)) for number, row in zip(numbers, sent)]
         frames, times = more.pop("frames", lambda f, t: (f, t))(frames, times)
-        return sent, self.from_file(frames, options={"times": times}, samples=samples, rate=rate,
-                                    most_gap=most_gap, **more)
+        return sent, self.from_file(
+            frames, options={"times": times}, samples=samples, rate=rate, most_gap=most_gap, **more
+        )
 
     def test_forged_time_moves_nothing(self):
         forged = self.payloads(20)
 
         def forge(frames, times):
             for at, number in ((50, 2**61), (70, 0), (71, 9000), (90, 5999)):
-                frames.insert(at, net.ethernet(net.plain(number, forged),
-                                               source=("10.0.0.66", 1)))
+                frames.insert(at, net.ethernet(net.plain(number, forged), source=("10.0.0.66", 1)))
                 times.insert(at, times[at])
             # another sender, who says the same again and again
             for i in range(40):
-                frames.insert(120 + 2 * i, net.ethernet(net.plain(8000 + i, forged),
-                                                        source=("10.0.0.67", 1)))
+                frames.insert(
+                    120 + 2 * i, net.ethernet(net.plain(8000 + i, forged), source=("10.0.0.67", 1))
+                )
                 times.insert(120 + 2 * i, times[120 + 2 * i])
             return frames, times
 
-        sent, ((data,), (tags,), block) = self.restarts([], frames=forge,
-                                                        start_time=(START, 0.0))
+        sent, ((data,), (tags,), block) = self.restarts([], frames=forge, start_time=(START, 0.0))
         self.assertEqual(data.tobytes(), sent.tobytes())
         self.assertEqual(len(tags), 3)
         counts = block.counts()
@@ -278,14 +350,15 @@ class qa_packet_source(gr_unittest.TestCase):
         """A jump ahead is zeros of that length, also beyond the window."""
         for ahead in (7, 100, 4000):
             with self.subTest(ahead=ahead):
-                sent, ((data,), (tags,), block) = self.restarts([(80, 5080 + ahead)],
-                                                                start_time=(START, 0.0))
+                sent, ((data,), (tags,), block) = self.restarts(
+                    [(80, 5080 + ahead)], start_time=(START, 0.0)
+                )
                 zeros = bytes(ahead * 20)
                 self.assertEqual(data.tobytes(), sent[:80].tobytes() + zeros + sent[80:].tobytes())
                 self.assertEqual(len(tags_of(tags, "rx_time")), 1)
                 lost = missing_of(tags, 1, len(data))
                 self.assertEqual(lost.sum(), ahead * 10)
-                self.assertTrue(lost[0, 800:800 + ahead * 10].all())
+                self.assertTrue(lost[0, 800 : 800 + ahead * 10].all())
                 self.assertEqual(block.counts()["lost"], ahead)
 
     def test_restart(self):
@@ -293,7 +366,8 @@ class qa_packet_source(gr_unittest.TestCase):
         for to, gap in ((0, 60.0), (10**9, 60.0), (5700, 0.005)):
             with self.subTest(to=to):
                 sent, ((data,), (tags,), block) = self.restarts(
-                    [(80, to)], start_time=(START, 0.5), most_gap=gap)
+                    [(80, to)], start_time=(START, 0.5), most_gap=gap
+                )
                 self.assertEqual(data.tobytes(), sent.tobytes())
                 self.assertEqual(tags_of(tags, "missing"), [])
                 times = tags_of(tags, "rx_time")
@@ -310,11 +384,20 @@ class qa_packet_source(gr_unittest.TestCase):
         for i in range(count):
             for stream in range(2):
                 number = i + (1000 if i >= (100, 200)[stream] else 0)
-                frames.append(net.ethernet(net.plain(number, sent[stream, i]), port=4000 + stream,
-                                           source=("10.0.0.1", 7 + stream)))
+                frames.append(
+                    net.ethernet(
+                        net.plain(number, sent[stream, i]),
+                        port=4000 + stream,
+                        source=("10.0.0.1", 7 + stream),
+                    )
+                )
         (data,), (tags,), block = self.from_file(
-            frames, addresses=["0.0.0.0:4000", "0.0.0.0:4001"], samples=samples, rate=1e3,
-            options={"times": [START + i * 1e-3 * samples / 2 for i in range(len(frames))]})
+            frames,
+            addresses=["0.0.0.0:4000", "0.0.0.0:4001"],
+            samples=samples,
+            rate=1e3,
+            options={"times": [START + i * 1e-3 * samples / 2 for i in range(len(frames))]},
+        )
         got = data.reshape(-1, samples, 2, 2).transpose(2, 0, 1, 3).reshape(2, -1, samples * 2)
         np.testing.assert_array_equal(got[:, :100], sent[:, :100])
         np.testing.assert_array_equal(got[1, 100:200], sent[1, 100:200])
@@ -323,13 +406,16 @@ class qa_packet_source(gr_unittest.TestCase):
         # both are believed a while after the last one at the old place
         believed = np.flatnonzero(got[0, 1200:].any(1))[0]
         self.assertLess(believed, 75)
-        np.testing.assert_array_equal(got[:, 1200 + believed + 16:], sent[:, 200 + believed + 16:])
+        np.testing.assert_array_equal(
+            got[:, 1200 + believed + 16 :], sent[:, 200 + believed + 16 :]
+        )
 
     def test_short_file(self):
         """Fewer packets than would be believed, at the end of all."""
         sent = self.payloads(5, 20)
         (data,), _, _ = self.from_file(
-            [net.ethernet(net.plain(i, row)) for i, row in enumerate(sent)], samples=10)
+            [net.ethernet(net.plain(i, row)) for i, row in enumerate(sent)], samples=10
+        )
         self.assertEqual(data.tobytes(), sent.tobytes())
         (data,), _, _ = self.from_file([], samples=10)
         self.assertEqual(len(data), 0)
@@ -342,7 +428,7 @@ class qa_packet_source(gr_unittest.TestCase):
         for i, row in enumerate(sent):
             packet = net.plain(i, row)
             frames.append(net.ethernet(packet))
-            frames.append(net.ethernet(packet[:-1 - i % 27]))
+            frames.append(net.ethernet(packet[: -1 - i % 27]))
             frames.append(net.ethernet(packet + bytes(1 + i)))
             frames.append(net.ethernet(struct_number(2**62 + i) + bytes(20)))
             frames.append(net.ethernet(net.plain(i, bytes(20)), source=("10.0.0.9", 5000)))
@@ -366,8 +452,14 @@ class qa_packet_source(gr_unittest.TestCase):
                 flat = codes[i, t].reshape(-1, 4)
                 payload = (flat << np.array([0, 2, 4, 6])).sum(1).astype(np.uint8)
                 second, frame = divmod(17 + i, per_second)
-                came.append(((i, t), net.vdif(START + second, frame, threads[t], payload, 2,
-                                              channels=2, station=77)))
+                came.append(
+                    (
+                        (i, t),
+                        net.vdif(
+                            START + second, frame, threads[t], payload, 2, channels=2, station=77
+                        ),
+                    )
+                )
         there = np.ones((count, 3), bool)
         kept = [packet for place, packet in came]
         for at in (40, 41, 100, 500):
@@ -375,14 +467,23 @@ class qa_packet_source(gr_unittest.TestCase):
             kept[at] = None
         kept = [packet for packet in kept if packet]
         second, frame = divmod(17, per_second)
-        bad = [net.vdif(START, frame, 7, bytes(32), 2, channels=2),           # unwanted
-               net.vdif(START, per_second, 5, bytes(32), 2, channels=2),      # no such frame
-               net.vdif(START, frame, 5, bytes(32), 1, channels=2),
-               net.vdif(START, frame, 5, bytes(32), 2, channels=2, invalid=True)]
+        bad = [
+            net.vdif(START, frame, 7, bytes(32), 2, channels=2),  # unwanted
+            net.vdif(START, per_second, 5, bytes(32), 2, channels=2),  # no such frame
+            net.vdif(START, frame, 5, bytes(32), 1, channels=2),
+            net.vdif(START, frame, 5, bytes(32), 2, channels=2, invalid=True),
+        ]
         kept[60:60] = bad
         (data,), (tags,), block = self.from_file(
-            [net.ethernet(packet) for packet in kept], layout="vdif", coding="offset2",
-            complex=False, samples=samples, inputs=2, streams=threads, rate=per_second * samples)
+            [net.ethernet(packet) for packet in kept],
+            layout="vdif",
+            coding="offset2",
+            complex=False,
+            samples=samples,
+            inputs=2,
+            streams=threads,
+            rate=per_second * samples,
+        )
         want = levels[codes] * there[..., None, None]
         self.assertEqual(data.tobytes(), want.transpose(0, 2, 1, 3).tobytes())
         self.assertEqual(tags_of(tags, "rx_time"), [(0, rx_time(START, 17 / per_second))])
@@ -391,30 +492,63 @@ class qa_packet_source(gr_unittest.TestCase):
 
     # ---- best2
 
-    def best2(self, packets_per_frame, coding="sc4", masks=False, samples=48, inputs=33,
-              channels=5, rows=40, first=7, lose=()):
+    def best2(
+        self,
+        packets_per_frame,
+        coding="sc4",
+        masks=False,
+        samples=48,
+        inputs=33,
+        channels=5,
+        rows=40,
+        first=7,
+        lose=(),
+    ):
         each = 1 if coding == "sc4" else 2
         sent = self.rng.integers(-127, 128, (rows, channels, samples, inputs, each)).astype(np.int8)
         ids = list(range(100, 100 + channels))
         there = np.ones((rows, channels), bool)
         for place in lose:
             there[place] = False
-        frames = [net.ethernet(net.best2((first + r) * samples, ids[c], sent[r, c].tobytes()))
-                  for r in range(rows) for c in range(channels) if there[r, c]]
+        frames = [
+            net.ethernet(net.best2((first + r) * samples, ids[c], sent[r, c].tobytes()))
+            for r in range(rows)
+            for c in range(channels)
+            if there[r, c]
+        ]
         data, tags, block = self.from_file(
-            frames, layout="best2", coding=coding, complex=True, samples=samples, inputs=inputs,
-            streams=ids, packets_per_frame=packets_per_frame, masks=masks, rate=1e3,
-            center_frequency=408e6, start_time=(START, 0.0))
+            frames,
+            layout="best2",
+            coding=coding,
+            complex=True,
+            samples=samples,
+            inputs=inputs,
+            streams=ids,
+            packets_per_frame=packets_per_frame,
+            masks=masks,
+            rate=1e3,
+            center_frequency=408e6,
+            start_time=(START, 0.0),
+        )
         before = first % packets_per_frame
         behind = -(before + rows) % packets_per_frame
 
         def padded(array):
-            return np.concatenate([np.zeros((n, *array.shape[1:]), array.dtype) if n is not None
-                                   else array for n in (before, None, behind)])
+            return np.concatenate(
+                [
+                    np.zeros((n, *array.shape[1:]), array.dtype) if n is not None else array
+                    for n in (before, None, behind)
+                ]
+            )
 
         spectra = packets_per_frame * samples
-        want = padded(np.where(there[..., None, None, None] if masks else
-                               there.all(1)[:, None, None, None, None], sent, 0))
+        want = padded(
+            np.where(
+                there[..., None, None, None] if masks else there.all(1)[:, None, None, None, None],
+                sent,
+                0,
+            )
+        )
         want = want.reshape(-1, packets_per_frame, channels, samples, inputs, each)
         want = want.transpose(0, 2, 4, 1, 3, 5)
         self.assertEqual(data[0].tobytes(), want.tobytes())
@@ -422,29 +556,40 @@ class qa_packet_source(gr_unittest.TestCase):
         lost = ~(here.any(1) if masks else here.all(1))
         np.testing.assert_array_equal(
             missing_of(tags[0], inputs, len(data[0]) * spectra),
-            np.broadcast_to(np.repeat(lost, samples), (inputs, len(lost) * samples)))
-        self.assertEqual(tags_of(tags[0], "rx_time"),
-                         [(0, rx_time(START, (first - before) * samples / 1e3))])
+            np.broadcast_to(np.repeat(lost, samples), (inputs, len(lost) * samples)),
+        )
+        self.assertEqual(
+            tags_of(tags[0], "rx_time"), [(0, rx_time(START, (first - before) * samples / 1e3))]
+        )
         self.assertEqual(tags_of(tags[0], "rx_rate"), [(0, 1e3 / spectra)])
         self.assertEqual(tags_of(tags[0], "bandwidth"), [(0, channels * 1e3)])
         self.assertEqual(tags_of(tags[0], "samples_per_item"), [(0, channels * spectra)])
-        self.assertEqual(tags_of(tags[0], "partial"),
-                         [(len(data[0]) - 1, True)] if behind else [])
+        self.assertEqual(tags_of(tags[0], "partial"), [(len(data[0]) - 1, True)] if behind else [])
         if masks:
             flags = (~here & here.any(1)[:, None]).reshape(-1, packets_per_frame, channels)
             flags = np.repeat(flags.transpose(0, 2, 1)[:, :, None], inputs, axis=2)
-            self.assertEqual(data[1].tobytes(),
-                             np.packbits(flags, axis=-1, bitorder="little").tobytes())
+            self.assertEqual(
+                data[1].tobytes(), np.packbits(flags, axis=-1, bitorder="little").tobytes()
+            )
         return block
 
     def test_best2(self):
         for packets_per_frame, coding, shape in (
-                (1, "sc4", {}), (3, "s8", {}), (4, "sc4", dict(samples=128, inputs=32)),
-                (9, "sc4", dict(samples=1, inputs=1)), (2, "s8", dict(samples=17, inputs=8))):
+            (1, "sc4", {}),
+            (3, "s8", {}),
+            (4, "sc4", dict(samples=128, inputs=32)),
+            (9, "sc4", dict(samples=1, inputs=1)),
+            (2, "s8", dict(samples=17, inputs=8)),
+        ):
             for masks in (False, True):
                 with self.subTest(packets=packets_per_frame, coding=coding, masks=masks):
-                    self.best2(packets_per_frame, coding, masks,
-                               lose=[(3, 1), (3, 2), (10, slice(None)), (11, 4), (39, 0)], **shape)
+                    self.best2(
+                        packets_per_frame,
+                        coding,
+                        masks,
+                        lose=[(3, 1), (3, 2), (10, slice(None)), (11, 4), (39, 0)],
+                        **shape,
+                    )
 
     def test_best2_clamps(self):
         """-128 becomes -127, and is counted for its input."""
@@ -456,8 +601,9 @@ class qa_packet_source(gr_unittest.TestCase):
         (data,), _, block = self.from_file(frames, layout="best2", samples=4, inputs=3)
         self.assertEqual(block.clamped(), [20, 0, 40])
         got = data.view(np.int8).reshape(20, 1, 3, 4, 2)
-        np.testing.assert_array_equal(got, np.broadcast_to(
-            np.maximum(payload, -127).transpose(1, 0, 2), got.shape))
+        np.testing.assert_array_equal(
+            got, np.broadcast_to(np.maximum(payload, -127).transpose(1, 0, 2), got.shape)
+        )
 
     # ---- sockets
 
@@ -469,9 +615,14 @@ class qa_packet_source(gr_unittest.TestCase):
             with self.subTest(host=host):
                 ports = net.free_port(), net.free_port()
                 # at this rate it waits 16 s for the packets of a thread that is late
-                receiving = Receiving(addresses=[f"{text}:{port}" for port in ports], samples=128,
-                                      inputs=2, rate=64.0, status_interval=0.05,
-                                      interface="127.0.0.1" if host == group else "")
+                receiving = Receiving(
+                    addresses=[f"{text}:{port}" for port in ports],
+                    samples=128,
+                    inputs=2,
+                    rate=64.0,
+                    status_interval=0.05,
+                    interface="127.0.0.1" if host == group else "",
+                )
                 for _ in range(2):
                     self.send_and_check(receiving, host, ports)
 
@@ -481,8 +632,9 @@ class qa_packet_source(gr_unittest.TestCase):
         senders = [net.Sender(port, host) for port in ports]
         if host.startswith("239"):
             for sender in senders:
-                sender.socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
-                                         socket.inet_aton("127.0.0.1"))
+                sender.socket.setsockopt(
+                    socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1")
+                )
         before = len(receiving.messages())
         receiving.start()
         try:
@@ -492,8 +644,10 @@ class qa_packet_source(gr_unittest.TestCase):
                 # neither stream runs ahead of the other
                 receiving.wait_until(lambda c: c["received"] == 2 * (i + 10), "received")
             receiving.sinks[0].wait_for(count * 128)
-            receiving.wait_until(lambda _: any(m["event"] == "counts" for m in
-                                               receiving.messages()[before:]), "counts published")
+            receiving.wait_until(
+                lambda _: any(m["event"] == "counts" for m in receiving.messages()[before:]),
+                "counts published",
+            )
         finally:
             receiving.end()
             for sender in senders:
@@ -542,35 +696,45 @@ class qa_packet_source(gr_unittest.TestCase):
 
     def test_parameters_that_are_refused(self):
         for values, message in (
-                (dict(layout="spead"), "layout: spead.*plain, best2, vdif"),
-                (dict(addresses=[]), "addresses: an empty list"),
-                (dict(addresses=["localhost:1"]), "addresses: localhost:1.*numbers"),
-                (dict(coding="s9"), "coding: s9.*s8.*sc4"),
-                (dict(samples=0), "samples: 0"),
-                (dict(samples=60000), "samples: 60000.*65507"),
-                (dict(samples=3, coding="offset2", complex=False), "samples: 3.*whole bytes"),
-                (dict(inputs=0), "inputs: 0"),
-                (dict(inputs_per_port=3), "inputs_per_port: 3.*divisor"),
-                (dict(streams=[1, 1]), "streams: 1, twice"),
-                (dict(streams=[-1]), "streams: -1"),
-                (dict(rate=0.0), "rate: 0"),
-                (dict(rate=float("nan")), "rate: nan"),
-                (dict(window=1), "window: 1"),
-                (dict(confirm=65), "confirm: 65"),
-                (dict(most_gap=-1.0), "most_gap: -1"),
-                (dict(senders=["me"]), "senders: me"),
-                (dict(cores=[1, 2]), "cores: 2 of them.*1 addresses"),
-                (dict(cores=[100000]), "cores: 100000.*may use"),
-                (dict(queue=-1), "queue: -1"),
-                (dict(start_time=(START, 1.0)), "start_time.*fraction"),
-                (dict(packets_per_frame=2), "packets_per_frame: 2.*no frames"),
-                (dict(masks=True), "masks.*frames"),
-                (dict(layout="vdif", coding="s8"), "coding: s8.*offset2"),
-                (dict(layout="vdif", coding="offset2", inputs=3), "inputs: 3.*power of two"),
-                (dict(layout="vdif", coding="offset2", rate=1e6), "rate: 1000000.*whole number"),
-                (dict(layout="best2", coding="s16"), "coding: s16.*sc4"),
-                (dict(layout="best2", samples=128, inputs=32, coding="sc4",
-                      streams=list(range(1024)), packets_per_frame=512), "a frame.*2147483647")):
+            (dict(layout="spead"), "layout: spead.*plain, best2, vdif"),
+            (dict(addresses=[]), "addresses: an empty list"),
+            (dict(addresses=["localhost:1"]), "addresses: localhost:1.*numbers"),
+            (dict(coding="s9"), "coding: s9.*s8.*sc4"),
+            (dict(samples=0), "samples: 0"),
+            (dict(samples=60000), "samples: 60000.*65507"),
+            (dict(samples=3, coding="offset2", complex=False), "samples: 3.*whole bytes"),
+            (dict(inputs=0), "inputs: 0"),
+            (dict(inputs_per_port=3), "inputs_per_port: 3.*divisor"),
+            (dict(streams=[1, 1]), "streams: 1, twice"),
+            (dict(streams=[-1]), "streams: -1"),
+            (dict(rate=0.0), "rate: 0"),
+            (dict(rate=float("nan")), "rate: nan"),
+            (dict(window=1), "window: 1"),
+            (dict(confirm=65), "confirm: 65"),
+            (dict(most_gap=-1.0), "most_gap: -1"),
+            (dict(senders=["me"]), "senders: me"),
+            (dict(cores=[1, 2]), "cores: 2 of them.*1 addresses"),
+            (dict(cores=[100000]), "cores: 100000.*may use"),
+            (dict(queue=-1), "queue: -1"),
+            (dict(start_time=(START, 1.0)), "start_time.*fraction"),
+            (dict(packets_per_frame=2), "packets_per_frame: 2.*no frames"),
+            (dict(masks=True), "masks.*frames"),
+            (dict(layout="vdif", coding="s8"), "coding: s8.*offset2"),
+            (dict(layout="vdif", coding="offset2", inputs=3), "inputs: 3.*power of two"),
+            (dict(layout="vdif", coding="offset2", rate=1e6), "rate: 1000000.*whole number"),
+            (dict(layout="best2", coding="s16"), "coding: s16.*sc4"),
+            (
+                dict(
+                    layout="best2",
+                    samples=128,
+                    inputs=32,
+                    coding="sc4",
+                    streams=list(range(1024)),
+                    packets_per_frame=512,
+                ),
+                "a frame.*2147483647",
+            ),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.packet_source(**{"addresses": ["127.0.0.1:4015"], **values})

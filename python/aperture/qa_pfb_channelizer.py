@@ -202,13 +202,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         samples = qa_tools.random_samples(self.rng, "sc16", (2, 5003))
         for chunks, limit in [(1, 0), (7, 1), (5000, 3), (0, 0), (16, 2)]:
             with self.subTest(chunks=chunks, limit=limit):
-                self.check(
-                    inputs=2,
-                    input_type="sc16",
-                    samples=samples,
-                    chunks=chunks,
-                    limit=limit,
-                )
+                self.check(inputs=2, input_type="sc16", samples=samples, chunks=chunks, limit=limit)
 
     def test_windows(self):
         for window in ("hann", "hamming", "blackman", "rect", "kaiser(0)", "kaiser(9.5)"):
@@ -253,9 +247,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             block = aperture.pfb_channelizer(
                 channels=n, taps=taps, input_type="f32" if real else "fc32", inputs=1
             )
-            data, _ = qa_tools.run(
-                block, ports_of(x[None], "f32" if real else "fc32", 1), [8 * n]
-            )
+            data, _ = qa_tools.run(block, ports_of(x[None], "f32" if real else "fc32", 1), [8 * n])
             y = spectra_of(data, "fc32", 1, n)[0]
             h = reference.prototype(step, taps)
             # the tone turns by whole cycles from spectrum to spectrum
@@ -353,9 +345,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             missing = reference.missing_spectra(stretch, 2 * n, taps)
             values, low = reference.decode(laid_out.T, input_type)
             self.assertFalse(low.any())
-            expected = reference.pfb(
-                values, n, reference.prototype(2 * n, taps), missing=missing
-            )
+            expected = reference.pfb(values, n, reference.prototype(2 * n, taps), missing=missing)
             self.assertGreater(missing.sum(), taps)
             self.assert_equal_fc32(spectra_of(data, "fc32", 3, n), expected)
             edge = reference.pfb_edge(FREQUENCY, RATE, n, taps, real=True)
@@ -507,8 +497,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         """Holds at once, and status says so."""
         late = rx_time(EPOCH, self.spectrum_time(2))
         ratio, graph = self.gain_run(
-            1,
-            {10: lambda graph: graph.post_and_wait("gains", {"gain": 3.0, "time": late})},
+            1, {10: lambda graph: graph.post_and_wait("gains", {"gain": 3.0, "time": late})}
         )
         expected = np.ones((1, 40))
         expected[:, 10:] = 3
@@ -556,10 +545,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                 )
                 x = qa_tools.random_samples(self.rng, input_type, (4, 900))
                 _, tags = qa_tools.run(
-                    block,
-                    ports_of(x, input_type, 2),
-                    [16 * n] * 2,
-                    tags=[stream_tags(0.75)] * 2,
+                    block, ports_of(x, input_type, 2), [16 * n] * 2, tags=[stream_tags(0.75)] * 2
                 )
                 edge = reference.pfb_edge(FREQUENCY, RATE, n, taps, real, inverted)
                 for port in tags:
@@ -595,9 +581,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         new = [jump(1003, 1003 / RATE), (1003, "rx_freq", 500e6)]
         for others in ([], new):
             graph = self.lossy(
-                [[(1003, 0)], [(1003, 0)] if others else []],
-                tags=[new, others],
-                changes=1,
+                [[(1003, 0)], [(1003, 0)] if others else []], tags=[new, others], changes=1
             )
             for sink in graph.sinks:
                 changes = tags_of(sink.tags, "rx_freq")
@@ -614,8 +598,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         block = aperture.pfb_channelizer(channels=n, taps=2, inputs=2)
         x = qa_tools.random_samples(self.rng, "fc32", (2, 400))
         tags = [
-            [(0, "rx_time", rx_time(5, offset / RATE)), (0, "rx_rate", RATE)]
-            for offset in (0, 24)
+            [(0, "rx_time", rx_time(5, offset / RATE)), (0, "rx_rate", RATE)] for offset in (0, 24)
         ]
         began = time.time()
         data, out = qa_tools.run(block, ports_of(x, "fc32", 1), [8 * n] * 2, tags=tags)
@@ -633,14 +616,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
     # ---- lost samples
 
     def lossy(
-        self,
-        losses,
-        starts=(0, 0),
-        tags=None,
-        length=3000,
-        chunks=100,
-        changes=0,
-        **options,
+        self, losses, starts=(0, 0), tags=None, length=3000, chunks=100, changes=0, **options
     ):
         """
         Two ports of two inputs; compares spectra and missing tags with the model.
@@ -681,12 +657,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         outputs, out_tags = graph.run()
         common = min(len(stretch) for stretch in stretches)
         step = n if reference.is_complex(input_type) else 2 * n
-        missing = np.array(
-            [reference.missing_spectra(s[:common], step, taps) for s in stretches]
-        )
-        values, _ = reference.decode(
-            np.array([items[:common] for items in laid_out]), input_type
-        )
+        missing = np.array([reference.missing_spectra(s[:common], step, taps) for s in stretches])
+        values, _ = reference.decode(np.array([items[:common] for items in laid_out]), input_type)
         h = reference.prototype(step, taps)
         expected = reference.pfb(values, n, h, missing=missing)
         actual = spectra_of(outputs, output_type, 2, n)
@@ -708,9 +680,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             self.assertEqual(times[0][0], 0)
             late = latest + (taps * step - 1) / 2
             if all(start == int(start) for start in starts):
-                error = qa_tools.seconds_between(
-                    times[0][1], rx_time(EPOCH, late / RATE)
-                )
+                error = qa_tools.seconds_between(times[0][1], rx_time(EPOCH, late / RATE))
                 self.assertAlmostEqual(error, 0, delta=1e-12)
         self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
         return graph
@@ -735,21 +705,38 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                             x[1, 100] = complex(0, np.nan)
                             x[1, 1501] = complex(np.inf, 2)
                         block = aperture.pfb_channelizer(
-                            channels=n, taps=taps, inputs=4, inputs_per_port=2, gain=gain,
-                            input_type=input_type, output_type=output_type)
+                            channels=n,
+                            taps=taps,
+                            inputs=4,
+                            inputs_per_port=2,
+                            gain=gain,
+                            input_type=input_type,
+                            output_type=output_type,
+                        )
                         if block.implementation() != "host":
                             self.skipTest(f"is for the CPU, and not {block.implementation()}")
                         size = (2 if output_type == "sc8" else 8) * n * 2
                         outputs, found = qa_tools.run(
-                            block, ports_of(x, input_type, 2), [size] * 2,
-                            tags=[stream_tags()] * 2, chunks=chunks)
+                            block,
+                            ports_of(x, input_type, 2),
+                            [size] * 2,
+                            tags=[stream_tags()] * 2,
+                            chunks=chunks,
+                        )
                         step = n if input_type == "fc32" else 2 * n
-                        missing = np.array([[row[m * step:(m + taps) * step].any()
-                                             for m in range(length // step - taps + 1)]
-                                            for row in bad])
+                        missing = np.array(
+                            [
+                                [
+                                    row[m * step : (m + taps) * step].any()
+                                    for m in range(length // step - taps + 1)
+                                ]
+                                for row in bad
+                            ]
+                        )
                         self.assertEqual(missing[0].sum(), 0)
                         expected = gain * reference.pfb(
-                            clean, n, reference.prototype(step, taps), missing=missing)
+                            clean, n, reference.prototype(step, taps), missing=missing
+                        )
                         actual = spectra_of(outputs, output_type, 2, n)
                         if output_type == "sc8":
                             expected, clamped = reference.quantise(expected)
@@ -757,8 +744,9 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                             self.assertEqual(block.clamped(), clamped.sum(axis=(1, 2)).tolist())
                         else:
                             self.assert_equal_fc32(actual, expected)
-                        tagged = np.concatenate([qa_tools.missing_of(tags, 2, len(missing[0]))
-                                                 for tags in found])
+                        tagged = np.concatenate(
+                            [qa_tools.missing_of(tags, 2, len(missing[0])) for tags in found]
+                        )
                         np.testing.assert_array_equal(tagged, missing)
                         self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
 
@@ -789,8 +777,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
     def test_many_gaps(self):
         for chunks in (17, 1000):
             self.lossy(
-                [[(40, 3), (60, 100), (1111, 1), (2900, 7)], [(5, 1), (1200, 33)]],
-                chunks=chunks,
+                [[(40, 3), (60, 100), (1111, 1), (2900, 7)], [(5, 1), (1200, 33)]], chunks=chunks
             )
 
     def test_gaps_of_other_types(self):
@@ -825,8 +812,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
     def test_loss_of_unknown_length(self):
         """rx_rate or another rx_freq without rx_time: spectra across are missing; reported."""
         for key, value, changes in (("rx_rate", RATE, 0), ("rx_freq", FREQUENCY + 1e6, 1)):
-            graph = self.lossy(
-                [[], [(1003, 0)]], tags=[[], [(1003, key, value)]], changes=changes)
+            graph = self.lossy([[], [(1003, 0)]], tags=[[], [(1003, key, value)]], changes=changes)
             self.assertGreaterEqual(len(graph.messages()), 1)
 
     def test_loss_of_unknown_length_of_some(self):
@@ -925,14 +911,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             (dict(window="kaiser(-1)"), "window.*kaiser\\(-1\\)"),
             (dict(window="kaiser(nan)"), "window.*kaiser\\(nan\\)"),
             (dict(prototype=[1.0] * 7), "prototype.*7.*8192"),
-            (
-                dict(channels=4, taps=1, prototype=[1, float("nan"), 1, 1]),
-                "prototype.*finite",
-            ),
-            (
-                dict(channels=4, taps=1, prototype=[1, float("inf"), 1, 1]),
-                "prototype.*finite",
-            ),
+            (dict(channels=4, taps=1, prototype=[1, float("nan"), 1, 1]), "prototype.*finite"),
+            (dict(channels=4, taps=1, prototype=[1, float("inf"), 1, 1]), "prototype.*finite"),
             (dict(inputs=0), "inputs.*0.*1"),
             (dict(inputs=-2), "inputs.*-2"),
             (dict(inputs_per_port=0), "inputs_per_port.*0"),
@@ -952,10 +932,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             (dict(device="toaster"), "device.*toaster.*cpu"),
             (dict(device="cuda:99"), "device.*cuda:99"),
             # of a spectrum: 65536 x 8192 x 8 bytes
-            (
-                dict(channels=65536, inputs=8192, inputs_per_port=8192),
-                "65536.*8192|8192.*65536",
-            ),
+            (dict(channels=65536, inputs=8192, inputs_per_port=8192), "65536.*8192|8192.*65536"),
             # more ports than GNU Radio's buffers allow
             (dict(inputs=1024), "1024.*inputs_per_port|inputs_per_port.*1024"),
         ]

@@ -27,15 +27,23 @@ def array_of(sample_rate=1e6, frequency=1.5e8, extent=60.0, seed=1):
     """Eight antennas in a plane, single polarisation."""
     rng = np.random.default_rng(seed)
     places = [Antenna(f"A{i}", (*rng.uniform(-extent, extent, 2), 0.0)) for i in range(8)]
-    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
-                            antennas=places, inputs=[Input(place.name, "x") for place in places],
-                            sample_rate=sample_rate, center_frequency=frequency)
+    return ArrayDescription(
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
+        antennas=places,
+        inputs=[Input(place.name, "x") for place in places],
+        sample_rate=sample_rate,
+        center_frequency=frequency,
+    )
 
 
 def target(array, azimuth=150.0, elevation=60.0, time=START, name="s"):
     """A Beam that moves and is there at that time."""
-    ra, dec = geometry.azel_to_radec(azimuth, elevation, time, array.latitude, array.longitude,
-                                     array.height)
+    ra, dec = geometry.azel_to_radec(
+        azimuth, elevation, time, array.latitude, array.longitude, array.height
+    )
     return Beam(name, ra=float(ra), dec=float(dec))
 
 
@@ -43,16 +51,22 @@ def towards(array, target, times):
     """Unit vectors [time][east, north, up] to a target, of unix times."""
     az, el = np.full(len(times), target.azimuth), np.full(len(times), target.elevation)
     if target.moving:
-        az, el = geometry.radec_to_azel(target.ra, target.dec, np.asarray(times), array.latitude,
-                                        array.longitude, array.height)
+        az, el = geometry.radec_to_azel(
+            target.ra, target.dec, np.asarray(times), array.latitude, array.longitude, array.height
+        )
     az, el = np.radians(az), np.radians(el)
     return np.stack([np.cos(el) * np.sin(az), np.cos(el) * np.cos(az), np.sin(el)], axis=-1)
 
 
 def voltages(array, target, times, frequency):
     """[time][input] of a source of power 1, by the definition of a signal."""
-    return np.exp(2j * np.pi * frequency / 299792458.0
-                  * (towards(array, target, times) @ array.input_positions().T))
+    return np.exp(
+        2j
+        * np.pi
+        * frequency
+        / 299792458.0
+        * (towards(array, target, times) @ array.input_positions().T)
+    )
 
 
 def largest_phases(array, beams, times, weights, frequencies):
@@ -90,8 +104,9 @@ class messages(gr.basic_block):
 
     def _take(self, message):
         weights = pmt.dict_ref(message, pmt.intern("weights"), pmt.PMT_NIL)
-        self.found.append((time_of(message),
-                           np.reshape(pmt.c32vector_elements(weights), self._shape)))
+        self.found.append(
+            (time_of(message), np.reshape(pmt.c32vector_elements(weights), self._shape))
+        )
 
 
 class Log:
@@ -124,8 +139,9 @@ class stream(gr.sync_block):
 
 
 def clock(item, seconds, fraction=0.0, rate=None):
-    found = [(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds),
-                                                 pmt.from_double(fraction)))]
+    found = [
+        (item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction)))
+    ]
     return found + ([(item, tags.rx_rate, pmt.from_double(rate))] if rate else [])
 
 
@@ -160,7 +176,6 @@ def tags_of(found):
 
 
 class qa_pointing(gr_unittest.TestCase):
-
     def holding(self, found, time):
         """The weights of the messages that hold at a time."""
         holds = [weights for since, weights in found if since is None or since <= time]
@@ -172,11 +187,13 @@ class qa_pointing(gr_unittest.TestCase):
         frequencies = channel_frequencies(3, array.center_frequency, array.sample_rate)
         counts = []
         for phase_error in (0.5, 1.0, 4.0):
-            found = follow(array, beams, clock(0, START, rate=1.0), 1200, at_once=10,
-                           phase_error=phase_error)
+            found = follow(
+                array, beams, clock(0, START, rate=1.0), 1200, at_once=10, phase_error=phase_error
+            )
             self.assertIsNone(found[0][0])
-            self.assertTrue(all(a < b for a, b in zip([m[0] for m in found[1:]],
-                                                      [m[0] for m in found[2:]])))
+            self.assertTrue(
+                all(a < b for a, b in zip([m[0] for m in found[1:]], [m[0] for m in found[2:]]))
+            )
             times = np.arange(START, START + 1200, 13.3)
             weights = np.stack([self.holding(found, time) for time in times])
             worst = largest_phases(array, beams, times, weights, frequencies).max()
@@ -250,16 +267,20 @@ class qa_pointing(gr_unittest.TestCase):
                 return len(inputs[0])
 
         block = pointing(array, [target(array)], 3, item_size=1, lead=0.0, **band(array))
-        source, sink, copy = stream(3600, clock(0, START, rate=1.0), 700), reader(), \
-            blocks.vector_sink_b()
+        source, sink, copy = (
+            stream(3600, clock(0, START, rate=1.0), 700),
+            reader(),
+            blocks.vector_sink_b(),
+        )
         top = gr.top_block()
         top.connect(source, block, sink)
         top.connect(block, copy)
         top.msg_connect(block, "weights", sink, "weights")
         top.run()
         self.assertEqual(list(copy.data()), [item % 251 for item in range(3600)])
-        self.assertEqual({pmt.symbol_to_string(tag.key) for tag in sink.tags},
-                         {"rx_time", "rx_rate"})
+        self.assertEqual(
+            {pmt.symbol_to_string(tag.key) for tag in sink.tags}, {"rx_time", "rx_rate"}
+        )
         self.assertGreater(len(sink.found), 100)
         for time, items in sink.found:
             self.assertLessEqual(items, time - START + 1)
@@ -275,8 +296,9 @@ class qa_pointing(gr_unittest.TestCase):
     def test_a_jump_in_time(self):
         array = array_of()
         beams = [target(array)]
-        found = follow(array, beams, clock(0, START, 0.25, 1.0) + clock(500, START + 5000), 600,
-                       at_once=100)
+        found = follow(
+            array, beams, clock(0, START, 0.25, 1.0) + clock(500, START + 5000), 600, at_once=100
+        )
         untimed = [i for i, (time, _) in enumerate(found) if time is None]
         self.assertEqual(len(untimed), 2)
         weights = found[untimed[-1]][1]
@@ -325,11 +347,12 @@ class qa_pointing(gr_unittest.TestCase):
         self.assertEqual(len(again), 2)
         # as a beamformer sees it: later messages for a time replace earlier ones
         known = {}
-        for time, weights in sink.found[again[1] + 1:]:
+        for time, weights in sink.found[again[1] + 1 :]:
             known[time] = weights
         # the new weights would hold longer than the old ones, so that these set the pace
-        old = {time for time, _ in sink.found[:again[1]] if time is not None and
-               time >= min(known)}
+        old = {
+            time for time, _ in sink.found[: again[1]] if time is not None and time >= min(known)
+        }
         self.assertIn(min(known), old)
         self.assertGreater(len(old), 3)
         self.assertTrue(old <= set(known))
@@ -343,14 +366,25 @@ class qa_pointing(gr_unittest.TestCase):
         tuned = clock(0, START, rate=2e6) + [(0, tags.rx_freq, pmt.from_double(1.42e9))]
         channelised = [(0, tags.bandwidth, pmt.from_double(5e5))]
         for found, arguments, frequency, width in (
-                (tuned, {}, 1.42e9, 2e6), (tuned, {"real": True}, 1.42e9, 1e6),
-                (tuned + channelised, {}, 1.42e9, 5e5), (clock(0, START), {}, 1.5e8, 1e6),
-                (clock(0, START), {"real": True}, 1.5e8, 5e5), ([], {}, 1.5e8, 1e6),
-                (tuned, {"samples_per_item": 4}, 1.42e9, 8e6),
-                (tuned, {"samples_per_item": 2, "real": True}, 1.42e9, 2e6),
-                ([], {"samples_per_item": 2}, 1.5e8, 1e6), (tuned, band(array), 1.5e8, 1e6)):
-            messages = follow(array, beams, found, 10, logger=Log(),
-                              **{"center_frequency": 0, "bandwidth": 0, **arguments})
+            (tuned, {}, 1.42e9, 2e6),
+            (tuned, {"real": True}, 1.42e9, 1e6),
+            (tuned + channelised, {}, 1.42e9, 5e5),
+            (clock(0, START), {}, 1.5e8, 1e6),
+            (clock(0, START), {"real": True}, 1.5e8, 5e5),
+            ([], {}, 1.5e8, 1e6),
+            (tuned, {"samples_per_item": 4}, 1.42e9, 8e6),
+            (tuned, {"samples_per_item": 2, "real": True}, 1.42e9, 2e6),
+            ([], {"samples_per_item": 2}, 1.5e8, 1e6),
+            (tuned, band(array), 1.5e8, 1e6),
+        ):
+            messages = follow(
+                array,
+                beams,
+                found,
+                10,
+                logger=Log(),
+                **{"center_frequency": 0, "bandwidth": 0, **arguments},
+            )
             self.assertEqual(len(messages), 1)
             expected = beam_weights(array, beams, channel_frequencies(3, frequency, width))
             np.testing.assert_array_equal(messages[0][1], expected)
@@ -368,11 +402,18 @@ class qa_pointing(gr_unittest.TestCase):
                     offset = (middle - frequency if inverted else frequency - middle) / rate
                     turns = (offset + 0.25 * real) * np.arange(512)
                     wave = np.exp(2j * np.pi * turns)
-                    source = (blocks.vector_source_f(wave.real, tags=tags_of(found)) if real else
-                              blocks.vector_source_c(wave, tags=tags_of(found)))
-                    channeliser = pfb_channelizer(channels=channels, inputs=1, inverted=inverted,
-                                                  device="cpu",
-                                                  input_type="f32" if real else "fc32")
+                    source = (
+                        blocks.vector_source_f(wave.real, tags=tags_of(found))
+                        if real
+                        else blocks.vector_source_c(wave, tags=tags_of(found))
+                    )
+                    channeliser = pfb_channelizer(
+                        channels=channels,
+                        inputs=1,
+                        inverted=inverted,
+                        device="cpu",
+                        input_type="f32" if real else "fc32",
+                    )
                     sink = blocks.vector_sink_c(channels)
                     top = gr.top_block()
                     top.connect(source, block, channeliser, sink)
@@ -389,17 +430,29 @@ class qa_pointing(gr_unittest.TestCase):
         new = channel_frequencies(3, 1.6e8, 10.0)
         for lead in (0.0, 40.0):
             for at_once in (7, 1000):
-                found = follow(array, beams, clock(0, START, rate=10.0)
-                               + [(0, tags.rx_freq, pmt.from_double(1.5e8)),
-                                  (503, tags.rx_freq, pmt.from_double(1.6e8))], 1000,
-                               at_once=at_once, lead=lead, center_frequency=0, bandwidth=0)
+                found = follow(
+                    array,
+                    beams,
+                    clock(0, START, rate=10.0)
+                    + [
+                        (0, tags.rx_freq, pmt.from_double(1.5e8)),
+                        (503, tags.rx_freq, pmt.from_double(1.6e8)),
+                    ],
+                    1000,
+                    at_once=at_once,
+                    lead=lead,
+                    center_frequency=0,
+                    bandwidth=0,
+                )
                 self.assertEqual([time for time, _ in found].count(None), 1)
                 # as a beamformer sees it: later messages for a time replace earlier ones
                 known = sorted({time or 0: weights for time, weights in found}.items())
                 self.assertIn(START + 50.3, [time for time, _ in known])
                 times = np.concatenate([np.arange(START, START + 100, 0.71), [START + 50.3]])
-                for part, frequencies in ((times < START + 50.3, old),
-                                          (times >= START + 50.3, new)):
+                for part, frequencies in (
+                    (times < START + 50.3, old),
+                    (times >= START + 50.3, new),
+                ):
                     weights = np.stack([self.holding(known, time) for time in times[part]])
                     worst = largest_phases(array, beams, times[part], weights, frequencies)
                     self.assertLess(worst.max(), 1.001)
@@ -413,23 +466,33 @@ class qa_pointing(gr_unittest.TestCase):
 
         right = clock(0, START, rate=1e6) + tuned(0, 1.5e8)
         for found, arguments, warnings in (
-                (right, {}, 0), (right, {"center_frequency": 1.503e8, "bandwidth": 4e5}, 0),
-                (right, {"center_frequency": 1.515e8, "bandwidth": 4e5}, 1),
-                (right, {"bandwidth": 2e6}, 1), (clock(0, START, rate=3e6), {}, 0),
-                (right + tuned(20, 1.6e8) + tuned(30, 1.7e8), {}, 1),
-                (right, {"real": True}, 1), (right, {"real": True, "bandwidth": 5e5}, 0)):
+            (right, {}, 0),
+            (right, {"center_frequency": 1.503e8, "bandwidth": 4e5}, 0),
+            (right, {"center_frequency": 1.515e8, "bandwidth": 4e5}, 1),
+            (right, {"bandwidth": 2e6}, 1),
+            (clock(0, START, rate=3e6), {}, 0),
+            (right + tuned(20, 1.6e8) + tuned(30, 1.7e8), {}, 1),
+            (right, {"real": True}, 1),
+            (right, {"real": True, "bandwidth": 5e5}, 0),
+        ):
             log = Log()
             follow(array, beams, found, 100, logger=log, **arguments)
             self.assertEqual(len(log.warnings), warnings, (found, arguments))
             for text in log.warnings:
-                self.assertRegex(text, r"center_frequency, bandwidth: 15[\d.]+ Hz, \d+ Hz, were "
-                                 r"given, but the stream's tags say \d+ Hz, \d+ Hz")
+                self.assertRegex(
+                    text,
+                    r"center_frequency, bandwidth: 15[\d.]+ Hz, \d+ Hz, were "
+                    r"given, but the stream's tags say \d+ Hz, \d+ Hz",
+                )
 
     def test_times_of_which_the_rotation_of_the_earth_is_not_known(self):
         """Are told once, where beams follow the sky."""
         array, late = array_of(), 1893456000  # 2030
-        for time, beam, warnings in ((late, target(array, time=late), 1),
-                                     (late, Beam("a", 1., 50.), 0), (START, target(array), 0)):
+        for time, beam, warnings in (
+            (late, target(array, time=late), 1),
+            (late, Beam("a", 1.0, 50.0), 0),
+            (START, target(array), 0),
+        ):
             log = Log()
             follow(array, [beam], clock(0, time, rate=1.0), 600, logger=log)
             self.assertEqual(len(log.warnings), warnings)
@@ -439,8 +502,13 @@ class qa_pointing(gr_unittest.TestCase):
     def test_tags_that_are_wrong(self):
         """A rate that is none ends the block with an error, a time that is none is ignored."""
         array = array_of()
-        for value in (pmt.from_double(0.0), pmt.from_double(-1.0), pmt.from_double(math.nan),
-                      pmt.from_double(math.inf), pmt.intern("fast")):
+        for value in (
+            pmt.from_double(0.0),
+            pmt.from_double(-1.0),
+            pmt.from_double(math.nan),
+            pmt.from_double(math.inf),
+            pmt.intern("fast"),
+        ):
             block = pointing(array, [target(array)], 3, item_size=1)
             block.set_log_level("off")
             source = stream(100, clock(0, START) + [(10, tags.rx_rate, value)], 10)
@@ -458,55 +526,72 @@ class qa_pointing(gr_unittest.TestCase):
             top.run()
             self.assertRegex(block.error(), f"{key}: {value} is not allowed")
         right = follow(array, [target(array)], clock(0, START, rate=1.0), 600)
-        for value in (pmt.intern("now"), pmt.make_tuple(pmt.from_uint64(START)),
-                      pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(math.nan)),
-                      pmt.make_tuple(pmt.from_double(START), pmt.from_double(0.0)),
-                      pmt.make_tuple(pmt.from_uint64(2**64 - 1), pmt.from_double(0.0))):
-            found = follow(array, [target(array)], clock(0, START, rate=1.0)
-                           + [(300, tags.rx_time, value)], 600)
+        for value in (
+            pmt.intern("now"),
+            pmt.make_tuple(pmt.from_uint64(START)),
+            pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(math.nan)),
+            pmt.make_tuple(pmt.from_double(START), pmt.from_double(0.0)),
+            pmt.make_tuple(pmt.from_uint64(2**64 - 1), pmt.from_double(0.0)),
+        ):
+            found = follow(
+                array,
+                [target(array)],
+                clock(0, START, rate=1.0) + [(300, tags.rx_time, value)],
+                600,
+            )
             self.assertEqual([time for time, _ in found], [time for time, _ in right])
 
     def test_refuses(self):
         array = array_of()
         beams = [Beam("a", 10.0, 50.0)]
         for arguments, text in (
-                (dict(channels=0), "channels: 0"), (dict(channels=2**31), "channels: 2147483648"),
-                (dict(bandwidth=math.inf, center_frequency=1e9), "center_frequency, bandwidth"),
-                (dict(bandwidth=1e6, center_frequency=math.inf), "center_frequency, bandwidth"),
-                (dict(phase_error=0), "phase_error: 0"),
-                (dict(phase_error=91), "phase_error: 91"),
-                (dict(frame_length=-1), "frame_length: -1"),
-                (dict(frame_length="a"), "frame_length: 'a' is not allowed"),
-                (dict(phase_error="a"), "phase_error: 'a' is not allowed"),
-                (dict(lead="a"), "lead: 'a'"), (dict(lead=3601), "lead: 3601 .* 0 to 3600 sec"),
-                (dict(center_frequency="a"), "center_frequency, bandwidth: .'a', 0"),
-                (dict(lead=-1), "lead: -1"),
-                (dict(lead=math.nan), "lead: nan"), (dict(item_size=0), "item_size: 0"),
-                (dict(samples_per_item=0), "samples_per_item: 0"),
-                (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),
-                (dict(inputs=9), "inputs: 9"), (dict(beams=[]), "beams"),
-                (dict(taper="x"), "taper: 'x'"),
-                (dict(taper=[1, [2]]), r"taper: \[1, \[2\]\] is not"),
-                (dict(calibration=[1]), r"calibration: \(1,\) is not"),
-                (dict(calibration="x"), "calibration: 'x' is not"),
-                (dict(calibration=[1] * 7 + [{}]), "calibration: .*{}] is not"),
-                (dict(calibration=[1] * 7 + [math.nan]), r"calibration: \(nan\+0j\) is not"),
-                (dict(lead=10**400), "lead: 1000")):
+            (dict(channels=0), "channels: 0"),
+            (dict(channels=2**31), "channels: 2147483648"),
+            (dict(bandwidth=math.inf, center_frequency=1e9), "center_frequency, bandwidth"),
+            (dict(bandwidth=1e6, center_frequency=math.inf), "center_frequency, bandwidth"),
+            (dict(phase_error=0), "phase_error: 0"),
+            (dict(phase_error=91), "phase_error: 91"),
+            (dict(frame_length=-1), "frame_length: -1"),
+            (dict(frame_length="a"), "frame_length: 'a' is not allowed"),
+            (dict(phase_error="a"), "phase_error: 'a' is not allowed"),
+            (dict(lead="a"), "lead: 'a'"),
+            (dict(lead=3601), "lead: 3601 .* 0 to 3600 sec"),
+            (dict(center_frequency="a"), "center_frequency, bandwidth: .'a', 0"),
+            (dict(lead=-1), "lead: -1"),
+            (dict(lead=math.nan), "lead: nan"),
+            (dict(item_size=0), "item_size: 0"),
+            (dict(samples_per_item=0), "samples_per_item: 0"),
+            (dict(bandwidth=1e6, center_frequency=-1), "center_frequency, bandwidth"),
+            (dict(inputs=9), "inputs: 9"),
+            (dict(beams=[]), "beams"),
+            (dict(taper="x"), "taper: 'x'"),
+            (dict(taper=[1, [2]]), r"taper: \[1, \[2\]\] is not"),
+            (dict(calibration=[1]), r"calibration: \(1,\) is not"),
+            (dict(calibration="x"), "calibration: 'x' is not"),
+            (dict(calibration=[1] * 7 + [{}]), "calibration: .*{}] is not"),
+            (dict(calibration=[1] * 7 + [math.nan]), r"calibration: \(nan\+0j\) is not"),
+            (dict(lead=10**400), "lead: 1000"),
+        ):
             with self.assertRaisesRegex(ValueError, text):
                 pointing(**{"array": array, "beams": beams, **arguments})
         block = pointing(array, beams)
         with self.assertRaisesRegex(ValueError, "2 beams"):
             block.set_beams(beams * 2)
-        for wrong in (lambda: block.set_taper("x"), lambda: block.set_calibration([1, 2]),
-                      lambda: block.set_normalise("x"), lambda: block.set_phase_error(0),
-                      lambda: block.set_beams([Beam("a", 1.0, 1.0, antennas=("Z",))])):
+        for wrong in (
+            lambda: block.set_taper("x"),
+            lambda: block.set_calibration([1, 2]),
+            lambda: block.set_normalise("x"),
+            lambda: block.set_phase_error(0),
+            lambda: block.set_beams([Beam("a", 1.0, 1.0, antennas=("Z",))]),
+        ):
             with self.assertRaises(ValueError):
                 wrong()
         # what was refused changed nothing
         self.assertEqual(block.beams(), beams)
         np.testing.assert_array_equal(
-            block.weights(START), beam_weights(array, beams, channel_frequencies(1024, 1.5e8, 1e6)))
+            block.weights(START), beam_weights(array, beams, channel_frequencies(1024, 1.5e8, 1e6))
+        )
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_pointing)

@@ -33,8 +33,9 @@ def powers_of(data, shape):
 def counted_of(tags, shape):
     """What the tags say: int64 [integration][row][product]."""
     counts = [np.asarray(value) for _, value in tags_of(tags, "counted")]
-    return np.stack([np.broadcast_to(c, shape) if len(c) == 1 else c.reshape(shape)
-                     for c in counts])
+    return np.stack(
+        [np.broadcast_to(c, shape) if len(c) == 1 else c.reshape(shape) for c in counts]
+    )
 
 
 class qa_power_detector(gr_unittest.TestCase):
@@ -75,9 +76,7 @@ class qa_power_detector(gr_unittest.TestCase):
             mean=mean,
         )
         values, _ = reference.decode(voltages, sample_type)
-        expected, counts = reference.detect(
-            values, spectra, products, basis, summed, mean, missing
-        )
+        expected, counts = reference.detect(values, spectra, products, basis, summed, mean, missing)
         expected, counts = expected[:end], counts[:end]
         (data,), (out_tags,) = qa_tools.run(
             block,
@@ -109,8 +108,9 @@ class qa_power_detector(gr_unittest.TestCase):
                     partial = [84 // spectra] * (84 % spectra > 0)
                     self.assertEqual(tags_of(tags, "partial"), [(i, True) for i in partial])
                     lengths = [n for _, n in tags_of(tags, "spectra")]
-                    self.assertEqual(lengths, [spectra] * (84 // spectra) +
-                                     [84 % spectra] * (84 % spectra > 0))
+                    self.assertEqual(
+                        lengths, [spectra] * (84 // spectra) + [84 % spectra] * (84 % spectra > 0)
+                    )
 
     def test_channels(self):
         for summed in (2, 3, 6):
@@ -132,9 +132,7 @@ class qa_power_detector(gr_unittest.TestCase):
             block = aperture.power_detector(
                 channels=1, beams=2, spectra_per_frame=16, spectra=16, products="IQUV", basis=basis
             )
-            (data,), _ = qa_tools.run(
-                block, [reference.samples_to_bytes(voltages, "fc32")], [16]
-            )
+            (data,), _ = qa_tools.run(block, [reference.samples_to_bytes(voltages, "fc32")], [16])
             power = 2 * np.mean(abs(x) ** 2)
             np.testing.assert_allclose(
                 powers_of(data, (4,))[0], [power, 0, 0, power], rtol=0, atol=1e-5
@@ -148,9 +146,7 @@ class qa_power_detector(gr_unittest.TestCase):
                     missing = self.rng.random((5, 4, 12)) < 0.3
                     missing[2] = True
                     self.check(products=products, spectra=spectra, missing=missing)
-                    self.check(
-                        products=products, spectra=spectra, missing=missing, mean=False
-                    )
+                    self.check(products=products, spectra=spectra, missing=missing, mean=False)
 
     def test_gap(self):
         """Blocks that were lost before it."""
@@ -173,12 +169,7 @@ class qa_power_detector(gr_unittest.TestCase):
             np.testing.assert_array_equal(counted_of(out_tags, counts.shape[1:]), counts)
 
     def test_tags(self):
-        edge = {
-            "rx_freq": 408e6,
-            "rx_rate": RATE,
-            "bandwidth": 2e6,
-            "samples_per_item": 768,
-        }
+        edge = {"rx_freq": 408e6, "rx_rate": RATE, "bandwidth": 2e6, "samples_per_item": 768}
         tags = [(0, "rx_time", rx_time(EPOCH, 0.125))]
         tags += [(0, key, value) for key, value in edge.items()]
         for spectra, summed in ((6, 1), (12, 2), (24, 3), (3, 6)):
@@ -187,8 +178,7 @@ class qa_power_detector(gr_unittest.TestCase):
             for key, value in expected.items():
                 self.assertEqual(tags_of(out_tags, key), [(0, value)])
             times = [
-                (i, rx_time(EPOCH, 0.125 + i * spectra / 12 / RATE))
-                for i in range(72 // spectra)
+                (i, rx_time(EPOCH, 0.125 + i * spectra / 12 / RATE)) for i in range(72 // spectra)
             ]
             found = tags_of(out_tags, "rx_time")
             self.assertEqual(len(found), len(times))
@@ -207,7 +197,10 @@ class qa_power_detector(gr_unittest.TestCase):
         for spectra, last in ((1, 42), (3, 14), (4, 10), (6, 7), (12, 3), (24, 1), (36, 1)):
             with self.subTest(spectra=spectra):
                 tags = self.check(
-                    frames=4, spectra=spectra, missing=missing, tags=[(3, "partial", True)],
+                    frames=4,
+                    spectra=spectra,
+                    missing=missing,
+                    tags=[(3, "partial", True)],
                     end=last + 1,
                 )
                 # one spectrum is whole
@@ -229,8 +222,13 @@ class qa_power_detector(gr_unittest.TestCase):
         )
         detector = aperture.power_detector(channels=3, beams=3, spectra_per_frame=16, spectra=4)
         powers = aperture.beam_power(
-            channels=3, inputs=2, beams=3, spectra_per_frame=16, type="fc32", weights=weights,
-            spectra=4
+            channels=3,
+            inputs=2,
+            beams=3,
+            spectra_per_frame=16,
+            type="fc32",
+            weights=weights,
+            spectra=4,
         )
         sinks = [blocks.vector_sink_f(9), blocks.vector_sink_f(9)]
         for port, source in enumerate(sources):
@@ -266,9 +264,7 @@ class qa_power_detector(gr_unittest.TestCase):
         expected, _ = reference.detect(voltages, 32)
         for _ in range(2):
             (data,), _ = graph.run()
-            np.testing.assert_allclose(
-                powers_of(data, expected.shape[1:]), expected, rtol=1e-5
-            )
+            np.testing.assert_allclose(powers_of(data, expected.shape[1:]), expected, rtol=1e-5)
 
     def test_errors(self):
         cases = (

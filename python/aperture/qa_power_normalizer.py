@@ -35,17 +35,26 @@ class qa_power_normalizer(gr_unittest.TestCase):
     def make(self, powers, segment=16, segments=8, integers=None, **parameters):
         items, beams, channels = powers.shape
         return power_normalizer(
-            channels=channels, beams=beams, sample_time=SAMPLE_TIME,
-            window=segment * segments * SAMPLE_TIME, segments=segments,
-            **({"type": "s8", "steps": integers} if integers else {}), **parameters)
+            channels=channels,
+            beams=beams,
+            sample_time=SAMPLE_TIME,
+            window=segment * segments * SAMPLE_TIME,
+            segments=segments,
+            **({"type": "s8", "steps": integers} if integers else {}),
+            **parameters,
+        )
 
     def run_block(self, powers, tags=(), **parameters):
         """What comes out [item][beam][channel], its tags, and the block."""
         block = self.make(powers, **parameters)
         item = block.output_signature().sizeof_stream_item(0)
         (data,), (out_tags,) = qa_tools.run(
-            block, [powers.reshape(len(powers), -1).view(np.uint8)], [item], tags=[list(tags)],
-            chunks=37)
+            block,
+            [powers.reshape(len(powers), -1).view(np.uint8)],
+            [item],
+            tags=[list(tags)],
+            chunks=37,
+        )
         kind = np.int8 if "integers" in parameters else np.float32
         return data.view(kind).reshape((-1,) + powers.shape[1:]), out_tags, block
 
@@ -56,8 +65,13 @@ class qa_power_normalizer(gr_unittest.TestCase):
             parameters["integers"] = integers
         made, out_tags, block = self.run_block(powers, tags, **parameters)
         expected, counts = normalization.normalize(
-            powers.astype(float), present, segment=segment, segments=segments, steps=integers,
-            **chosen)
+            powers.astype(float),
+            present,
+            segment=segment,
+            segments=segments,
+            steps=integers,
+            **chosen,
+        )
         self.assertEqual(len(made), len(powers))
         if integers:
             # a value between two steps may become either
@@ -68,8 +82,10 @@ class qa_power_normalizer(gr_unittest.TestCase):
             # bandpass in fp32: of 16 to 128 values, whose mean is some rms
             np.testing.assert_allclose(made, expected, rtol=2e-5, atol=2e-5)
         self.assertEqual(block.counts(), counts)
-        self.assertIn(block.implementation().split(",")[0].split()[0],
-                      {"cpu": ("host",), "emulated": ("emulated",)}.get(qa_tools.DEVICE, ("cuda",)))
+        self.assertIn(
+            block.implementation().split(",")[0].split()[0],
+            {"cpu": ("host",), "emulated": ("emulated",)}.get(qa_tools.DEVICE, ("cuda",)),
+        )
         return made, out_tags
 
     def test_bandpass(self):
@@ -163,16 +179,17 @@ class qa_power_normalizer(gr_unittest.TestCase):
         for width in (1, 4):
             with_pulse = powers.copy()
             for k in range(channels):
-                with_pulse[at[k]:at[k] + width, 0, k] += 15 * rms[k] / np.sqrt(width)
-            with_pulse[500:500 + width, 0] += (15 * rms / np.sqrt(width)).astype(np.float32)
-            made, _, _ = self.run_block(with_pulse, segment=segment, segments=segments,
-                                        spectrum_threshold=6)
+                with_pulse[at[k] : at[k] + width, 0, k] += 15 * rms[k] / np.sqrt(width)
+            with_pulse[500 : 500 + width, 0] += (15 * rms / np.sqrt(width)).astype(np.float32)
+            made, _, _ = self.run_block(
+                with_pulse, segment=segment, segments=segments, spectrum_threshold=6
+            )
             gained = (made - clean)[:, 0]
-            signal = sum(gained[at[k]:at[k] + width, k].sum() for k in range(channels))
+            signal = sum(gained[at[k] : at[k] + width, k].sum() for k in range(channels))
             true = 15 * np.sqrt(width) * channels
             self.assertGreater(signal, 0.95 * true)
             self.assertLess(signal, 1.02 * true)
-            self.assertFalse(made[500:500 + width].any())
+            self.assertFalse(made[500 : 500 + width].any())
 
     def test_bright_pulse(self):
         """One so bright that each cell is above the threshold is left, as its cells are
@@ -181,11 +198,11 @@ class qa_power_normalizer(gr_unittest.TestCase):
         rms = self.bandpass[0] / np.sqrt(32)
         for k in range(64):  # two channels at a time
             at = 600 + 2 * ((63 - k) // 2)
-            powers[at:at + 3, 0, k] += (30 * rms[k]).astype(np.float32)
+            powers[at : at + 3, 0, k] += (30 * rms[k]).astype(np.float32)
         made, _, block = self.run_block(powers, segment=32, segments=16)
         for k in range(64):
             at = 600 + 2 * ((63 - k) // 2)
-            self.assertGreater(made[at:at + 3, 0, k].min(), 20)
+            self.assertGreater(made[at : at + 3, 0, k].min(), 20)
         self.assertEqual(block.counts()["cell"], [0])
 
     def test_new_frequency(self):
@@ -194,28 +211,35 @@ class qa_power_normalizer(gr_unittest.TestCase):
         tags = [(0, "rx_freq", 408e6), (50, "rx_freq", 408e6), (105, "rx_freq", 450e6)]
         made, out_tags, _ = self.run_block(powers, tags)
         for part in (slice(0, 105), slice(105, 300)):
-            expected, _ = normalization.normalize(powers[part].astype(float), segment=16,
-                                                  segments=8)
+            expected, _ = normalization.normalize(
+                powers[part].astype(float), segment=16, segments=8
+            )
             np.testing.assert_allclose(made[part], expected, rtol=2e-5, atol=2e-5)
         self.assertEqual(tags_of(out_tags, "rx_freq"), [tag[::2] for tag in tags])
 
     def test_tags(self):
         """All stay on their items."""
-        tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", 1 / SAMPLE_TIME),
-                (0, "rx_freq", 408e6), (0, "bandwidth", 2e6), (17, "rx_time", rx_time(EPOCH, 0.5)),
-                (99, "partial", True)]
+        tags = [
+            (0, "rx_time", rx_time(EPOCH)),
+            (0, "rx_rate", 1 / SAMPLE_TIME),
+            (0, "rx_freq", 408e6),
+            (0, "bandwidth", 2e6),
+            (17, "rx_time", rx_time(EPOCH, 0.5)),
+            (99, "partial", True),
+        ]
         tags += [(i, "spectra", 64) for i in range(100)]
         _, out_tags, _ = self.run_block(self.noise(100, 1, 9), tags)
         found = sorted((tag.offset, tag.key, tag.value) for tag in out_tags)
         self.assertEqual(found, sorted(tags))
 
     def test_errors_in_tags(self):
-        for tag, text in (((3, "rx_rate", 999.0), "sample_time: 0.0009765625 s is not"),
-                          ((3, "counted", np.array([1, 2, 3], np.uint64)), "beams: 2 do not fit")):
+        for tag, text in (
+            ((3, "rx_rate", 999.0), "sample_time: 0.0009765625 s is not"),
+            ((3, "counted", np.array([1, 2, 3], np.uint64)), "beams: 2 do not fit"),
+        ):
             powers = self.noise(100, 2, 5)
             block = self.make(powers)
-            graph = Flowgraph(block, [powers.reshape(100, -1).view(np.uint8)], [40],
-                              tags=[[tag]])
+            graph = Flowgraph(block, [powers.reshape(100, -1).view(np.uint8)], [40], tags=[[tag]])
             graph.run()
             self.assertIn(text, block.error())
 
@@ -240,16 +264,16 @@ class qa_power_normalizer(gr_unittest.TestCase):
         powers = self.noise(200, 2, 20)
         gate = threading.Event()
         block = self.make(powers)
-        graph = Flowgraph(block, [powers.reshape(200, -1).view(np.uint8)], [160],
-                          gates={90: gate})
+        graph = Flowgraph(block, [powers.reshape(200, -1).view(np.uint8)], [160], gates={90: gate})
         with graph.running():
             graph.sinks[0].wait_for(64)
             graph.top.stop()
         expected, counts = normalization.normalize(powers.astype(float), segment=16, segments=8)
         for _ in range(2):
             (data,), _ = graph.run()
-            np.testing.assert_allclose(data.view(np.float32).reshape(powers.shape), expected,
-                                       rtol=2e-5, atol=2e-5)
+            np.testing.assert_allclose(
+                data.view(np.float32).reshape(powers.shape), expected, rtol=2e-5, atol=2e-5
+            )
             self.assertEqual(block.counts(), counts)
 
     def test_errors(self):

@@ -31,8 +31,12 @@ class Search:
         self.block = aperture.pulse_search(**self.parameters)
         rate = 1 / (self.parameters["sample_time"] * self.parameters["times_per_item"])
         if tags is None:
-            tags = [(0, "rx_time", rx_time(EPOCH, 0.25)), (0, "rx_rate", rate),
-                    (0, "rx_freq", 400e6), (0, "bandwidth", 32e6)]
+            tags = [
+                (0, "rx_time", rx_time(EPOCH, 0.25)),
+                (0, "rx_rate", rate),
+                (0, "rx_freq", 400e6),
+                (0, "bandwidth", 32e6),
+            ]
         self.graph = Flowgraph(self.block, [data], [], tags=[tags], chunks=3)
         self.ports = {}
         for port in ("candidates", "rejected"):
@@ -65,9 +69,13 @@ class qa_pulse_search(gr_unittest.TestCase):
         widths = np.exp(self.rng.uniform(0, np.log(700), 40)).astype(int)
         exact = self.rng.standard_normal(values)
         for begin, width in zip(begins, widths):
-            exact[begin:begin + width] += self.rng.uniform(12, 40) / math.sqrt(width)
-        search = Search(pulse_model.items_of([[1e4 + 30 * exact]], times),
-                        dms=[20.0], times_per_item=times, baseline=10.0)
+            exact[begin : begin + width] += self.rng.uniform(12, 40) / math.sqrt(width)
+        search = Search(
+            pulse_model.items_of([[1e4 + 30 * exact]], times),
+            dms=[20.0],
+            times_per_item=times,
+            baseline=10.0,
+        )
         # bright ones are sent later, as wider boxcars could still belong to them
         found = sorted(search.run(), key=lambda c: c["time"])
         self.assertEqual(len(found), 40)
@@ -93,9 +101,16 @@ class qa_pulse_search(gr_unittest.TestCase):
         shape, times, items = 64, 16384, 180
         values = self.rng.standard_gamma(shape, times * items)
         for threshold, widths in ((2.75, (1,)), (2.75, (1, 2, 3, 4))):
-            search = Search(pulse_model.items_of([[values]], times), dms=[5.0],
-                            times_per_item=times, threshold=threshold, widest=widths[-1],
-                            growth=1.2, most_cells=1, baseline=10.0)
+            search = Search(
+                pulse_model.items_of([[values]], times),
+                dms=[5.0],
+                times_per_item=times,
+                threshold=threshold,
+                widest=widths[-1],
+                growth=1.2,
+                most_cells=1,
+                baseline=10.0,
+            )
             search.run()
             self.assertEqual(tuple(search.block.widths()), widths)
             for width, cells in zip(widths, search.block.cells()):
@@ -113,8 +128,12 @@ class qa_pulse_search(gr_unittest.TestCase):
         coarse[5000:5010] += 30 * 12
         search = Search(
             pulse_model.items_of([[series[0], series[1], coarse]], times, [1, 1, 4]),
-            dms=[0.0, 10.0, 56.75], decimations=[1, 1, 4], times_per_item=times, margin=0.125)
-        found, = search.run()
+            dms=[0.0, 10.0, 56.75],
+            decimations=[1, 1, 4],
+            times_per_item=times,
+            margin=0.125,
+        )
+        (found,) = search.run()
         self.assertRegex(found["id"], re.compile(r"^[A-Za-z0-9_-]{1,64}$"))
         self.assertEqual((found["dm"], found["width"]), (56.75, 10 * 4 * SAMPLE_TIME))
         self.assertAlmostEqual(found["snr"], 12 * math.sqrt(10), delta=2)
@@ -122,21 +141,20 @@ class qa_pulse_search(gr_unittest.TestCase):
         top = (5005 * 4) * SAMPLE_TIME  # the middle of the pulse at the highest channel
         infinite = top - dispersion.delay(56.75, f[-1])
         for key, expected in (
-                ("time", infinite),
-                ("start", infinite + dispersion.delay(56.75, f[-1] + 1e6)
-                 - 20 * SAMPLE_TIME - 0.125),
-                ("end", infinite + dispersion.delay(56.75, f[0] - 1e6)
-                 + 20 * SAMPLE_TIME + 0.125)):
-            self.assertAlmostEqual(seconds_between(found[key], (EPOCH, 0.25)), expected,
-                                   delta=1e-9)
+            ("time", infinite),
+            ("start", infinite + dispersion.delay(56.75, f[-1] + 1e6) - 20 * SAMPLE_TIME - 0.125),
+            ("end", infinite + dispersion.delay(56.75, f[0] - 1e6) + 20 * SAMPLE_TIME + 0.125),
+        ):
+            self.assertAlmostEqual(seconds_between(found[key], (EPOCH, 0.25)), expected, delta=1e-9)
 
     def test_pulse_at_the_end(self):
         # within the last values, which fill no group
         times = 1000
         values = noise(self.rng, 11 * times)
         values[-20:-10] += 30 * 12
-        found, = Search(pulse_model.items_of([[values]], times), dms=[1.0],
-                        times_per_item=times).run()
+        (found,) = Search(
+            pulse_model.items_of([[values]], times), dms=[1.0], times_per_item=times
+        ).run()
         self.assertEqual(found["width"], 10 * SAMPLE_TIME)
 
     def test_trials_of_a_pulse_are_one_candidate(self):
@@ -146,9 +164,12 @@ class qa_pulse_search(gr_unittest.TestCase):
         for trial in range(trials):
             width = 6 + 5 * abs(trial - 20)
             begin = 20000 if trial <= 20 else 20006 - width
-            series[trial, begin:begin + width] += 30 * 100 / width
-        found, = Search(pulse_model.items_of([series], times), dms=np.linspace(0, 40, trials),
-                        times_per_item=times).run()
+            series[trial, begin : begin + width] += 30 * 100 / width
+        (found,) = Search(
+            pulse_model.items_of([series], times),
+            dms=np.linspace(0, 40, trials),
+            times_per_item=times,
+        ).run()
         self.assertEqual(found["dm"], 20.0)
 
     def test_between_trials(self):
@@ -167,20 +188,27 @@ class qa_pulse_search(gr_unittest.TestCase):
 
         def profile(late):
             """The sum of the channels, each as late as given, in seconds, without noise."""
-            return peak * sum(np.exp(-(seconds - 1.0 - each) ** 2 / 2 / deviation**2)
-                              for each in late)
+            return peak * sum(
+                np.exp(-((seconds - 1.0 - each) ** 2) / 2 / deviation**2) for each in late
+            )
 
         late = dispersion.delay(top_dm, f) - dispersion.delay(top_dm, f[-1])
         powers = np.stack([profile([each]) for each in late], axis=1)
         powers += self.rng.standard_normal(powers.shape)
-        block = aperture.dedisperser(sample_time=SAMPLE_TIME, dms=list(dms), times_per_item=times,
-                                     tolerance=0.5, **band)
-        tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", 1 / SAMPLE_TIME),
-                (0, "rx_freq", 400e6), (0, "bandwidth", 32e6)]
-        (data,), _ = qa_tools.run(block, [powers.astype(np.float32).view(np.uint8)],
-                                  [4 * times * len(dms)], tags=[tags])
+        block = aperture.dedisperser(
+            sample_time=SAMPLE_TIME, dms=list(dms), times_per_item=times, tolerance=0.5, **band
+        )
+        tags = [
+            (0, "rx_time", rx_time(EPOCH)),
+            (0, "rx_rate", 1 / SAMPLE_TIME),
+            (0, "rx_freq", 400e6),
+            (0, "bandwidth", 32e6),
+        ]
+        (data,), _ = qa_tools.run(
+            block, [powers.astype(np.float32).view(np.uint8)], [4 * times * len(dms)], tags=[tags]
+        )
         series = np.frombuffer(data.tobytes(), np.float32).reshape(-1, len(dms), times)
-        series = series.swapaxes(0, 1).reshape(len(dms), -1)[:, :10 * times].astype(float)
+        series = series.swapaxes(0, 1).reshape(len(dms), -1)[:, : 10 * times].astype(float)
         for zeta, dm, values in zip(zetas, dms, series):
             theory = math.sqrt(math.pi) / 2 / zeta * math.erf(zeta) if zeta else 1.0
             # noise of 8 on a peak of 1280, delays rounded to 0.11 of the deviation, and a band
@@ -188,8 +216,9 @@ class qa_pulse_search(gr_unittest.TestCase):
             self.assertAlmostEqual(values.max() / (peak * channels), theory, delta=0.025)
             left = late - dispersion.delay(dm, f) + dispersion.delay(dm, f[-1])
             snr, width, _ = pulse_model.best_boxcar(profile(left) / math.sqrt(channels), 300)
-            found, = Search(pulse_model.items_of([[values]], times), dms=[dm],
-                            times_per_item=times, **band).run()
+            (found,) = Search(
+                pulse_model.items_of([[values]], times), dms=[dm], times_per_item=times, **band
+            ).run()
             # boxcars that are at most 1.1 times as wide as the one before
             self.assertGreater(found["snr"], 0.97 * snr)
             self.assertLess(found["snr"], 1.02 * snr)
@@ -203,18 +232,33 @@ class qa_pulse_search(gr_unittest.TestCase):
         series[:5, 1, 15000:15010] += 30 * 6
         series[4, 0, 25000:25010] += 30 * 6
         data = pulse_model.items_of(series, times)
-        search = Search(data, beams=6, dms=[1.0, 30.0], times_per_item=times, most_beams=4,
-                        min_dm=10.0, link_trials=1)
-        found, = search.run()
+        search = Search(
+            data,
+            beams=6,
+            dms=[1.0, 30.0],
+            times_per_item=times,
+            most_beams=4,
+            min_dm=10.0,
+            link_trials=1,
+        )
+        (found,) = search.run()
         self.assertEqual((found["beam"], found["beams"], found["dm"]), (2, 3, 30.0))
         rejected = search.said("rejected")
-        self.assertEqual([(c["reason"], c["beams"]) for c in rejected],
-                         [("many_beams", 5), ("low_dm", 1)])
+        self.assertEqual(
+            [(c["reason"], c["beams"]) for c in rejected], [("many_beams", 5), ("low_dm", 1)]
+        )
         self.assertEqual((search.block.candidates(), search.block.rejected()), (1, 2))
         # of a row of beams those within 1.5 degrees of the best one do not count
         positions = [x for beam in range(6) for x in (float(beam), 0.0)]
-        search = Search(data, beams=6, dms=[1.0, 30.0], times_per_item=times, most_beams=1,
-                        positions=positions, neighbors=1.5)
+        search = Search(
+            data,
+            beams=6,
+            dms=[1.0, 30.0],
+            times_per_item=times,
+            most_beams=1,
+            positions=positions,
+            neighbors=1.5,
+        )
         self.assertEqual([c["beams"] for c in search.run()], [3, 1])
         self.assertEqual([c["beams"] for c in search.said("rejected")], [5])
 
@@ -231,10 +275,13 @@ class qa_pulse_search(gr_unittest.TestCase):
         values[40000:40010] += 30 * 12
         data = pulse_model.items_of([[values]], times)
         rate = 1 / (SAMPLE_TIME * times)
-        tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", rate),
-                (45, "rx_time", rx_time(EPOCH, (45 + 8) / rate))]
+        tags = [
+            (0, "rx_time", rx_time(EPOCH)),
+            (0, "rx_rate", rate),
+            (45, "rx_time", rx_time(EPOCH, (45 + 8) / rate)),
+        ]
         search = Search(data, tags, dms=[0.0], times_per_item=times, threshold=7)
-        found, = search.run()
+        (found,) = search.run()
         time = seconds_between(found["time"], (EPOCH, 0))
         self.assertAlmostEqual(time, 40005 * SAMPLE_TIME, delta=2 * SAMPLE_TIME)
 
@@ -243,17 +290,19 @@ class qa_pulse_search(gr_unittest.TestCase):
         times = 1024
         values = noise(self.rng, 20 * times)
         at = 10 * times
-        values[at - 100:at + 100] += 30 * 0.8  # S/N 8 each, 11.3 of both
+        values[at - 100 : at + 100] += 30 * 0.8  # S/N 8 each, 11.3 of both
         data = pulse_model.items_of([[values]], times)
         rate = 1 / (SAMPLE_TIME * times)
-        tags = [(0, "rx_time", rx_time(EPOCH)), (0, "rx_rate", rate),
-                (10, "rx_time", rx_time(EPOCH, 14 / rate))]
-        whole, = Search(data, tags[:2], dms=[0.0], times_per_item=times, threshold=5.5).run()
+        tags = [
+            (0, "rx_time", rx_time(EPOCH)),
+            (0, "rx_rate", rate),
+            (10, "rx_time", rx_time(EPOCH, 14 / rate)),
+        ]
+        (whole,) = Search(data, tags[:2], dms=[0.0], times_per_item=times, threshold=5.5).run()
         self.assertGreater(whole["snr"], 9)
         found = Search(data, tags, dms=[0.0], times_per_item=times, threshold=5.5).run()
         self.assertEqual(len(found), 2)
-        self.assertGreater(seconds_between(found[1]["time"], found[0]["time"]),
-                           4 / rate)
+        self.assertGreater(seconds_between(found[1]["time"], found[0]["time"]), 4 / rate)
 
     def test_steps_and_drifts_of_the_baseline(self):
         # a level that walks by 5 rms in 30 windows, and an rms that doubles
@@ -261,18 +310,40 @@ class qa_pulse_search(gr_unittest.TestCase):
         values = noise(self.rng, items * times)
         place = np.linspace(0, 1, len(values))
         values = 1e4 + (values - 1e4) * (1 + place) + 150 * place
-        search = Search(pulse_model.items_of([[values]], times), dms=[0.0],
-                        times_per_item=times, threshold=7, baseline=2.0, widest=512)
+        search = Search(
+            pulse_model.items_of([[values]], times),
+            dms=[0.0],
+            times_per_item=times,
+            threshold=7,
+            baseline=2.0,
+            widest=512,
+        )
         self.assertEqual(search.run(), [])
 
     def test_refusals(self):
-        for name, value in (("threshold", 0), ("baseline", 0), ("widest", 5000), ("growth", 1.0),
-                            ("dms", []), ("decimations", [3]), ("times_per_item", 0),
-                            ("sample_time", 0.0), ("most_cells", 0), ("min_dm", -1.0),
-                            ("positions", [1.0]), ("link_time", -1.0), ("link_trials", 0),
-                            ("link_widths", 0.5), ("margin", math.nan), ("bandwidth", -1.0),
-                            ("center_frequency", 1.0), ("most_beams", -1), ("neighbors", -1.0),
-                            ("latency", 11.0), ("beams", 0)):
+        for name, value in (
+            ("threshold", 0),
+            ("baseline", 0),
+            ("widest", 5000),
+            ("growth", 1.0),
+            ("dms", []),
+            ("decimations", [3]),
+            ("times_per_item", 0),
+            ("sample_time", 0.0),
+            ("most_cells", 0),
+            ("min_dm", -1.0),
+            ("positions", [1.0]),
+            ("link_time", -1.0),
+            ("link_trials", 0),
+            ("link_widths", 0.5),
+            ("margin", math.nan),
+            ("bandwidth", -1.0),
+            ("center_frequency", 1.0),
+            ("most_beams", -1),
+            ("neighbors", -1.0),
+            ("latency", 11.0),
+            ("beams", 0),
+        ):
             with self.assertRaisesRegex(ValueError, name):
                 aperture.pulse_search(**{name: value})
 
@@ -280,9 +351,11 @@ class qa_pulse_search(gr_unittest.TestCase):
         times = 256
         data = pulse_model.items_of([[noise(self.rng, 5 * times)]], times)
         rate = 1 / (SAMPLE_TIME * times)
-        for tags, name in (([(0, "rx_rate", 1.01 * rate)], "rx_rate"),
-                           ([(0, "rx_freq", 401e6)], "center_frequency"),
-                           ([(0, "bandwidth", 31e6)], "bandwidth")):
+        for tags, name in (
+            ([(0, "rx_rate", 1.01 * rate)], "rx_rate"),
+            ([(0, "rx_freq", 401e6)], "center_frequency"),
+            ([(0, "bandwidth", 31e6)], "bandwidth"),
+        ):
             search = Search(data, tags, dms=[0.0], times_per_item=times)
             search.run()
             self.assertIn(name, search.block.error())

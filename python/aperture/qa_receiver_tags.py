@@ -123,12 +123,19 @@ class qa_receiver_tags(gr_unittest.TestCase):
 
     def test_frequency_that_is_said_again(self):
         """It is no loss: the time is still known, which another one or the rate would end."""
-        for key, value, known in (("rx_freq", 1.42e9, True), ("rx_freq", 1.4e9, False),
-                                  ("rx_rate", RATE, False)):
+        for key, value, known in (
+            ("rx_freq", 1.42e9, True),
+            ("rx_freq", 1.4e9, False),
+            ("rx_rate", RATE, False),
+        ):
             block = aperture.receiver_tags(item_size=3)
             opened = threading.Event()
-            tags = [(0, "rx_time", START), (0, "rx_rate", RATE), (0, "rx_freq", 1.42e9),
-                    (100, key, value)]
+            tags = [
+                (0, "rx_time", START),
+                (0, "rx_rate", RATE),
+                (0, "rx_freq", 1.42e9),
+                (100, key, value),
+            ]
             graph = Flowgraph(block, [self.data], [3], tags=[tags], gates={501: opened})
             with graph.running():
                 graph.sinks[0].wait_for(501)
@@ -165,8 +172,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
     def test_rate_and_time(self):
         """A new rate counts from its item on, and a given time takes the place of the host's."""
         tags = self.run_changing(
-            lambda block: (block.set_rate(2 * RATE), block.set_time((1700000009, 0.5))),
-            rate=RATE,
+            lambda block: (block.set_rate(2 * RATE), block.set_time((1700000009, 0.5))), rate=RATE
         )
         self.assertEqual(tags_of(tags, "rx_rate"), [(0, RATE), (501, 2 * RATE)])
         self.assertEqual(tags_of(tags, "rx_time")[1], (501, (1700000009, 0.5)))
@@ -202,9 +208,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
 
     def test_assumed(self):
         """The port status and the log say what was assumed."""
-        block = aperture.receiver_tags(
-            item_size=3, rate=RATE, clock="given", start_time=START
-        )
+        block = aperture.receiver_tags(item_size=3, rate=RATE, clock="given", start_time=START)
         graph = Flowgraph(block, [self.data], [3])
         graph.run()
         (said,) = [m for m in graph.messages() if m["event"] == "assumed"]
@@ -224,11 +228,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         ):
             for value in wrong:
                 block = aperture.receiver_tags(
-                    item_size=3,
-                    rate=RATE,
-                    center_frequency=1e9,
-                    clock="given",
-                    start_time=START,
+                    item_size=3, rate=RATE, center_frequency=1e9, clock="given", start_time=START
                 )
                 tags = [(0, key, value), (100, key, value)]
                 graph = Flowgraph(block, [self.data], [3], tags=[tags])
@@ -242,8 +242,11 @@ class qa_receiver_tags(gr_unittest.TestCase):
 
     def test_jump_out_of_time(self):
         """A source's clock that jumps to where no time is begins anew with what was reckoned."""
-        tags = [(0, "rx_time", rx_time(2**31)), (100, "rx_time", rx_time(5)),
-                (200, "rx_time", rx_time(5, 0.5))]
+        tags = [
+            (0, "rx_time", rx_time(2**31)),
+            (100, "rx_time", rx_time(5)),
+            (200, "rx_time", rx_time(5, 0.5)),
+        ]
         found = self.run_block(tags, rate=RATE, clock="given", start_time=START, replace=True)
         self.check_times(found, [(0, 0), (100, 0.1), (200, 0.6)])
 

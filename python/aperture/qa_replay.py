@@ -45,9 +45,16 @@ class qa_replay(gr_unittest.TestCase):
 
     def test_items_of_all_sizes(self):
         for device in DEVICES:
-            for item_size, count, repeats in ((1, 1, 100003), (2, 3, 333333), (3, 1000, 77),
-                                              (8, 12345, 17), (4096, 1, 999), (8000, 7, 100),
-                                              (65537, 300, 1), (440000, 3, 13)):
+            for item_size, count, repeats in (
+                (1, 1, 100003),
+                (2, 3, 333333),
+                (3, 1000, 77),
+                (8, 12345, 17),
+                (4096, 1, 999),
+                (8000, 7, 100),
+                (65537, 300, 1),
+                (440000, 3, 13),
+            ):
                 with self.subTest(device=device, item_size=item_size, count=count):
                     self.check(item_size, count, repeats, device)
 
@@ -75,13 +82,29 @@ class qa_replay(gr_unittest.TestCase):
     def test_tags(self):
         for device in DEVICES:
             with self.subTest(device=device):
-                _, tags = Sending(self.items(100, 16), 16, repeats=100,
-                                  start_time=(1700000000, 0.25), center_frequency=1.4e9,
-                                  rate=1e4, bandwidth=2.5e5, samples_per_item=1024,
-                                  device=device).received()
-                self.assertEqual(sorted(tags), sorted([
-                    (0, "rx_time", rx_time(1700000000, 0.25)), (0, "rx_freq", 1.4e9),
-                    (0, "rx_rate", 1e4), (0, "bandwidth", 2.5e5), (0, "samples_per_item", 1024)]))
+                _, tags = Sending(
+                    self.items(100, 16),
+                    16,
+                    repeats=100,
+                    start_time=(1700000000, 0.25),
+                    center_frequency=1.4e9,
+                    rate=1e4,
+                    bandwidth=2.5e5,
+                    samples_per_item=1024,
+                    device=device,
+                ).received()
+                self.assertEqual(
+                    sorted(tags),
+                    sorted(
+                        [
+                            (0, "rx_time", rx_time(1700000000, 0.25)),
+                            (0, "rx_freq", 1.4e9),
+                            (0, "rx_rate", 1e4),
+                            (0, "bandwidth", 2.5e5),
+                            (0, "samples_per_item", 1024),
+                        ]
+                    ),
+                )
         # those that nobody gave
         _, tags = Sending(bytes(8), 8).received()
         self.assertEqual(sorted(tag.key for tag in tags), ["rx_freq", "rx_time"])
@@ -125,18 +148,20 @@ class qa_replay(gr_unittest.TestCase):
                 self.assertEqual(counter.items(), 77000)
 
     def test_parameters_that_are_refused(self):
-        for values, message in ((dict(data=b""), "data.*0 bytes.*8 bytes"),
-                                (dict(data=bytes(12)), "data.*12 bytes.*8 bytes"),
-                                (dict(item_size=0), "item_size.*0.*1"),
-                                (dict(repeats=-1), "repeats.*-1"),
-                                (dict(repeats=2**62), "repeats.*4611686018427387904"),
-                                (dict(start_time=(1700000000, 1.0)), "start_time.*fraction"),
-                                (dict(start_time=(2**60, 0.0)), "start_time.*year 10000"),
-                                (dict(center_frequency=float("nan")), "center_frequency.*nan"),
-                                (dict(rate=-1.0), "rate.*-1.*above 0"),
-                                (dict(bandwidth=float("inf")), "bandwidth.*inf"),
-                                (dict(samples_per_item=-1), "samples_per_item.*-1"),
-                                (dict(device="toaster"), "device.*toaster.*cpu")):
+        for values, message in (
+            (dict(data=b""), "data.*0 bytes.*8 bytes"),
+            (dict(data=bytes(12)), "data.*12 bytes.*8 bytes"),
+            (dict(item_size=0), "item_size.*0.*1"),
+            (dict(repeats=-1), "repeats.*-1"),
+            (dict(repeats=2**62), "repeats.*4611686018427387904"),
+            (dict(start_time=(1700000000, 1.0)), "start_time.*fraction"),
+            (dict(start_time=(2**60, 0.0)), "start_time.*year 10000"),
+            (dict(center_frequency=float("nan")), "center_frequency.*nan"),
+            (dict(rate=-1.0), "rate.*-1.*above 0"),
+            (dict(bandwidth=float("inf")), "bandwidth.*inf"),
+            (dict(samples_per_item=-1), "samples_per_item.*-1"),
+            (dict(device="toaster"), "device.*toaster.*cpu"),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.replay(**{"data": bytes(16), "item_size": 8, **values})

@@ -26,15 +26,21 @@ from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.testing.voltage_files import read_guppi
 from gnuradio.aperture.transients.psrfits import read_profiles
 
-START, FRACTION = 1704067200 + 3590, 0.75   # ten seconds before a full hour
+START, FRACTION = 1704067200 + 3590, 0.75  # ten seconds before a full hour
 CHANNELS = 5
 
 
 def array_of():
     return ArrayDescription(
-        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (30.0, 0.0, 0.0))],
-        inputs=[Input("A", "x"), Input("B", "x")], sample_rate=1e3, center_frequency=1e8)
+        inputs=[Input("A", "x"), Input("B", "x")],
+        sample_rate=1e3,
+        center_frequency=1e8,
+    )
 
 
 def tag(item, key, value):
@@ -44,17 +50,20 @@ def tag(item, key, value):
 def tags_of(item, rate, spectra, shift=0.0):
     """Of an item at `item / rate + shift` seconds after the start."""
     time = START + int(FRACTION + item / rate + shift), (FRACTION + item / rate + shift) % 1
-    return [tag(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(time[0]),
-                                                   pmt.from_double(time[1]))),
-            tag(item, tags.rx_freq, pmt.from_double(1e8)),
-            tag(item, tags.rx_rate, pmt.from_double(rate)),
-            tag(item, tags.bandwidth, pmt.from_double(1e3)),
-            *counts_of(item, spectra)]
+    return [
+        tag(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1]))),
+        tag(item, tags.rx_freq, pmt.from_double(1e8)),
+        tag(item, tags.rx_rate, pmt.from_double(rate)),
+        tag(item, tags.bandwidth, pmt.from_double(1e3)),
+        *counts_of(item, spectra),
+    ]
 
 
 def counts_of(item, spectra):
-    return [tag(item, tags.spectra, pmt.from_uint64(spectra)),
-            tag(item, tags.counted, pmt.init_u64vector(1, [spectra]))]
+    return [
+        tag(item, tags.spectra, pmt.from_uint64(spectra)),
+        tag(item, tags.counted, pmt.init_u64vector(1, [spectra])),
+    ]
 
 
 #: of 500 integrations at most, each of 0.5 s
@@ -78,7 +87,6 @@ class asker(gr.sync_block):
 
 
 class qa_roll_over(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="qa_roll_over"))
         self.rng = np.random.default_rng(7)
@@ -123,7 +131,8 @@ class qa_roll_over(gr_unittest.TestCase):
         times, values, counts = self.read_uvh5(paths)
         first = 0.495 * length  # from the middle of the first of 100 spectra to that of all
         np.testing.assert_allclose(
-            times, FRACTION + length * np.arange(len(items)) + first, atol=1e-3)
+            times, FRACTION + length * np.arange(len(items)) + first, atol=1e-3
+        )
         # the first baseline is that of the first antenna with itself, which is real
         np.testing.assert_array_equal(values[:, 0, :, 0].real, items[:, :, 0].real)
         # hidden ones are gone
@@ -167,8 +176,12 @@ class qa_roll_over(gr_unittest.TestCase):
         """What is left out is counted, and the clock goes on over it."""
         items = self.visibilities(60)
         sink = self.uvh5()
-        self.run_sink(sink, items, TIMES, {
-            20: lambda: sink.set_recording(False), 40: lambda: sink.set_recording(True)})
+        self.run_sink(
+            sink,
+            items,
+            TIMES,
+            {20: lambda: sink.set_recording(False), 40: lambda: sink.set_recording(True)},
+        )
         times, _, counts = self.read_uvh5(sink.files())
         self.assertEqual([20, 20], counts)
         self.assertEqual(20, sink.left_out())
@@ -192,16 +205,16 @@ class qa_roll_over(gr_unittest.TestCase):
         return np.concatenate(data), np.array(starts), lengths
 
     def filterbank(self, **roll):
-        sink = filterbank_sink(str(self.folder / "p-{time}.fil"), array_of(),
-                               [Beam("zenith", 0.0, 90.0)], CHANNELS)
+        sink = filterbank_sink(
+            str(self.folder / "p-{time}.fil"), array_of(), [Beam("zenith", 0.0, 90.0)], CHANNELS
+        )
         sink.set_log_level("off")
         sink.set_roll_over(**roll)
         return sink
 
     def test_powers_by_time(self):
         items = self.rng.random((1003, CHANNELS))
-        data, starts, lengths = self.powers(self.filterbank(seconds=3), items,
-                                            tags_of(0, 100.0, 2))
+        data, starts, lengths = self.powers(self.filterbank(seconds=3), items, tags_of(0, 100.0, 2))
         np.testing.assert_array_equal(items.astype(np.float32), data)
         # 3590.75 s is 0.25 s before a multiple of 3 s
         self.assertEqual([25, 300, 300, 300, 78], [lengths[0], *lengths[1:]])
@@ -211,14 +224,16 @@ class qa_roll_over(gr_unittest.TestCase):
         """Ten samples that did not come are filled, also where files end among them."""
         items = self.rng.random((500, CHANNELS))
         # a later stamp agrees with the clock, files after the gap
-        found = tags_of(0, 100.0, 2) + [tags_of(item, 100.0, 2, shift=0.1)[0]
-                                        for item in (150, 300, 400)]
+        found = tags_of(0, 100.0, 2) + [
+            tags_of(item, 100.0, 2, shift=0.1)[0] for item in (150, 300, 400)
+        ]
         sink = self.filterbank(size=32 * 4 * CHANNELS)
         data, starts, lengths = self.powers(sink, items, found)
         self.assertEqual(510, len(data))
         self.assertEqual({32}, set(lengths[:-1]))
-        np.testing.assert_array_equal(items.astype(np.float32),
-                                      np.delete(data, np.arange(150, 160), axis=0))
+        np.testing.assert_array_equal(
+            items.astype(np.float32), np.delete(data, np.arange(150, 160), axis=0)
+        )
         np.testing.assert_allclose(np.diff(starts), 0.32, atol=1e-5)
         self.assertEqual(10, sink.filled())
         self.assertEqual(510, sink.integrations())
@@ -226,21 +241,33 @@ class qa_roll_over(gr_unittest.TestCase):
     def test_powers_that_pause(self):
         items = self.rng.random((300, CHANNELS))
         sink = self.filterbank()
-        data, starts, lengths = self.powers(sink, items, tags_of(0, 100.0, 2), {
-            100: lambda: sink.set_recording(False), 200: lambda: sink.set_recording(True)})
+        data, starts, lengths = self.powers(
+            sink,
+            items,
+            tags_of(0, 100.0, 2),
+            {100: lambda: sink.set_recording(False), 200: lambda: sink.set_recording(True)},
+        )
         self.assertEqual([100, 100], lengths)
         self.assertEqual(100, sink.left_out())
         self.assertAlmostEqual(2.0, starts[1] - starts[0], delta=1e-4)
-        np.testing.assert_array_equal(np.delete(items.astype(np.float32), np.arange(100, 200), 0),
-                                      data)
+        np.testing.assert_array_equal(
+            np.delete(items.astype(np.float32), np.arange(100, 200), 0), data
+        )
 
     # ---- voltages
 
     def test_voltages(self):
         for roll, most in ((dict(seconds=2), 4), (dict(size=3 * 4 * 8 * 2), 3)):
             frames = self.rng.integers(-127, 128, (23, 4, 2, 8, 2)).astype(np.int8)
-            sink = voltage_sink(str(self.folder / "x-{time}-{input}.raw"), 4, 2, 8, "sc8",
-                                selected_channels=None, array=array_of())
+            sink = voltage_sink(
+                str(self.folder / "x-{time}-{input}.raw"),
+                4,
+                2,
+                8,
+                "sc8",
+                selected_channels=None,
+                array=array_of(),
+            )
             sink.set_roll_over(**roll)
             sink.set_log_level("off")
             found = tags_of(0, 2.0, 8)
@@ -254,7 +281,8 @@ class qa_roll_over(gr_unittest.TestCase):
             for number, (_, data) in enumerate(blocks_found):
                 np.testing.assert_array_equal(
                     np.asarray(data).reshape(4, 8, -1)[..., :2].astype(np.int8).ravel(),
-                    frames[number, :, 0].ravel())
+                    frames[number, :, 0].ravel(),
+                )
             shutil.rmtree(self.folder)
             self.folder.mkdir()
 
@@ -271,27 +299,42 @@ class qa_roll_over(gr_unittest.TestCase):
             time = START + int(FRACTION + 10 * item), FRACTION
             moment = pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1]))
             folded = pmt.make_dict()
-            for key, value in (("length", pmt.from_double(10.0)), ("middle", moment),
-                               ("phase", pmt.from_double(0.0)),
-                               ("frequency", pmt.from_double(1.0))):
+            for key, value in (
+                ("length", pmt.from_double(10.0)),
+                ("middle", moment),
+                ("phase", pmt.from_double(0.0)),
+                ("frequency", pmt.from_double(1.0)),
+            ):
                 folded = pmt.dict_add(folded, pmt.intern(key), value)
             found += [tag(item, tags.rx_time, moment), tag(item, "folded", folded)]
             if item in (0, shift_at):
-                found += [tag(item, tags.rx_freq, pmt.from_double(1e8 + 1e6 * bool(item))),
-                          tag(item, tags.bandwidth, pmt.from_double(1e3))]
+                found += [
+                    tag(item, tags.rx_freq, pmt.from_double(1e8 + 1e6 * bool(item))),
+                    tag(item, tags.bandwidth, pmt.from_double(1e3)),
+                ]
         sink = psrfits_sink(
-            str(self.folder / name), array_of(), channels=CHANNELS, bins=8, epoch=(START, 0.0),
-            beams=[Beam("a", azimuth=0, elevation=90), Beam("b", azimuth=0, elevation=80)])
+            str(self.folder / name),
+            array_of(),
+            channels=CHANNELS,
+            bins=8,
+            epoch=(START, 0.0),
+            beams=[Beam("a", azimuth=0, elevation=90), Beam("b", azimuth=0, elevation=80)],
+        )
         sink.set_log_level("off")
         sink.set_roll_over(**roll)
         size = powers[0].size
         ask = asker(4 * size, {} if ask_before is None else {ask_before: sink.roll_over}, sink)
         ask.set_max_noutput_items(1)
         top = gr.top_block()
-        top.connect(blocks.vector_source_b(powers.view(np.uint8).ravel().tolist(), False, 4 * size,
-                                           found), ask, sink)
-        top.connect(blocks.vector_source_b(counts.view(np.uint8).ravel().tolist(), False, 4 * size),
-                    (sink, 1))
+        top.connect(
+            blocks.vector_source_b(powers.view(np.uint8).ravel().tolist(), False, 4 * size, found),
+            ask,
+            sink,
+        )
+        top.connect(
+            blocks.vector_source_b(counts.view(np.uint8).ravel().tolist(), False, 4 * size),
+            (sink, 1),
+        )
         top.run()
         return sink, powers, counts
 
@@ -310,9 +353,10 @@ class qa_roll_over(gr_unittest.TestCase):
             read = np.concatenate([file.powers for file in files])
             span = np.ptp(powers[:, beam], axis=-1, keepdims=True)
             np.testing.assert_array_less(np.abs(read - powers[:, beam]) - span / 65000, 1e-6)
-            np.testing.assert_array_equal(np.concatenate([file.counts for file in files]),
-                                          counts[:, beam])
-        np.testing.assert_array_equal(sink.profiles(1).powers, powers[-expected[-1]:, 1])
+            np.testing.assert_array_equal(
+                np.concatenate([file.counts for file in files]), counts[:, beam]
+            )
+        np.testing.assert_array_equal(sink.profiles(1).powers, powers[-expected[-1] :, 1])
         return sink
 
     def test_profiles_by_time(self):

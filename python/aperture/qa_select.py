@@ -95,22 +95,15 @@ class qa_select(gr_unittest.TestCase):
         gate = threading.Event()
         block = aperture.select(3, 3, [(1, 0), (2, 2)])
         graph = Flowgraph(
-            block,
-            [reference.samples_to_bytes(visibilities, "fc32")],
-            [24] * 2,
-            gates={8: gate},
+            block, [reference.samples_to_bytes(visibilities, "fc32")], [24] * 2, gates={8: gate}
         )
         with graph.running():
             for sink in graph.sinks:
                 sink.wait_for(8)
             block.set_products([(0, 2), (1, 1)])
         outputs = [sink.data() for sink in graph.sinks]
-        self.check_ports(
-            [data[:8] for data in outputs], visibilities[:8], [(1, 0), (2, 2)]
-        )
-        self.check_ports(
-            [data[8:] for data in outputs], visibilities[8:], [(0, 2), (1, 1)]
-        )
+        self.check_ports([data[:8] for data in outputs], visibilities[:8], [(1, 0), (2, 2)])
+        self.check_ports([data[8:] for data in outputs], visibilities[8:], [(0, 2), (1, 1)])
 
     def test_restart(self):
         visibilities = self.visibilities(20, 3, 3)
@@ -133,10 +126,7 @@ class qa_select(gr_unittest.TestCase):
             with self.assertRaisesRegex(ValueError, message):
                 aperture.select(*arguments)
         block = aperture.select(4, 3, [(0, 0), (1, 0)])
-        for products, message in [
-            ([(0, 0)], "products.*2"),
-            ([(0, 0), (3, 0)], "products.*3"),
-        ]:
+        for products, message in [([(0, 0)], "products.*2"), ([(0, 0), (3, 0)], "products.*3")]:
             with self.assertRaisesRegex(ValueError, message):
                 block.set_products(products)
         self.assertEqual([tuple(pair) for pair in block.products()], [(0, 0), (1, 0)])

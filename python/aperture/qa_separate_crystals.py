@@ -33,8 +33,16 @@ APART = 600000
 class Chain:
     """Two receivers, lined up and correlated; runs at once."""
 
-    def __init__(self, coherence, count, losses=(), search=SEARCH, ppm=PPM,
-                 clock_error=PPM / 2 + 0.5, **parameters):
+    def __init__(
+        self,
+        coherence,
+        count,
+        losses=(),
+        search=SEARCH,
+        ppm=PPM,
+        clock_error=PPM / 2 + 0.5,
+        **parameters,
+    ):
         self.receivers = Receivers(
             [
                 Receiver(0.0, 0.3, ppm=-ppm / 2, share=coherence, stamps="none"),
@@ -47,10 +55,7 @@ class Chain:
             bandwidth=1.0,
         )
         self.align = aperture.stream_align(
-            search_samples=search,
-            most_offset=1 << 12,
-            clock_error=clock_error,
-            **parameters,
+            search_samples=search, most_offset=1 << 12, clock_error=clock_error, **parameters
         )
         source = self.receivers.source(count, 20000, self.wait)
         f_engine = aperture.f_engine(
@@ -122,9 +127,7 @@ class qa_separate_crystals(gr_unittest.TestCase):
         samples = SPECTRA * (CHANNELS - 1)
         strayed = np.hypot(sigma, np.sqrt(12) * sigma / SEARCH * APART)  # 0.055 rad, 3 degrees
         of_noise = np.sqrt((1 - coherence**2) / 2 / samples)
-        self.assertLess(
-            np.abs(np.angle(mean)).max(), 5 * np.hypot(strayed, of_noise / coherence)
-        )
+        self.assertLess(np.abs(np.angle(mean)).max(), 5 * np.hypot(strayed, of_noise / coherence))
         self.assertLess(np.sqrt(np.mean(np.angle(mean) ** 2)), np.radians(5))
         # the phase rate turns a spectrum's ends by 0.1 rad from its middle: 0.2 percent
         self.assertLess(np.abs(np.abs(mean) - coherence).max(), 5 * of_noise + 0.01 * coherence)

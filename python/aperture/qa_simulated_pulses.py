@@ -28,15 +28,27 @@ DELAY = 12.3e-6
 def make_array(inputs=1):
     """One antenna, or two of which the second has a longer cable."""
     return ArrayDescription(
-        name="test", latitude=44, longitude=11, height=0, sample_rate=RATE, center_frequency=CENTER,
+        name="test",
+        latitude=44,
+        longitude=11,
+        height=0,
+        sample_rate=RATE,
+        center_frequency=CENTER,
         antennas=[Antenna("A", (0, 0, 0)), Antenna("B", (0, 0, 0))][:inputs],
-        inputs=[Input("A", "x"), Input("B", "x", 1, DELAY)][:inputs])
+        inputs=[Input("A", "x"), Input("B", "x", 1, DELAY)][:inputs],
+    )
 
 
 def collect(sources, samples, inputs=1, max_items=None, start_time=START):
     """Samples [input][time], float64."""
-    feed = aperture.array_source(make_array(inputs), sources, samples=samples, seed=3,
-                                 inputs_per_port=inputs, start_time=start_time)
+    feed = aperture.array_source(
+        make_array(inputs),
+        sources,
+        samples=samples,
+        seed=3,
+        inputs_per_port=inputs,
+        start_time=start_time,
+    )
     sink = blocks.vector_sink_c(inputs)
     if max_items:
         feed.set_max_noutput_items(max_items)
@@ -61,38 +73,57 @@ def in_band(spectrum, frequencies):
 
 
 def burst(**changes):
-    arguments = dict(azimuth=0, elevation=90, dm=3.0,
-                     pulses=[Pulse((START[0], 0.85), width=2e-3, peak_flux=1e6)])
+    arguments = dict(
+        azimuth=0, elevation=90, dm=3.0, pulses=[Pulse((START[0], 0.85), width=2e-3, peak_flux=1e6)]
+    )
     return Source("burst", **{**arguments, **changes})
 
 
 class qa_simulated_pulses(gr_unittest.TestCase):
-
     def test_model(self):
         """A dispersed burst and a pulsar against the formulas, in float64: the noise that is
         numbered by the sample of the highest frequency, its amplitude, and the filter. 2e-8 of the
         power: amplitudes are right within 1e-4 of the peak, the band within 1e-4."""
         samples, dm = 100000, 3.0
         width, period, mean = 2e-3, 0.0331, 3e4
-        pulsar = Pulsar(period, 1.5e-3, mean, epoch=(START[0] - 86400 * 365, 0.125), phase=0.3,
-                        period_derivative=4.2e-13)
-        source = Source("s", azimuth=0, elevation=90, dm=dm, pulsars=[pulsar], flux=10,
-                        pulses=[Pulse((START[0], 0.72), width=width, fluence=50.0)])
+        pulsar = Pulsar(
+            period,
+            1.5e-3,
+            mean,
+            epoch=(START[0] - 86400 * 365, 0.125),
+            phase=0.3,
+            period_derivative=4.2e-13,
+        )
+        source = Source(
+            "s",
+            azimuth=0,
+            elevation=90,
+            dm=dm,
+            pulsars=[pulsar],
+            flux=10,
+            pulses=[Pulse((START[0], 0.72), width=width, fluence=50.0)],
+        )
         count, before = 1 << 18, 1 << 16
         late = K * dm / ((CENTER + RATE / 2) * 1e-6) ** 2
         times = (np.arange(count, dtype=np.longdouble) - before) / RATE - late
         dt = times + 86400 * 365 + np.longdouble(0.625)
-        turns = (np.longdouble(0.3) + dt / np.longdouble(period)
-                 - np.longdouble(4.2e-13) * dt ** 2 / (2 * np.longdouble(period) ** 2))
+        turns = (
+            np.longdouble(0.3)
+            + dt / np.longdouble(period)
+            - np.longdouble(4.2e-13) * dt**2 / (2 * np.longdouble(period) ** 2)
+        )
         # the period has grown by 4e-4 of itself
         offset = ((turns - np.round(turns)) * (period + 4.2e-13 * dt)).astype(float)
 
         def gaussian(t, fwhm):
             sigma = fwhm / math.sqrt(8 * math.log(2))
-            return np.exp(-t ** 2 / (2 * sigma ** 2)) / (sigma * math.sqrt(2 * math.pi))
+            return np.exp(-(t**2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
 
-        flux = (10 + mean * period * gaussian(offset, 1.5e-3)
-                + 50 * gaussian((times + np.longdouble(0.03)).astype(float), width))
+        flux = (
+            10
+            + mean * period * gaussian(offset, 1.5e-3)
+            + 50 * gaussian((times + np.longdouble(0.03)).astype(float), width)
+        )
         noise = model_noise(3, "source s x", -before, count)
         frequencies = sky_frequencies(count)
         # relative to the delay of the highest frequency, which is in `times`
@@ -100,7 +131,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         response = np.exp(2j * np.pi * ((turns - K * dm * 1e12 / (CENTER + RATE / 2)) % 1))
         response *= np.exp(-2j * np.pi * (late * RATE / 2 % 1))
         expected = np.fft.ifft(np.fft.fft(np.sqrt(flux) * noise) * response)
-        expected = expected[before:before + samples] + model_noise(3, "input Ax", 0, samples)
+        expected = expected[before : before + samples] + model_noise(3, "input Ax", 0, samples)
         found = collect([source], samples)[0]
         window = np.blackman(samples)
         f = CENTER + np.fft.fftfreq(samples, 1 / RATE)
@@ -114,8 +145,10 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         samples = 200000
         a, b = collect([burst()], samples, inputs=2)
         frequencies = sky_frequencies(samples)
-        spectra = [in_band(np.fft.fft(series), frequencies) * chirp(3.0, frequencies, -1)
-                   for series in (a, b)]
+        spectra = [
+            in_band(np.fft.fft(series), frequencies) * chirp(3.0, frequencies, -1)
+            for series in (a, b)
+        ]
         power = np.abs(np.fft.ifft(spectra[0])) ** 2
         times = np.arange(samples) / RATE
         sigma, fluence = 2e-3 / math.sqrt(8 * math.log(2)), 1e6 * 2e-3 / 0.93943728
@@ -160,8 +193,16 @@ class qa_simulated_pulses(gr_unittest.TestCase):
             Source("x", azimuth=0, elevation=90, scattering_index=index)
         index = -20
         pulse = Pulse(0.03, width=width, fluence=1e4)
-        source = Source("s", azimuth=0, elevation=90, dm=1.0, pulses=[pulse], scattering_time=tau,
-                        scattering_frequency=1.01 * CENTER, scattering_index=index)
+        source = Source(
+            "s",
+            azimuth=0,
+            elevation=90,
+            dm=1.0,
+            pulses=[pulse],
+            scattering_time=tau,
+            scattering_frequency=1.01 * CENTER,
+            scattering_index=index,
+        )
         series = collect([source], samples)[0]
         frequencies = sky_frequencies(samples)
         spectrum = np.fft.fft(series) * chirp(1.0, frequencies, -1)
@@ -180,8 +221,9 @@ class qa_simulated_pulses(gr_unittest.TestCase):
             cell = bins[1] - bins[0]
             deviation = expected / math.sqrt(cell * RATE * (high - low))
             chosen = expected > 0.002 * expected.max()
-            np.testing.assert_array_less(np.abs(found - expected)[chosen],
-                                         (5 * deviation + 0.01 * expected.max())[chosen])
+            np.testing.assert_array_less(
+                np.abs(found - expected)[chosen], (5 * deviation + 0.01 * expected.max())[chosen]
+            )
             # mean delay: that of the exponential
             centroid = np.sum(found * (bins[1:] + bins[:-1]) / 2) / np.sum(found) - 0.03
             clipped = shape.expect(lambda t: t - 0.03, lb=bins[0], ub=bins[-1], conditional=True)
@@ -191,8 +233,13 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         """Scattering of the shortest and of the longest kind, without dispersion: the envelope's
         closed form keeps within the range of numbers."""
         for tau in (1e-9, 1e-6, 1e-2):
-            source = Source("s", azimuth=0, elevation=90, pulses=[Pulse(0.05, 1e-3, fluence=1e5)],
-                            scattering_time=tau)
+            source = Source(
+                "s",
+                azimuth=0,
+                elevation=90,
+                pulses=[Pulse(0.05, 1e-3, fluence=1e5)],
+                scattering_time=tau,
+            )
             series = collect([source], 100000)[0]
             power = np.abs(series) ** 2
             self.assertTrue(np.all(np.isfinite(power)))
@@ -208,15 +255,22 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         """A pulsar that moves with the sky: the delay of its pulses between two antennas follows
         it."""
         array = ArrayDescription(
-            name="test", latitude=44, longitude=11, height=0, sample_rate=RATE,
+            name="test",
+            latitude=44,
+            longitude=11,
+            height=0,
+            sample_rate=RATE,
             center_frequency=CENTER,
             antennas=[Antenna("A", (0, 0, 0)), Antenna("B", (3000.0, 0, 0))],
-            inputs=[Input("A", "x"), Input("B", "x")])
+            inputs=[Input("A", "x"), Input("B", "x")],
+        )
         ra, dec = geometry.azel_to_radec(90.0, 40.0, START[0] + START[1], 44, 11, 0)
-        source = Source("p", ra=float(ra), dec=float(dec), dm=3.0,
-                        pulsars=[Pulsar(0.05, 5e-3, peak_flux=1e6)])
-        feed = aperture.array_source(array, [source], samples=200000, start_time=START,
-                                     inputs_per_port=2)
+        source = Source(
+            "p", ra=float(ra), dec=float(dec), dm=3.0, pulsars=[Pulsar(0.05, 5e-3, peak_flux=1e6)]
+        )
+        feed = aperture.array_source(
+            array, [source], samples=200000, start_time=START, inputs_per_port=2
+        )
         sink = blocks.vector_sink_c(2)
         top = gr.top_block()
         top.connect(feed, sink)
@@ -226,8 +280,10 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         cross = in_band(np.fft.fft(b) * np.conj(np.fft.fft(a)), frequencies)
         cross, frequencies = cross[::97], frequencies[::97]  # enough of it
         delays = np.arange(-12e-6, 12e-6, 1e-8)
-        lags = [abs(np.sum(cross * np.exp(2j * np.pi * (frequencies - CENTER) * delay)))
-                for delay in delays]
+        lags = [
+            abs(np.sum(cross * np.exp(2j * np.pi * (frequencies - CENTER) * delay)))
+            for delay in delays
+        ]
         expected = -3000 * math.cos(math.radians(40)) / geometry.SPEED_OF_LIGHT
         self.assertLess(abs(delays[np.argmax(lags)] - expected), 3e-8)
 
@@ -264,33 +320,46 @@ sources:
             self.assertEqual(aperture.load_array(path), array)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text.replace("WIDE", "-1"))
-            with self.assertRaisesRegex(ValueError, r"a.yml:18: sources\[1\].pulses\[1\].fluence: "
-                                        "'?-1.0'? is not allowed"):
+            with self.assertRaisesRegex(
+                ValueError,
+                r"a.yml:18: sources\[1\].pulses\[1\].fluence: "
+                "'?-1.0'? is not allowed",
+            ):
                 aperture.load_array(path)
 
     def test_bad_parameters(self):
         """One error, which names the parameter, its value and what is allowed."""
         good = dict(azimuth=0, elevation=90)
         for rule, make in (
-                ("width: 0 is not", lambda: Pulsar(1, 0, 1)),
-                ("period: nan is not", lambda: Pulsar(math.nan, 1e-3, 1)),
-                ("one of mean_flux and peak_flux", lambda: Pulsar(1, 1e-3)),
-                ("one of fluence and peak_flux", lambda: Pulse(1, 1e-3, 1, 1)),
-                ("time: -1 is not", lambda: Pulse(-1, 1e-3, 1)),
-                ("time: .1.5, 0. is not", lambda: Pulse((1.5, 0), 1e-3, 1)),
-                ("dm: -1 is not", lambda: Source("s", dm=-1, **good)),
-                (r"pulses\[0\]: 1 is not", lambda: Source("s", pulses=[1], **good))):
+            ("width: 0 is not", lambda: Pulsar(1, 0, 1)),
+            ("period: nan is not", lambda: Pulsar(math.nan, 1e-3, 1)),
+            ("one of mean_flux and peak_flux", lambda: Pulsar(1, 1e-3)),
+            ("one of fluence and peak_flux", lambda: Pulse(1, 1e-3, 1, 1)),
+            ("time: -1 is not", lambda: Pulse(-1, 1e-3, 1)),
+            ("time: .1.5, 0. is not", lambda: Pulse((1.5, 0), 1e-3, 1)),
+            ("dm: -1 is not", lambda: Source("s", dm=-1, **good)),
+            (r"pulses\[0\]: 1 is not", lambda: Source("s", pulses=[1], **good)),
+        ):
             with self.assertRaisesRegex(ValueError, rule):
                 make()
         for rule, changes in (
-                (r"sources\[0\].pulses\[0\].width: 1e-06 is not allowed.*two samples",
-                 dict(pulses=[Pulse(1, 1e-6, 1)])),
-                (r"sources\[0\].dm: 1e\+06 .*2\^24|sources\[0\].dm: 1000000 .a delay of",
-                 dict(pulses=[Pulse(1, 1e-3, 1)], dm=1e6)),
-                (r"sources\[0\].pulsars\[0\].period: 0.0001 is not allowed.*1000 pulses",
-                 dict(pulsars=[Pulsar(1e-4, 1e-5, 1)], scattering_time=1.0)),
-                (r"sources\[0\].pulsars\[0\].period_derivative: -0.001 is not allowed",
-                 dict(pulsars=[Pulsar(1, 1e-2, 1, period_derivative=-1e-3, epoch=1.0e9)]))):
+            (
+                r"sources\[0\].pulses\[0\].width: 1e-06 is not allowed.*two samples",
+                dict(pulses=[Pulse(1, 1e-6, 1)]),
+            ),
+            (
+                r"sources\[0\].dm: 1e\+06 .*2\^24|sources\[0\].dm: 1000000 .a delay of",
+                dict(pulses=[Pulse(1, 1e-3, 1)], dm=1e6),
+            ),
+            (
+                r"sources\[0\].pulsars\[0\].period: 0.0001 is not allowed.*1000 pulses",
+                dict(pulsars=[Pulsar(1e-4, 1e-5, 1)], scattering_time=1.0),
+            ),
+            (
+                r"sources\[0\].pulsars\[0\].period_derivative: -0.001 is not allowed",
+                dict(pulsars=[Pulsar(1, 1e-2, 1, period_derivative=-1e-3, epoch=1.0e9)]),
+            ),
+        ):
             with self.assertRaisesRegex(ValueError, rule):
                 aperture.array_source(make_array(), [Source("s", **{**good, **changes})])
         low = make_array()

@@ -29,14 +29,26 @@ def chain(display, array, samples, type="sc8", start=START, **engine):
     """Runs simulator, F-engine, X-engine and display to their end."""
     inputs = len(array.inputs)
     top = gr.top_block()
-    source = aperture.array_source(array, samples=samples, start_time=start, type=type,
-                                   inputs_per_port=inputs)
-    f_engine = aperture.f_engine(channels=CHANNELS, inputs=inputs, inputs_per_port=inputs,
-                                 input_type=type, output_type="sc8", spectra_per_frame=128,
-                                 **engine)
-    top.connect(source, f_engine, aperture.xengine(
-        channels=CHANNELS, inputs=inputs, spectra_per_frame=128, type="sc8", integration=20),
-        display)
+    source = aperture.array_source(
+        array, samples=samples, start_time=start, type=type, inputs_per_port=inputs
+    )
+    f_engine = aperture.f_engine(
+        channels=CHANNELS,
+        inputs=inputs,
+        inputs_per_port=inputs,
+        input_type=type,
+        output_type="sc8",
+        spectra_per_frame=128,
+        **engine,
+    )
+    top.connect(
+        source,
+        f_engine,
+        aperture.xengine(
+            channels=CHANNELS, inputs=inputs, spectra_per_frame=128, type="sc8", integration=20
+        ),
+        display,
+    )
     top.run()
 
 
@@ -47,7 +59,6 @@ def separation(azimuth, elevation, other):
 
 
 class qa_sky_display(gr_unittest.TestCase):
-
     def test_whole_sky(self):
         """The brightest place is the Sun, within a tenth of the beam, and is said to be."""
         array = aperture.load_array("y16")
@@ -66,12 +77,18 @@ class qa_sky_display(gr_unittest.TestCase):
         chain(display, alone, 400000)
         picture = display.picture()
         self.assertLess(separation(picture.azimuth, picture.elevation, truth), beam / 10)
-        self.assertRegex(picture.brightest, r"^brightest: az \d+\.\d°, el \d+\.\d°; nearest named "
-                         r"source: Sun, 0\.\d+° away$")
+        self.assertRegex(
+            picture.brightest,
+            r"^brightest: az \d+\.\d°, el \d+\.\d°; nearest named "
+            r"source: Sun, 0\.\d+° away$",
+        )
         ra, dec = np.radians([picture.ra, picture.dec])
         ra_sun, dec_sun = np.radians(icrs(parse_direction("sun"), picture.time, array)[:2])
-        off = np.degrees(np.arccos(np.sin(dec) * np.sin(dec_sun)
-                                   + np.cos(dec) * np.cos(dec_sun) * np.cos(ra - ra_sun)))
+        off = np.degrees(
+            np.arccos(
+                np.sin(dec) * np.sin(dec_sun) + np.cos(dec) * np.cos(dec_sun) * np.cos(ra - ra_sun)
+            )
+        )
         self.assertLess(off, beam / 10)
         # power 0.7 beside receiver noise of power 1
         self.assertAlmostEqual(picture.peak.value, 0.7 / 1.7, delta=0.03)
@@ -90,18 +107,36 @@ class qa_sky_display(gr_unittest.TestCase):
             display = aperture.sky_display(array, CHANNELS, tracked=tracked, **view)
             inputs = len(array.inputs)
             top = gr.top_block()
-            source = aperture.array_source(array, samples=400000, start_time=START, type="sc8",
-                                           inputs_per_port=inputs)
-            f_engine = aperture.f_engine(channels=CHANNELS, inputs=inputs, inputs_per_port=inputs,
-                                         input_type="sc8", output_type="sc8",
-                                         spectra_per_frame=128)
+            source = aperture.array_source(
+                array, samples=400000, start_time=START, type="sc8", inputs_per_port=inputs
+            )
+            f_engine = aperture.f_engine(
+                channels=CHANNELS,
+                inputs=inputs,
+                inputs_per_port=inputs,
+                input_type="sc8",
+                output_type="sc8",
+                spectra_per_frame=128,
+            )
             if tracked:
-                f_engine.set_delays(lined_up.tolist(), phases=(
-                    -2 * np.pi * array.center_frequency * lined_up).tolist(),
-                    delay_rates=[0.0] * inputs, phase_rates=[0.0] * inputs)
-            top.connect(source, f_engine, aperture.xengine(
-                channels=CHANNELS, inputs=inputs, spectra_per_frame=128, type="sc8",
-                integration=20), display)
+                f_engine.set_delays(
+                    lined_up.tolist(),
+                    phases=(-2 * np.pi * array.center_frequency * lined_up).tolist(),
+                    delay_rates=[0.0] * inputs,
+                    phase_rates=[0.0] * inputs,
+                )
+            top.connect(
+                source,
+                f_engine,
+                aperture.xengine(
+                    channels=CHANNELS,
+                    inputs=inputs,
+                    spectra_per_frame=128,
+                    type="sc8",
+                    integration=20,
+                ),
+                display,
+            )
             top.run()
             picture = display.picture()
             beam = np.degrees(picture.image.beam.minor)
@@ -127,8 +162,9 @@ class qa_sky_display(gr_unittest.TestCase):
             chain(display, array, 200000, start=start)
             picture = display.picture()
             name, l, m = next(entry for entry in picture.sources if entry[0] == "Cas A")
-            self.assertLess(np.hypot(picture.peak.l - l, picture.peak.m - m),
-                            picture.image.beam.minor / 10)
+            self.assertLess(
+                np.hypot(picture.peak.l - l, picture.peak.m - m), picture.image.beam.minor / 10
+            )
             places.append((l, m))
         self.assertGreater(np.hypot(*np.subtract(*places)), 0.2)
 
@@ -179,18 +215,19 @@ class qa_sky_display(gr_unittest.TestCase):
 
     def test_refuses(self):
         for arguments, text in (
-                (dict(array="y8"), "the shortest baseline, 68.9 m, is too long for a picture"),
-                (dict(array="nowhere"), "neither a file nor the name"),
-                (dict(channels=0), "channels: 0 is not allowed"),
-                (dict(inputs=3), "inputs: 3 is not allowed; it must be 2"),
-                (dict(width=111), "width: 111 is not allowed"),
-                (dict(pixels=7), "pixels: 7 is not allowed"),
-                (dict(weight="best"), "weight: 'best' is not allowed"),
-                (dict(averaging=-1), "averaging: -1 is not allowed"),
-                (dict(dynamic_range=200), "dynamic_range: 200 is not allowed"),
-                (dict(rate=0), "rate: 0 is not allowed"),
-                (dict(centre="nowhere"), "centre: 'nowhere' is not known"),
-                (dict(tracked="nowhere"), "tracked: 'nowhere' is not known")):
+            (dict(array="y8"), "the shortest baseline, 68.9 m, is too long for a picture"),
+            (dict(array="nowhere"), "neither a file nor the name"),
+            (dict(channels=0), "channels: 0 is not allowed"),
+            (dict(inputs=3), "inputs: 3 is not allowed; it must be 2"),
+            (dict(width=111), "width: 111 is not allowed"),
+            (dict(pixels=7), "pixels: 7 is not allowed"),
+            (dict(weight="best"), "weight: 'best' is not allowed"),
+            (dict(averaging=-1), "averaging: -1 is not allowed"),
+            (dict(dynamic_range=200), "dynamic_range: 200 is not allowed"),
+            (dict(rate=0), "rate: 0 is not allowed"),
+            (dict(centre="nowhere"), "centre: 'nowhere' is not known"),
+            (dict(tracked="nowhere"), "tracked: 'nowhere' is not known"),
+        ):
             with self.assertRaisesRegex((ValueError, OSError), text):
                 aperture.sky_display(**arguments)
         aperture.sky_display(array="y8", centre="Cas A")
@@ -207,22 +244,36 @@ class qa_sky_display(gr_unittest.TestCase):
         """Times are continued where no tag says them; what is tuned anew is followed."""
         reader = IntegrationTags(5, 3)
         counted = pmt.init_u64vector(1, [90])
-        found = reader.take({
-            "rx_time": pmt.make_tuple(pmt.from_uint64(1000), pmt.from_double(0.25)),
-            "rx_freq": pmt.from_double(1e8), "bandwidth": pmt.from_double(500.0),
-            "spectra": pmt.from_uint64(100), "counted": counted})
+        found = reader.take(
+            {
+                "rx_time": pmt.make_tuple(pmt.from_uint64(1000), pmt.from_double(0.25)),
+                "rx_freq": pmt.from_double(1e8),
+                "bandwidth": pmt.from_double(500.0),
+                "spectra": pmt.from_uint64(100),
+                "counted": counted,
+            }
+        )
         # spectra are 10 ms apart; rx_time is the middle of the first one
         self.assertAlmostEqual(found.begin, 1000.245)
         self.assertAlmostEqual(found.end, 1001.245)
         np.testing.assert_allclose(found.frequencies, 1e8 + 100 * np.arange(-2, 3))
-        again = reader.take({"spectra": pmt.from_uint64(50), "counted": pmt.init_u64vector(
-            3, [50, 0, 1]), "rx_freq": pmt.from_double(2e8)})
+        again = reader.take(
+            {
+                "spectra": pmt.from_uint64(50),
+                "counted": pmt.init_u64vector(3, [50, 0, 1]),
+                "rx_freq": pmt.from_double(2e8),
+            }
+        )
         self.assertAlmostEqual(again.middle, 1001.495)
         self.assertEqual(again.frequencies[2], 2e8)
         for wrong in ([60], [1, 2]):
             with self.assertRaisesRegex(ValueError, "do not fit 3 products"):
-                reader.take({"spectra": pmt.from_uint64(50),
-                             "counted": pmt.init_u64vector(len(wrong), wrong)})
+                reader.take(
+                    {
+                        "spectra": pmt.from_uint64(50),
+                        "counted": pmt.init_u64vector(len(wrong), wrong),
+                    }
+                )
 
     def test_colours(self):
         image = np.array([[np.nan, -1.0], [0.5, 1.0]], np.float32)
@@ -240,15 +291,17 @@ class qa_sky_display(gr_unittest.TestCase):
         """What is named is above the horizon and in the field."""
         array, view = aperture.load_array("y16"), SkyView(aperture.load_array("y16"), CHANNELS)
         frequencies = 1.5e8 + 1e4 * np.arange(CHANNELS)
-        picture = view.picture(np.ones((CHANNELS, 136), np.complex64), np.ones(1), frequencies,
-                               START, 1.0)
-        self.assertEqual(picture.sources, names_near(picture.image.field, START, array, np.eye(3),
-                                                     True))
+        picture = view.picture(
+            np.ones((CHANNELS, 136), np.complex64), np.ones(1), frequencies, START, 1.0
+        )
+        self.assertEqual(
+            picture.sources, names_near(picture.image.field, START, array, np.eye(3), True)
+        )
         names = [name for name, _, _ in picture.sources]
         self.assertTrue({"Sun", "Cas A", "Cyg A"} <= set(names))
         self.assertNotIn("Vir A", names)
         self.assertNotIn("B0329+54", names)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_sky_display)

@@ -50,8 +50,10 @@ class FanOut(Running):
         if through:
             last = aperture.copy(size, device=device)
             self.top.connect(self.sources[0], last)
-        self.snapshots = [aperture.snapshot(size, rate=10, device=device),
-                          aperture.snapshot(size, rate=TAKES_ALL, depth=7, device=device)]
+        self.snapshots = [
+            aperture.snapshot(size, rate=10, device=device),
+            aperture.snapshot(size, rate=TAKES_ALL, depth=7, device=device),
+        ]
         self.sinks = [ByteSink(size)]
         for end in [*self.snapshots, aperture.discard(size, device=device), *self.sinks]:
             self.top.connect(last, end)
@@ -138,12 +140,16 @@ class qa_snapshot(gr_unittest.TestCase):
                 def read(block=block, wrong=wrong, seen=seen):
                     newest, begin = -1, time.monotonic()
                     while time.monotonic() < begin + 0.6 or (
-                            len(seen) <= 3 and time.monotonic() < begin + PATIENCE):
+                        len(seen) <= 3 and time.monotonic() < begin + PATIENCE
+                    ):
                         item = block.read()
                         if item is None:
                             continue
-                        if (item.number < newest or item.number % count != number_in(item)
-                                or np.any(item.data[4:] != number_in(item) % 251)):
+                        if (
+                            item.number < newest
+                            or item.number % count != number_in(item)
+                            or np.any(item.data[4:] != number_in(item) % 251)
+                        ):
                             wrong.append(item.number)
                         newest = item.number
                         seen.add(newest)
@@ -173,9 +179,9 @@ class qa_snapshot(gr_unittest.TestCase):
                 begin = time.monotonic()
                 top.start()
                 numbers, reads = set(), 0
-                while (len(numbers) < 5 or slow.taken() < 3
-                       or time.monotonic() < begin + 0.5) and (
-                        time.monotonic() < begin + PATIENCE):
+                while (len(numbers) < 5 or slow.taken() < 3 or time.monotonic() < begin + 0.5) and (
+                    time.monotonic() < begin + PATIENCE
+                ):
                     time.sleep(0.1)
                     item = asked.read()
                     reads += 1
@@ -215,19 +221,31 @@ class qa_snapshot(gr_unittest.TestCase):
     def test_tags(self):
         """Time, rate and frequency are those of the item; other tags are on it."""
         tags = [
-            (3, "rx_time", rx_time(1700000000, 0.25)), (3, "rx_rate", 8.0),
-            (3, "rx_freq", 1.4e9), (3, "bandwidth", 2e6), (3, "partial", True),
-            (5, "counted", np.array([7])), (7, "counted", np.array([9])),
-            (7, "rx_rate", 16.0), (9, "rx_freq", 1.5e9),
-            (10, "rx_time", rx_time(1700000100, 0.5)), (10, "rx_rate", 4.0),
-            (12, "rx_freq", pmt.intern("high")), (12, "rx_time", 5.0),
+            (3, "rx_time", rx_time(1700000000, 0.25)),
+            (3, "rx_rate", 8.0),
+            (3, "rx_freq", 1.4e9),
+            (3, "bandwidth", 2e6),
+            (3, "partial", True),
+            (5, "counted", np.array([7])),
+            (7, "counted", np.array([9])),
+            (7, "rx_rate", 16.0),
+            (9, "rx_freq", 1.5e9),
+            (10, "rx_time", rx_time(1700000100, 0.5)),
+            (10, "rx_rate", 4.0),
+            (12, "rx_freq", pmt.intern("high")),
+            (12, "rx_time", 5.0),
         ]
         # 3 + 4 items at 8 a second and 3 at 16; a new clock at item 10
         expected = {2: None, 3: 0.25, 5: 0.5, 7: 0.75, 9: 0.875, 10: 100.5, 12: 101.0}
         for device in DEVICES:
             block = aperture.snapshot(17, rate=TAKES_ALL, depth=13, device=device)
-            graph = Flowgraph(block, [items_of(13, 17)], [], tags=[tags],
-                              gates={at: threading.Event() for at in range(13)})
+            graph = Flowgraph(
+                block,
+                [items_of(13, 17)],
+                [],
+                tags=[tags],
+                gates={at: threading.Event() for at in range(13)},
+            )
             with graph.running():
                 for gate in graph.sources[0].gates.values():
                     gate.set()
@@ -238,8 +256,10 @@ class qa_snapshot(gr_unittest.TestCase):
                 with self.subTest(device=device, number=number):
                     item = taken[number]
                     if seconds is None:
-                        self.assertEqual((item.time, item.rate, item.frequency, item.tags),
-                                         (None, None, None, {}))
+                        self.assertEqual(
+                            (item.time, item.rate, item.frequency, item.tags),
+                            (None, None, None, {}),
+                        )
                         continue
                     self.assertEqual(item.time[0] - 1700000000 + item.time[1], seconds)
                     self.assertEqual(item.rate, 8 if number < 7 else 16 if number < 10 else 4)
@@ -268,12 +288,14 @@ class qa_snapshot(gr_unittest.TestCase):
                 np.testing.assert_array_equal(item.data, source.data[item.number])
 
     def test_parameters_that_are_refused(self):
-        for values, message in ((dict(item_size=0), "item_size.*0.*1"),
-                                (dict(rate=-1), "rate.*-1.*0 to 1e6"),
-                                (dict(rate=float("nan")), "rate.*nan.*0 to 1e6"),
-                                (dict(depth=0), "depth.*0.*1"),
-                                (dict(depth=5000), "depth.*5000.*4096"),
-                                (dict(device="toaster"), "device.*toaster.*cpu")):
+        for values, message in (
+            (dict(item_size=0), "item_size.*0.*1"),
+            (dict(rate=-1), "rate.*-1.*0 to 1e6"),
+            (dict(rate=float("nan")), "rate.*nan.*0 to 1e6"),
+            (dict(depth=0), "depth.*0.*1"),
+            (dict(depth=5000), "depth.*5000.*4096"),
+            (dict(device="toaster"), "device.*toaster.*cpu"),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.snapshot(**values)

@@ -101,12 +101,7 @@ class Aligned:
         steps = range(20000, len(ports[0]), 20000) if paced else ()
         self.gates = {step: threading.Event() for step in steps}
         self.graph = Flowgraph(
-            self.block,
-            ports,
-            [size] * len(ports),
-            tags=tags,
-            chunks=chunks,
-            gates=self.gates,
+            self.block, ports, [size] * len(ports), tags=tags, chunks=chunks, gates=self.gates
         )
         self.run()
 
@@ -216,6 +211,7 @@ class qa_stream_align(gr_unittest.TestCase):
         A port says its true time, or counts from elsewhere, in the middle: nothing is lost, and
         the ports stay together.
         """
+
         def at(item, seconds=EPOCH, first=0):
             return (item, "rx_time", rx_time(seconds, (item + first) / RATE))
 
@@ -265,16 +261,19 @@ class qa_stream_align(gr_unittest.TestCase):
         of it as says that it is missing: more need not come while the first one's buffer is full.
         """
         late = [(50000, "rx_rate", RATE), (50000, "rx_time", rx_time(EPOCH, 50300 / RATE))]
-        block = aperture.stream_align(method="correlation", search_samples=SEARCH,
-                                      most_offset=1 << 13, watch=0)
-        graph = Flowgraph(block, Receivers(2, 200000, [0, 300]).ports(), [8, 8], tags=[[], late],
-                          chunks=10000)
+        block = aperture.stream_align(
+            method="correlation", search_samples=SEARCH, most_offset=1 << 13, watch=0
+        )
+        graph = Flowgraph(
+            block, Receivers(2, 200000, [0, 300]).ports(), [8, 8], tags=[[], late], chunks=10000
+        )
         # the whole of a search is there, and 40000 more, when the time comes
         ahead, late = graph.sources
         ahead.gates, late.gates = {125000: threading.Event()}, {50000: threading.Event()}
         with graph.running():
-            self.assertTrue(qa_tools.comes_true(
-                lambda: ahead.sent == 125000 and late.sent == 50000))
+            self.assertTrue(
+                qa_tools.comes_true(lambda: ahead.sent == 125000 and late.sent == 50000)
+            )
             qa_tools.let_work(block)
             late.gates[50000].set()
             self.assertTrue(qa_tools.comes_true(lambda: block.nitems_written(0) > 50000))
@@ -314,10 +313,7 @@ class qa_stream_align(gr_unittest.TestCase):
         ports = receivers.ports()
         ports[1] = np.delete(ports[1], slice(3000, 3555), axis=0)
         tags = [start_tags(rx_time(EPOCH), 1e9), start_tags(rx_time(EPOCH), 1e9)]
-        tags[1] += [
-            (3000, "rx_time", rx_time(EPOCH, 3555 / RATE)),
-            (3000, "rx_rate", RATE),
-        ]
+        tags[1] += [(3000, "rx_time", rx_time(EPOCH, 3555 / RATE)), (3000, "rx_rate", RATE)]
         align = aperture.stream_align(watch=0)
         channels, taps = 16, 4
         pfb = aperture.pfb_channelizer(channels=channels, taps=taps, inputs=2, device="cpu")
@@ -352,10 +348,7 @@ class qa_stream_align(gr_unittest.TestCase):
         ports, lossy = receivers.ports(), [tags[0], start_tags(rx_time(EPOCH, -160 / RATE), 1e9)]
         extra = np.zeros((160, 8), np.uint8)
         ports[1] = np.concatenate([extra, np.delete(ports[1], slice(50000, 50700), axis=0)])
-        lossy[1] += [
-            (50160, "rx_time", rx_time(EPOCH, 50700 / RATE)),
-            (50160, "rx_rate", RATE),
-        ]
+        lossy[1] += [(50160, "rx_time", rx_time(EPOCH, 50700 / RATE)), (50160, "rx_rate", RATE)]
         actual, counted = correlate([aperture.stream_align(watch=0)], ports, lossy)
         self.assertEqual(actual.shape, clean.shape)
         whole = np.array([value.min() == 50 for value in counted])
@@ -455,9 +448,7 @@ class qa_stream_align(gr_unittest.TestCase):
 
     def test_no_stamps(self):
         """Start, part of a sample and phase are hidden in the samples alone."""
-        receivers = Receivers(
-            5, 120000, [1500, 0, 5077], [0.0, 0.37, -2.2], [0.3, -2.0, 3.0]
-        )
+        receivers = Receivers(5, 120000, [1500, 0, 5077], [0.0, 0.37, -2.2], [0.3, -2.0, 3.0])
         tags = [start_tags(frequency=1e9) for _ in range(3)]
         out = Aligned(receivers.ports(), tags)
         self.check_found(out, receivers)
@@ -484,9 +475,7 @@ class qa_stream_align(gr_unittest.TestCase):
         out = Aligned(receivers.ports(), tags)
         for port in range(2):
             self.check_shifted(out, receivers, port, receivers.starts[port] - 2222)
-        self.assertEqual(
-            tags_of(out.tags[0], "rx_time"), [(0, rx_time(EPOCH + 1, 2222 / RATE))]
-        )
+        self.assertEqual(tags_of(out.tags[0], "rx_time"), [(0, rx_time(EPOCH + 1, 2222 / RATE))])
         self.assertEqual(tags_of(out.tags[0], "rx_time_approximate"), [])
 
     def recordings(self, receivers, *more):
@@ -498,7 +487,8 @@ class qa_stream_align(gr_unittest.TestCase):
                 samples.tofile(name)
                 os.utime(name, (EPOCH + 5 * number, EPOCH + 5.25 * number))
                 source = aperture.input_source(
-                    f"raw:{name},rate={RATE:.0f},freq=1e8{said}", inputs=1)
+                    f"raw:{name},rate={RATE:.0f},freq=1e8{said}", inputs=1
+                )
                 sink = qa_tools.ByteSink(8)
                 top = gr.top_block()
                 top.connect(source, sink)
@@ -538,8 +528,11 @@ class qa_stream_align(gr_unittest.TestCase):
             self.assertFalse(out.missing(0).any())
             out = Aligned(*self.recordings(receivers, *said), method="time")
             port = 1 if said[0] else 0
-            self.assertRegex(out.block.error(), f"method: time is not allowed: the rx_time of port "
-                             f"{port} is a guess .*; auto and correlation")
+            self.assertRegex(
+                out.block.error(),
+                f"method: time is not allowed: the rx_time of port "
+                f"{port} is a guess .*; auto and correlation",
+            )
             self.assertEqual(len(out.data[0]), 0)
 
     def test_types(self):
@@ -567,10 +560,7 @@ class qa_stream_align(gr_unittest.TestCase):
         ports = receivers.ports()
         ports[1] = np.delete(ports[1], slice(90000, 90999), axis=0)
         tags = [start_tags(rx_time(1)), start_tags(rx_time(2))]
-        tags[1] += [
-            (90000, "rx_time", rx_time(2, 90999 / RATE)),
-            (90000, "rx_rate", RATE),
-        ]
+        tags[1] += [(90000, "rx_time", rx_time(2, 90999 / RATE)), (90000, "rx_rate", RATE)]
         out = Aligned(ports, tags)
         self.check_found_with_gap(out, receivers, 90000, 999)
         self.assertEqual(out.block.measurements(), 1)
@@ -580,9 +570,7 @@ class qa_stream_align(gr_unittest.TestCase):
         expected[first : first + count] = True
         np.testing.assert_array_equal(out.missing(1), expected)
         for port in range(2):
-            self.check_shifted(
-                out, receivers, port, receivers.starts[port] - max(receivers.starts)
-            )
+            self.check_shifted(out, receivers, port, receivers.starts[port] - max(receivers.starts))
 
     def test_loss_of_unknown_length(self):
         """How much was lost is measured, and becomes zeros; the output waits for it."""
@@ -619,9 +607,7 @@ class qa_stream_align(gr_unittest.TestCase):
         out = Aligned(receivers.ports(), tags)
         for port in range(2):
             self.check_shifted(out, receivers, port, receivers.starts[port] - 1234)
-            self.assertEqual(
-                tags_of(out.tags[port], "rx_freq"), [(0, 1e9), (turned, 1.1e9)]
-            )
+            self.assertEqual(tags_of(out.tags[port], "rx_freq"), [(0, 1e9), (turned, 1.1e9)])
         phases = tags_of(out.tags[1], "phase")
         self.assertEqual([item for item, _ in phases], [0, turned])
         self.check_phase(phases[0][1][0], -1.0)
@@ -702,22 +688,21 @@ class qa_stream_align(gr_unittest.TestCase):
 
     def test_request(self):
         """Messages (a pair is what GRC's buttons send) measure again, while the output goes on."""
-        for message in ({"command": pmt.mp("measure")},
-                        pmt.cons(pmt.mp("command"), pmt.mp("measure"))):
+        for message in (
+            {"command": pmt.mp("measure")},
+            pmt.cons(pmt.mp("command"), pmt.mp("measure")),
+        ):
             self.check_request(message)
 
     def check_request(self, message):
         receivers = Receivers(14, 400000, [0, 50], phases=[0.0, 0.25])
         receivers.samples[1][100000:] *= 1j
-        block = aperture.stream_align(method="correlation", search_samples=SEARCH,
-                                      most_offset=1 << 13, watch=0)
+        block = aperture.stream_align(
+            method="correlation", search_samples=SEARCH, most_offset=1 << 13, watch=0
+        )
         gates = {150000: threading.Event(), 300000: threading.Event()}
         graph = Flowgraph(
-            block,
-            receivers.ports(),
-            [8, 8],
-            tags=[start_tags(), start_tags()],
-            gates=gates,
+            block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()], gates=gates
         )
         with graph.running():
             graph.sinks[1].wait_for(149000)
@@ -885,9 +870,7 @@ class qa_stream_align(gr_unittest.TestCase):
         """The log and `status` say which input keeps the others waiting."""
         receivers = Receivers(30, 100000, [0, 300])
         block = aperture.stream_align(search_samples=1 << 16, most_offset=1 << 13)
-        graph = Flowgraph(
-            block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()]
-        )
+        graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()])
         # port 0 goes on slowly, port 1 does not
         graph.sources[0].gates = {n: threading.Event() for n in range(1000, 20000, 1000)}
         graph.sources[1].gates = {500: threading.Event()}
@@ -898,9 +881,7 @@ class qa_stream_align(gr_unittest.TestCase):
             for gate in graph.sources[0].gates.values():
                 time.sleep(0.07)
                 gate.set()
-            qa_tools.comes_true(
-                lambda: any(m["event"] == "stalled" for m in graph.messages())
-            )
+            qa_tools.comes_true(lambda: any(m["event"] == "stalled" for m in graph.messages()))
             (said,) = [m for m in graph.messages() if m["event"] == "stalled"]
         self.assertEqual((said["port"], said["item"]), (1, 500))
         self.assertEqual(round(block.offsets()[1]), 300)
@@ -910,9 +891,7 @@ class qa_stream_align(gr_unittest.TestCase):
         receivers = Receivers(33, 200000, [0, 300])
         for silent_from in (0, 500, 100000):
             block = aperture.stream_align(search_samples=1 << 14, most_offset=1 << 10)
-            graph = Flowgraph(
-                block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()]
-            )
+            graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()])
             graph.sources[1].gates = {silent_from: threading.Event()}
 
             def stalls():
@@ -934,8 +913,10 @@ class qa_stream_align(gr_unittest.TestCase):
         for tags in (start_tags(), start_tags(rx_time(EPOCH))):
             block = aperture.stream_align(search_samples=1 << 14, most_offset=1 << 10)
             block.hold_back()
-            later = [entry if entry[1] != "rx_time" else
-                     (0, "rx_time", rx_time(EPOCH, 300 / RATE)) for entry in tags]
+            later = [
+                entry if entry[1] != "rx_time" else (0, "rx_time", rx_time(EPOCH, 300 / RATE))
+                for entry in tags
+            ]
             graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[tags, later])
             with graph.running():
                 qa_tools.comes_true(lambda: graph.sources[1].sent > 1 << 13)
@@ -946,7 +927,7 @@ class qa_stream_align(gr_unittest.TestCase):
                 data = np.ascontiguousarray(sink.data()).view(np.complex64)[:, 0]
                 first = 300 - receivers.starts[port]
                 np.testing.assert_array_equal(
-                    data[:59700], receivers.samples[port][first:first + 59700]
+                    data[:59700], receivers.samples[port][first : first + 59700]
                 )
 
     def test_stop_within_long_search(self):
@@ -959,9 +940,7 @@ class qa_stream_align(gr_unittest.TestCase):
         ports = [p.view(np.uint8).reshape(-1, 8) for p in ports]
 
         def work(stopped):
-            block = aperture.stream_align(
-                inputs=4, search_samples=1 << 20, most_offset=1 << 19
-            )
+            block = aperture.stream_align(inputs=4, search_samples=1 << 20, most_offset=1 << 19)
             graph = Flowgraph(
                 block, ports + ports, [8] * 4, tags=[start_tags()] * 4, chunks=1 << 18
             )
@@ -984,9 +963,7 @@ class qa_stream_align(gr_unittest.TestCase):
         receivers = Receivers(31, 200000, [0, 300])
         for until in (lambda block: True, lambda block: block.searching()):
             block = aperture.stream_align(search_samples=1 << 17, most_offset=1 << 15)
-            graph = Flowgraph(
-                block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()]
-            )
+            graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[start_tags(), start_tags()])
             graph.start()
             qa_tools.comes_true(lambda: until(block))
             graph.top.stop()
@@ -1020,8 +997,9 @@ class qa_stream_align(gr_unittest.TestCase):
             np.testing.assert_array_equal(out.missing(port), bad)
             self.assertTrue((out.data[port][bad] == 0).all())
             self.assertTrue(np.isfinite(out.data[port]).all())
-        self.assertEqual(sorted((m["port"], m["count"]) for m in out.events("not_numbers")),
-                         [(0, 1), (1, 10)])
+        self.assertEqual(
+            sorted((m["port"], m["count"]) for m in out.events("not_numbers")), [(0, 1), (1, 10)]
+        )
 
     def test_restart(self):
         """Each start begins anew, with the same numbers."""
@@ -1045,9 +1023,7 @@ class qa_stream_align(gr_unittest.TestCase):
 
     def test_state(self):
         receivers = Receivers(26, 200000, [0, 999])
-        out = Aligned(
-            receivers.ports(), [start_tags(), start_tags()], status_interval=1e-6
-        )
+        out = Aligned(receivers.ports(), [start_tags(), start_tags()], status_interval=1e-6)
         state = out.events("state")[-1]
         np.testing.assert_array_equal(state["aligned"], [1, 1])
         self.assertAlmostEqual(state["offsets"][1], 999, 1)

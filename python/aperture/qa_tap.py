@@ -55,7 +55,7 @@ class counter(gr.sync_block):
                 self.may_end.wait()
         if count == 0:
             return -1
-        out[...] = 0xdeadbeef  # all the room that it was given is its own
+        out[...] = 0xDEADBEEF  # all the room that it was given is its own
         out[:count] = expected(self.sent, count)
         for offset in range(-(-self.sent // 1000) * 1000, self.sent + count, 1000):
             self.add_item_tag(0, offset, pmt.intern("number"), pmt.from_uint64(offset))
@@ -65,7 +65,7 @@ class counter(gr.sync_block):
 
 def expected(first, count):
     numbers = np.arange(first, first + count, dtype=np.uint64)
-    return np.column_stack([numbers, numbers ** 2]).astype(np.uint32)
+    return np.column_stack([numbers, numbers**2]).astype(np.uint32)
 
 
 class stamps(gr.sync_block):
@@ -98,8 +98,13 @@ def running(top, let_end=lambda: None):
 
 class same(aperture.device_block):
     def __init__(self, device):
-        super().__init__("same", [(np.uint32, 2)], [(np.uint32, 2), (np.int16, (2, 2))],
-                         device=device, arrays="cupy")
+        super().__init__(
+            "same",
+            [(np.uint32, 2)],
+            [(np.uint32, 2), (np.int16, (2, 2))],
+            device=device,
+            arrays="cupy",
+        )
 
     def work(self, inputs, outputs):
         outputs[0][...] = inputs[0]
@@ -169,7 +174,8 @@ class qa_tap(gr_unittest.TestCase):
                             # fewer where the writer was faster again and again
                             self.assertGreater(len(taken), 0)
                             np.testing.assert_array_equal(
-                                taken, (taken.offset + np.arange(len(taken))) % 4096)
+                                taken, (taken.offset + np.arange(len(taken))) % 4096
+                            )
 
     def test_items_are_whole(self):
         block = stamps()
@@ -186,16 +192,32 @@ class qa_tap(gr_unittest.TestCase):
         with_time = aperture.array_source("two-dish", inputs_per_port=2, samples=40000)
         chain = {
             with_time: (np.complex64, (2,)),
-            aperture.pfb_channelizer(channels=32, inputs=2, inputs_per_port=2, output_type="sc8",
-                                     gain=20): (np.int8, (2, 32, 2)),
-            aperture.corner_turn(channels=32, inputs=2, inputs_per_port=2, spectra_per_frame=16,
-                                 type="sc8", first_channel=8, selected_channels=16):
-                (np.int8, (16, 2, 16, 2)),
-            aperture.beamformer(channels=16, inputs=2, beams=4, spectra_per_frame=16, type="sc8"):
-                (np.complex64, (16, 4, 16)),
-            aperture.power_detector(channels=16, beams=4, spectra_per_frame=16, products="IQUV",
-                                    spectra=16, summed_channels=2): (np.float32, (2, 4, 8)),
-            blocks.multiply_const_vff([1.0] * 64): (np.float32, (64,))}
+            aperture.pfb_channelizer(
+                channels=32, inputs=2, inputs_per_port=2, output_type="sc8", gain=20
+            ): (np.int8, (2, 32, 2)),
+            aperture.corner_turn(
+                channels=32,
+                inputs=2,
+                inputs_per_port=2,
+                spectra_per_frame=16,
+                type="sc8",
+                first_channel=8,
+                selected_channels=16,
+            ): (np.int8, (16, 2, 16, 2)),
+            aperture.beamformer(channels=16, inputs=2, beams=4, spectra_per_frame=16, type="sc8"): (
+                np.complex64,
+                (16, 4, 16),
+            ),
+            aperture.power_detector(
+                channels=16,
+                beams=4,
+                spectra_per_frame=16,
+                products="IQUV",
+                spectra=16,
+                summed_channels=2,
+            ): (np.float32, (2, 4, 8)),
+            blocks.multiply_const_vff([1.0] * 64): (np.float32, (64,)),
+        }
         top = gr.top_block()
         top.connect(*chain, blocks.null_sink(256))
         top.run()
@@ -212,8 +234,9 @@ class qa_tap(gr_unittest.TestCase):
         self.assertIsNone((taken + 1).offset)
 
     def test_hierarchical_blocks(self):
-        correlator = aperture.fx_correlator(channels=32, integration=0.001, inputs_per_port=2,
-                                            sample_rate=1e6)
+        correlator = aperture.fx_correlator(
+            channels=32, integration=0.001, inputs_per_port=2, sample_rate=1e6
+        )
         source = aperture.input_source("sim:two-dish")
         top = gr.top_block()
         top.connect(source, correlator, blocks.null_sink(32 * 3 * 8))
@@ -224,12 +247,15 @@ class qa_tap(gr_unittest.TestCase):
     def test_names_of_types(self):
         """GNU Radio's names say what comes out of a block."""
         from gnuradio.aperture.streams.item_formats import item_format
-        for block, size, expected in ((blocks.multiply_cc(), 8, (np.complex64, ())),
-                                      (analog.quadrature_demod_cf(1), 4, (np.float32, ())),
-                                      (blocks.complex_to_float(), 4, (np.float32, ())),
-                                      (blocks.add_const_vcc([1] * 3), 24, (np.complex64, (3,))),
-                                      (blocks.head(8, 1), 8, None),
-                                      (blocks.multiply_cc(), 7, None)):
+
+        for block, size, expected in (
+            (blocks.multiply_cc(), 8, (np.complex64, ())),
+            (analog.quadrature_demod_cf(1), 4, (np.float32, ())),
+            (blocks.complex_to_float(), 4, (np.float32, ())),
+            (blocks.add_const_vcc([1] * 3), 24, (np.complex64, (3,))),
+            (blocks.head(8, 1), 8, None),
+            (blocks.multiply_cc(), 7, None),
+        ):
             found = item_format(block, 0, size)
             self.assertEqual(found, expected and (np.dtype(expected[0]), expected[1]))
 
@@ -264,15 +290,17 @@ class qa_tap(gr_unittest.TestCase):
         top = gr.top_block()
         top.connect(source, copied, sink)
         with running(top):
-            cases = [(dict(block=sink), "block: null_sink0 is not allowed, as it has no output"),
-                     (dict(block=top), "name the block within it"),
-                     (dict(block=source, port=1), "port: 1 is not allowed: the outputs of "),
-                     (dict(block=source), "dtype: what the items of null_source are is not known"),
-                     (dict(block=source, dtype=np.dtype("S3")), "dtype: "),
-                     (dict(block=source, dtype=np.float32, shape=3), "shape: (3,) is not allowed"),
-                     (dict(block=source, dtype=np.float32, items=0), "items: 0 is not allowed"),
-                     (dict(block=source, dtype=np.float32, items=10**9), "items: 1000000000 is"),
-                     (dict(block=source, arrays="list"), "arrays: 'list' is not allowed")]
+            cases = [
+                (dict(block=sink), "block: null_sink0 is not allowed, as it has no output"),
+                (dict(block=top), "name the block within it"),
+                (dict(block=source, port=1), "port: 1 is not allowed: the outputs of "),
+                (dict(block=source), "dtype: what the items of null_source are is not known"),
+                (dict(block=source, dtype=np.dtype("S3")), "dtype: "),
+                (dict(block=source, dtype=np.float32, shape=3), "shape: (3,) is not allowed"),
+                (dict(block=source, dtype=np.float32, items=0), "items: 0 is not allowed"),
+                (dict(block=source, dtype=np.float32, items=10**9), "items: 1000000000 is"),
+                (dict(block=source, arrays="list"), "arrays: 'list' is not allowed"),
+            ]
             for arguments, text in cases:
                 with self.subTest(text=text), self.assertRaises(ValueError) as raised:
                     aperture.tap(**arguments)
@@ -288,11 +316,13 @@ class qa_tap(gr_unittest.TestCase):
     @gr_unittest.unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
     def test_torch(self):
         import torch
+
         for device in DEVICES:
             block = aperture.copy(item_size=8, device=device)
             top = gr.top_block()
-            top.connect(blocks.vector_source_c(np.arange(5000) * (1 - 2j), True), block,
-                        blocks.null_sink(8))
+            top.connect(
+                blocks.vector_source_c(np.arange(5000) * (1 - 2j), True), block, blocks.null_sink(8)
+            )
             with running(top):
                 taken = tap(block, items=10, dtype=np.complex64, arrays="torch")
                 self.assertEqual(taken.dtype, torch.complex64)

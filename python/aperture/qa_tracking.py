@@ -31,19 +31,31 @@ NOISE = np.degrees(np.sqrt(((1 + FLUX) / FLUX) ** 2 - 1) / np.sqrt(2))
 
 
 def array_of(extent, sample_rate, cables=0.0):
-    places = [Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (extent, -0.2 * extent, 0.0)),
-              Antenna("C", (-0.4 * extent, 0.7 * extent, 0.01 * extent))]
+    places = [
+        Antenna("A", (0.0, 0.0, 0.0)),
+        Antenna("B", (extent, -0.2 * extent, 0.0)),
+        Antenna("C", (-0.4 * extent, 0.7 * extent, 0.01 * extent)),
+    ]
     return ArrayDescription(
-        name="test", latitude=52.0, longitude=5.0, height=10.0, antennas=places,
-        inputs=[Input(place.name, "x", cable_delay=cables * number)
-                for number, place in enumerate(places)],
-        sample_rate=sample_rate, center_frequency=FREQUENCY)
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
+        antennas=places,
+        inputs=[
+            Input(place.name, "x", cable_delay=cables * number)
+            for number, place in enumerate(places)
+        ],
+        sample_rate=sample_rate,
+        center_frequency=FREQUENCY,
+    )
 
 
 def source_at(array, azimuth, elevation, time=START):
     """A source that moves and is there at that time."""
-    ra, dec = geometry.azel_to_radec(azimuth, elevation, time, array.latitude, array.longitude,
-                                     array.height)
+    ra, dec = geometry.azel_to_radec(
+        azimuth, elevation, time, array.latitude, array.longitude, array.height
+    )
     return Source("s", ra=float(ra), dec=float(dec), flux=FLUX)
 
 
@@ -52,11 +64,16 @@ def f_engine_of(array, seconds, source, direction, top, start=START, points=()):
     no tracking; points: blocks between them."""
     inputs = len(array.inputs)
     samples = int(seconds * array.sample_rate) + 7 * CHANNELS
-    made = [array_source(array, [source], samples=samples, start_time=start,
-                         inputs_per_port=inputs)]
-    engine = aperture.f_engine(channels=CHANNELS, inputs=inputs, inputs_per_port=inputs,
-                               spectra_per_frame=125,
-                               most_delay=int(2e-5 * array.sample_rate) + 2)
+    made = [
+        array_source(array, [source], samples=samples, start_time=start, inputs_per_port=inputs)
+    ]
+    engine = aperture.f_engine(
+        channels=CHANNELS,
+        inputs=inputs,
+        inputs_per_port=inputs,
+        spectra_per_frame=125,
+        most_delay=int(2e-5 * array.sample_rate) + 2,
+    )
     if direction is not None:
         made.append(delay_tracker(array, direction, CHANNELS, item_size=8 * inputs))
         top.msg_connect(made[-1], "delays", engine, "delays")
@@ -75,9 +92,18 @@ def correlate(array, seconds, source, direction, frames, start=START):
     engine, keep = f_engine_of(array, seconds, source, direction, top, start)
     products = inputs * (inputs + 1) // 2
     sink = blocks.vector_sink_c(CHANNELS * products)
-    top.connect(engine, aperture.xengine(
-        channels=CHANNELS, inputs=inputs, spectra_per_frame=125, type="fc32",
-        integration=frames, integration_unit="frames"), sink)
+    top.connect(
+        engine,
+        aperture.xengine(
+            channels=CHANNELS,
+            inputs=inputs,
+            spectra_per_frame=125,
+            type="fc32",
+            integration=frames,
+            integration_unit="frames",
+        ),
+        sink,
+    )
     top.run()
     for block in keep:
         assert not getattr(block, "error", lambda: None)()
@@ -91,11 +117,16 @@ def correlate(array, seconds, source, direction, frames, start=START):
 def expected_phases(array, source, times):
     """Degrees [time][channel][product], by a model that shares nothing with what is tested."""
     a, b = np.tril_indices(len(array.inputs))
-    tau = np.array([geometric_delays(array, source.ra, source.dec,
-                                     Time(time, format="unix", scale="utc")) for time in times])
+    tau = np.array(
+        [
+            geometric_delays(array, source.ra, source.dec, Time(time, format="unix", scale="utc"))
+            for time in times
+        ]
+    )
     tau += [entry.cable_delay for entry in array.inputs]
     frequencies = FREQUENCY + (np.arange(1, CHANNELS) - CHANNELS // 2) * (
-        array.sample_rate / CHANNELS)
+        array.sample_rate / CHANNELS
+    )
     return -360 * frequencies[:, None] * (tau[:, a] - tau[:, b])[:, None, :]
 
 
@@ -104,7 +135,6 @@ def wrapped(degrees):
 
 
 class qa_tracking(gr_unittest.TestCase):
-
     def test_an_hour(self):
         """
         One continuous run at a low rate. Untracked, phases are those of the geometry and turn as
@@ -125,8 +155,9 @@ class qa_tracking(gr_unittest.TestCase):
         turned = np.diff(np.unwrap(np.angle(plain[:, 7, crosses]), axis=0), axis=0)
         rates = np.degrees(turned.sum(axis=0)) / (times[-1] - times[0])
         ends = expected_phases(array, source, times[[0, -1]])[:, 7, crosses]
-        np.testing.assert_allclose(rates, (ends[1] - ends[0]) / (times[-1] - times[0]),
-                                   atol=2 / 3600)
+        np.testing.assert_allclose(
+            rates, (ends[1] - ends[0]) / (times[-1] - times[0]), atol=2 / 3600
+        )
         self.assertGreater(np.abs(rates).max(), 10)
 
         flat, _ = correlate(array, 3600, source, direction, 2)
@@ -134,7 +165,7 @@ class qa_tracking(gr_unittest.TestCase):
         phases = np.angle(flat[1:, :, crosses], deg=True)
         self.assertLess(np.abs(np.angle(flat[1:, :, crosses].mean(axis=1), deg=True)).max(), 2)
         self.assertLess(np.abs(phases).max(), 5.5 * NOISE / np.sqrt(250) + 0.3)
-        minutes = flat[1:1 + 30 * 59][..., crosses].reshape(59, 30, 15, 3).mean(axis=(1, 2))
+        minutes = flat[1 : 1 + 30 * 59][..., crosses].reshape(59, 30, 15, 3).mean(axis=(1, 2))
         self.assertLess(np.abs(np.angle(minutes, deg=True)).max(), 0.2)
 
     def test_snapshots(self):
@@ -155,7 +186,8 @@ class qa_tracking(gr_unittest.TestCase):
             # what is coherent: nothing is lost of a delay of 10 samples
             self.assertGreater(
                 np.abs(found[..., crosses].mean()) / np.abs(found[..., a == b].mean()),
-                0.98 * FLUX / (1 + FLUX))
+                0.98 * FLUX / (1 + FLUX),
+            )
             if minute % 20 == 0 or minute == 59:
                 plain, _ = correlate(array, 0.021, source, None, 5, start)
                 expected = expected_phases(array, source, times)
@@ -166,8 +198,14 @@ class qa_tracking(gr_unittest.TestCase):
                 sides.append(np.sign(slope[1]))
         # 1250 spectra of 15 channels are good to 0.1 degrees; 0.06 arc seconds are 1.5
         self.assertLess(max(worst), 2)
-        azimuth = [float(geometry.radec_to_azel(source.ra, source.dec, START + 60 * minute, 52.0,
-                                                5.0, 10.0)[0]) for minute in (0, 59)]
+        azimuth = [
+            float(
+                geometry.radec_to_azel(source.ra, source.dec, START + 60 * minute, 52.0, 5.0, 10.0)[
+                    0
+                ]
+            )
+            for minute in (0, 59)
+        ]
         self.assertLess(azimuth[0], 180)
         self.assertGreater(azimuth[1], 180)
         self.assertEqual(sides[0], -sides[-1])
@@ -180,16 +218,25 @@ class qa_tracking(gr_unittest.TestCase):
         array = array_of(60.0, 1e6, cables=2e-8)
         source = source_at(array, 200.0, 50.0)
         direction = Direction("s", ra=source.ra, dec=source.dec)
-        beams = [Beam("s", ra=source.ra, dec=source.dec), Beam("beside", ra=source.ra,
-                                                              dec=source.dec + 0.06),
-                 Beam("fixed", 200.02, 50.03)]
+        beams = [
+            Beam("s", ra=source.ra, dec=source.dec),
+            Beam("beside", ra=source.ra, dec=source.dec + 0.06),
+            Beam("fixed", 200.02, 50.03),
+        ]
         powers = {}
         for tracked in (None, direction):
             top = gr.top_block()
-            points = pointing(array, beams, CHANNELS, item_size=24, normalise="signal",
-                              tracked=tracked)
-            power = aperture.beam_power(beams=3, spectra_per_frame=125, type="fc32",
-                                        channels=CHANNELS, inputs=3, spectra=125 * 40)
+            points = pointing(
+                array, beams, CHANNELS, item_size=24, normalise="signal", tracked=tracked
+            )
+            power = aperture.beam_power(
+                beams=3,
+                spectra_per_frame=125,
+                type="fc32",
+                channels=CHANNELS,
+                inputs=3,
+                spectra=125 * 40,
+            )
             sink = blocks.vector_sink_f(3 * CHANNELS)
             engine, _ = f_engine_of(array, 0.1, source, tracked, top, points=[points])
             top.connect(engine, power, sink)

@@ -48,21 +48,31 @@ from gnuradio.aperture.tracking.directions import parse_direction
 CODES = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 
 # antennas out of order, so that their numbers are not those of the description
-PLACES = {"B2": (3.0, 40.0, 1.0), "A10": (-20.0, 5.0, 0.0), "A9": (0.0, 0.0, 0.0),
-          "C": (100.0, -50.0, 2.0)}
+PLACES = {
+    "B2": (3.0, 40.0, 1.0),
+    "A10": (-20.0, 5.0, 0.0),
+    "A9": (0.0, 0.0, 0.0),
+    "C": (100.0, -50.0, 2.0),
+}
 
 
 def array_of(inputs, antennas=PLACES):
     """A description; inputs as "A9x"."""
     return ArrayDescription(
-        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna(name, PLACES[name]) for name in antennas],
         inputs=[Input(name[:-1], name[-1]) for name in inputs],
-        sample_rate=1e6, center_frequency=1e8)
+        sample_rate=1e6,
+        center_frequency=1e8,
+    )
 
 
-def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, spectra=100,
-            counted=(100,)):
+def tags_of(
+    item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, spectra=100, counted=(100,)
+):
     """What xengine puts on an integration; None leaves a tag out."""
     values = {
         tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
@@ -71,8 +81,11 @@ def tags_of(item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, spectra
         tags.spectra: spectra and pmt.from_uint64(spectra),
         tags.counted: counted and pmt.init_u64vector(len(counted), list(counted)),
     }
-    return [gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
-            for key, value in values.items() if value]
+    return [
+        gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
+        for key, value in values.items()
+        if value
+    ]
 
 
 def visibilities_of(voltages):
@@ -82,7 +95,6 @@ def visibilities_of(voltages):
 
 
 class qa_uvh5_sink(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="qa_uvh5_sink"))
         self.path = self.folder / "test.uvh5"
@@ -105,8 +117,11 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         """{name: value} of all datasets."""
         found = {}
         with h5py.File(path or self.path, "r") as file:
-            file.visititems(lambda name, entry: found.update({name: entry[()]})
-                            if isinstance(entry, h5py.Dataset) else None)
+            file.visititems(
+                lambda name, entry: (
+                    found.update({name: entry[()]}) if isinstance(entry, h5py.Dataset) else None
+                )
+            )
         return found
 
     def random_voltages(self, inputs, *shape):
@@ -127,8 +142,10 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             moment = row // file["Header/Nbls"]
             for column, (p, q) in enumerate(products):
                 first, second = voltage.get(one + p), voltage.get(two + q)
-                values, flags, nsamples = (file[f"Data/{name}"][row, :, column]
-                                           for name in ("visdata", "flags", "nsamples"))
+                values, flags, nsamples = (
+                    file[f"Data/{name}"][row, :, column]
+                    for name in ("visdata", "flags", "nsamples")
+                )
                 there = first is not None and second is not None
                 np.testing.assert_array_equal(flags, not there)
                 np.testing.assert_array_equal(nsamples, 1 if there else 0)
@@ -143,24 +160,28 @@ class qa_uvh5_sink(gr_unittest.TestCase):
     # ---- products
 
     def test_products(self):
-        for names in (["B2x", "A10x", "A9x", "C" "x"],
-                      ["A9y", "B2x", "A9x", "C" "y", "B2y", "A10x", "A10y", "C" "x"],
-                      ["A9l", "B2l", "B2r", "A9r"],
-                      ["B2y"],
-                      ["B2x", "B2y"],
-                      # antennas with one of two polarisations, and one without inputs
-                      ["B2y", "A9x", "A10x", "A10y"]):
+        for names in (
+            ["B2x", "A10x", "A9x", "Cx"],
+            ["A9y", "B2x", "A9x", "Cy", "B2y", "A10x", "A10y", "Cx"],
+            ["A9l", "B2l", "B2r", "A9r"],
+            ["B2y"],
+            ["B2x", "B2y"],
+            # antennas with one of two polarisations, and one without inputs
+            ["B2y", "A9x", "A10x", "A10y"],
+        ):
             voltages = self.random_voltages(len(names), 3, 5, 20)
             found = [tag for i in range(3) for tag in tags_of(i, (1704067200 + i, 0.0))]
             sink = self.run_sink(array_of(names), visibilities_of(voltages), found)
             self.assertIsNone(sink.error())
             self.assertEqual(sink.integrations(), 3)
             file = self.read()
-            self.assertEqual([name.decode() for name in file["Header/antenna_names"]],
-                             ["A9", "A10", "B2", "C"])
+            self.assertEqual(
+                [name.decode() for name in file["Header/antenna_names"]], ["A9", "A10", "B2", "C"]
+            )
             feeds = {name[-1] for name in names}
-            self.assertEqual(set(file["Header/polarization_array"]),
-                             {CODES[p + q] for p in feeds for q in feeds})
+            self.assertEqual(
+                set(file["Header/polarization_array"]), {CODES[p + q] for p in feeds for q in feeds}
+            )
             self.expect(names, voltages, file)
 
     def assert_same_files(self, one, two):
@@ -171,18 +192,20 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                 np.testing.assert_array_equal(one[name], two[name], name)
 
     def test_order_of_inputs(self):
-        names = ["A9x", "A9y", "B2x", "B2y", "A10x", "A10y", "C" "y"]
+        names = ["A9x", "A9y", "B2x", "B2y", "A10x", "A10y", "Cy"]
         voltages = self.random_voltages(len(names), 2, 5, 20)
         counts = {frozenset((a, b)): int(self.rng.integers(0, 101)) for a in names for b in names}
         for i in range(6):
             order = self.rng.permutation(len(names)) if i else np.arange(len(names))
             shuffled = [names[k] for k in order]
             array = array_of(shuffled, self.rng.permutation(list(PLACES)))
-            counted = [counts[frozenset((shuffled[a], shuffled[b]))]
-                       for a in range(len(names)) for b in range(a + 1)]
+            counted = [
+                counts[frozenset((shuffled[a], shuffled[b]))]
+                for a in range(len(names))
+                for b in range(a + 1)
+            ]
             found = tags_of(0, counted=counted) + tags_of(1, (1704067201, 0.0), counted=counted)
-            self.run_sink(array, visibilities_of(voltages[order]), found,
-                          self.folder / f"{i}.uvh5")
+            self.run_sink(array, visibilities_of(voltages[order]), found, self.folder / f"{i}.uvh5")
             self.assert_same_files(self.folder / "0.uvh5", self.folder / f"{i}.uvh5")
 
     def test_order_through_the_chain(self):
@@ -192,26 +215,40 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             array = array_of([names[k] for k in order])
             moved = np.ascontiguousarray(samples[:, order])
             start = pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0.5))
-            found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-                     for key, value in ((tags.rx_time, start),
-                                        (tags.rx_freq, pmt.from_double(1e8)),
-                                        (tags.rx_rate, pmt.from_double(1e6)))]
+            found = [
+                gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+                for key, value in (
+                    (tags.rx_time, start),
+                    (tags.rx_freq, pmt.from_double(1e8)),
+                    (tags.rx_rate, pmt.from_double(1e6)),
+                )
+            ]
             n, inputs = 16, len(names)
-            source = blocks.vector_source_b(moved.view(np.uint8).ravel().tolist(), False,
-                                            2 * inputs, found)
+            source = blocks.vector_source_b(
+                moved.view(np.uint8).ravel().tolist(), False, 2 * inputs, found
+            )
             sink = uvh5_sink(self.folder / f"{i}.uvh5", array, n)
             top = gr.top_block()
             top.connect(
                 source,
                 pfb_channelizer(
-                    channels=n, inputs=inputs, inputs_per_port=inputs, input_type="sc8",
-                    output_type="sc8", taps=4),
+                    channels=n,
+                    inputs=inputs,
+                    inputs_per_port=inputs,
+                    input_type="sc8",
+                    output_type="sc8",
+                    taps=4,
+                ),
                 corner_turn(
-                    channels=n, inputs=inputs, inputs_per_port=inputs, spectra_per_frame=16,
-                    type="sc8"),
-                xengine(
-                    channels=n, inputs=inputs, spectra_per_frame=16, type="sc8", integration=3),
-                sink)
+                    channels=n,
+                    inputs=inputs,
+                    inputs_per_port=inputs,
+                    spectra_per_frame=16,
+                    type="sc8",
+                ),
+                xengine(channels=n, inputs=inputs, spectra_per_frame=16, type="sc8", integration=3),
+                sink,
+            )
             top.run()
             self.assertIsNone(sink.error())
             # 309 spectra: 6 integrations of 48, and one of 21 that a block is filled up to 32
@@ -222,15 +259,18 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         # a spectrum is 16 us; the first one's time is (4 16 - 1)/2 samples after the start
         rows = int(file["Header/Nbls"])
         lengths = np.array([48] * 6 + [32])
-        np.testing.assert_array_equal(file["Header/integration_time"][::rows],
-                                      lengths * 16e-6)
-        np.testing.assert_array_equal(file["Data/nsamples"][::rows, 0, 0],
-                                      np.array([1] * 6 + [21 / 32], np.float32))
+        np.testing.assert_array_equal(file["Header/integration_time"][::rows], lengths * 16e-6)
+        np.testing.assert_array_equal(
+            file["Data/nsamples"][::rows, 0, 0], np.array([1] * 6 + [21 / 32], np.float32)
+        )
         middles = 31.5e-6 + 16e-6 * (np.cumsum(lengths) - lengths + (lengths - 1) / 2)
         # a double is good to 40 us in a Julian date, half of it when rounded
         np.testing.assert_allclose(
-            (file["Header/time_array"][::rows] - 2460310.5) * 86400, 0.5 + middles,
-            rtol=0, atol=21e-6)
+            (file["Header/time_array"][::rows] - 2460310.5) * 86400,
+            0.5 + middles,
+            rtol=0,
+            atol=21e-6,
+        )
 
     # ---- what stands around them
 
@@ -239,37 +279,59 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         for channels in (1, 4, 5):
             values = np.zeros((2, channels, 6))
             # 1.5 MHz: a spectrum every channels / 1.5e6 seconds
-            found = (tags_of(0, (1704067199, 0.75), 1.4e9, 1.5e6, 3000, [3000])
-                     + tags_of(1, (1704067201, 0.0), None, None, 1000, [1000]))
+            found = tags_of(0, (1704067199, 0.75), 1.4e9, 1.5e6, 3000, [3000]) + tags_of(
+                1, (1704067201, 0.0), None, None, 1000, [1000]
+            )
             self.run_sink(array_of(names), values, found, mount="alt-az", history="as it was")
             file = self.read()
             width = 1.5e6 / channels
             np.testing.assert_allclose(
-                file["Header/freq_array"], 1.4e9 + (np.arange(channels) - channels // 2) * width,
-                rtol=1e-15)
+                file["Header/freq_array"],
+                1.4e9 + (np.arange(channels) - channels // 2) * width,
+                rtol=1e-15,
+            )
             np.testing.assert_array_equal(file["Header/channel_width"], [width] * channels)
             self.assertEqual(file["Header/history"], b"as it was")
             self.assertEqual(file["Header/telescope_name"], b"test")
             self.assertEqual(list(file["Header/mount_type"]), [b"alt-az"] * 4)
-            self.assertEqual((file["Header/Ntimes"], file["Header/Nbls"], file["Header/Nblts"],
-                              file["Header/Nants_data"], file["Header/Nants_telescope"],
-                              file["Header/Nfreqs"], file["Header/Npols"]),
-                             (2, 3, 6, 2, 4, channels, 4))
+            self.assertEqual(
+                (
+                    file["Header/Ntimes"],
+                    file["Header/Nbls"],
+                    file["Header/Nblts"],
+                    file["Header/Nants_data"],
+                    file["Header/Nants_telescope"],
+                    file["Header/Nfreqs"],
+                    file["Header/Npols"],
+                ),
+                (2, 3, 6, 2, 4, channels, 4),
+            )
             hop = channels / 1.5e6
-            np.testing.assert_allclose(file["Header/integration_time"][::3],
-                                       [3000 * hop, 1000 * hop], rtol=1e-15)
+            np.testing.assert_allclose(
+                file["Header/integration_time"][::3], [3000 * hop, 1000 * hop], rtol=1e-15
+            )
             np.testing.assert_allclose(
                 (file["Header/time_array"][::3] - 2460310.5) * 86400,
-                [-0.25 + 2999 / 2 * hop, 1.0 + 999 / 2 * hop], rtol=0, atol=21e-6)
+                [-0.25 + 2999 / 2 * hop, 1.0 + 999 / 2 * hop],
+                rtol=0,
+                atol=21e-6,
+            )
             # A9 -> B2, east, north, up
-            np.testing.assert_array_equal(file["Header/uvw_array"][:3],
-                                          [(0, 0, 0), (3, 40, 1), (0, 0, 0)])
+            np.testing.assert_array_equal(
+                file["Header/uvw_array"][:3], [(0, 0, 0), (3, 40, 1), (0, 0, 0)]
+            )
             # geocentric, about the site, at 52 north, 5 east
-            east, north, up = (np.array(vector) for vector in (
-                (-0.08715574, 0.99619470, 0.0), (-0.78501213, -0.06867966, 0.61566148),
-                (0.61331870, 0.05365843, 0.78801075)))
-            np.testing.assert_allclose(file["Header/antenna_positions"][2],
-                                       3 * east + 40 * north + up, rtol=0, atol=1e-6)
+            east, north, up = (
+                np.array(vector)
+                for vector in (
+                    (-0.08715574, 0.99619470, 0.0),
+                    (-0.78501213, -0.06867966, 0.61566148),
+                    (0.61331870, 0.05365843, 0.78801075),
+                )
+            )
+            np.testing.assert_allclose(
+                file["Header/antenna_positions"][2], 3 * east + 40 * north + up, rtol=0, atol=1e-6
+            )
 
     def test_compression(self):
         """Nothing is lost, and sums of small integers become smaller."""
@@ -277,9 +339,16 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         voltages = rng.integers(-7, 8, (3, 4, 64, 300)) + 1j * rng.integers(-7, 8, (3, 4, 64, 300))
         values, sizes = visibilities_of(voltages), {}
         for compression in ("none", "lzf", "gzip"):
-            found = [tag for item in range(4) for tag in tags_of(
-                item, (1704067200 + item, 0.25) if item == 0 else None, spectra=300,
-                counted=(300,))]
+            found = [
+                tag
+                for item in range(4)
+                for tag in tags_of(
+                    item,
+                    (1704067200 + item, 0.25) if item == 0 else None,
+                    spectra=300,
+                    counted=(300,),
+                )
+            ]
             self.run_sink(array_of(["A9x", "A9y", "B2x"]), values, found, compression=compression)
             with h5py.File(self.path, "r") as file:
                 data = file["Data/visdata"]
@@ -297,21 +366,36 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         """What a snapshot takes of the frames comes into a group of its own, whole."""
         channels, inputs, spectra, n = 16, 2, 64, 40
         rng = np.random.default_rng(2)
-        frames = np.rint(rng.normal(size=(n, channels, inputs, spectra, 2)) * [[[[20]], [[5]]]]) \
-            .astype(np.int8)
-        found = [(0, tags.rx_time, (1704067200, 0.5)), (0, tags.rx_freq, 1e8),
-                 (0, tags.rx_rate, 1e6 / channels / spectra), (0, tags.bandwidth, 1e6)]
+        frames = np.rint(
+            rng.normal(size=(n, channels, inputs, spectra, 2)) * [[[[20]], [[5]]]]
+        ).astype(np.int8)
+        found = [
+            (0, tags.rx_time, (1704067200, 0.5)),
+            (0, tags.rx_freq, 1e8),
+            (0, tags.rx_rate, 1e6 / channels / spectra),
+            (0, tags.bandwidth, 1e6),
+        ]
         size = 2 * channels * inputs * spectra
         taken = threading.Event()
         # the last integration comes when a frame has been taken
         source = ByteSource(frames.view(np.uint8).reshape(n, size), found, gates={n - 4: taken})
         tap = snapshot(item_size=size, rate=1e6, depth=4)
-        sink = uvh5_sink(self.path, array_of(["B2x", "A9x"]), channels, statistics=tap,
-                         statistics_type="sc8")
+        sink = uvh5_sink(
+            self.path, array_of(["B2x", "A9x"]), channels, statistics=tap, statistics_type="sc8"
+        )
         top = gr.top_block()
         top.connect(source, tap)
-        top.connect(source, xengine(channels=channels, inputs=inputs, spectra_per_frame=spectra,
-                                    type="sc8", integration=4), sink)
+        top.connect(
+            source,
+            xengine(
+                channels=channels,
+                inputs=inputs,
+                spectra_per_frame=spectra,
+                type="sc8",
+                integration=4,
+            ),
+            sink,
+        )
         top.start()
         comes_true(lambda: tap.read() is not None)
         taken.set()
@@ -331,19 +415,26 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             for name, component in (("rms_re", 0), ("rms_im", 1)):
                 np.testing.assert_allclose(
                     file[f"InputStatistics/{name}"][row],
-                    np.sqrt((part[..., component]**2).mean(axis=(0, 2))), rtol=1e-6)
+                    np.sqrt((part[..., component] ** 2).mean(axis=(0, 2))),
+                    rtol=1e-6,
+                )
             self.assertEqual(file["InputStatistics/spectra"][row], 64)
         self.assertAlmostEqual(sink.statistics().kurtosis[0], 1, delta=0.2)
 
     def test_sidereal_time(self):
         # against astropy, at times that the astropy of a stable distribution knows UT1 of, a
         # leap second's day among them; 5 ms is what pyuvdata allows
-        for date in ("2001-02-03T04:05:06", "2013-07-02T01:39:20", "2016-12-31T23:00:00",
-                     "2021-08-09T10:11:12"):
+        for date in (
+            "2001-02-03T04:05:06",
+            "2013-07-02T01:39:20",
+            "2016-12-31T23:00:00",
+            "2021-08-09T10:11:12",
+        ):
             moment = Time(date, scale="utc")
             seconds = int(np.datetime64(date).astype("datetime64[s]").astype(int))
-            self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0, (seconds, 0.0), spectra=1,
-                                                              counted=[1]))
+            self.run_sink(
+                array_of(["A9x"]), [[[1]]], tags_of(0, (seconds, 0.0), spectra=1, counted=[1])
+            )
             file = self.read()
             self.assertAlmostEqual(file["Header/time_array"][0], moment.jd, delta=5e-10)
             with iers.conf.set_temp("auto_download", False):
@@ -361,20 +452,31 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         expected = np.array([100, 50, 0, 25, 100, 1]) / 100
         np.testing.assert_array_equal(
             file["Data/nsamples"][:, :, 0],
-            np.repeat(expected[:, np.newaxis].astype(np.float32), 4, axis=1))
+            np.repeat(expected[:, np.newaxis].astype(np.float32), 4, axis=1),
+        )
         np.testing.assert_array_equal(file["Data/flags"], file["Data/nsamples"] == 0)
 
     def test_clock_goes_on(self):
         # without rx_time an integration follows the one before
-        found = [tag for i in range(4) for tag in
-                 tags_of(i, (1704067200, 0.9) if i == 0 else None, spectra=4000 - 1000 * (i == 2),
-                         counted=[3000])]
+        found = [
+            tag
+            for i in range(4)
+            for tag in tags_of(
+                i,
+                (1704067200, 0.9) if i == 0 else None,
+                spectra=4000 - 1000 * (i == 2),
+                counted=[3000],
+            )
+        ]
         self.run_sink(array_of(["A9x"]), np.ones((4, 100, 1)), found)
         # 100 channels of 10 kHz: 0.1 ms a spectrum
         starts = np.array([0.9, 1.3, 1.7, 2.0])
         np.testing.assert_allclose(
             (self.read()["Header/time_array"] - 2460310.5) * 86400,
-            starts + np.array([3999, 3999, 2999, 3999]) / 2 * 1e-4, rtol=0, atol=21e-6)
+            starts + np.array([3999, 3999, 2999, 3999]) / 2 * 1e-4,
+            rtol=0,
+            atol=21e-6,
+        )
 
     # ---- start and end
 
@@ -391,8 +493,9 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         top.run()
         self.assertEqual(sink.integrations(), 4)
         self.assert_same_files(self.folder / "first.uvh5", self.path)
-        self.assertEqual(sorted(entry.name for entry in self.folder.iterdir()),
-                         ["first.uvh5", "test.uvh5"])
+        self.assertEqual(
+            sorted(entry.name for entry in self.folder.iterdir()), ["first.uvh5", "test.uvh5"]
+        )
 
     def test_nothing_came(self):
         self.path.write_text("precious")
@@ -407,8 +510,11 @@ class qa_uvh5_sink(gr_unittest.TestCase):
     def test_many_integrations(self):
         # more than one call of work() takes
         count = 3000
-        found = [tag for i in range(count) for tag in
-                 tags_of(i, (1704067200 + i, 0.0) if i == 0 else None)]
+        found = [
+            tag
+            for i in range(count)
+            for tag in tags_of(i, (1704067200 + i, 0.0) if i == 0 else None)
+        ]
         items = np.arange(count).reshape(-1, 1, 1)
         sink = self.run_sink(array_of(["A9x"]), items, found)
         self.assertEqual(sink.integrations(), count)
@@ -430,10 +536,13 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.expect_error(tags_of(0, bandwidth=None), "no bandwidth")
         self.expect_error(tags_of(0, spectra=None), "no spectra")
         self.expect_error(tags_of(0, counted=None), "no counted: connect the X-engine's output")
-        self.expect_error(tags_of(0, None, None, None), "no rx_time, rx_freq, bandwidth: ",
-                          "only if the source tells them",
-                          "first sample must have the tags rx_time, rx_rate and rx_freq",
-                          "Sources without tags")
+        self.expect_error(
+            tags_of(0, None, None, None),
+            "no rx_time, rx_freq, bandwidth: ",
+            "only if the source tells them",
+            "first sample must have the tags rx_time, rx_rate and rx_freq",
+            "Sources without tags",
+        )
         self.expect_error([], "no rx_time, rx_freq, bandwidth, spectra, counted")
 
     def test_a_source_without_tags(self):
@@ -443,14 +552,25 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             turn = corner_turn(channels=16, inputs=2, type="fc32", spectra_per_frame=16)
             bank = pfb_channelizer(channels=16, inputs=2, output_type="fc32")
             top = gr.top_block()
-            kept = [receiver_tags(item_size=8, rate=2e6, center_frequency=1.42e9, clock="given",
-                                  start_time=(1704067200, 0.5)) for _ in range(2)]
+            kept = [
+                receiver_tags(
+                    item_size=8,
+                    rate=2e6,
+                    center_frequency=1.42e9,
+                    clock="given",
+                    start_time=(1704067200, 0.5),
+                )
+                for _ in range(2)
+            ]
             for port in range(2):
                 source = blocks.vector_source_c(self.random_voltages(1, 4000)[0].tolist())
                 chain = (source, kept[port]) if tagged else (source,)
                 top.connect(*chain, (bank, port), (turn, port))
-            top.connect(turn, xengine(channels=16, inputs=2, type="fc32", spectra_per_frame=16,
-                                      integration=2), sink)
+            top.connect(
+                turn,
+                xengine(channels=16, inputs=2, type="fc32", spectra_per_frame=16, integration=2),
+                sink,
+            )
             top.run()
             if not tagged:
                 self.assertRegex(sink.error(), "no rx_.*rx_rate and rx_freq")
@@ -459,8 +579,9 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             file = self.read()
             self.assertEqual(file["Header/freq_array"][8], 1.42e9)
             self.assertEqual(file["Header/channel_width"][0], 2e6 / 16)
-            self.assertAlmostEqual((file["Header/time_array"][0] - 2460310.5) * 86400, 0.5,
-                                   delta=1e-3)
+            self.assertAlmostEqual(
+                (file["Header/time_array"][0] - 2460310.5) * 86400, 0.5, delta=1e-3
+            )
 
     def test_tags_wrong(self):
         self.expect_error(tags_of(0, bandwidth=-1e6), "bandwidth -1000000.0", "above 0")
@@ -468,8 +589,11 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.expect_error(tags_of(0, counted=[101]), "spectra 100", "101")
         self.expect_error(tags_of(0, counted=[1, 2]), "2 counts", "1 products")
         found = list(tags_of(0, time=None))
-        found.append(gr.tag_utils.python_to_tag(
-            (0, pmt.intern(tags.rx_time), pmt.from_double(1.5), pmt.PMT_F)))
+        found.append(
+            gr.tag_utils.python_to_tag(
+                (0, pmt.intern(tags.rx_time), pmt.from_double(1.5), pmt.PMT_F)
+            )
+        )
         self.expect_error(found, "rx_time 1.5")
 
     def test_frequency_changes(self):
@@ -488,23 +612,26 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         found += tags_of(4, time=None, frequency=1.2e8) + tags_of(5, (start + 7, 0.75), 1.1e8)
         for item in (1, 2, 6):
             found += tags_of(item, time=None, frequency=None, bandwidth=None)
-        sink = self.run_sink(array_of(["A9x"]), np.arange(7).reshape(7, 1, 1), found,
-                             self.folder / "vis-{time}.uvh5")
+        sink = self.run_sink(
+            array_of(["A9x"]), np.arange(7).reshape(7, 1, 1), found, self.folder / "vis-{time}.uvh5"
+        )
         self.assertIsNone(sink.error())
-        expected = [("vis-20240101T000000Z", 1e8, [0, 1, 2], 0.25),
-                    ("vis-20240101T000007Z", 1.1e8, [3], 7.5),
-                    ("vis-20240101T000007Z-2", 1.2e8, [4], 7.5 + 1e-4),
-                    ("vis-20240101T000007Z-3", 1.1e8, [5, 6], 7.75)]
-        self.assertEqual(sink.files(), [str(self.folder / f"{name}.uvh5")
-                                        for name, *_ in expected])
+        expected = [
+            ("vis-20240101T000000Z", 1e8, [0, 1, 2], 0.25),
+            ("vis-20240101T000007Z", 1.1e8, [3], 7.5),
+            ("vis-20240101T000007Z-2", 1.2e8, [4], 7.5 + 1e-4),
+            ("vis-20240101T000007Z-3", 1.1e8, [5, 6], 7.75),
+        ]
+        self.assertEqual(sink.files(), [str(self.folder / f"{name}.uvh5") for name, *_ in expected])
         self.assertEqual(sink.integrations(), 7)
         for path, (_, frequency, values, seconds) in zip(sink.files(), expected):
             file = self.read(path)
             self.assertEqual(file["Header/freq_array"][0], frequency)
             np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0], values)
             # the middle of 100 spectra of a microsecond
-            self.assertAlmostEqual((file["Header/time_array"][0] - 2460310.5) * 86400,
-                                   seconds + 49.5e-6, delta=1e-4)
+            self.assertAlmostEqual(
+                (file["Header/time_array"][0] - 2460310.5) * 86400, seconds + 49.5e-6, delta=1e-4
+            )
 
     def test_disk_full(self):
         # a limit of the file size stands for the disk; the limit is this process's
@@ -522,8 +649,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.assertLess(sink.integrations(), 130)
         file = self.read()
         self.assertEqual(file["Header/Ntimes"], sink.integrations())
-        np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0],
-                                      np.arange(sink.integrations()))
+        np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0], np.arange(sink.integrations()))
         self.assertEqual(os.listdir(self.folder), ["test.uvh5"])
 
     def test_disk_nearly_full(self):
@@ -588,19 +714,20 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         items = visibilities_of(voltages).astype(np.complex64)
         bad = np.zeros(items.shape, bool)
         bad[0, 1, 0] = bad[0, 4, 4] = bad[2, :, 2] = True
-        items[bad] = self.rng.choice([np.nan, complex(0, np.inf), complex(-np.inf, np.nan)],
-                                     bad.sum())
+        items[bad] = self.rng.choice(
+            [np.nan, complex(0, np.inf), complex(-np.inf, np.nan)], bad.sum()
+        )
         found = [tag for i in range(3) for tag in tags_of(i, (1704067200 + i, 0.0))]
         sink = self.run_sink(array_of(names), items, found)
         self.assertIsNone(sink.error())
         file = self.read()
-        samples, flags, values = (file[f"Data/{name}"] for name in ("nsamples", "flags",
-                                                                    "visdata"))
+        samples, flags, values = (file[f"Data/{name}"] for name in ("nsamples", "flags", "visdata"))
         self.assertTrue(np.isfinite(values).all())
         np.testing.assert_array_equal(flags, samples == 0)
         self.assertFalse(values[flags].any())
-        everything = self.run_sink(array_of(names), visibilities_of(voltages), found,
-                                   self.folder / "good.uvh5")
+        everything = self.run_sink(
+            array_of(names), visibilities_of(voltages), found, self.folder / "good.uvh5"
+        )
         self.assertIsNone(everything.error())
         good = self.read(self.folder / "good.uvh5")
         lost = (good["Data/nsamples"] > 0) & flags
@@ -621,7 +748,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         voltages[2, 2:] *= 1e-8
         for distance, level in enumerate((0, -44.4, -74.9, -90, -100.3)):
             for channel in {16 - distance, 16 + distance}:
-                voltages[2, 2:, channel] += 2800 * 10**(level / 20)
+                voltages[2, 2:, channel] += 2800 * 10 ** (level / 20)
         # a strong carrier in the middle channel is none
         voltages[0, :, 16] *= 1e3
         logged = []
@@ -633,21 +760,27 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         sink = uvh5_sink(self.path, array_of(names), channels)
         sink.logger = log
         source = blocks.vector_source_c(
-            visibilities_of(voltages).astype(np.complex64).ravel().tolist(), False,
-            channels * 6, found)
+            visibilities_of(voltages).astype(np.complex64).ravel().tolist(),
+            False,
+            channels * 6,
+            found,
+        )
         top = gr.top_block()
         top.connect(source, sink)
         top.run()
         self.assertIsNone(sink.error())
         file = self.read()
         antennas = [name.decode() for name in file["Header/antenna_names"]]
-        ends = np.array([[antennas[number] for number in file[f"Header/ant_{i}_array"]]
-                         for i in (1, 2)])
+        ends = np.array(
+            [[antennas[number] for number in file[f"Header/ant_{i}_array"]] for i in (1, 2)]
+        )
         moment = np.arange(ends.shape[1]) // file["Header/Nbls"]
-        silent = ((ends == "B2").any(axis=0) & (moment == 1)) \
-            | ((ends == "A10").any(axis=0) & (moment >= 2))
-        np.testing.assert_array_equal(file["Data/nsamples"][..., 0],
-                                      np.repeat(~silent[:, np.newaxis], channels, axis=1))
+        silent = ((ends == "B2").any(axis=0) & (moment == 1)) | (
+            (ends == "A10").any(axis=0) & (moment >= 2)
+        )
+        np.testing.assert_array_equal(
+            file["Data/nsamples"][..., 0], np.repeat(~silent[:, np.newaxis], channels, axis=1)
+        )
         np.testing.assert_array_equal(file["Data/flags"], file["Data/nsamples"] == 0)
         self.assertEqual(len(logged), 2)
         self.assertRegex(logged[0], "input B2x does not change from 2024-01-01T00:00:01")
@@ -657,8 +790,11 @@ class qa_uvh5_sink(gr_unittest.TestCase):
 
     def test_time_in_the_name(self):
         pattern = self.folder / "vis-{time}.uvh5"
-        for seconds, text in ((1704067200, "20240101T000000Z"), (1704110399, "20240101T115959Z"),
-                              (951825599, "20000229T115959Z")):
+        for seconds, text in (
+            (1704067200, "20240101T000000Z"),
+            (1704110399, "20240101T115959Z"),
+            (951825599, "20000229T115959Z"),
+        ):
             sink = self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0, (seconds, 0.25)), pattern)
             self.assertIsNone(sink.error())
             self.assertEqual(sink.files()[0], str(self.folder / f"vis-{text}.uvh5"))
@@ -666,10 +802,12 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.assertEqual(len(os.listdir(self.folder)), 3)
         self.assertEqual(uvh5_sink(pattern, array_of(["A9x"]), 1).files(), [str(pattern)])
         # known only when it comes
-        sink = self.run_sink(array_of(["A9x"]), [[[1]]], tags_of(0, (1704067200, 0.0)), pattern,
-                             overwrite=False)
-        self.assertRegex(sink.error(), "vis-20240101T000000Z.uvh5: the file exists, and overwrite "
-                         "is False")
+        sink = self.run_sink(
+            array_of(["A9x"]), [[[1]]], tags_of(0, (1704067200, 0.0)), pattern, overwrite=False
+        )
+        self.assertRegex(
+            sink.error(), "vis-20240101T000000Z.uvh5: the file exists, and overwrite is False"
+        )
 
     def test_names_that_are_no_utf8(self):
         path = os.path.join(os.fsencode(self.folder), b"caf\xe9.uvh5")
@@ -703,8 +841,11 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         """Whichever comes second is refused, and leaves the first one's file as it is."""
         array = array_of(["A9x"])
         beams = [Beam("zenith", 0.0, 90.0)]
-        power = tags_of(0) + [gr.tag_utils.python_to_tag(
-            (0, pmt.intern(tags.rx_rate), pmt.from_double(1.0), pmt.PMT_F))]
+        power = tags_of(0) + [
+            gr.tag_utils.python_to_tag(
+                (0, pmt.intern(tags.rx_rate), pmt.from_double(1.0), pmt.PMT_F)
+            )
+        ]
         errors = []
 
         def visibilities():
@@ -741,9 +882,10 @@ class qa_uvh5_sink(gr_unittest.TestCase):
     def test_antennas_at_one_place(self):
         """Places of which no two are the same: 2 mm apart, those that are in nobody's way as they
         are."""
-        array = array_of(["A9x", "A10x", "B2x", "C" "x"])
-        array.antennas = [Antenna(name, (0.0, 0.0, 0.0) if name != "B2" else PLACES["B2"])
-                          for name in PLACES]
+        array = array_of(["A9x", "A10x", "B2x", "Cx"])
+        array.antennas = [
+            Antenna(name, (0.0, 0.0, 0.0) if name != "B2" else PLACES["B2"]) for name in PLACES
+        ]
         logged = []
         with mock.patch.object(uvh5_sink, "logger", create=True) as log:
             log.warn = logged.append
@@ -762,21 +904,46 @@ class qa_uvh5_sink(gr_unittest.TestCase):
     def test_bad_parameters(self):
         array = array_of(["A9x"])
         for arguments, *words in (
-                (("", array, 1), "filename"),
-                ((self.folder / "absent" / "x.uvh5", array, 1), "absent"),
-                ((self.folder, array, 1), str(self.folder)),
-                ((self.path, array, 0), "channels", "0"),
-                ((self.path, array, 1.5), "channels", "1.5"),
-                ((self.path, array, 2**28), "2147483648 bytes"),
-                ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
-                ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
-                ((self.path, array, 1, True, "", "fixed", 1, None, None, "", "apply", "model",
-                  None, "zip"), "compression", "'zip'", "none, lzf, gzip, bitshuffle"),
-                ((None, array, 1), "filename", "None", "the name of a file"),
-                ((self.folder / "{tim}.uvh5", array, 1), "filename", "{tim}",
-                 "{time} and {phase_center} may"),
-                ((self.path, array, "a"), "channels", "'a'"), ((self.path, array, 1.5), "1.5"),
-                ((self.path, array_of(["A9x", "A10l"]), 1), "polarisations l, x")):
+            (("", array, 1), "filename"),
+            ((self.folder / "absent" / "x.uvh5", array, 1), "absent"),
+            ((self.folder, array, 1), str(self.folder)),
+            ((self.path, array, 0), "channels", "0"),
+            ((self.path, array, 1.5), "channels", "1.5"),
+            ((self.path, array, 2**28), "2147483648 bytes"),
+            ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
+            ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
+            (
+                (
+                    self.path,
+                    array,
+                    1,
+                    True,
+                    "",
+                    "fixed",
+                    1,
+                    None,
+                    None,
+                    "",
+                    "apply",
+                    "model",
+                    None,
+                    "zip",
+                ),
+                "compression",
+                "'zip'",
+                "none, lzf, gzip, bitshuffle",
+            ),
+            ((None, array, 1), "filename", "None", "the name of a file"),
+            (
+                (self.folder / "{tim}.uvh5", array, 1),
+                "filename",
+                "{tim}",
+                "{time} and {phase_center} may",
+            ),
+            ((self.path, array, "a"), "channels", "'a'"),
+            ((self.path, array, 1.5), "1.5"),
+            ((self.path, array_of(["A9x", "A10l"]), 1), "polarisations l, x"),
+        ):
             with self.assertRaises((ValueError, OSError)) as caught:
                 uvh5_sink(*arguments)
             for word in words:
@@ -800,13 +967,18 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         moments = random.Random(1)
         for _ in range(6):
             self.path.unlink(missing_ok=True)
-            writer = subprocess.Popen([sys.executable, __file__, "write", str(self.path)],
-                                      stdout=subprocess.PIPE, start_new_session=True, text=True)
+            writer = subprocess.Popen(
+                [sys.executable, __file__, "write", str(self.path)],
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                text=True,
+            )
             writer.stdout.readline()  # the first integrations are there
             time.sleep(moments.uniform(0, 0.3))
             os.killpg(writer.pid, signal.SIGKILL)
-            reported = [line for line in writer.communicate()[0].splitlines(True)
-                        if line.endswith("\n")]
+            reported = [
+                line for line in writer.communicate()[0].splitlines(True) if line.endswith("\n")
+            ]
             file = self.read()
             count = int(file["Header/Ntimes"])
             if reported:
@@ -834,9 +1006,18 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             items.append(visibilities_of(voltages[..., np.newaxis]))
         # the X-engine has tagged the middle of the first of 21 spectra
         hop = len(frequencies) / (1e6 * len(frequencies))
-        found = [tag for i, time in enumerate(times) for tag in tags_of(
-            i, (int(time), time % 1 - 10 * hop), frequencies[len(frequencies) // 2],
-            1e6 * len(frequencies), 21, (21,))]
+        found = [
+            tag
+            for i, time in enumerate(times)
+            for tag in tags_of(
+                i,
+                (int(time), time % 1 - 10 * hop),
+                frequencies[len(frequencies) // 2],
+                1e6 * len(frequencies),
+                21,
+                (21,),
+            )
+        ]
         return self.run_sink(array, items, found, tracked=tracked, **arguments)
 
     def test_phase_centers(self):
@@ -845,20 +1026,31 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         of the Earth's rotation may be off (0.2 degrees at 1.4 GHz on 220 m), and fringes elsewhere;
         tracked or not makes no difference.
         """
-        array = array_of(["A9x", "C" "x", "A10x", "B2x"])
+        array = array_of(["A9x", "Cx", "A10x", "B2x"])
         frequencies = 1.4e9 + 1e6 * np.arange(-2, 3)
         times = 1577934245.25 + 1200 * np.arange(4)
         limit = 360 * 1.41e9 / 299792458 * 220 * np.radians(0.06 / 3600)
         source, other = "200.0, 35.0", {"name": "north", "ra": 20.0, "dec": 75.0}
         results = {}
         for tracked in (None, source, other, "210.0, 30.0"):
-            sink = self.phased([source], array, frequencies, times, tracked,
-                               path=self.folder / "{phase_center}.uvh5",
-                               phase_centers=[source, other])
+            sink = self.phased(
+                [source],
+                array,
+                frequencies,
+                times,
+                tracked,
+                path=self.folder / "{phase_center}.uvh5",
+                phase_centers=[source, other],
+            )
             self.assertIsNone(sink.error())
             self.assertEqual(sink.integrations(), 4)
-            self.assertEqual(sink.files(), [str(self.folder / "ra_200.00000_dec_+35.00000.uvh5"),
-                                            str(self.folder / "north.uvh5")])
+            self.assertEqual(
+                sink.files(),
+                [
+                    str(self.folder / "ra_200.00000_dec_+35.00000.uvh5"),
+                    str(self.folder / "north.uvh5"),
+                ],
+            )
             flat, fringes = (self.read(path) for path in sink.files())
             phases = np.angle(flat["Data/visdata"], deg=True)
             self.assertLess(np.abs(phases).max(), limit)
@@ -866,8 +1058,13 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             self.assertEqual(fringes["Header/phase_center_catalog/0/cat_name"], b"north")
             self.assertEqual(fringes["Header/phase_center_catalog/0/cat_type"], b"sidereal")
             # of a source at s seen from s0 the phase is that of the difference of both w
-            w = 2j * np.pi / 299792458 * frequencies * (
-                flat["Header/uvw_array"][:, 2:] - fringes["Header/uvw_array"][:, 2:])
+            w = (
+                2j
+                * np.pi
+                / 299792458
+                * frequencies
+                * (flat["Header/uvw_array"][:, 2:] - fringes["Header/uvw_array"][:, 2:])
+            )
             np.testing.assert_allclose(fringes["Data/visdata"][..., 0], np.exp(w), atol=0.01)
             results[str(tracked)] = flat, fringes
         for pair in results.values():
@@ -877,45 +1074,59 @@ class qa_uvh5_sink(gr_unittest.TestCase):
 
     def test_tracked(self):
         """What was tracked is written as such, and the visibilities are left as they are."""
-        array = array_of(["A9x", "C" "x", "A10x"])
+        array = array_of(["A9x", "Cx", "A10x"])
         times = 1577934245.25 + 1200 * np.arange(3)
-        for tracked, kind in (("Cas A", b"sidereal"), ("B1133+16", b"sidereal"), ("sun", b"ephem"),
-                              ("az=120, el=50", b"ephem")):
+        for tracked, kind in (
+            ("Cas A", b"sidereal"),
+            ("B1133+16", b"sidereal"),
+            ("sun", b"ephem"),
+            ("az=120, el=50", b"ephem"),
+        ):
             items = self.rng.normal(size=(3, 4, 6)).astype(np.complex64)
-            found = [tag for i, time in enumerate(times)
-                     for tag in tags_of(i, (int(time), time % 1))]
+            found = [
+                tag for i, time in enumerate(times) for tag in tags_of(i, (int(time), time % 1))
+            ]
             sink = self.run_sink(array, items, found, tracked=tracked)
             self.assertIsNone(sink.error())
             file = self.read()
             plain = self.folder / "plain.uvh5"
             self.run_sink(array, items, found, path=plain)
             np.testing.assert_array_equal(file["Data/visdata"], self.read(plain)["Data/visdata"])
-            entry = {key.rpartition("/")[2]: value for key, value in file.items()
-                     if "phase_center_catalog/0" in key}
+            entry = {
+                key.rpartition("/")[2]: value
+                for key, value in file.items()
+                if "phase_center_catalog/0" in key
+            }
             direction = parse_direction(tracked)
             self.assertEqual(entry["cat_type"], kind)
             self.assertEqual(entry["cat_name"], ascii_text(direction.name).encode())
             np.testing.assert_allclose(
                 np.linalg.norm(file["Header/uvw_array"], axis=1),
-                np.linalg.norm(self.read(plain)["Header/uvw_array"], axis=1), atol=1e-9)
+                np.linalg.norm(self.read(plain)["Header/uvw_array"], axis=1),
+                atol=1e-9,
+            )
             if kind == b"ephem":
-                np.testing.assert_array_equal(entry["cat_times"],
-                                              np.unique(file["Header/time_array"]))
+                np.testing.assert_array_equal(
+                    entry["cat_times"], np.unique(file["Header/time_array"])
+                )
                 self.assertEqual(entry["cat_lon"].shape, (3,))
             else:
                 self.assertAlmostEqual(entry["cat_lat"], np.radians(direction.dec))
             if direction.pm_dec:
                 self.assertEqual(entry["cat_pm_dec"], direction.pm_dec)
                 # pyuvdata's is the change of the coordinate
-                self.assertAlmostEqual(entry["cat_pm_ra"] * np.cos(np.radians(direction.dec)),
-                                       direction.pm_ra)
+                self.assertAlmostEqual(
+                    entry["cat_pm_ra"] * np.cos(np.radians(direction.dec)), direction.pm_ra
+                )
 
     def test_what_phase_centers_are_refused(self):
-        array = array_of(["A9x", "C" "x"])
-        for arguments, text in (({"phase_centers": "nowhere"}, "phase_centers: 'nowhere'"),
-                                ({"tracked": "12:99:00 +1"}, "tracked.*60 minutes"),
-                                ({"phase_centers": ["sun", "moon"]}, "filename.*phase_center"),
-                                ({"phase_centers": ["sun", 7]}, "phase_centers: 7")):
+        array = array_of(["A9x", "Cx"])
+        for arguments, text in (
+            ({"phase_centers": "nowhere"}, "phase_centers: 'nowhere'"),
+            ({"tracked": "12:99:00 +1"}, "tracked.*60 minutes"),
+            ({"phase_centers": ["sun", "moon"]}, "filename.*phase_center"),
+            ({"phase_centers": ["sun", 7]}, "phase_centers: 7"),
+        ):
             with self.assertRaisesRegex(ValueError, text):
                 uvh5_sink(self.path, array, 4, **arguments)
         with self.assertRaisesRegex(ValueError, "filename.*different names"):

@@ -32,27 +32,33 @@ def tag(item, key, value):
 
 
 def time_tag(item, seconds, fraction):
-    return tag(item, tags.rx_time,
-               pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction)))
+    return tag(
+        item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction))
+    )
 
 
 def tags_of(channels, spectra, item=0, time=(START, 0.125), frequency=FREQUENCY):
     """What the F-engine puts on the first frame of so many spectra."""
-    return [time_tag(item, *time), tag(item, tags.rx_freq, pmt.from_double(frequency)),
-            tag(item, tags.rx_rate, pmt.from_double(WIDTH / spectra)),
-            tag(item, tags.bandwidth, pmt.from_double(WIDTH * channels))]
+    return [
+        time_tag(item, *time),
+        tag(item, tags.rx_freq, pmt.from_double(frequency)),
+        tag(item, tags.rx_rate, pmt.from_double(WIDTH / spectra)),
+        tag(item, tags.bandwidth, pmt.from_double(WIDTH * channels)),
+    ]
 
 
 def missing_tag(item, number, first, count):
     value = pmt.make_dict()
-    for key, entry in ((tags.input, pmt.from_long(number)), (tags.first, pmt.from_uint64(first)),
-                       (tags.count, pmt.from_uint64(count))):
+    for key, entry in (
+        (tags.input, pmt.from_long(number)),
+        (tags.first, pmt.from_uint64(first)),
+        (tags.count, pmt.from_uint64(count)),
+    ):
         value = pmt.dict_add(value, pmt.intern(key), entry)
     return tag(item, tags.missing, value)
 
 
 class qa_voltage_sink(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="qa_voltage_sink"))
         self.rng = np.random.default_rng(1)
@@ -68,10 +74,19 @@ class qa_voltage_sink(gr_unittest.TestCase):
         """Sends frames [frame][channel][input][time]...; gives the sink."""
         channels, inputs, spectra = frames.shape[1:4]
         data = np.ascontiguousarray(frames).view(np.uint8).reshape(len(frames), -1)
-        source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1],
-                                        tags_of(channels, spectra) if found is None else found)
-        sink = voltage_sink(self.folder / name, channels, inputs, spectra,
-                            **{"type": "sc8", "selected_channels": None, **arguments})
+        source = blocks.vector_source_b(
+            data.ravel().tolist(),
+            False,
+            data.shape[1],
+            tags_of(channels, spectra) if found is None else found,
+        )
+        sink = voltage_sink(
+            self.folder / name,
+            channels,
+            inputs,
+            spectra,
+            **{"type": "sc8", "selected_channels": None, **arguments},
+        )
         sink.set_log_level("off")
         top = gr.top_block()
         top.connect(source, sink)
@@ -80,9 +95,17 @@ class qa_voltage_sink(gr_unittest.TestCase):
 
     def make(self, **arguments):
         """A sink of GUPPI raw for small frames of one input."""
-        return voltage_sink(**{"filename": self.folder / "v.raw", "channels": 2, "inputs": 1,
-                               "spectra_per_frame": 8, "type": "sc8", "selected_channels": None,
-                               **arguments})
+        return voltage_sink(
+            **{
+                "filename": self.folder / "v.raw",
+                "channels": 2,
+                "inputs": 1,
+                "spectra_per_frame": 8,
+                "type": "sc8",
+                "selected_channels": None,
+                **arguments,
+            }
+        )
 
     def left(self):
         return sorted(path.name for path in self.folder.iterdir())
@@ -91,8 +114,9 @@ class qa_voltage_sink(gr_unittest.TestCase):
 
     def test_guppi(self):
         frames = self.voltages(5, 7, 2, 12)
-        sink = self.run_sink(frames, polarizations=2, blocks_per_file=2, names=["Cas A=1"],
-                             array="two-dish")
+        sink = self.run_sink(
+            frames, polarizations=2, blocks_per_file=2, names=["Cas A=1"], array="two-dish"
+        )
         self.assertIsNone(sink.error())
         self.assertEqual((sink.frames(), sink.missing()), (5, [0, 0]))
         self.assertEqual(self.left(), [f"v.{i:04d}.raw" for i in range(3)])
@@ -106,18 +130,25 @@ class qa_voltage_sink(gr_unittest.TestCase):
             self.assertAlmostEqual(header["OBSFREQ"], FREQUENCY / 1e6, 9)
             self.assertAlmostEqual(header["OBSBW"], 7 * WIDTH / 1e6, 12)
             self.assertEqual(header["TBIN"], 1 / WIDTH)
-            self.assertEqual((header["STT_IMJD"], header["STT_SMJD"], header["STT_OFFS"]),
-                             (60310, 0, 0.125))
+            self.assertEqual(
+                (header["STT_IMJD"], header["STT_SMJD"], header["STT_OFFS"]), (60310, 0, 0.125)
+            )
             self.assertEqual(header["SRC_NAME"], "Cas A_1")
             self.assertEqual((header["DROPBLK"], header["NBITS"], header["NPOL"]), (0.0, 8, 4))
 
     def test_guppi_chosen(self):
         frames = self.voltages(3, 8, 5, 9)
-        sink = self.run_sink(frames, name="v-{input}-{time}.raw", selected_channels=[5, 6, 7],
-                             selected_inputs=[4, 1], names=["A/9", "B"])
+        sink = self.run_sink(
+            frames,
+            name="v-{input}-{time}.raw",
+            selected_channels=[5, 6, 7],
+            selected_inputs=[4, 1],
+            names=["A/9", "B"],
+        )
         self.assertIsNone(sink.error())
-        self.assertEqual(self.left(), ["v-A_9-20240101T000000Z.0000.raw",
-                                       "v-B-20240101T000000Z.0000.raw"])
+        self.assertEqual(
+            self.left(), ["v-A_9-20240101T000000Z.0000.raw", "v-B-20240101T000000Z.0000.raw"]
+        )
         for name, number in zip(self.left(), (4, 1)):
             for header, block in read_guppi(self.folder / name):
                 i = header["PKTIDX"] // 9
@@ -128,8 +159,11 @@ class qa_voltage_sink(gr_unittest.TestCase):
 
     def test_guppi_missing(self):
         frames = self.voltages(3, 4, 2, 10)
-        found = tags_of(4, 10) + [missing_tag(1, 0, 12, 4), missing_tag(2, 0, 20, 10),
-                                  missing_tag(2, 1, 20, 10)]
+        found = tags_of(4, 10) + [
+            missing_tag(1, 0, 12, 4),
+            missing_tag(2, 0, 20, 10),
+            missing_tag(2, 1, 20, 10),
+        ]
         sink = self.run_sink(frames, found, polarizations=2)
         headers = [header for header, _ in read_guppi(self.folder / "v.0000.raw")]
         self.assertEqual([header["DROPBLK"] for header in headers], [0.0, 0.2, 1.0])
@@ -149,12 +183,16 @@ class qa_voltage_sink(gr_unittest.TestCase):
         frames = self.voltages(6, 4, 1, 10)
         # a clock that is said again 0.4 spectra later, twice, and then a jump of two frames
         spectrum = 1 / WIDTH
-        found = tags_of(4, 10) + [time_tag(2, START, 0.125 + 20.4 * spectrum),
-                                  time_tag(4, START, 0.125 + 40.8 * spectrum)]
+        found = tags_of(4, 10) + [
+            time_tag(2, START, 0.125 + 20.4 * spectrum),
+            time_tag(4, START, 0.125 + 40.8 * spectrum),
+        ]
         sink = self.run_sink(frames, found)
         self.assertIsNone(sink.error())
-        self.assertEqual([header["PKTIDX"] for header, _ in read_guppi(self.folder / "v.0000.raw")],
-                         [0, 10, 20, 30, 41, 51])
+        self.assertEqual(
+            [header["PKTIDX"] for header, _ in read_guppi(self.folder / "v.0000.raw")],
+            [0, 10, 20, 30, 41, 51],
+        )
         found = tags_of(4, 10) + [time_tag(3, START, 0.125 + 50 * spectrum)]
         sink = self.run_sink(frames, found, name="w.raw")
         self.assertRegex(sink.error(), "jumps by 0.00128 s .*\\{time\\}")
@@ -171,40 +209,69 @@ class qa_voltage_sink(gr_unittest.TestCase):
 
     def test_sigmf(self):
         frames = self.voltages(3, 5, 3, 11)
-        found = tags_of(5, 11) + [missing_tag(0, 1, 8, 3), missing_tag(1, 1, 11, 2),
-                                  *(missing_tag(2, number, 25, 4) for number in range(3))]
-        sink = self.run_sink(frames, found, name="v-{channel}.sigmf-meta", array="two-dish",
-                             selected_channels=[1, 4], names=["a", "b", "c"], description="test")
+        found = tags_of(5, 11) + [
+            missing_tag(0, 1, 8, 3),
+            missing_tag(1, 1, 11, 2),
+            *(missing_tag(2, number, 25, 4) for number in range(3)),
+        ]
+        sink = self.run_sink(
+            frames,
+            found,
+            name="v-{channel}.sigmf-meta",
+            array="two-dish",
+            selected_channels=[1, 4],
+            names=["a", "b", "c"],
+            description="test",
+        )
         self.assertIsNone(sink.error())
-        self.assertEqual(self.left(), [f"v-{i}.sigmf-{kind}" for i in (1, 4)
-                                       for kind in ("data", "meta")])
+        self.assertEqual(
+            self.left(), [f"v-{i}.sigmf-{kind}" for i in (1, 4) for kind in ("data", "meta")]
+        )
         self.assertEqual(sink.missing(), [4, 9, 4])
         for channel in (1, 4):
             meta, data = read_sigmf(self.folder / f"v-{channel}.sigmf-meta")
             expected = frames[:, channel].transpose(0, 2, 1, 3).reshape(33, 3, 2)
             np.testing.assert_array_equal(data, expected)
-            self.assertEqual(meta["captures"], [{
-                "core:sample_start": 0, "core:frequency": FREQUENCY + (channel - 2) * WIDTH,
-                "core:datetime": "2024-01-01T00:00:00.125Z"}])
+            self.assertEqual(
+                meta["captures"],
+                [
+                    {
+                        "core:sample_start": 0,
+                        "core:frequency": FREQUENCY + (channel - 2) * WIDTH,
+                        "core:datetime": "2024-01-01T00:00:00.125Z",
+                    }
+                ],
+            )
             self.assertEqual(meta["global"]["core:sample_rate"], WIDTH)
             # what goes on in the next frame is one annotation
-            self.assertEqual([(entry["core:sample_start"], entry["core:sample_count"],
-                               entry.get("aperture:input")) for entry in meta["annotations"]],
-                             [(8, 5, 1), (25, 4, None)])
+            self.assertEqual(
+                [
+                    (
+                        entry["core:sample_start"],
+                        entry["core:sample_count"],
+                        entry.get("aperture:input"),
+                    )
+                    for entry in meta["annotations"]
+                ],
+                [(8, 5, 1), (25, 4, None)],
+            )
 
     def test_sigmf_captures(self):
         frames = self.voltages(5, 3, 2, 8)
         spectrum = 1 / WIDTH
-        found = tags_of(3, 8) + [time_tag(2, START, 0.125 + 100 * spectrum),
-                                 time_tag(4, START, 0.125 + 116 * spectrum),
-                                 tag(4, tags.rx_freq, pmt.from_double(2 * FREQUENCY))]
+        found = tags_of(3, 8) + [
+            time_tag(2, START, 0.125 + 100 * spectrum),
+            time_tag(4, START, 0.125 + 116 * spectrum),
+            tag(4, tags.rx_freq, pmt.from_double(2 * FREQUENCY)),
+        ]
         sink = self.run_sink(frames, found, name="v.sigmf-data", selected_channels=[1])
         self.assertIsNone(sink.error())
         meta, data = read_sigmf(self.folder / "v.sigmf-meta")
         self.assertEqual(len(data), 40)
-        self.assertEqual([(entry["core:sample_start"], entry["core:frequency"])
-                          for entry in meta["captures"]],
-                         [(0, FREQUENCY), (16, FREQUENCY), (32, 2 * FREQUENCY)])
+        self.assertEqual(
+            [(entry["core:sample_start"], entry["core:frequency"]) for entry in meta["captures"]],
+            [(0, FREQUENCY), (16, FREQUENCY), (32, 2 * FREQUENCY)],
+        )
         self.assertEqual(meta["captures"][1]["core:datetime"], "2024-01-01T00:00:00.1314Z")
         # another bandwidth is no matter of a capture
         found = tags_of(3, 8) + [tag(2, tags.bandwidth, pmt.from_double(6 * WIDTH))]
@@ -239,9 +306,12 @@ class qa_voltage_sink(gr_unittest.TestCase):
         frames = self.voltages(40, 4, 2, 1024)  # 16 kB each
         with small_disk(self, 256) as disk:
             for name in ("v.raw", "v.sigmf-meta"):
-                sink = self.run_sink(np.tile(frames, (3, 1, 1, 1, 1)), name=disk / name,
-                                     polarizations=2,
-                                     selected_channels=[0, 1] if name == "v.raw" else [0])
+                sink = self.run_sink(
+                    np.tile(frames, (3, 1, 1, 1, 1)),
+                    name=disk / name,
+                    polarizations=2,
+                    selected_channels=[0, 1] if name == "v.raw" else [0],
+                )
                 self.assertRegex(sink.error(), f"{disk}/.*: No space left on device")
                 self.assertFalse([path for path in disk.iterdir() if path.name[0] == "."])
                 if name == "v.raw":
@@ -254,14 +324,16 @@ class qa_voltage_sink(gr_unittest.TestCase):
                     self.assertGreater(len(data), 40 * 1024)
                     self.assertEqual(len(data) % 1024, 0)
                     np.testing.assert_array_equal(
-                        data[:4096], frames[:4, 0].transpose(0, 2, 1, 3).reshape(-1, 2, 2))
+                        data[:4096], frames[:4, 0].transpose(0, 2, 1, 3).reshape(-1, 2, 2)
+                    )
                 for path in disk.iterdir():
                     path.unlink()
 
     def test_no_tags(self):
         sink = self.run_sink(self.voltages(2, 2, 1, 8), [])
-        self.assertRegex(sink.error(), "the first frame has no rx_time, rx_freq, rx_rate, "
-                         "bandwidth")
+        self.assertRegex(
+            sink.error(), "the first frame has no rx_time, rx_freq, rx_rate, bandwidth"
+        )
         self.assertEqual(self.left(), [])
 
     def test_other_writer(self):
@@ -288,25 +360,36 @@ class qa_voltage_sink(gr_unittest.TestCase):
 
     def test_refused(self):
         for wrong, text in (
-                (dict(channels=0), "channels"), (dict(inputs=0), "inputs"),
-                (dict(spectra_per_frame=2**30), "spectra_per_frame: an item would be 4 channels x "
-                 "1 inputs x 1073741824 spectra x 2 bytes"),
-                (dict(type="sc16"), "type"), (dict(kind="x"), "kind"),
-                (dict(polarizations=3), "polarizations"),
-                (dict(polarizations=2), "1 inputs are written, which are no pairs"),
-                (dict(inputs=2), r"\{input\}"), (dict(inputs=2, kind="beams"), r"\{beam\}"),
-                (dict(channels=1), "at least two channels"),
-                (dict(selected_channels=[0, 2]), "neighbours"),
-                (dict(selected_channels=[3, 2]), "neighbours"),
-                (dict(selected_channels=[0, 4]), "0 to 3"),
-                (dict(selected_channels=[1, 1]), "once"), (dict(selected_inputs=[]), "at least"),
-                (dict(names=["a", "b"]), "names"), (dict(blocks_per_file=0), "blocks_per_file"),
-                (dict(filename=self.folder / "v.dat"), "sigmf-meta, .raw"),
-                (dict(filename=self.folder / "v.sigmf-meta"), r"\{channel\}"),
-                (dict(filename=self.folder / "v-{x}.raw"), "means nothing"),
-                (dict(filename=self.folder / "v-{channel}.raw"), "means nothing"),
-                (dict(filename=self.folder / "v-{input}.raw", inputs=2, names=["a/", "a:"]),
-                 "no two inputs have one file")):
+            (dict(channels=0), "channels"),
+            (dict(inputs=0), "inputs"),
+            (
+                dict(spectra_per_frame=2**30),
+                "spectra_per_frame: an item would be 4 channels x "
+                "1 inputs x 1073741824 spectra x 2 bytes",
+            ),
+            (dict(type="sc16"), "type"),
+            (dict(kind="x"), "kind"),
+            (dict(polarizations=3), "polarizations"),
+            (dict(polarizations=2), "1 inputs are written, which are no pairs"),
+            (dict(inputs=2), r"\{input\}"),
+            (dict(inputs=2, kind="beams"), r"\{beam\}"),
+            (dict(channels=1), "at least two channels"),
+            (dict(selected_channels=[0, 2]), "neighbours"),
+            (dict(selected_channels=[3, 2]), "neighbours"),
+            (dict(selected_channels=[0, 4]), "0 to 3"),
+            (dict(selected_channels=[1, 1]), "once"),
+            (dict(selected_inputs=[]), "at least"),
+            (dict(names=["a", "b"]), "names"),
+            (dict(blocks_per_file=0), "blocks_per_file"),
+            (dict(filename=self.folder / "v.dat"), "sigmf-meta, .raw"),
+            (dict(filename=self.folder / "v.sigmf-meta"), r"\{channel\}"),
+            (dict(filename=self.folder / "v-{x}.raw"), "means nothing"),
+            (dict(filename=self.folder / "v-{channel}.raw"), "means nothing"),
+            (
+                dict(filename=self.folder / "v-{input}.raw", inputs=2, names=["a/", "a:"]),
+                "no two inputs have one file",
+            ),
+        ):
             with self.assertRaisesRegex(ValueError, text):
                 self.make(**{"channels": 4, **wrong})
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -320,5 +403,5 @@ class qa_voltage_sink(gr_unittest.TestCase):
             self.make()
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_voltage_sink)

@@ -49,8 +49,12 @@ def settle(widget, until):
 
 
 def tags(rate):
-    return [(0, "rx_time", rx_time(1700000000)), (0, "rx_rate", rate),
-            (0, "rx_freq", 1420.4e6), (0, "bandwidth", 2.1e6)]
+    return [
+        (0, "rx_time", rx_time(1700000000)),
+        (0, "rx_rate", rate),
+        (0, "rx_freq", 1420.4e6),
+        (0, "bandwidth", 2.1e6),
+    ]
 
 
 class qa_waterfall_display(gr_unittest.TestCase):
@@ -80,8 +84,9 @@ class qa_waterfall_display(gr_unittest.TestCase):
                     run(display, items, tags(2.0))
                     self.assertTrue(display.update())
                     for row in range(rows):
-                        np.testing.assert_allclose(display.record.spectrum(row),
-                                                   expected[-1, row], rtol=1e-6)
+                        np.testing.assert_allclose(
+                            display.record.spectrum(row), expected[-1, row], rtol=1e-6
+                        )
                     # the middle of the last item
                     self.assertEqual(display.record.newest_time, 1700000002.25)
 
@@ -93,8 +98,9 @@ class qa_waterfall_display(gr_unittest.TestCase):
         run(display, np.packbits(flags, axis=-1, bitorder="little"), tags(2.0))
         self.assertTrue(display.update())
         for row in range(3):
-            np.testing.assert_allclose(display.record.spectrum(row),
-                                       100 * flags[-1, :, row].mean(axis=-1), rtol=1e-6)
+            np.testing.assert_allclose(
+                display.record.spectrum(row), 100 * flags[-1, :, row].mean(axis=-1), rtol=1e-6
+            )
         self.assertEqual((display.quantity, display.unit), ("flagged", "%"))
 
     def test_says_the_highest(self):
@@ -108,8 +114,7 @@ class qa_waterfall_display(gr_unittest.TestCase):
         settle(widget, lambda: "highest" in widget.text())
         widget._row.setCurrentIndex(1)
         # (20 + 1000) / 21; channel 4 lies 6 channels of 0.1 MHz below channel 10
-        self.assertEqual(widget.text(),
-                         "y: mean 16.9 dB, highest 30.0 dB at 1419.8 MHz")
+        self.assertEqual(widget.text(), "y: mean 16.9 dB, highest 30.0 dB at 1419.8 MHz")
 
     def test_without_tags(self):
         """Channels have numbers, and times are this computer's."""
@@ -121,8 +126,9 @@ class qa_waterfall_display(gr_unittest.TestCase):
         before = time.time()
         run(display, items)
         settle(widget, lambda: "highest" in widget.text())
-        self.assertEqual(widget.text(), "mean 2.1, highest 25.0 at channel 13 "
-                         "(times by this computer's clock)")
+        self.assertEqual(
+            widget.text(), "mean 2.1, highest 25.0 at channel 13 (times by this computer's clock)"
+        )
         self.assertTrue(before <= display.record.newest_time <= time.time())
 
     def test_fast_edge(self):
@@ -159,8 +165,9 @@ class qa_waterfall_display(gr_unittest.TestCase):
         record.clear()
         for second in (0, 1, 2, 4, 5, 9):
             record.add(1e9 + second, None, None, np.full((1, 3), second), second != 4)
-        np.testing.assert_array_equal(record.picture(0)[0][:, 0],
-                                      [0, 1, 2, np.nan, 4, 5, 5, 5, 5, 9])
+        np.testing.assert_array_equal(
+            record.picture(0)[0][:, 0], [0, 1, 2, np.nan, 4, 5, 5, 5, 5, 9]
+        )
         # a time before begins anew
         record.add(1e9, None, None, np.zeros((1, 3)))
         self.assertEqual(len(record.picture(0)[0]), 1)
@@ -196,11 +203,15 @@ class qa_waterfall_display(gr_unittest.TestCase):
 
     def test_parameters_that_are_refused(self):
         for values, message in (
-                (dict(channels=0), "channels: 0"), (dict(rows=0), "rows: 0"),
-                (dict(type="s16"), "type: 's16'.*sc8"), (dict(scale="log"), "scale: 'log'"),
-                (dict(names=["a", "b"]), "names.*1 different"), (dict(history=3), "history: 3"),
-                (dict(channels=2**24, rows=16), "channels.*2147483648"),
-                (dict(device="toaster"), "toaster")):
+            (dict(channels=0), "channels: 0"),
+            (dict(rows=0), "rows: 0"),
+            (dict(type="s16"), "type: 's16'.*sc8"),
+            (dict(scale="log"), "scale: 'log'"),
+            (dict(names=["a", "b"]), "names.*1 different"),
+            (dict(history=3), "history: 3"),
+            (dict(channels=2**24, rows=16), "channels.*2147483648"),
+            (dict(device="toaster"), "toaster"),
+        ):
             with self.subTest(values=values):
                 with self.assertRaisesRegex(ValueError, message):
                     aperture.waterfall_display(**values)

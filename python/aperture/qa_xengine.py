@@ -59,9 +59,7 @@ class qa_xengine(gr_unittest.TestCase):
         power = np.abs(expected[..., index]).max(axis=(0, 1))
         for p, (a, b) in enumerate(reference.products(inputs)):
             limit = 2e-6 * np.sqrt(power[a] * power[b])
-            np.testing.assert_allclose(
-                actual[..., p], expected[..., p], rtol=0, atol=limit
-            )
+            np.testing.assert_allclose(actual[..., p], expected[..., p], rtol=0, atol=limit)
 
     def check(
         self,
@@ -140,13 +138,7 @@ class qa_xengine(gr_unittest.TestCase):
                 for normalise in (True, False):
                     with self.subTest(channels=channels, inputs=inputs, spectra_per_frame=times):
                         self.check(
-                            channels,
-                            inputs,
-                            times,
-                            frames,
-                            integration,
-                            sample_type,
-                            normalise,
+                            channels, inputs, times, frames, integration, sample_type, normalise
                         )
 
     def test_chunks(self):
@@ -206,8 +198,15 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_rounded_once(self):
         """float(double(sum) scale) where fp32 sums, or a scale in fp32, would not do."""
-        self.check(channels=20, inputs=4, spectra_per_frame=333, frames=21, integration=21,
-                   rms=60, chunks=0)
+        self.check(
+            channels=20,
+            inputs=4,
+            spectra_per_frame=333,
+            frames=21,
+            integration=21,
+            rms=60,
+            chunks=0,
+        )
         self.check(
             channels=20,
             inputs=4,
@@ -250,9 +249,7 @@ class qa_xengine(gr_unittest.TestCase):
                 (data,), _ = qa_tools.run(block, [port], [8 * channels * 15])
                 actual = self.visibilities_of(data, channels, inputs)
                 expected, _ = reference.correlate(voltages, integration, normalise=False)
-                sizes, _ = reference.correlate(
-                    np.abs(voltages) + 0j, integration, normalise=False
-                )
+                sizes, _ = reference.correlate(np.abs(voltages) + 0j, integration, normalise=False)
                 error = actual.astype(np.complex128) - expected
                 error = np.maximum(np.abs(error.real), np.abs(error.imag)) / sizes.real
                 worst[name, integration] = error.max()
@@ -269,8 +266,9 @@ class qa_xengine(gr_unittest.TestCase):
         for sample_type in ("sc8", "fc32"):
             if sample_type == "fc32":
                 voltages = voltages[..., 0].astype(np.complex64) + 1j * voltages[..., 1]
-            block = aperture.xengine(channels=1, inputs=2,
-                                     spectra_per_frame=times, type=sample_type)
+            block = aperture.xengine(
+                channels=1, inputs=2, spectra_per_frame=times, type=sample_type
+            )
             (data,), _ = qa_tools.run(
                 block, [reference.samples_to_bytes(voltages, sample_type)], [24]
             )
@@ -336,9 +334,7 @@ class qa_xengine(gr_unittest.TestCase):
 
     def test_tags(self):
         for integration, frames in ((1, 5), (3, 8), (4, 8)):
-            _, tags = self.check(
-                integration=integration, frames=frames, tags=frame_tags(0.125)
-            )
+            _, tags = self.check(integration=integration, frames=frames, tags=frame_tags(0.125))
             for key, value in (
                 ("rx_rate", RATE / integration),
                 ("rx_freq", 408e6),
@@ -390,10 +386,7 @@ class qa_xengine(gr_unittest.TestCase):
         )
         self.assertEqual(block.frames_per_integration(), 0)
         (data,), (tags,) = qa_tools.run(
-            block,
-            [reference.samples_to_bytes(voltages, "sc8")],
-            [48],
-            tags=[frame_tags(0, rate)],
+            block, [reference.samples_to_bytes(voltages, "sc8")], [48], tags=[frame_tags(0, rate)]
         )
         return voltages, self.visibilities_of(data, 2, 2), tags, block
 
@@ -460,9 +453,7 @@ class qa_xengine(gr_unittest.TestCase):
             channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
         )
         block.set_normalise(False)
-        (data,), _ = qa_tools.run(
-            block, [reference.samples_to_bytes(voltages, "sc8")], [96]
-        )
+        (data,), _ = qa_tools.run(block, [reference.samples_to_bytes(voltages, "sc8")], [96])
         expected, _ = reference.correlate(voltages, 4, normalise=False)
         self.assert_equal(self.visibilities_of(data, 2, 3), expected, voltages)
 
@@ -484,9 +475,7 @@ class qa_xengine(gr_unittest.TestCase):
             channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
         )
         tags = frame_tags() + missing_tags(missing, False)
-        graph = Flowgraph(
-            block, [reference.samples_to_bytes(voltages, "sc8")], [96], tags=[tags]
-        )
+        graph = Flowgraph(block, [reference.samples_to_bytes(voltages, "sc8")], [96], tags=[tags])
         expected, counted = reference.correlate(voltages, 4, missing)
         for _ in range(3):
             (data,), (out_tags,) = graph.run()
@@ -504,10 +493,7 @@ class qa_xengine(gr_unittest.TestCase):
             channels=2, inputs=3, spectra_per_frame=times, integration=4, type="sc8"
         )
         graph = Flowgraph(
-            block,
-            [reference.samples_to_bytes(voltages, "sc8")],
-            [96],
-            gates={10: gate},
+            block, [reference.samples_to_bytes(voltages, "sc8")], [96], gates={10: gate}
         )
         with graph.running():
             graph.sinks[0].wait_for(2)

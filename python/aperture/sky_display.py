@@ -76,9 +76,21 @@ class sky_display(python_block):
         A parameter is not allowed; the array's file cannot be read.
     """
 
-    def __init__(self, array="two-dish", channels=1024, inputs=None, centre="sky", width=0.0,
-                 pixels=0, weight="briggs", averaging=2.0, dynamic_range=0.0, rate=2.5,
-                 tracked="", title=""):
+    def __init__(
+        self,
+        array="two-dish",
+        channels=1024,
+        inputs=None,
+        centre="sky",
+        width=0.0,
+        pixels=0,
+        weight="briggs",
+        averaging=2.0,
+        dynamic_range=0.0,
+        rate=2.5,
+        tracked="",
+        title="",
+    ):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -87,14 +99,19 @@ class sky_display(python_block):
             refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
         products = len(array.inputs) * (len(array.inputs) + 1) // 2
         if channels * products * 8 > LARGEST_ITEM:
-            refuse("channels", channels, f"such that an item of {products} products has less than "
-                   "2^31 bytes")
+            refuse(
+                "channels",
+                channels,
+                f"such that an item of {products} products has less than 2^31 bytes",
+            )
         if not isinstance(rate, Real) or not 0 < rate <= MOST_RATE:
             refuse("rate", rate, f"above 0, up to {MOST_RATE:g} images a second")
         # not at the top: SciPy takes as long to load as all else of gnuradio.aperture
         from .displays.sky_view import SkyView
-        self._view = SkyView(array, int(channels), centre, width, pixels, weight, averaging,
-                             tracked)
+
+        self._view = SkyView(
+            array, int(channels), centre, width, pixels, weight, averaging, tracked
+        )
         self._shape = int(channels), products
         self._rate = float(rate)
         self._title = title or array.name
@@ -106,8 +123,9 @@ class sky_display(python_block):
         self._clear()
         # NumPy deprecates what GNU Radio makes of a vector of one
         size = self._shape[0] * products
-        super().__init__("sky_display", out_sig=None,
-                         in_sig=[(np.complex64, size) if size > 1 else np.complex64])
+        super().__init__(
+            "sky_display", out_sig=None, in_sig=[(np.complex64, size) if size > 1 else np.complex64]
+        )
 
     # ---- what can be asked for and set
 
@@ -115,6 +133,7 @@ class sky_display(python_block):
         """The window, a QWidget, made when it is first asked for; in Qt's thread."""
         if self._widget is None:
             from .displays.sky_widget import SkyPanel
+
             self._widget = SkyPanel(self._newest, self._title, self._dynamic_range)
         return self._widget
 
@@ -220,8 +239,9 @@ class sky_display(python_block):
             picture, text = None, ""
             try:
                 total /= np.maximum(weights, 1)
-                picture = self._view.picture(total, weights, frequencies, (begin + end) / 2,
-                                             end - begin)
+                picture = self._view.picture(
+                    total, weights, frequencies, (begin + end) / 2, end - begin
+                )
             except ImagingError as error:
                 text = text_of(error)
             except Exception as error:  # an image less, and not a thread that is gone

@@ -26,8 +26,8 @@ from .parameters.errors import refuse
 from .streams.python_block import python_block
 from .streams.tag_values import tag_value, time_of
 
-MOST_MEMORY = 1 << 34    # bytes of the heaps of a slot
-BESIDE = 0.25            # timestamps that rx_time may be beside a whole one
+MOST_MEMORY = 1 << 34  # bytes of the heaps of a slot
+BESIDE = 0.25  # timestamps that rx_time may be beside a whole one
 INT32 = 2**31 - 1
 SENDER = "source or engine"
 
@@ -96,43 +96,84 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         the command that installs it, and it ends.)
     """
 
-    def __init__(self, kind="voltages", address="127.0.0.1:7148", sample_rate=1712e6, sync_time=0,
-                 inputs=2, first_input=0, sent_inputs=0, senders=None, channels=1024,
-                 first_channel=0, polarizations=2, spectra_per_frame=256, spectra_per_heap=256,
-                 channels_per_heap=0, samples_per_spectrum=0, taps=8, sample_type="s10",
-                 samples_per_heap=4096, normalised=True, antennas=1, packet_size=8192,
-                 rate_factor=1.05, descriptor_interval=5.0, ttl=1, interface="",
-                 buffer_size=1 << 22):
+    def __init__(
+        self,
+        kind="voltages",
+        address="127.0.0.1:7148",
+        sample_rate=1712e6,
+        sync_time=0,
+        inputs=2,
+        first_input=0,
+        sent_inputs=0,
+        senders=None,
+        channels=1024,
+        first_channel=0,
+        polarizations=2,
+        spectra_per_frame=256,
+        spectra_per_heap=256,
+        channels_per_heap=0,
+        samples_per_spectrum=0,
+        taps=8,
+        sample_type="s10",
+        samples_per_heap=4096,
+        normalised=True,
+        antennas=1,
+        packet_size=8192,
+        rate_factor=1.05,
+        descriptor_interval=5.0,
+        ttl=1,
+        interface="",
+        buffer_size=1 << 22,
+    ):
         rate = SampleClock(sync_time, sample_rate).rate
         addresses = parse_addresses("address", address)
         if kind in ("voltages", "visibilities"):
             if isinstance(channels, int) and channels % len(addresses):
-                refuse("address", address,
-                       f"a number of addresses that divides {channels} channels")
+                refuse(
+                    "address", address, f"a number of addresses that divides {channels} channels"
+                )
             channels_per_heap = channels_per_heap or channels // len(addresses)
         self._shape = shape = HeapShape(
-            kind, sample_rate=rate, channels=channels, first_channel=first_channel,
-            total_channels=0, inputs=inputs, polarizations=polarizations,
-            spectra_per_frame=spectra_per_frame, spectra_per_heap=spectra_per_heap,
-            channels_per_heap=channels_per_heap, samples_per_spectrum=samples_per_spectrum,
-            taps=taps, sample_type=sample_type, samples_per_heap=samples_per_heap,
-            heaps_per_chunk=1)
+            kind,
+            sample_rate=rate,
+            channels=channels,
+            first_channel=first_channel,
+            total_channels=0,
+            inputs=inputs,
+            polarizations=polarizations,
+            spectra_per_frame=spectra_per_frame,
+            spectra_per_heap=spectra_per_heap,
+            channels_per_heap=channels_per_heap,
+            samples_per_spectrum=samples_per_spectrum,
+            taps=taps,
+            sample_type=sample_type,
+            samples_per_heap=samples_per_heap,
+            heaps_per_chunk=1,
+        )
         self._clock = SampleClock(sync_time, sample_rate, shape.offset)
         self._addresses, self._turns = addresses, 1
         self._first_input = whole("first_input", first_input, 0, inputs - 1)
-        self._sent = whole("sent_inputs", sent_inputs, 0, inputs - first_input) \
-            or inputs - first_input
+        self._sent = (
+            whole("sent_inputs", sent_inputs, 0, inputs - first_input) or inputs - first_input
+        )
         if kind != "voltages":
             self._first_input, self._sent = 0, inputs
         elif self._sent % shape.polarizations:
             refuse("sent_inputs", sent_inputs, f"a multiple of {polarizations} polarisations")
-        if kind in ("voltages", "visibilities") and \
-                (channels // len(addresses)) % shape.channels_per_heap:
-            refuse("channels_per_heap", channels_per_heap,
-                   f"a divisor of the {channels // len(addresses)} channels of an address")
+        if (
+            kind in ("voltages", "visibilities")
+            and (channels // len(addresses)) % shape.channels_per_heap
+        ):
+            refuse(
+                "channels_per_heap",
+                channels_per_heap,
+                f"a divisor of the {channels // len(addresses)} channels of an address",
+            )
         self._antennas = whole("antennas", antennas, 0, 2**31 - 1)
-        self._make_heaps(sender_ids(senders, self._senders()) if kind in ("samples", "voltages")
-                         else None, address)
+        self._make_heaps(
+            sender_ids(senders, self._senders()) if kind in ("samples", "voltages") else None,
+            address,
+        )
         self._normalised = bool(normalised)
         seconds = shape.heap_ticks / rate
         factor = seconds_from_0("rate_factor", rate_factor, 1e6)
@@ -140,15 +181,23 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         if kind == "samples":
             packet_size = min(65000, shape.heap_bytes)
         self._sending = dict(
-            kind=kind, addresses=addresses, heaps=self._items, payload=self._payload,
+            kind=kind,
+            addresses=addresses,
+            heaps=self._items,
+            payload=self._payload,
             packet_size=packet_size,
             rate=float(factor * self._payload.nbytes / seconds),
-            number=self._number, ttl=whole("ttl", ttl, 0, 255), interface=interface,
+            number=self._number,
+            ttl=whole("ttl", ttl, 0, 255),
+            interface=interface,
             buffer_size=whole("buffer_size", buffer_size, 4096, 2**31 - 1),
             descriptor=descriptor_of(
-                kind, shape.samples_per_heap if kind == "samples" else self._payload.shape[1:],
-                SAMPLE_BITS[shape.sample_type]),
-            interval=seconds_from_0("descriptor_interval", descriptor_interval, 1e9))
+                kind,
+                shape.samples_per_heap if kind == "samples" else self._payload.shape[1:],
+                SAMPLE_BITS[shape.sample_type],
+            ),
+            interval=seconds_from_0("descriptor_interval", descriptor_interval, 1e9),
+        )
         self._sender, self._last_counts = None, {}
         super().__init__("spead_sink", in_sig=shape.signature(), out_sig=None)
         self._status = StatusPort(self)
@@ -162,42 +211,75 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         shape, count = self._shape, len(self._addresses)
         senders = self._senders()
         if shape.heap_bytes * senders * shape.ranges > MOST_MEMORY:
-            refuse("channels", shape.channels, f"such that the heaps of a time have at most "
-                   f"{MOST_MEMORY} bytes")
+            refuse(
+                "channels",
+                shape.channels,
+                f"such that the heaps of a time have at most {MOST_MEMORY} bytes",
+            )
         self._number = ids[0] if ids else shape.first_channel if shape.kind == "visibilities" else 0
         if shape.kind == "samples":
             if count != 1 and count % senders:
-                refuse("address", address, f"one, or a multiple of {senders} addresses, as many "
-                       "for each input")
+                refuse(
+                    "address",
+                    address,
+                    f"one, or a multiple of {senders} addresses, as many for each input",
+                )
             self._turns = max(1, count // senders)
             self._payload = np.zeros((senders, shape.heap_bytes), np.uint8)
-            self._items = [{"substream": i * self._turns if count > 1 else 0, DIGITISER_ID: ids[i]}
-                           for i in range(senders)]
+            self._items = [
+                {"substream": i * self._turns if count > 1 else 0, DIGITISER_ID: ids[i]}
+                for i in range(senders)
+            ]
             return
         ranges = [shape.first_channel + i * shape.channels_per_heap for i in range(shape.ranges)]
         place = lambda number: number * count // shape.ranges
         if shape.kind == "visibilities":
-            self._payload = np.zeros((shape.ranges, shape.channels_per_heap, shape.sent_products,
-                                      2), np.int32)
-            self._items = [{"substream": place(i), FREQUENCY: first}
-                           for i, first in enumerate(ranges)]
+            self._payload = np.zeros(
+                (shape.ranges, shape.channels_per_heap, shape.sent_products, 2), np.int32
+            )
+            self._items = [
+                {"substream": place(i), FREQUENCY: first} for i, first in enumerate(ranges)
+            ]
             self._order = product_order(shape.antennas, shape.polarizations)[:2]
             return
         if shape.kind == "beams":
             if count != shape.inputs or shape.ranges != 1:
-                refuse("address", address, f"{shape.inputs} addresses, one for each beam, and "
-                       "channels_per_heap 0")
-            self._payload = np.zeros((senders, shape.channels_per_heap, shape.spectra_per_heap, 2),
-                                     np.int8)
-            self._items = [{"substream": i, FREQUENCY: ranges[0], BEAM_ANTS: self._antennas}
-                           for i in range(senders)]
+                refuse(
+                    "address",
+                    address,
+                    f"{shape.inputs} addresses, one for each beam, and channels_per_heap 0",
+                )
+            self._payload = np.zeros(
+                (senders, shape.channels_per_heap, shape.spectra_per_heap, 2), np.int8
+            )
+            self._items = [
+                {"substream": i, FREQUENCY: ranges[0], BEAM_ANTS: self._antennas}
+                for i in range(senders)
+            ]
         else:
-            self._payload = np.zeros((senders * shape.ranges, shape.channels_per_heap,
-                                      shape.spectra_per_heap, shape.polarizations, 2), np.int8)
-            self._items = [{"substream": place(i), FENG_ID: number, FREQUENCY: first}
-                           for number in ids for i, first in enumerate(ranges)]
-        self._layout = spead.voltage_heaps(1, senders, shape.ranges, shape.channels_per_heap,
-                                           shape.spectra_per_heap, shape.polarizations)
+            self._payload = np.zeros(
+                (
+                    senders * shape.ranges,
+                    shape.channels_per_heap,
+                    shape.spectra_per_heap,
+                    shape.polarizations,
+                    2,
+                ),
+                np.int8,
+            )
+            self._items = [
+                {"substream": place(i), FENG_ID: number, FREQUENCY: first}
+                for number in ids
+                for i, first in enumerate(ranges)
+            ]
+        self._layout = spead.voltage_heaps(
+            1,
+            senders,
+            shape.ranges,
+            shape.channels_per_heap,
+            shape.spectra_per_heap,
+            shape.polarizations,
+        )
 
     def counts(self):
         """
@@ -206,8 +288,12 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         reached; `clamped`: parts of products that do not fit into 32 bits.
         """
         if self._sender is not None:
-            self._last_counts = {"heaps": self._sender.sent_heaps, "missing": self._missing,
-                                 "unsent": self._sender.unsent, "clamped": self._clamped}
+            self._last_counts = {
+                "heaps": self._sender.sent_heaps,
+                "missing": self._missing,
+                "unsent": self._sender.unsent,
+                "clamped": self._clamped,
+            }
         return dict(self._last_counts)
 
     # ---- inside
@@ -215,10 +301,10 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
     def _start(self):
         self._sender = HeapSender(**self._sending)
         self._missing = self._clamped = 0
-        self._next = None    # what comes next, in spectra or items of samples since timestamp 0
+        self._next = None  # what comes next, in spectra or items of samples since timestamp 0
         self._slot, self._filled = None, 0
         self._lost = np.zeros(self._senders(), bool)
-        self._gaps = []      # of samples: port, first, count
+        self._gaps = []  # of samples: port, first, count
 
     def _stop(self):
         if self._sender is None:
@@ -249,16 +335,19 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
             if self._shape.kind == "visibilities":
                 self._take_integration(input_items[0][item], here)
             else:
-                self._take_frame(input_items[0][item], here,
-                                 [value for at, _, value in lost if at == item])
+                self._take_frame(
+                    input_items[0][item], here, [value for at, _, value in lost if at == item]
+                )
         return count
 
     def _place(self, here, unit):
         """Reads an rx_time: the number of the item that has it, in units of so many timestamps."""
         if tags.rx_time not in here:
             if self._next is None:
-                raise ValueError("tags: the first item has no rx_time, by which heaps get their "
-                                 f"timestamps: the {SENDER} has to send it (docs/tags.md)")
+                raise ValueError(
+                    "tags: the first item has no rx_time, by which heaps get their "
+                    f"timestamps: the {SENDER} has to send it (docs/tags.md)"
+                )
             return
         seconds, fraction = tag_value(here, tags.rx_time, time_of, None, SENDER, "an item")
         timestamp, beside = self._clock.timestamp(seconds, fraction)
@@ -267,10 +356,13 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
                 f"tags: rx_time {seconds + fraction:.9f} is {timestamp % unit + beside:.3f} "
                 f"samples behind a multiple of {unit} since sync_time "
                 f"{float(self._clock.sync):.9g}: the first sample must be at such a time, so "
-                "that what several hosts send fits")
+                "that what several hosts send fits"
+            )
         if timestamp < 0:
-            raise ValueError(f"tags: rx_time {seconds + fraction:.9f} is before sync_time "
-                             f"{float(self._clock.sync):.9g}")
+            raise ValueError(
+                f"tags: rx_time {seconds + fraction:.9f} is before sync_time "
+                f"{float(self._clock.sync):.9g}"
+            )
         if self._next is not None and timestamp // unit != self._next:
             self._drop()
         self._next = timestamp // unit
@@ -308,11 +400,15 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
     def _flush(self):
         shape = self._shape
         ranges = len(self._items) // len(self._lost)
-        chosen = [sender * ranges + i for sender in np.flatnonzero(~self._lost)
-                  for i in range(ranges)]
+        chosen = [
+            sender * ranges + i for sender in np.flatnonzero(~self._lost) for i in range(ranges)
+        ]
         self._missing += len(self._items) - len(chosen)
-        self._sender.send(self._slot * shape.heap_ticks, chosen,
-                          self._slot % self._turns if self._turns > 1 else None)
+        self._sender.send(
+            self._slot * shape.heap_ticks,
+            chosen,
+            self._slot % self._turns if self._turns > 1 else None,
+        )
         self._slot, self._filled = None, 0
         self._lost[:] = False
 
@@ -322,14 +418,24 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         spans, times = {}, shape.spectra_per_frame
         for value in lost:
             number, first, count = tag_value(
-                {tags.missing: value}, tags.missing, self._missing_run, None, SENDER, "a frame")
+                {tags.missing: value}, tags.missing, self._missing_run, None, SENDER, "a frame"
+            )
             sender = (number - self._first_input) // shape.polarizations
             if 0 <= sender < len(self._lost):
                 spans.setdefault(sender, []).append((first % times, count))
 
         def fill(first, place, count):
-            spead.frame_to_heaps(frame, times, shape.inputs, self._first_input, first, place,
-                                 count, self._layout, self._bytes())
+            spead.frame_to_heaps(
+                frame,
+                times,
+                shape.inputs,
+                self._first_input,
+                first,
+                place,
+                count,
+                self._layout,
+                self._bytes(),
+            )
 
         self._advance(shape.spectra_per_heap, times, fill, spans)
 
@@ -339,8 +445,11 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
     @staticmethod
     def _missing_run(value):
         part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
-        return (pmt.to_long(part(tags.input)), pmt.to_uint64(part(tags.first)),
-                pmt.to_uint64(part(tags.count)))
+        return (
+            pmt.to_long(part(tags.input)),
+            pmt.to_uint64(part(tags.first)),
+            pmt.to_uint64(part(tags.count)),
+        )
 
     def _take_samples(self, input_items, found, lost):
         shape, size = self._shape, self._shape.items[0]
@@ -351,8 +460,9 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
             self._place(here, shape.item_ticks)
             for item, port, value in lost:
                 if begin <= item < end:
-                    length = pmt.to_uint64(pmt.dict_ref(value, pmt.intern(tags.count),
-                                                        pmt.from_uint64(0)))
+                    length = pmt.to_uint64(
+                        pmt.dict_ref(value, pmt.intern(tags.count), pmt.from_uint64(0))
+                    )
                     self._gaps.append((port, self._next + item - begin, length))
             # what is missing may reach into later calls
             self._gaps = [gap for gap in self._gaps if gap[1] + gap[2] > self._next]
@@ -362,8 +472,8 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
 
             def fill(first, place, part, begin=begin):
                 for port, items in enumerate(input_items):
-                    items = items[begin + first:begin + first + part].reshape(-1)
-                    self._payload[port, place * size:(place + part) * size] = items
+                    items = items[begin + first : begin + first + part].reshape(-1)
+                    self._payload[port, place * size : (place + part) * size] = items
 
             self._advance(shape.items_per_heap, end - begin, fill, spans)
 
@@ -371,12 +481,18 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         shape = self._shape
         self._place(here, shape.heap_ticks)
         spectra = tag_value(here, tags.spectra, pmt.to_uint64, None, "X-engine", "an integration")
-        counted = np.array(tag_value(here, tags.counted, pmt.u64vector_elements, None, "X-engine",
-                                     "an integration"), np.float64)
+        counted = np.array(
+            tag_value(
+                here, tags.counted, pmt.u64vector_elements, None, "X-engine", "an integration"
+            ),
+            np.float64,
+        )
         products = shape.inputs * (shape.inputs + 1) // 2
         if spectra > shape.spectra_per_heap or len(counted) not in (1, products):
-            raise ValueError(f"tags: spectra {spectra} and {len(counted)} counts do not fit "
-                             f"spectra_per_heap {shape.spectra_per_heap} and {products} products")
+            raise ValueError(
+                f"tags: spectra {spectra} and {len(counted)} counts do not fit "
+                f"spectra_per_heap {shape.spectra_per_heap} and {products} products"
+            )
         counted = np.broadcast_to(counted, products)
         index, conjugate = self._order
         values = np.reshape(item, (shape.channels, products)).astype(np.complex128)

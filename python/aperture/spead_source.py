@@ -29,8 +29,8 @@ from .network.sample_clock import SampleClock
 from .parameters.errors import refuse
 from .streams.python_block import python_block
 
-MOST_MEMORY = 1 << 36    # bytes of all chunks
-WAIT = 0.05              # s that a call waits for heaps
+MOST_MEMORY = 1 << 36  # bytes of all chunks
+WAIT = 0.05  # s that a call waits for heaps
 
 
 class spead_source(python_block):
@@ -127,32 +127,75 @@ class spead_source(python_block):
         the command that installs it, and it ends.)
     """
 
-    def __init__(self, kind="voltages", address=":7148", sample_rate=1712e6, sync_time=0,
-                 center_frequency=0.0, inputs=2, senders=None, channels=1024, first_channel=0,
-                 total_channels=0, polarizations=2, spectra_per_frame=256, spectra_per_heap=256,
-                 channels_per_heap=0, samples_per_spectrum=0, taps=8, sample_type="s10",
-                 samples_per_heap=4096, heaps_per_chunk=64, window=4, align=1, most_gap=60.0,
-                 restart=16, silence=3.0, packet_size=9200, buffer_size=1 << 26, interface="",
-                 allowed=(), cores=()):
+    def __init__(
+        self,
+        kind="voltages",
+        address=":7148",
+        sample_rate=1712e6,
+        sync_time=0,
+        center_frequency=0.0,
+        inputs=2,
+        senders=None,
+        channels=1024,
+        first_channel=0,
+        total_channels=0,
+        polarizations=2,
+        spectra_per_frame=256,
+        spectra_per_heap=256,
+        channels_per_heap=0,
+        samples_per_spectrum=0,
+        taps=8,
+        sample_type="s10",
+        samples_per_heap=4096,
+        heaps_per_chunk=64,
+        window=4,
+        align=1,
+        most_gap=60.0,
+        restart=16,
+        silence=3.0,
+        packet_size=9200,
+        buffer_size=1 << 26,
+        interface="",
+        allowed=(),
+        cores=(),
+    ):
         clock = SampleClock(sync_time, sample_rate)
         self._shape = shape = HeapShape(
-            kind, sample_rate=clock.rate, channels=channels, first_channel=first_channel,
-            total_channels=total_channels, inputs=inputs, polarizations=polarizations,
-            spectra_per_frame=spectra_per_frame, spectra_per_heap=spectra_per_heap,
-            channels_per_heap=channels_per_heap, samples_per_spectrum=samples_per_spectrum,
-            taps=taps, sample_type=sample_type, samples_per_heap=samples_per_heap,
-            heaps_per_chunk=heaps_per_chunk)
+            kind,
+            sample_rate=clock.rate,
+            channels=channels,
+            first_channel=first_channel,
+            total_channels=total_channels,
+            inputs=inputs,
+            polarizations=polarizations,
+            spectra_per_frame=spectra_per_frame,
+            spectra_per_heap=spectra_per_heap,
+            channels_per_heap=channels_per_heap,
+            samples_per_spectrum=samples_per_spectrum,
+            taps=taps,
+            sample_type=sample_type,
+            samples_per_heap=samples_per_heap,
+            heaps_per_chunk=heaps_per_chunk,
+        )
         self._clock = SampleClock(sync_time, sample_rate, shape.offset)
         self._addresses = parse_addresses("address", address)
         self._frequency = float(center_frequency)
         if kind in ("voltages", "beams"):
             if spectra_per_frame % spectra_per_heap:
-                refuse("spectra_per_frame", spectra_per_frame,
-                       f"a multiple of spectra_per_heap, {spectra_per_heap}")
+                refuse(
+                    "spectra_per_frame",
+                    spectra_per_frame,
+                    f"a multiple of spectra_per_heap, {spectra_per_heap}",
+                )
             shape.slots = spectra_per_frame // spectra_per_heap
             self._layout = spead.voltage_heaps(
-                shape.slots, shape.senders, shape.ranges, shape.channels_per_heap,
-                spectra_per_heap, shape.polarizations)
+                shape.slots,
+                shape.senders,
+                shape.ranges,
+                shape.channels_per_heap,
+                spectra_per_heap,
+                shape.polarizations,
+            )
         elif kind == "visibilities":
             self._order = product_order(shape.antennas, shape.polarizations)[:2]
         if kind == "beams":
@@ -167,28 +210,44 @@ class spead_source(python_block):
         heaps = shape.slots * shape.senders * shape.ranges
         self._chunk_bytes, self._heaps = heaps * shape.heap_bytes, heaps
         if (self._window + QUEUED) * self._chunk_bytes > MOST_MEMORY:
-            refuse("window", window, f"such that window + {QUEUED} chunks of {self._chunk_bytes} "
-                   f"bytes are at most {MOST_MEMORY} bytes")
+            refuse(
+                "window",
+                window,
+                f"such that window + {QUEUED} chunks of {self._chunk_bytes} "
+                f"bytes are at most {MOST_MEMORY} bytes",
+            )
         self._ticks = shape.heap_ticks * shape.slots
         self._placed = dict(
-            heap_bytes=shape.heap_bytes, heap_ticks=shape.heap_ticks,
-            slots_per_chunk=shape.slots, senders=ids,
+            heap_bytes=shape.heap_bytes,
+            heap_ticks=shape.heap_ticks,
+            slots_per_chunk=shape.slots,
+            senders=ids,
             with_sender=KINDS[kind].sender is not None,
             first_channel=first_channel if KINDS[kind].ranges else 0,
-            channels_per_heap=shape.channels_per_heap, ranges=shape.ranges, window=self._window,
-            restart=whole("restart", restart, 1, 65536))
+            channels_per_heap=shape.channels_per_heap,
+            ranges=shape.ranges,
+            window=self._window,
+            restart=whole("restart", restart, 1, 65536),
+        )
         spead.placement(**self._placed)  # complains now
         self._align = whole("align", align, 1, 2**31 - 1)
-        self._most_gap = int(min(2**40, seconds_from_0("most_gap", most_gap, 1e9)
-                                 * self._clock.rate // self._ticks))
+        self._most_gap = int(
+            min(2**40, seconds_from_0("most_gap", most_gap, 1e9) * self._clock.rate // self._ticks)
+        )
         self._receiving = dict(
-            streams=streams, sender=KINDS[kind].sender, chunk_bytes=self._chunk_bytes,
-            heaps=heaps, window=self._window, unfinished=shape.senders * shape.ranges,
+            streams=streams,
+            sender=KINDS[kind].sender,
+            chunk_bytes=self._chunk_bytes,
+            heaps=heaps,
+            window=self._window,
+            unfinished=shape.senders * shape.ranges,
             packet_size=whole("packet_size", packet_size, 64, 65536),
             buffer_size=whole("buffer_size", buffer_size, 4096, 2**31 - 1),
-            interface=interface, allowed=parse_senders("allowed", allowed),
+            interface=interface,
+            allowed=parse_senders("allowed", allowed),
             cores=[whole("cores", core, 0, 65535) for core in cores],
-            silence=seconds_from_0("silence", silence, 1e6))
+            silence=seconds_from_0("silence", silence, 1e6),
+        )
         self._receiver, self._last_counts = None, {}
         self._finish = False
         super().__init__("spead_source", in_sig=None, out_sig=shape.signature())
@@ -203,8 +262,12 @@ class spead_source(python_block):
         waited for the flowgraph; `buffer`: bytes that may wait in the kernel.
         """
         if self._receiver is not None:
-            self._last_counts = {**self._receiver.counts(), "missing": self._missing,
-                                 "clamped": self._clamped, "buffer": self._receiver.buffer_size}
+            self._last_counts = {
+                **self._receiver.counts(),
+                "missing": self._missing,
+                "clamped": self._clamped,
+                "buffer": self._receiver.buffer_size,
+            }
         return dict(self._last_counts)
 
     def silences(self):
@@ -269,9 +332,15 @@ class spead_source(python_block):
             # what is missing is said of all channels
             whole_ones = present.all(axis=2)
             present[~whole_ones] = 0
-            self._gaps = [] if whole_ones.all() else [
-                (sender, *run) for sender in range(shape.senders)
-                for run in runs(whole_ones[:, sender])]
+            self._gaps = (
+                []
+                if whole_ones.all()
+                else [
+                    (sender, *run)
+                    for sender in range(shape.senders)
+                    for run in runs(whole_ones[:, sender])
+                ]
+            )
         self._present = present
 
     def _give(self, output_items, at):
@@ -299,9 +368,11 @@ class spead_source(python_block):
     def _tag(self, item):
         """Time and frequency of an item, on all ports."""
         shape = self._shape
-        found = {tags.rx_time: time_value(*self._clock.seconds(self._piece.time)),
-                 tags.rx_rate: pmt.from_double(float(self._clock.rate / shape.item_ticks)),
-                 tags.rx_freq: pmt.from_double(self._frequency)}
+        found = {
+            tags.rx_time: time_value(*self._clock.seconds(self._piece.time)),
+            tags.rx_rate: pmt.from_double(float(self._clock.rate / shape.item_ticks)),
+            tags.rx_freq: pmt.from_double(self._frequency),
+        }
         if shape.kind != "samples":
             found[tags.rx_freq] = pmt.from_double(shape.frequency(self._frequency))
             found[tags.bandwidth] = pmt.from_double(shape.channels * shape.width)
@@ -319,22 +390,26 @@ class spead_source(python_block):
                 self._tag(item)
             for sender, first, count in self._gaps:
                 # a heap may begin in the next call, where the tag waits for it
-                self.add_item_tag(sender, item + first * per_heap, pmt.intern(tags.missing),
-                                  missing_value(0, 0, count * per_heap))
+                self.add_item_tag(
+                    sender,
+                    item + first * per_heap,
+                    pmt.intern(tags.missing),
+                    missing_value(0, 0, count * per_heap),
+                )
         count = min(len(output_items[0]) - at, shape.slots * per_heap - self._done)
         size = shape.items[0]
         begin, end = self._done, self._done + count
         if piece.chunk is not None:
             data = piece.chunk.data.reshape(shape.slots, shape.senders, shape.heap_bytes)
         for sender, out in enumerate(output_items):
-            out = out[at:at + count].reshape(-1)
+            out = out[at : at + count].reshape(-1)
             slot, place = divmod(begin, per_heap)
             left, to = count, 0
             while left:
                 part = min(left, per_heap - place)
-                target = out[to * size:(to + part) * size]
+                target = out[to * size : (to + part) * size]
                 if self._present[slot, sender, 0]:
-                    target[:] = data[slot, sender, place * size:(place + part) * size]
+                    target[:] = data[slot, sender, place * size : (place + part) * size]
                 else:
                     target[:] = 0
                 left, to, slot, place = left - part, to + part, slot + 1, 0
@@ -346,13 +421,22 @@ class spead_source(python_block):
         if piece.chunk is None:
             out[:] = 0
         else:
-            self._clamped += spead.heaps_to_frame(piece.chunk.data, self._present, self._layout,
-                                                  out)
+            self._clamped += spead.heaps_to_frame(
+                piece.chunk.data, self._present, self._layout, out
+            )
         first = item * shape.spectra_per_frame
         for sender, slot, count in self._gaps:
             for number in range(sender * shape.polarizations, (sender + 1) * shape.polarizations):
-                self.add_item_tag(0, item, pmt.intern(tags.missing), missing_value(
-                    number, first + slot * shape.spectra_per_heap, count * shape.spectra_per_heap))
+                self.add_item_tag(
+                    0,
+                    item,
+                    pmt.intern(tags.missing),
+                    missing_value(
+                        number,
+                        first + slot * shape.spectra_per_heap,
+                        count * shape.spectra_per_heap,
+                    ),
+                )
 
     def _give_visibilities(self, out, item):
         shape, piece = self._shape, self._piece
@@ -362,20 +446,24 @@ class spead_source(python_block):
         out = out.reshape(shape.channels, products)
         out[:] = 0
         if piece.chunk is not None:
-            sums = piece.chunk.data.view(np.int32).reshape(shape.ranges, shape.channels_per_heap,
-                                                           shape.sent_products, 2)
+            sums = piece.chunk.data.view(np.int32).reshape(
+                shape.ranges, shape.channels_per_heap, shape.sent_products, 2
+            )
             there = np.ones(shape.sent_products, bool)
             for number in range(shape.ranges):
                 if not self._present[0, 0, number]:
                     there[:] = False
                     continue
                 there &= ~np.all(sums[number] == MISSING_PRODUCT, axis=2).any(axis=0)
-            values = sums.reshape(shape.channels, shape.sent_products, 2).astype(np.float64) @ \
-                np.array([1, 1j])
+            values = sums.reshape(shape.channels, shape.sent_products, 2).astype(
+                np.float64
+            ) @ np.array([1, 1j])
             values[:, conjugate] = values[:, conjugate].conj()
             counted[index[there]] = shape.spectra_per_heap
             out[:, index[there]] = values[:, there] / shape.spectra_per_heap
-        self.add_item_tag(0, item, pmt.intern(tags.spectra),
-                          pmt.from_uint64(shape.spectra_per_heap))
-        self.add_item_tag(0, item, pmt.intern(tags.counted),
-                          pmt.init_u64vector(len(counted), counted.tolist()))
+        self.add_item_tag(
+            0, item, pmt.intern(tags.spectra), pmt.from_uint64(shape.spectra_per_heap)
+        )
+        self.add_item_tag(
+            0, item, pmt.intern(tags.counted), pmt.init_u64vector(len(counted), counted.tolist())
+        )

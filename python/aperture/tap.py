@@ -23,6 +23,7 @@ class TappedArray(np.ndarray):
             the array, None
         tags: gr.tag_t of these items that the edge still had, in their order
     """
+
     offset = None
     tags = ()
 
@@ -38,15 +39,20 @@ def _format(block, port, size, dtype, shape):
     if dtype is None:
         found = item_format(block, port, size)
         if found is None:
-            raise ValueError(f"dtype: what the items of {type(block).__name__} are is not known: "
-                             f"name the type of their elements, which have {size} bytes together, "
-                             "as dtype=np.complex64")
+            raise ValueError(
+                f"dtype: what the items of {type(block).__name__} are is not known: "
+                f"name the type of their elements, which have {size} bytes together, "
+                "as dtype=np.complex64"
+            )
         dtype, own = found
     else:
         dtype = np.dtype(dtype)
         if size % dtype.itemsize:
-            refuse("dtype", dtype.name, f"a type of which the items, of {size} bytes, have a whole "
-                   "number")
+            refuse(
+                "dtype",
+                dtype.name,
+                f"a type of which the items, of {size} bytes, have a whole number",
+            )
         own = (size // dtype.itemsize,) if size > dtype.itemsize else ()
     if shape is None:
         return dtype, own
@@ -82,12 +88,13 @@ def _to_cupy(edge, items, dtype, shape):
     else:
         memory, (first, count) = _host(edge, items)
         memory = cupy.asarray(memory)
-    taken = memory.reshape(-1)[:count * edge.item_size].view(dtype).reshape(count, *shape)
+    taken = memory.reshape(-1)[: count * edge.item_size].view(dtype).reshape(count, *shape)
     return taken.view(TappedArray), first, count
 
 
 def _to_torch(edge, items, dtype, shape):
     import torch
+
     kind = torch.from_numpy(np.empty(0, dtype)).dtype
     if edge.device_name.startswith("cuda"):
         memory = torch.empty(items * edge.item_size, dtype=torch.uint8, device=edge.device_name)
@@ -96,7 +103,7 @@ def _to_torch(edge, items, dtype, shape):
     else:
         memory, (first, count) = _host(edge, items)
         memory = torch.from_numpy(memory.reshape(-1))
-    taken = memory[:count * edge.item_size].view(kind).reshape(count, *shape)
+    taken = memory[: count * edge.item_size].view(kind).reshape(count, *shape)
     return taken, first, count
 
 

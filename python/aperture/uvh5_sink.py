@@ -42,13 +42,17 @@ LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 TABLES = 1 << 18  # bytes
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
 #: what a calibration is there for -> what the file says of it
-CALIBRATE = {"apply": "applied to the visibilities", "applied": "applied by the F-engine",
-             "note": NOT_APPLIED}
+CALIBRATE = {
+    "apply": "applied to the visibilities",
+    "applied": "applied by the F-engine",
+    "note": NOT_APPLIED,
+}
 
 
 @dataclass(frozen=True)
 class _Setting:
     """What has to be the same for all integrations of a file."""
+
     frequency: float  # Hz, of channel n // 2
     bandwidth: float  # Hz, of all channels
 
@@ -67,8 +71,9 @@ class _Output:
         if not integrations and not (self.written and self._waiting):
             return
         try:
-            self._file.add([self._layout.integration(*each) for each in integrations]
-                           + self._waiting)
+            self._file.add(
+                [self._layout.integration(*each) for each in integrations] + self._waiting
+            )
             self.written += len(integrations)
             self._waiting = []
         except OSError:
@@ -188,11 +193,27 @@ class uvh5_sink(RecordingSink, python_block):
         The package for bitshuffle is not there: the message has the command that installs it.
     """
 
-    def __init__(self, filename="visibilities-{time}.uvh5", array="two-dish", channels=1024,
-                 overwrite=True, history="", mount="fixed", inputs=None, phase_centers=None,
-                 tracked=None, calibration="", calibrate="apply", scale="model", gains=None,
-                 compression="none", statistics=None, statistics_type="fc32", counts=False,
-                 statistics_channels=0):
+    def __init__(
+        self,
+        filename="visibilities-{time}.uvh5",
+        array="two-dish",
+        channels=1024,
+        overwrite=True,
+        history="",
+        mount="fixed",
+        inputs=None,
+        phase_centers=None,
+        tracked=None,
+        calibration="",
+        calibrate="apply",
+        scale="model",
+        gains=None,
+        compression="none",
+        statistics=None,
+        statistics_type="fc32",
+        counts=False,
+        statistics_channels=0,
+    ):
         if not isinstance(array, ArrayDescription):
             array = load_array(array)
         if not isinstance(channels, Integral) or channels < 1:
@@ -200,26 +221,36 @@ class uvh5_sink(RecordingSink, python_block):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         if compression not in COMPRESSIONS:
-            raise ValueError(f"compression: {compression!r} is not allowed: "
-                             f"{', '.join(COMPRESSIONS)}")
+            raise ValueError(
+                f"compression: {compression!r} is not allowed: {', '.join(COMPRESSIONS)}"
+            )
         if compression == "bitshuffle":
             load_bitshuffle()
         self._compression = compression
         if inputs is not None and inputs != len(array.inputs):
-            raise ValueError(f"inputs: {inputs} is not allowed: array {array.name!r} has "
-                             f"{len(array.inputs)}")
+            raise ValueError(
+                f"inputs: {inputs} is not allowed: array {array.name!r} has {len(array.inputs)}"
+            )
         inputs = len(array.inputs)
-        self._statistics = None if statistics is None else StatisticsReader(
-            statistics, int(statistics_channels or channels), inputs, statistics_type)
+        self._statistics = (
+            None
+            if statistics is None
+            else StatisticsReader(
+                statistics, int(statistics_channels or channels), inputs, statistics_type
+            )
+        )
         products = inputs * (inputs + 1) // 2
         if channels * products * 8 > LARGEST_ITEM:
-            raise ValueError(f"channels: an item would be {channels} channels x {products} "
-                             f"products x 8 bytes = {channels * products * 8} bytes: at most "
-                             f"{LARGEST_ITEM} are allowed")
+            raise ValueError(
+                f"channels: an item would be {channels} channels x {products} "
+                f"products x 8 bytes = {channels * products * 8} bytes: at most "
+                f"{LARGEST_ITEM} are allowed"
+            )
         map_products(array)  # complains about what no file can hold
         self._take_calibration(array, calibration, calibrate, scale, gains)
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
         from .files.uvh5_writer import Uvh5Layout
+
         self._make_layout = Uvh5Layout
         self._name, self._channels = file_name(filename), int(channels)
         self._shape = (int(channels), products)
@@ -232,8 +263,12 @@ class uvh5_sink(RecordingSink, python_block):
         check_fields(self._name, ("time", "phase_center"))
         self._start()
         if len(set(self._filenames)) < len(self._filenames):
-            refuse("filename", self._name, f"a name with {PHASE_CENTER} in it, and phase centres "
-                   "of different names, as there is a file for each")
+            refuse(
+                "filename",
+                self._name,
+                f"a name with {PHASE_CENTER} in it, and phase centres "
+                "of different names, as there is a file for each",
+            )
         # what cannot be written is to be known before anything is computed
         check_text("history", history)
         for path in self._filenames:
@@ -242,8 +277,9 @@ class uvh5_sink(RecordingSink, python_block):
         # NumPy deprecates what GNU Radio makes of a vector of one
         size = self._channels * products
         kinds = [np.complex64, np.uint32] if counts else [np.complex64]
-        super().__init__("uvh5_sink", out_sig=None,
-                         in_sig=[(kind, size) if size > 1 else kind for kind in kinds])
+        super().__init__(
+            "uvh5_sink", out_sig=None, in_sig=[(kind, size) if size > 1 else kind for kind in kinds]
+        )
 
     def _take_calibration(self, array, calibration, calibrate, scale, gains):
         """Checks what is given of the calibration."""
@@ -272,8 +308,9 @@ class uvh5_sink(RecordingSink, python_block):
     def _check_gains(self, gains):
         inputs, gains = len(self._array.inputs), np.asarray(gains, float)
         if gains.shape != (inputs,) or not np.all(np.isfinite(gains) & (gains > 0)):
-            raise ValueError(f"gains: {gains} are not allowed: a factor above 0 for each of "
-                             f"{inputs} inputs")
+            raise ValueError(
+                f"gains: {gains} are not allowed: a factor above 0 for each of {inputs} inputs"
+            )
 
     def _calibrated(self):
         """Whether the file has calibrated visibilities."""
@@ -307,8 +344,9 @@ class uvh5_sink(RecordingSink, python_block):
         inputs = len(self._array.inputs)
         factors = np.ones((inputs, self._channels), complex)
         if self._calibrate == "apply":
-            factors *= self._calibration.corrections(frequencies, self._array.input_names,
-                                                     self._scale)
+            factors *= self._calibration.corrections(
+                frequencies, self._array.input_names, self._scale
+            )
         elif self._gains is None:
             return None
         if self._gains is not None:
@@ -351,9 +389,15 @@ class uvh5_sink(RecordingSink, python_block):
 
     def _begin(self):
         """Nothing is known of the files that come next."""
-        self._filenames = [self._name.replace(PHASE_CENTER, name_text(
-            (center or self._tracked).name if center or self._tracked else "unprojected"))
-            for center in self._centers]
+        self._filenames = [
+            self._name.replace(
+                PHASE_CENTER,
+                name_text(
+                    (center or self._tracked).name if center or self._tracked else "unprojected"
+                ),
+            )
+            for center in self._centers
+        ]
         self._setting, self._outputs, self._begun = None, [], None
 
     def _end(self):
@@ -400,17 +444,24 @@ class uvh5_sink(RecordingSink, python_block):
         for i, item in enumerate(items):
             try:
                 here = found.get(i, {})
-                if self._setting is not None and TIME in self._name and (
-                        not self._roll.recording or self._changes(here)
-                        or self._is_full(here, integrations)):
+                if (
+                    self._setting is not None
+                    and TIME in self._name
+                    and (
+                        not self._roll.recording
+                        or self._changes(here)
+                        or self._is_full(here, integrations)
+                    )
+                ):
                     self._add(integrations)
                     integrations = []
                     self._end()
                 if not self._roll.recording:
                     self._pass_over(here)
                     continue
-                integrations.append(self._integration(
-                    item, here, None if counts is None else counts[i]))
+                integrations.append(
+                    self._integration(item, here, None if counts is None else counts[i])
+                )
             except ValueError as error:
                 # what came before it is good
                 problem = error
@@ -434,7 +485,9 @@ class uvh5_sink(RecordingSink, python_block):
         most = max(self._roll.size - TABLES, self._roll.size / 2)
         return bool(self._roll.size) and any(
             output.size(len(waiting) + 1) > most
-            for output in self._outputs if output.written or waiting)
+            for output in self._outputs
+            if output.written or waiting
+        )
 
     def _time_of(self, found):
         """Whole seconds and a fraction, of an integration with these tags."""
@@ -447,8 +500,11 @@ class uvh5_sink(RecordingSink, python_block):
         if self._last_setting is None:
             require(found, NEEDED, "X-engine")
         self._last_setting = self._setting_of(found)
-        self._count_on(*self._time_of(found), tag_value(found, tags.spectra, pmt.to_uint64),
-                       self._channels / self._last_setting.bandwidth)
+        self._count_on(
+            *self._time_of(found),
+            tag_value(found, tags.spectra, pmt.to_uint64),
+            self._channels / self._last_setting.bandwidth,
+        )
         self._left_out += 1
 
     def _count_on(self, seconds, fraction, spectra, hop):
@@ -468,13 +524,17 @@ class uvh5_sink(RecordingSink, python_block):
         spectra = tag_value(found, tags.spectra, pmt.to_uint64)
         counted = tag_value(found, tags.counted, pmt.u64vector_elements)
         if spectra == 0 or len(counted) not in (1, self._shape[1]) or max(counted) > spectra:
-            raise ValueError(f"tags: spectra {spectra} and {len(counted)} counts up to "
-                             f"{max(counted, default=0)} do not fit {self._shape[1]} products")
+            raise ValueError(
+                f"tags: spectra {spectra} and {len(counted)} counts up to "
+                f"{max(counted, default=0)} do not fit {self._shape[1]} products"
+            )
         if counts is not None:
             counted = np.array(counts).reshape(self._shape)
             if counted.max() > spectra:
-                raise ValueError(f"counts: {counted.max()} are more than the {spectra} spectra of "
-                                 "the integration: they are not of these visibilities")
+                raise ValueError(
+                    f"counts: {counted.max()} are more than the {spectra} spectra of "
+                    "the integration: they are not of these visibilities"
+                )
         # of n channels, from one spectrum to the next; real samples: 2n at 2 bandwidth
         hop = self._channels / self._setting.bandwidth
         # rx_time is the middle of the first spectrum
@@ -494,10 +554,13 @@ class uvh5_sink(RecordingSink, python_block):
         silent = np.flatnonzero(without_noise(visibilities[:, self._autos].real, there))
         for number in silent:
             if number not in self._silent:
-                self.logger.warn(printable(
-                    f"{self._filenames[0]}: input {self._array.input_names[number]} does not "
-                    f"change from {utc_text(sum(time))} on (a receiver that is stuck, or "
-                    "off?): its products are flagged while that is so"))
+                self.logger.warn(
+                    printable(
+                        f"{self._filenames[0]}: input {self._array.input_names[number]} does not "
+                        f"change from {utc_text(sum(time))} on (a receiver that is stuck, or "
+                        "off?): its products are flagged while that is so"
+                    )
+                )
         self._silent = set(silent)
         if not len(silent):
             return counted
@@ -518,11 +581,15 @@ class uvh5_sink(RecordingSink, python_block):
         if old is not None and not {tags.rx_freq, tags.bandwidth} & found.keys():
             return old
         last = {} if old is None else {tags.rx_freq: old.frequency, tags.bandwidth: old.bandwidth}
-        new = _Setting(tag_value(found, tags.rx_freq, pmt.to_double, last),
-                       tag_value(found, tags.bandwidth, pmt.to_double, last))
+        new = _Setting(
+            tag_value(found, tags.rx_freq, pmt.to_double, last),
+            tag_value(found, tags.bandwidth, pmt.to_double, last),
+        )
         if not (np.isfinite(new.frequency) and np.isfinite(new.bandwidth) and new.bandwidth > 0):
-            raise ValueError(f"tags: rx_freq {new.frequency} and bandwidth {new.bandwidth} are "
-                             "not allowed: both finite, bandwidth above 0")
+            raise ValueError(
+                f"tags: rx_freq {new.frequency} and bandwidth {new.bandwidth} are "
+                "not allowed: both finite, bandwidth above 0"
+            )
         return new
 
     def _changes(self, found):
@@ -539,23 +606,40 @@ class uvh5_sink(RecordingSink, python_block):
             frequencies = new.frequency + channels * width
             self._factors = self._factors_of(frequencies)
             keywords, history = self._keywords()
-            layouts = [self._make_layout(self._array, frequencies, width, history, self._mount,
-                                         center, self._tracked, keywords, self._compression,
-                                         self._statistics is not None, self._unit())
-                       for center in self._centers]
+            layouts = [
+                self._make_layout(
+                    self._array,
+                    frequencies,
+                    width,
+                    history,
+                    self._mount,
+                    center,
+                    self._tracked,
+                    keywords,
+                    self._compression,
+                    self._statistics is not None,
+                    self._unit(),
+                )
+                for center in self._centers
+            ]
             self._filenames = names_at(self._filenames, time, self._ended)
             self._warn_of_calibration(time)
             if layouts[0].moved:
-                self.logger.warn(printable(
-                    f"{self._filenames[0]}: the array description has several antennas at one "
-                    f"place; {layouts[0].moved} of them are written a few millimetres to the "
-                    "east, without which pyuvdata refuses the file: give their positions for "
-                    "anything that needs baselines"))
+                self.logger.warn(
+                    printable(
+                        f"{self._filenames[0]}: the array description has several antennas at one "
+                        f"place; {layouts[0].moved} of them are written a few millimetres to the "
+                        "east, without which pyuvdata refuses the file: give their positions for "
+                        "anything that needs baselines"
+                    )
+                )
             for path, layout in zip(self._filenames, layouts):
                 self._outputs.append(_Output(path, layout, self._overwrite))
             self._roll.begun()
             self._setting = new
         elif new != old:
-            raise ValueError(f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "
-                             f"come after {old.frequency} Hz, {old.bandwidth} Hz: a file holds "
-                             f"one setting; with {TIME} in its name a new one would begin")
+            raise ValueError(
+                f"tags: rx_freq {new.frequency} Hz, bandwidth {new.bandwidth} Hz "
+                f"come after {old.frequency} Hz, {old.bandwidth} Hz: a file holds "
+                f"one setting; with {TIME} in its name a new one would begin"
+            )

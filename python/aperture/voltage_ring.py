@@ -23,7 +23,7 @@ from .dumps.voltage_edge import VoltageEdge
 from .parameters.errors import refuse
 from .streams.python_block import python_block
 
-LONGEST_WAIT = 1e6       # s
+LONGEST_WAIT = 1e6  # s
 TRIGGER, STATUS = "trigger", "status"
 
 
@@ -35,8 +35,16 @@ class _dumping(python_block):
         self.message_port_register_out(pmt.intern(STATUS))
         self.message_port_register_out(pmt.intern(TRIGGER))
         self._ring, self._starts = ring, ring.starts()
-        self.dumper = Dumper(ring, files, queue, disk_limit, longest_wait, self._publish,
-                             lambda text: self.logger.warn(text), hold)
+        self.dumper = Dumper(
+            ring,
+            files,
+            queue,
+            disk_limit,
+            longest_wait,
+            self._publish,
+            lambda text: self.logger.warn(text),
+            hold,
+        )
         self._thread, self._stopping = None, threading.Event()
 
     def ask(self, message):
@@ -55,8 +63,9 @@ class _dumping(python_block):
         finally:
             self._starts = self._ring.starts()
             # nobody else ends a block that has no streams
-            self.to_basic_block()._post(pmt.intern("system"),
-                                        pmt.cons(pmt.intern("done"), pmt.from_long(1)))
+            self.to_basic_block()._post(
+                pmt.intern("system"), pmt.cons(pmt.intern("done"), pmt.from_long(1))
+            )
 
     def _stop(self):
         self._stopping.set()
@@ -78,8 +87,9 @@ class _dumping(python_block):
             if about["missing"]:
                 run = about["missing"][0]
                 for key, time in (("missing_from", run["from"]), ("missing_to", run["to"])):
-                    entries[key] = pmt.make_tuple(pmt.from_uint64(time["seconds"]),
-                                                  pmt.from_double(time["fraction"]))
+                    entries[key] = pmt.make_tuple(
+                        pmt.from_uint64(time["seconds"]), pmt.from_double(time["fraction"])
+                    )
                 entries.setdefault(tags.reason, pmt.intern(run["reason"]))
         message = pmt.make_dict()
         for key, value in entries.items():
@@ -174,30 +184,71 @@ class voltage_ring(gr.hier_block2):
         A parameter is not allowed, the memory is not there, or a file could not be written there.
     """
 
-    def __init__(self, filename="dump-{id}-{time}.dada", kind="inputs", type="fc32", channels=1024,
-                 inputs=2, spectra_per_frame=256, size=1 << 27, seconds=0.0, rate=0.0,
-                 memory="device", selected_channels=None, selected_inputs=None, polarizations=1,
-                 names=None, array=None, description="", queue=16, disk_limit=1e11,
-                 longest_wait=3600.0, blocks_per_file=128, device="auto", hold=False):
+    def __init__(
+        self,
+        filename="dump-{id}-{time}.dada",
+        kind="inputs",
+        type="fc32",
+        channels=1024,
+        inputs=2,
+        spectra_per_frame=256,
+        size=1 << 27,
+        seconds=0.0,
+        rate=0.0,
+        memory="device",
+        selected_channels=None,
+        selected_inputs=None,
+        polarizations=1,
+        names=None,
+        array=None,
+        description="",
+        queue=16,
+        disk_limit=1e11,
+        longest_wait=3600.0,
+        blocks_per_file=128,
+        device="auto",
+        hold=False,
+    ):
         self._edge = VoltageEdge.checked(kind, type, channels, inputs, spectra_per_frame)
-        files = DumpFiles(self._edge, filename, polarizations, selected_channels, selected_inputs,
-                          names, array, description, blocks_per_file)
+        files = DumpFiles(
+            self._edge,
+            filename,
+            polarizations,
+            selected_channels,
+            selected_inputs,
+            names,
+            array,
+            description,
+            blocks_per_file,
+        )
         if not isinstance(queue, Integral) or not 1 <= queue <= 1000:
             refuse("queue", queue, "a whole number from 1 to 1000")
-        if disk_limit is not None and not (isinstance(disk_limit, Real)
-                                           and 0 < disk_limit < 2**62):
+        if disk_limit is not None and not (isinstance(disk_limit, Real) and 0 < disk_limit < 2**62):
             refuse("disk_limit", disk_limit, "None or a number of bytes above 0")
         if not isinstance(longest_wait, Real) or not 0 <= longest_wait <= LONGEST_WAIT:
             refuse("longest_wait", longest_wait, f"0 to {LONGEST_WAIT:g} seconds")
         gr.hier_block2.__init__(
-            self, "voltage_ring", gr.io_signature(1, 1, self._edge.item_size),
-            gr.io_signature(0, 0, 0))
-        self._ring = item_ring(item_size=self._edge.item_size, spectra=self._edge.spectra,
-                               size=self._bytes(size, seconds, rate), memory=memory,
-                               device=device, hold=bool(hold))
-        self._dumping = _dumping(self._ring, files, int(queue),
-                                 None if disk_limit is None else int(disk_limit),
-                                 float(longest_wait), bool(hold))
+            self,
+            "voltage_ring",
+            gr.io_signature(1, 1, self._edge.item_size),
+            gr.io_signature(0, 0, 0),
+        )
+        self._ring = item_ring(
+            item_size=self._edge.item_size,
+            spectra=self._edge.spectra,
+            size=self._bytes(size, seconds, rate),
+            memory=memory,
+            device=device,
+            hold=bool(hold),
+        )
+        self._dumping = _dumping(
+            self._ring,
+            files,
+            int(queue),
+            None if disk_limit is None else int(disk_limit),
+            float(longest_wait),
+            bool(hold),
+        )
         self._made = 0
         self.message_port_register_hier_in(TRIGGER)
         self.message_port_register_hier_out(STATUS)
@@ -212,8 +263,11 @@ class voltage_ring(gr.hier_block2):
                 refuse(name, value, "0 or a finite number above 0")
         if seconds:
             if not rate:
-                refuse("rate", rate, "the items a second of this edge, where `seconds` says how "
-                       "many the ring holds")
+                refuse(
+                    "rate",
+                    rate,
+                    "the items a second of this edge, where `seconds` says how many the ring holds",
+                )
             items = max(2, math.ceil(Fraction(seconds) * Fraction(rate)))
             size = items * self._edge.item_size
         elif not isinstance(size, Real) or size != size:
@@ -224,8 +278,9 @@ class voltage_ring(gr.hier_block2):
 
     # ---- triggers
 
-    def trigger(self, id=None, start=None, end=None, before=None, after=0.0, inputs=None,
-                channels=None):
+    def trigger(
+        self, id=None, start=None, end=None, before=None, after=0.0, inputs=None, channels=None
+    ):
         """
         Asks for a dump, as a message does; what becomes of it, `dumps()` and the port `status` say.
 
@@ -260,8 +315,9 @@ class voltage_ring(gr.hier_block2):
             refuse("id", id, "a text")
         entries = {"id": pmt.intern(id)}
         if before is not None:
-            entries.update(before=pmt.from_double(float(before)),
-                           after=pmt.from_double(float(after)))
+            entries.update(
+                before=pmt.from_double(float(before)), after=pmt.from_double(float(after))
+            )
         else:
             entries.update(start=_time("start", start), end=_time("end", end))
         for name, values in (("inputs", inputs), ("channels", channels)):
@@ -270,7 +326,7 @@ class voltage_ring(gr.hier_block2):
         message = pmt.make_dict()
         for key, value in entries.items():
             message = pmt.dict_add(message, pmt.intern(key), value)
-        read_trigger(message)    # complains at once
+        read_trigger(message)  # complains at once
         self._dumping.ask(message)
         return id
 
@@ -288,9 +344,11 @@ class voltage_ring(gr.hier_block2):
         GNU Radio keeps a hierarchical block with message ports, and the memory of its ring, as
         long as the process lives. It cannot be used again.
         """
-        for edge in ((self, TRIGGER, self._ring, TRIGGER),
-                     (self._dumping, TRIGGER, self._ring, TRIGGER),
-                     (self._dumping, STATUS, self, STATUS)):
+        for edge in (
+            (self, TRIGGER, self._ring, TRIGGER),
+            (self._dumping, TRIGGER, self._ring, TRIGGER),
+            (self._dumping, STATUS, self, STATUS),
+        ):
             # which GNU Radio does, and complains afterwards of those of this block's own ports
             with contextlib.suppress(RuntimeError):
                 self.msg_disconnect(*edge)
@@ -340,8 +398,12 @@ def _time(name, value):
     if isinstance(value, Real) and math.isfinite(value):
         whole = math.floor(value)
         value = whole, float(Fraction(value) - whole)
-    if not (isinstance(value, (tuple, list)) and len(value) == 2
-            and isinstance(value[0], Integral) and 0 <= value[0] < 2**63
-            and isinstance(value[1], Real)):
+    if not (
+        isinstance(value, (tuple, list))
+        and len(value) == 2
+        and isinstance(value[0], Integral)
+        and 0 <= value[0] < 2**63
+        and isinstance(value[1], Real)
+    ):
         refuse(name, value, "seconds since 1970, or whole seconds and a fraction")
     return pmt.make_tuple(pmt.from_uint64(int(value[0])), pmt.from_double(float(value[1])))

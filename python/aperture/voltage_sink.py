@@ -42,8 +42,8 @@ BYTES = {"sc8": 2, "sc4": 1, "fc32": 8}
 #: what the rows of a frame are -> the field of the file's name
 KINDS = {"inputs": "{input}", "beams": "{beam}"}
 CHANNEL = "{channel}"
-SPARE_FILES = 64         # descriptors that are left to everything else
-ROUNDING = 1e-3          # spectra, by which times that agree may differ
+SPARE_FILES = 64  # descriptors that are left to everything else
+ROUNDING = 1e-3  # spectra, by which times that agree may differ
 
 
 def _numbers(name, values, most):
@@ -139,13 +139,29 @@ class voltage_sink(RecordingSink, python_block):
         A parameter is not allowed; a file could not be written there.
     """
 
-    def __init__(self, filename="voltages-{time}-{channel}.sigmf-meta", channels=1024, inputs=2,
-                 spectra_per_frame=256, type="fc32", kind="inputs", polarizations=1,
-                 selected_channels=(0,), selected_inputs=None, names=None, array=None,
-                 description="", overwrite=True, blocks_per_file=128):
-        for name, value, high in (("channels", channels, 2**31 - 1), ("inputs", inputs, 2**31 - 1),
-                                  ("spectra_per_frame", spectra_per_frame, 2**31 - 1),
-                                  ("blocks_per_file", blocks_per_file, 2**31 - 1)):
+    def __init__(
+        self,
+        filename="voltages-{time}-{channel}.sigmf-meta",
+        channels=1024,
+        inputs=2,
+        spectra_per_frame=256,
+        type="fc32",
+        kind="inputs",
+        polarizations=1,
+        selected_channels=(0,),
+        selected_inputs=None,
+        names=None,
+        array=None,
+        description="",
+        overwrite=True,
+        blocks_per_file=128,
+    ):
+        for name, value, high in (
+            ("channels", channels, 2**31 - 1),
+            ("inputs", inputs, 2**31 - 1),
+            ("spectra_per_frame", spectra_per_frame, 2**31 - 1),
+            ("blocks_per_file", blocks_per_file, 2**31 - 1),
+        ):
             if not isinstance(value, Integral) or not 1 <= value <= high:
                 refuse(name, value, f"a whole number from 1 to {high}")
         if type not in BYTES:
@@ -158,19 +174,25 @@ class voltage_sink(RecordingSink, python_block):
         self._shape = (int(channels), int(inputs), int(spectra_per_frame))
         size = math.prod(self._shape) * BYTES[type]
         if size > LARGEST_ITEM:
-            raise ValueError(f"spectra_per_frame: an item would be {channels} channels x {inputs} "
-                             f"inputs x {spectra_per_frame} spectra x {BYTES[type]} bytes = {size} "
-                             f"bytes: at most {LARGEST_ITEM} are allowed")
+            raise ValueError(
+                f"spectra_per_frame: an item would be {channels} channels x {inputs} "
+                f"inputs x {spectra_per_frame} spectra x {BYTES[type]} bytes = {size} "
+                f"bytes: at most {LARGEST_ITEM} are allowed"
+            )
         self._type, self._kind, self._polarizations = type, kind, int(polarizations)
         self._nibbles = nibbles_to_bytes() if type == "sc4" else None
         self._chosen_channels = _numbers("selected_channels", selected_channels, self._shape[0])
         chosen = _numbers("selected_inputs", selected_inputs, self._shape[1])
         if len(chosen) % self._polarizations:
-            refuse("polarizations", polarizations,
-                   f"1: {len(chosen)} {kind} are written, which are no pairs")
+            refuse(
+                "polarizations",
+                polarizations,
+                f"1: {len(chosen)} {kind} are written, which are no pairs",
+            )
         # numbers of the inputs of each antenna or beam
-        self._pairs = [chosen[i:i + self._polarizations]
-                       for i in range(0, len(chosen), self._polarizations)]
+        self._pairs = [
+            chosen[i : i + self._polarizations] for i in range(0, len(chosen), self._polarizations)
+        ]
         self._names = self._check_names(names)
         if isinstance(array, str):
             array = load_array(array) if array else None
@@ -186,8 +208,9 @@ class voltage_sink(RecordingSink, python_block):
         self._start()
         for path in self._patterns:
             self._check_path(path)
-        super().__init__("voltage_sink", out_sig=None,
-                         in_sig=[(np.uint8, size) if size > 1 else np.uint8])
+        super().__init__(
+            "voltage_sink", out_sig=None, in_sig=[(np.uint8, size) if size > 1 else np.uint8]
+        )
 
     def _check_names(self, names):
         if names is None:
@@ -201,46 +224,71 @@ class voltage_sink(RecordingSink, python_block):
         """Refuses what the format cannot hold."""
         field, channels = KINDS[self._kind], self._chosen_channels
         if not self._guppi and not self._name.endswith(SIGMF_ENDINGS):
-            refuse("filename", self._name,
-                   f"a name that ends in {', '.join(VOLTAGE_ENDINGS[:2])}")
+            refuse("filename", self._name, f"a name that ends in {', '.join(VOLTAGE_ENDINGS[:2])}")
         check_fields(self._name, ("time", field[1:-1], *([] if self._guppi else ["channel"])))
         if not self._guppi:
             if len(channels) > 1 and CHANNEL not in self._name:
-                refuse("filename", self._name, f"a name with {CHANNEL} in it: a SigMF recording "
-                       f"has one frequency, and {len(channels)} channels are written (or "
-                       "choose one of them)")
+                refuse(
+                    "filename",
+                    self._name,
+                    f"a name with {CHANNEL} in it: a SigMF recording "
+                    f"has one frequency, and {len(channels)} channels are written (or "
+                    "choose one of them)",
+                )
         else:
             if self._type == "fc32":
                 refuse("type", self._type, "sc8 or sc4: GUPPI raw has 8 bits")
             if len(self._pairs) > 1 and field not in self._name:
-                refuse("filename", self._name, f"a name with {field} in it: a GUPPI raw file has "
-                       f"one of the {len(self._pairs)} {self._kind} (or pairs of them)")
+                refuse(
+                    "filename",
+                    self._name,
+                    f"a name with {field} in it: a GUPPI raw file has "
+                    f"one of the {len(self._pairs)} {self._kind} (or pairs of them)",
+                )
             if len(channels) < 2:
-                refuse("selected_channels", channels, "at least two channels: readers of GUPPI raw "
-                       "take those of one for real samples")
+                refuse(
+                    "selected_channels",
+                    channels,
+                    "at least two channels: readers of GUPPI raw "
+                    "take those of one for real samples",
+                )
             if channels != list(range(channels[0], channels[0] + len(channels))):
-                refuse("selected_channels", channels, "neighbours in ascending order, as GUPPI raw "
-                       "has them")
+                refuse(
+                    "selected_channels",
+                    channels,
+                    "neighbours in ascending order, as GUPPI raw has them",
+                )
         files = 2 * len(self._paths()) if not self._guppi else len(self._paths())
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
         if files > most:
-            refuse("filename", self._name, f"at most {most} files at a time, as this process may "
-                   f"open no more (ulimit -n), and these are {files}: choose channels or inputs")
+            refuse(
+                "filename",
+                self._name,
+                f"at most {most} files at a time, as this process may "
+                f"open no more (ulimit -n), and these are {files}: choose channels or inputs",
+            )
 
     def _groups(self):
         """What each file has: channels and the numbers of antennas or beams."""
         everything = list(range(len(self._pairs)))
-        rows = [[number] for number in everything] if KINDS[self._kind] in self._name \
-            else [everything]
-        channels = [[channel] for channel in self._chosen_channels] if CHANNEL in self._name \
+        rows = (
+            [[number] for number in everything] if KINDS[self._kind] in self._name else [everything]
+        )
+        channels = (
+            [[channel] for channel in self._chosen_channels]
+            if CHANNEL in self._name
             else [self._chosen_channels]
+        )
         return [(group, row) for group in channels for row in rows]
 
     def _paths(self):
         """A name for each of _groups()."""
-        paths = [self._name.replace(CHANNEL, f"{channels[0]:0{len(str(self._shape[0] - 1))}d}")
-                 .replace(KINDS[self._kind], name_text(self._names[row[0]]))
-                 for channels, row in self._groups()]
+        paths = [
+            self._name.replace(CHANNEL, f"{channels[0]:0{len(str(self._shape[0] - 1))}d}").replace(
+                KINDS[self._kind], name_text(self._names[row[0]])
+            )
+            for channels, row in self._groups()
+        ]
         if len(set(paths)) < len(paths):
             twice = next(path for path in paths if paths.count(path) > 1)
             refuse("filename", self._name, f"such that no two {self._kind} have one file: {twice}")
@@ -351,14 +399,23 @@ class voltage_sink(RecordingSink, python_block):
         begun, moment = self._first
         time = self._moment(item)
         length = self._shape[2] / self._rate
-        if self._roll.ends((moment.seconds, moment.fraction), (time.seconds, time.fraction),
-                           length):
+        if self._roll.ends(
+            (moment.seconds, moment.fraction), (time.seconds, time.fraction), length
+        ):
             return True
         channels, rows = self._parts[0]
-        each = len(channels) * len(rows) * self._polarizations * self._shape[2] * (
-            8 if self._type == "fc32" else 2)
-        return bool(self._roll.size) and self._frames > 0 and (
-            self._frames + 1) * each > self._roll.size
+        each = (
+            len(channels)
+            * len(rows)
+            * self._polarizations
+            * self._shape[2]
+            * (8 if self._type == "fc32" else 2)
+        )
+        return (
+            bool(self._roll.size)
+            and self._frames > 0
+            and (self._frames + 1) * each > self._roll.size
+        )
 
     # ---- time and frequency
 
@@ -367,14 +424,20 @@ class voltage_sink(RecordingSink, python_block):
         if self._setting is None:
             require(here, NEEDED, SENDER, "frame")
         old = self._setting or {}
-        new = {key: tag_value(here, key, pmt.to_double, old, SENDER, "a frame")
-               for key in SETTING}
-        if not (all(math.isfinite(value) for value in new.values())
-                and new[tags.bandwidth] > 0 and new[tags.rx_rate] > 0):
-            raise ValueError(f"tags: {new} are not allowed: finite numbers, bandwidth and rx_rate "
-                             "above 0")
-        moment = Moment(*tag_value(here, tags.rx_time, time_of, None, SENDER, "a frame")) \
-            if tags.rx_time in here else self._moment(item)
+        new = {key: tag_value(here, key, pmt.to_double, old, SENDER, "a frame") for key in SETTING}
+        if not (
+            all(math.isfinite(value) for value in new.values())
+            and new[tags.bandwidth] > 0
+            and new[tags.rx_rate] > 0
+        ):
+            raise ValueError(
+                f"tags: {new} are not allowed: finite numbers, bandwidth and rx_rate above 0"
+            )
+        moment = (
+            Moment(*tag_value(here, tags.rx_time, time_of, None, SENDER, "a frame"))
+            if tags.rx_time in here
+            else self._moment(item)
+        )
         if self._setting is None:
             self._begin(new, moment, item)
             return
@@ -383,18 +446,27 @@ class voltage_sink(RecordingSink, python_block):
         if abs(step) < ROUNDING and not changed:
             return
         drifted = abs(step) < 1 and not changed
-        if drifted or not self._guppi and TIME not in self._name and changed in (
-                [], [tags.rx_freq]):
+        if (
+            drifted
+            or not self._guppi
+            and TIME not in self._name
+            and changed in ([], [tags.rx_freq])
+        ):
             self._setting, self._clock = new, (item, moment)
             if not self._guppi:
                 for writer, (channels, _) in zip(self._writers, self._parts):
                     writer.capture(moment, self._frequencies(channels)[0])
             return
         if TIME not in self._name:
-            what = (f"{changed[0]} {new[changed[0]]:.12g} after {old[changed[0]]:.12g}" if changed
-                    else f"an rx_time that jumps by {step / self._rate:.6g} s")
-            raise ValueError(f"tags: {what} does not fit into one file; with {TIME} in its name a "
-                             "new one would begin")
+            what = (
+                f"{changed[0]} {new[changed[0]]:.12g} after {old[changed[0]]:.12g}"
+                if changed
+                else f"an rx_time that jumps by {step / self._rate:.6g} s"
+            )
+            raise ValueError(
+                f"tags: {what} does not fit into one file; with {TIME} in its name a "
+                "new one would begin"
+            )
         self._finish()
         self._begin(new, moment, item)
 
@@ -411,8 +483,9 @@ class voltage_sink(RecordingSink, python_block):
     def _frequencies(self, channels):
         width = self._setting[tags.bandwidth] / self._shape[0]
         middle = self._shape[0] // 2
-        return tuple(self._setting[tags.rx_freq] + (channel - middle) * width
-                     for channel in channels)
+        return tuple(
+            self._setting[tags.rx_freq] + (channel - middle) * width for channel in channels
+        )
 
     def _begin(self, setting, moment, item):
         """New files, from a frame on."""
@@ -421,24 +494,35 @@ class voltage_sink(RecordingSink, python_block):
         if not self._roll.recording:
             return
         self._roll.begun()
-        site = None if self._array is None else (self._array.latitude, self._array.longitude,
-                                                 self._array.height)
+        site = (
+            None
+            if self._array is None
+            else (self._array.latitude, self._array.longitude, self._array.height)
+        )
         names = names_at(self._patterns, moment.seconds, self._used)
         self._used.update(names)
         for path, (channels, rows) in zip(names, self._parts):
             recording = Recording(
                 frequencies=self._frequencies(channels),
-                width=setting[tags.bandwidth] / self._shape[0], rate=self._rate, start=moment,
-                names=tuple(self._row_names(rows)), source=", ".join(self._names[row]
-                                                                     for row in rows),
-                channel=channels[0], telescope=self._array.name if self._array else "", site=site,
-                description=self._description)
+                width=setting[tags.bandwidth] / self._shape[0],
+                rate=self._rate,
+                start=moment,
+                names=tuple(self._row_names(rows)),
+                source=", ".join(self._names[row] for row in rows),
+                channel=channels[0],
+                telescope=self._array.name if self._array else "",
+                site=site,
+                description=self._description,
+            )
             if self._guppi:
-                writer = GuppiWriter(path, recording, self._shape[2], self._blocks,
-                                     self._overwrite)
+                writer = GuppiWriter(path, recording, self._shape[2], self._blocks, self._overwrite)
             else:
-                writer = SigmfWriter(path, recording, np.complex64 if self._type == "fc32"
-                                     else np.uint16, self._overwrite)
+                writer = SigmfWriter(
+                    path,
+                    recording,
+                    np.complex64 if self._type == "fc32" else np.uint16,
+                    self._overwrite,
+                )
             self._writers.append(writer)
 
     def _row_names(self, rows):
@@ -449,8 +533,9 @@ class voltage_sink(RecordingSink, python_block):
     # ---- voltages
 
     def _write(self, frame, lost, item):
-        frame = frame.view(np.complex64 if self._type == "fc32" else
-                           np.uint8 if self._type == "sc4" else np.uint16).reshape(self._shape)
+        frame = frame.view(
+            np.complex64 if self._type == "fc32" else np.uint8 if self._type == "sc4" else np.uint16
+        ).reshape(self._shape)
         for writer, (channels, rows) in zip(self._writers, self._parts):
             numbers = [number for row in rows for number in self._pairs[row]]
             voltages = self._arranged(frame, channels, numbers)
@@ -468,13 +553,14 @@ class voltage_sink(RecordingSink, python_block):
 
     def _arranged(self, frame, channels, numbers):
         """[channel][time][input] of these channels and inputs, contiguous, until the next call."""
-        part = frame[channels[0]:channels[0] + len(channels)]
+        part = frame[channels[0] : channels[0] + len(channels)]
         out = self._room.get(len(numbers))
         if out is None:
             # one for all frames: new memory would cost more than what is done with it
             out = self._room[len(numbers)] = np.empty(
                 (len(channels), self._shape[2], len(numbers)),
-                np.complex64 if self._type == "fc32" else np.uint16)
+                np.complex64 if self._type == "fc32" else np.uint16,
+            )
         for place, number in enumerate(numbers):
             row = part[:, number]
             out[:, :, place] = row if self._nibbles is None else self._nibbles[row]

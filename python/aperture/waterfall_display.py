@@ -46,11 +46,24 @@ class waterfall_display(display_block):
         ValueError: names the parameter, its value and what is allowed
     """
 
-    def __init__(self, channels=1024, rows=1, type="fc32", names=None, scale="dB", unit="",
-                 history=200, device="auto", slices=1):
+    def __init__(
+        self,
+        channels=1024,
+        rows=1,
+        type="fc32",
+        names=None,
+        scale="dB",
+        unit="",
+        history=200,
+        device="auto",
+        slices=1,
+    ):
         for parameter, value, least, most in (
-                ("channels", channels, 1, 1 << 24), ("rows", rows, 1, 1 << 16),
-                ("history", history, 10, 10000), ("slices", slices, 1, 1 << 20)):
+            ("channels", channels, 1, 1 << 24),
+            ("rows", rows, 1, 1 << 16),
+            ("history", history, 10, 10000),
+            ("slices", slices, 1, 1 << 20),
+        ):
             if not isinstance(value, Integral) or not least <= value <= most:
                 refuse(parameter, value, f"a whole number from {least} to {most}")
         if type not in VALUES and type != "mask":
@@ -65,16 +78,23 @@ class waterfall_display(display_block):
         self.quantity = "flagged" if type == "mask" else "power"
         self._slices = int(slices)
         if size >= 2**31:
-            refuse("channels", channels, f"fewer with {rows} rows: an item of {size} bytes is more "
-                   "than GNU Radio's items hold, 2147483647")
-        names = [str(name) for name in names] if names is not None and len(names) else \
-            [str(row) for row in range(rows)]
+            refuse(
+                "channels",
+                channels,
+                f"fewer with {rows} rows: an item of {size} bytes is more "
+                "than GNU Radio's items hold, 2147483647",
+            )
+        names = (
+            [str(name) for name in names]
+            if names is not None and len(names)
+            else [str(row) for row in range(rows)]
+        )
         if len(names) != rows or len(set(names)) != rows:
             refuse("names", names, f"a list of {rows} different names, one for each row")
         self._channels, self._rows, self._type = int(channels), int(rows), type
         self.names, self.scale, self.unit = names, scale, str(unit)
         self._times = Times()
-        self._before = None      # number and time of the newest item
+        self._before = None  # number and time of the newest item
         #: a WaterfallRecord: what is drawn
         self.record = WaterfallRecord(self._rows, self._channels, int(history))
         super().__init__("waterfall_display", size, MOST_RATE, device, MOST_TOGETHER)
@@ -96,8 +116,13 @@ class waterfall_display(display_block):
             sums = sum(self._values(item.data) for item in group)
             times = [self._times.of(item) for item in (group[0], group[-1])]
             rate = group[-1].rate
-            self.record.add(sum(times) / 2, 1 / rate if rate and len(slow) == len(items) else None,
-                            channels, sums / len(group), self._follows(group))
+            self.record.add(
+                sum(times) / 2,
+                1 / rate if rate and len(slow) == len(items) else None,
+                channels,
+                sums / len(group),
+                self._follows(group),
+            )
         return True
 
     def _values(self, data):
@@ -120,4 +145,5 @@ class waterfall_display(display_block):
 
     def _make_widget(self):
         from .displays.waterfall_widget import WaterfallWidget
+
         return WaterfallWidget(self)

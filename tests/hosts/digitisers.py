@@ -23,7 +23,7 @@ import spead2.send
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from hosts import HOSTS, PORT, RATE, SAMPLES
 
-LONGEST = 600            # s, if nobody stops it
+LONGEST = 600  # s, if nobody stops it
 
 
 def item(number, value):
@@ -35,8 +35,11 @@ def main():
     folder, sent = pathlib.Path(sys.argv[1]).parent, 0
     addresses = [(f"10.37.0.{HOSTS[host]}", PORT) for host in ("f0", "f1")]
     stream = spead2.send.UdpStream(
-        spead2.ThreadPool(1), addresses, spead2.send.StreamConfig(max_packet_size=SAMPLES + 72),
-        buffer_size=1 << 20)
+        spead2.ThreadPool(1),
+        addresses,
+        spead2.send.StreamConfig(max_packet_size=SAMPLES + 72),
+        buffer_size=1 << 20,
+    )
     stopped = spead2.Flavour(4, 64, 48, 0)
     start = time.monotonic()
     for first in range(0, int(LONGEST * RATE), SAMPLES):
@@ -48,8 +51,16 @@ def main():
             heap = spead2.send.Heap(stopped)
             for each in (item(0x1600, first), item(0x3101, number), item(0x3102, 0)):
                 heap.add_item(each)
-            heap.add_item(spead2.Item(0x3300, "", "", shape=(SAMPLES,), dtype=np.int8,
-                                      value=row.take(range(first, first + SAMPLES), mode="wrap")))
+            heap.add_item(
+                spead2.Item(
+                    0x3300,
+                    "",
+                    "",
+                    shape=(SAMPLES,),
+                    dtype=np.int8,
+                    value=row.take(range(first, first + SAMPLES), mode="wrap"),
+                )
+            )
             heap.repeat_pointers = True
             try:
                 stream.send_heap(heap, substream_index=number // 2)

@@ -21,16 +21,16 @@ from places import SOURCE
 
 PORT = 7148
 SYNC = 1700000000
-RATE = 200000            # Hz
+RATE = 200000  # Hz
 INPUTS, CHANNELS, TAPS = 4, 32, 4
 HOP = 2 * CHANNELS
-SPECTRA = 64             # of a heap and of a frame
-FRAMES = 25              # of an integration
+SPECTRA = 64  # of a heap and of a frame
+FRAMES = 25  # of an integration
 GAIN = 0.4
-SAMPLES = 2048           # of a digitiser's heap
+SAMPLES = 2048  # of a digitiser's heap
 INTEGRATION = FRAMES * SPECTRA * HOP / RATE  # s, 0.512
-ROUNDED = 510            # of the sum of an integration: two steps of one voltage
-PATIENCE = 200           # s, for what takes seconds where nothing else runs
+ROUNDED = 510  # of the sum of an integration: two steps of one voltage
+PATIENCE = 200  # s, for what takes seconds where nothing else runs
 HOSTS = {"d": 1, "f0": 2, "f1": 3, "x0": 4, "x1": 5}
 
 ARRAY = """name: hosts
@@ -49,8 +49,10 @@ inputs:
   - {{antenna: B, polarization: y}}
 """
 
-INPUT = ("spead::{port},rate={rate},freq=1e9,sync={sync},type=s8,samples={samples},inputs=4,"
-         "heaps=4,window=48")
+INPUT = (
+    "spead::{port},rate={rate},freq=1e9,sync={sync},type=s8,samples={samples},inputs=4,"
+    "heaps=4,window=48"
+)
 PLAN = """input: {{source: "{input}"}}
 array: {{description: "{folder}/array.yml"}}
 engines: {{channels: {channels}, taps: {taps}, spectra_per_frame: {spectra},
@@ -79,8 +81,12 @@ def may_use_namespaces():
 
 
 def ip(*words, check=True):
-    subprocess.run(["ip", *map(str, words)], check=check, stdout=subprocess.DEVNULL,
-                   stderr=None if check else subprocess.DEVNULL)
+    subprocess.run(
+        ["ip", *map(str, words)],
+        check=check,
+        stdout=subprocess.DEVNULL,
+        stderr=None if check else subprocess.DEVNULL,
+    )
 
 
 class Network:
@@ -108,8 +114,25 @@ class Network:
         for host, number in HOSTS.items():
             there = self.namespace(host)
             ip("netns", "add", there)
-            ip("link", "add", "name", f"to-{host}", "netns", self._switch, "mtu", 9000, "type",
-               "veth", "peer", "name", "eth", "netns", there, "mtu", 9000)
+            ip(
+                "link",
+                "add",
+                "name",
+                f"to-{host}",
+                "netns",
+                self._switch,
+                "mtu",
+                9000,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth",
+                "netns",
+                there,
+                "mtu",
+                9000,
+            )
             ip("-n", self._switch, "link", "set", f"to-{host}", "master", "bridge", "up")
             ip("-n", there, "addr", "add", f"10.37.0.{number}/24", "dev", "eth")
             ip("-n", there, "link", "set", "eth", "up")
@@ -125,17 +148,26 @@ class Network:
         with open(log, "a") as file:
             return subprocess.Popen(
                 ["ip", "netns", "exec", self.namespace(host), *map(str, command)],
-                stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+            )
 
     def command(self, host, *words):
         """A command on a host, to its end."""
-        subprocess.run(["ip", "netns", "exec", self.namespace(host), *map(str, words)], check=True,
-                       capture_output=True)
+        subprocess.run(
+            ["ip", "netns", "exec", self.namespace(host), *map(str, words)],
+            check=True,
+            capture_output=True,
+        )
 
     def listens(self, host):
         """Whether somebody listens to the port there."""
-        found = subprocess.run(["ip", "netns", "exec", self.namespace(host), "cat",
-                                "/proc/net/udp"], capture_output=True, text=True).stdout
+        found = subprocess.run(
+            ["ip", "netns", "exec", self.namespace(host), "cat", "/proc/net/udp"],
+            capture_output=True,
+            text=True,
+        ).stdout
         return f":{PORT:04X} " in found
 
     def wait_for(self, hosts, seconds=PATIENCE):
@@ -155,16 +187,33 @@ class Network:
         """What comes to a host is lost at random; 0: no more."""
         self.command(host, "nft", "flush", "ruleset")
         if percent:
-            self.command(host, "nft", "add table inet t; add chain inet t c { type filter hook "
-                         "input priority 0 ; }; add rule inet t c udp dport "
-                         f"{PORT} numgen random mod 100 < {percent} drop")
+            self.command(
+                host,
+                "nft",
+                "add table inet t; add chain inet t c { type filter hook "
+                "input priority 0 ; }; add rule inet t c udp dport "
+                f"{PORT} numgen random mod 100 < {percent} drop",
+            )
 
     def slow(self, host, kilobits):
         """What leaves a host is that slow; 0: no more."""
         base = ["tc", "qdisc"]
         if kilobits:
-            self.command(host, *base, "replace", "dev", "eth", "root", "tbf", "rate",
-                         f"{kilobits}kbit", "burst", "32k", "latency", "200ms")
+            self.command(
+                host,
+                *base,
+                "replace",
+                "dev",
+                "eth",
+                "root",
+                "tbf",
+                "rate",
+                f"{kilobits}kbit",
+                "burst",
+                "32k",
+                "latency",
+                "200ms",
+            )
         else:
             self.command(host, *base, "del", "dev", "eth", "root")
 
@@ -183,23 +232,44 @@ class Observation:
         self.samples = np.clip(np.rint(20 * (0.5 * common + own)), -127, 127).astype(np.int8)
         np.save(self.folder / "samples.npy", self.samples)
         (self.folder / "array.yml").write_text(ARRAY.format(rate=float(RATE)))
-        (self.folder / "plan.yml").write_text(PLAN.format(
-            input=INPUT.format(port=PORT, rate=RATE, sync=SYNC, samples=SAMPLES), port=PORT,
-            folder=self.folder, channels=CHANNELS, taps=TAPS, spectra=SPECTRA,
-            integration=INTEGRATION, gain=GAIN,
-            window=window))
+        (self.folder / "plan.yml").write_text(
+            PLAN.format(
+                input=INPUT.format(port=PORT, rate=RATE, sync=SYNC, samples=SAMPLES),
+                port=PORT,
+                folder=self.folder,
+                channels=CHANNELS,
+                taps=TAPS,
+                spectra=SPECTRA,
+                integration=INTEGRATION,
+                gain=GAIN,
+                window=window,
+            )
+        )
 
     def log(self, host):
         return self.folder / f"{host}.log"
 
     def start_host(self, network, host):
-        return network.start(host, SOURCE / "tools/run", "aperture_fx", "--plan",
-                             self.folder / "plan.yml", "--host", host, log=self.log(host))
+        return network.start(
+            host,
+            SOURCE / "tools/run",
+            "aperture_fx",
+            "--plan",
+            self.folder / "plan.yml",
+            "--host",
+            host,
+            log=self.log(host),
+        )
 
     def start_digitisers(self, network):
-        return network.start("d", SOURCE / "tools/run", "python3",
-                             SOURCE / "tests/hosts/digitisers.py", self.folder / "samples.npy",
-                             log=self.log("d"))
+        return network.start(
+            "d",
+            SOURCE / "tools/run",
+            "python3",
+            SOURCE / "tests/hosts/digitisers.py",
+            self.folder / "samples.npy",
+            log=self.log("d"),
+        )
 
     def stop(self):
         """Lets the digitisers end what they send."""
@@ -219,12 +289,31 @@ class Observation:
         sent = int((self.folder / "sent").read_text())
         self.samples[:, np.arange(sent) % self.samples.shape[1]].T.tofile(raw)
         done = subprocess.run(
-            [SOURCE / "tools/run", "aperture_fx", "--input",
-             f"raw:{raw},type=s8,rate={RATE},freq=1e9,inputs={INPUTS},time={SYNC}", "--array",
-             self.folder / "array.yml", "--channels", str(CHANNELS), "--taps", str(TAPS),
-             "--spectra-per-frame", str(SPECTRA), "--integration", str(INTEGRATION), "--gain",
-             str(GAIN), "--device", "cpu", "-o", self.folder / "single.uvh5"],
-            capture_output=True, text=True)
+            [
+                SOURCE / "tools/run",
+                "aperture_fx",
+                "--input",
+                f"raw:{raw},type=s8,rate={RATE},freq=1e9,inputs={INPUTS},time={SYNC}",
+                "--array",
+                self.folder / "array.yml",
+                "--channels",
+                str(CHANNELS),
+                "--taps",
+                str(TAPS),
+                "--spectra-per-frame",
+                str(SPECTRA),
+                "--integration",
+                str(INTEGRATION),
+                "--gain",
+                str(GAIN),
+                "--device",
+                "cpu",
+                "-o",
+                self.folder / "single.uvh5",
+            ],
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             raise RuntimeError(done.stderr)
         return read(self.folder / "single.uvh5")
@@ -232,8 +321,11 @@ class Observation:
     def merged(self):
         """What all files of the X-engines are together, as read() has it."""
         parts = sorted(self.folder.glob("x?-*.uvh5"))
-        done = subprocess.run([SOURCE / "tools/run", "aperture_merge", *parts, "-o",
-                               self.folder / "merged.uvh5"], capture_output=True, text=True)
+        done = subprocess.run(
+            [SOURCE / "tools/run", "aperture_merge", *parts, "-o", self.folder / "merged.uvh5"],
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             raise RuntimeError(done.stderr)
         return read(self.folder / "merged.uvh5")
@@ -246,9 +338,11 @@ def read(path):
         baselines = int(file["Header/Nbls"][()])
         shape = (-1, baselines, *file["Data/visdata"].shape[1:])
         whole = file["Header/integration_time"][::baselines] > 0.999 * INTEGRATION
-        return (file["Header/time_array"][::baselines][whole],
-                file["Data/visdata"][:].reshape(shape)[whole],
-                file["Data/nsamples"][:].reshape(shape)[whole])
+        return (
+            file["Header/time_array"][::baselines][whole],
+            file["Data/visdata"][:].reshape(shape)[whole],
+            file["Data/nsamples"][:].reshape(shape)[whole],
+        )
 
 
 def compare(single, merged):
@@ -272,12 +366,15 @@ def compare(single, merged):
     known = near & (place >= 0) & (place < len(times))
     complete = (samples == 1).all(axis=(1, 3))[known]
     step = np.abs(visibilities[known] - values[place[known]]).max(axis=(1, 3)) * FRAMES * SPECTRA
-    return dict(times=place[known], complete=complete,
-                wrong=int((complete & (step > ROUNDED)).sum()),
-                rounded=int((complete & (step > 0) & (step <= ROUNDED)).sum()),
-                alien=int((~known).sum()),
-                partial=((samples > 0) & (samples < 1)).any(axis=(1, 3))[known],
-                flagged=(samples == 0).all(axis=(1, 3))[known])
+    return dict(
+        times=place[known],
+        complete=complete,
+        wrong=int((complete & (step > ROUNDED)).sum()),
+        rounded=int((complete & (step > 0) & (step <= ROUNDED)).sum()),
+        alien=int((~known).sum()),
+        partial=((samples > 0) & (samples < 1)).any(axis=(1, 3))[known],
+        flagged=(samples == 0).all(axis=(1, 3))[known],
+    )
 
 
 def end(process, seconds=30, number=signal.SIGINT):

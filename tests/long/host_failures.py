@@ -72,11 +72,22 @@ class Failures:
 
     def noise(self, host):
         """Packets of nothing, and of heaps of 2^47 bytes, from the digitisers' host."""
-        forged = bytes.fromhex("5304020600000005" "8001000000000007" "80027fffffffffff"
-                               "8003000000000000" "8004000000000008" "9600000000000001") + b"x" * 8
-        program = ("import os, socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-                   f"for i in range(20000): s.sendto(os.urandom(i % 200) if i % 2 else "
-                   f"{forged!r}, ('10.37.0.{HOSTS[host]}', {PORT}))")
+        forged = (
+            bytes.fromhex(
+                "5304020600000005"
+                "8001000000000007"
+                "80027fffffffffff"
+                "8003000000000000"
+                "8004000000000008"
+                "9600000000000001"
+            )
+            + b"x" * 8
+        )
+        program = (
+            "import os, socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            f"for i in range(20000): s.sendto(os.urandom(i % 200) if i % 2 else "
+            f"{forged!r}, ('10.37.0.{HOSTS[host]}', {PORT}))"
+        )
         self.network.command("d", sys.executable, "-c", program)
 
 
@@ -102,8 +113,7 @@ def main():
             for number in range(options.failures):
                 host = rng.choice([name for name in ENGINES if failures.back(name)] or ENGINES)
                 what = rng.choice(("kill", "freeze", "cut", "lose", "slow", "noise"))
-                print(f"{time.monotonic() - began:6.1f} s: {number + 1}: {what} {host}",
-                      flush=True)
+                print(f"{time.monotonic() - began:6.1f} s: {number + 1}: {what} {host}", flush=True)
                 if what == "kill" and not failures.back(host):
                     what = "cut"
                 getattr(failures, what)(host)
@@ -123,16 +133,29 @@ def main():
     found = compare(single, observation.merged())
     complete = found["complete"]
     last = complete[found["times"] >= len(single[0]) - 5]
-    print(f"{sum(counts.values())} failures: "
-          + ", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
-    print(f"{len(single[0])} integrations of {INTEGRATION:g} s, {CHANNELS} channels, {files} "
-          f"files; exit codes {codes}")
-    print(f"complete: {100 * complete.mean():.1f} %, partly: "
-          f"{100 * found['partial'].mean():.1f} %, none: {100 * found['flagged'].mean():.1f} %")
-    print(f"complete and not what a single process makes: {found['wrong']} (and {found['rounded']} "
-          f"where a voltage was rounded otherwise); at other times: {found['alien']}")
-    good = (found["wrong"] == 0 and found["alien"] == 0 and set(codes.values()) == {0}
-            and last.any(axis=0).all() and np.count_nonzero(complete))
+    print(
+        f"{sum(counts.values())} failures: "
+        + ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    )
+    print(
+        f"{len(single[0])} integrations of {INTEGRATION:g} s, {CHANNELS} channels, {files} "
+        f"files; exit codes {codes}"
+    )
+    print(
+        f"complete: {100 * complete.mean():.1f} %, partly: "
+        f"{100 * found['partial'].mean():.1f} %, none: {100 * found['flagged'].mean():.1f} %"
+    )
+    print(
+        f"complete and not what a single process makes: {found['wrong']} (and {found['rounded']} "
+        f"where a voltage was rounded otherwise); at other times: {found['alien']}"
+    )
+    good = (
+        found["wrong"] == 0
+        and found["alien"] == 0
+        and set(codes.values()) == {0}
+        and last.any(axis=0).all()
+        and np.count_nonzero(complete)
+    )
     print("good" if good else f"NOT GOOD: logs and files are in {folder}")
     return 0 if good else 1
 

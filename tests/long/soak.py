@@ -60,7 +60,7 @@ class Receivers(InputFormat):
         self._chance, self._rng = chance, rng
         self._time = (1704067200, 0.0)
         self.source = None
-        self.runs = []           # (start, samples) of each
+        self.runs = []  # (start, samples) of each
         self.lost = self.absent = 0
 
     def open(self, request):
@@ -71,15 +71,28 @@ class Receivers(InputFormat):
         start = self._time
 
         def source(samples):
-            made = array_source(description, type="fc32", samples=samples, start_time=start,
-                                inputs_per_port=len(description.inputs), seed=len(self.runs) + 1)
-            if samples:          # for the gains
+            made = array_source(
+                description,
+                type="fc32",
+                samples=samples,
+                start_time=start,
+                inputs_per_port=len(description.inputs),
+                seed=len(self.runs) + 1,
+            )
+            if samples:  # for the gains
                 return made
             self.source = Source(made, start)
             return self.source
 
-        return Signals(description, "fc32", description.sample_rate, description.center_frequency,
-                       None, source, start)
+        return Signals(
+            description,
+            "fc32",
+            description.sample_rate,
+            description.center_frequency,
+            None,
+            source,
+            start,
+        )
 
     def lose(self):
         """The receivers that run are unplugged."""
@@ -103,8 +116,9 @@ class Source(gr.hier_block2):
 
     def __init__(self, block, start):
         size = block.output_signature().sizeof_stream_item(0)
-        gr.hier_block2.__init__(self, "receivers", gr.io_signature(0, 0, 0),
-                                gr.io_signature(1, 1, size))
+        gr.hier_block2.__init__(
+            self, "receivers", gr.io_signature(0, 0, 0), gr.io_signature(1, 1, size)
+        )
         self._block, self._error, self.start_time = block, "", start
         self.connect(block, self)
 
@@ -131,10 +145,16 @@ def resources(pid="self"):
     status = Path(f"/proc/{pid}/status").read_text()
     number = int(Path(f"/proc/{pid}/status").read_text().split("\nPid:")[1].split()[0])
     field = lambda name: int(status.split(f"\n{name}:")[1].split()[0])
-    segments = sum(int(line.split()[4]) == number or int(line.split()[5]) == number
-                   for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:])
-    return {"megabytes": field("VmRSS") / 1024, "threads": field("Threads"),
-            "descriptors": len(os.listdir(f"/proc/{pid}/fd")), "segments": segments}
+    segments = sum(
+        int(line.split()[4]) == number or int(line.split()[5]) == number
+        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    )
+    return {
+        "megabytes": field("VmRSS") / 1024,
+        "threads": field("Threads"),
+        "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+        "segments": segments,
+    }
 
 
 class Integrations:
@@ -151,8 +171,9 @@ class Integrations:
                 rows = file["Header/Nblts"][()] // file["Header/Ntimes"][()]
                 self.times += list((file["Header/time_array"][::rows] - 2440587.5) * 86400)
                 self.lengths += list(file["Header/integration_time"][::rows])
-                self.counted += list(file["Data/nsamples"][::rows, 0, 0]
-                                     * file["Header/integration_time"][::rows])
+                self.counted += list(
+                    file["Data/nsamples"][::rows, 0, 0] * file["Header/integration_time"][::rows]
+                )
         for name in (path, path + ".yml", path + ".missing"):
             if os.path.exists(name):
                 os.unlink(name)
@@ -160,8 +181,9 @@ class Integrations:
     def problems(self, runs, rate):
         """What is wrong with them, a line each; runs: (start, samples)."""
         order = np.argsort(self.times)
-        times, lengths, counted = (np.array(each)[order]
-                                   for each in (self.times, self.lengths, self.counted))
+        times, lengths, counted = (
+            np.array(each)[order] for each in (self.times, self.lengths, self.counted)
+        )
         begins, ends = times - lengths / 2, times + lengths / 2
         hop = CHANNELS / rate
         found = []
@@ -170,12 +192,16 @@ class Integrations:
             wanted = max(0, samples // CHANNELS - TAPS + 1)
             spectra = counted[inside].sum() / hop
             if not wanted - EDGE_SPECTRA - 0.5 <= spectra <= wanted + 0.5:
-                found.append(f"of the run at {start:.3f}: {spectra:.1f} spectra are in the files, "
-                             f"and {wanted} came")
+                found.append(
+                    f"of the run at {start:.3f}: {spectra:.1f} spectra are in the files, "
+                    f"and {wanted} came"
+                )
             steps = begins[inside][1:] - ends[inside][:-1]
             if len(steps) and np.max(np.abs(steps)) > 1e-3:
-                found.append(f"of the run at {start:.3f}: a step of {np.max(np.abs(steps)):.6f} s "
-                             "between two integrations")
+                found.append(
+                    f"of the run at {start:.3f}: a step of {np.max(np.abs(steps)):.6f} s "
+                    "between two integrations"
+                )
         if len(np.unique(np.round(times, 3))) < len(times):
             found.append("an integration comes twice")
         return found
@@ -278,7 +304,7 @@ device: {{name: "{self.options.device}"}}
                 getattr(self, f"change_{name}")(blocks)
                 self.done[f"changed {name}"] += 1
             except RuntimeError:
-                self.done["too late"] += 1     # the flowgraph has just ended
+                self.done["too late"] += 1  # the flowgraph has just ended
             del blocks
 
     def change_direction(self, blocks):
@@ -289,8 +315,10 @@ device: {{name: "{self.options.device}"}}
     def change_gains(self, blocks):
         """By a message, as from outside."""
         message = pmt.make_dict()
-        for key, value in (("input", pmt.from_long(self.rng.randrange(8))),
-                           ("gain", pmt.from_complex(complex(self.rng.uniform(20, 25))))):
+        for key, value in (
+            ("input", pmt.from_long(self.rng.randrange(8))),
+            ("gain", pmt.from_complex(complex(self.rng.uniform(20, 25)))),
+        ):
             message = pmt.dict_add(message, pmt.intern(key), value)
         blocks["f_engine"].to_basic_block()._post(pmt.intern("gains"), message)
 
@@ -315,8 +343,9 @@ device: {{name: "{self.options.device}"}}
             number += 1
             for page in ("/", "/metrics", "/api/v1/status", "/api/v1/state"):
                 try:
-                    with urllib.request.urlopen(self.publisher.url.rstrip("/") + page,
-                                                timeout=10) as answer:
+                    with urllib.request.urlopen(
+                        self.publisher.url.rstrip("/") + page, timeout=10
+                    ) as answer:
                         answer.read()
                         self.done[f"GET {page} {answer.status}"] += 1
                 except urllib.error.HTTPError as error:
@@ -336,8 +365,10 @@ device: {{name: "{self.options.device}"}}
         self.instrument = Instrument("soak", configuration.sections, __version__)
         self.instrument.on_publish(self.listen)
         self.publisher = monitoring.start(self.instrument, configuration.sections["monitoring"])
-        threads = [threading.Thread(target=target, daemon=True)
-                   for target in (self.sample, self.disturb, self.browse, self.end)]
+        threads = [
+            threading.Thread(target=target, daemon=True)
+            for target in (self.sample, self.disturb, self.browse, self.end)
+        ]
         try:
             for thread in threads:
                 thread.start()
@@ -365,8 +396,9 @@ device: {{name: "{self.options.device}"}}
             _, grown = slope(samples, "megabytes")
             allowed = SETTLED_MEGABYTES + MEGABYTES_AN_HOUR * hours
             if grown > allowed:
-                self.problems.append(f"{what}memory grew by {grown:.1f} MB; {allowed:.0f} are "
-                                     "allowed")
+                self.problems.append(
+                    f"{what}memory grew by {grown:.1f} MB; {allowed:.0f} are allowed"
+                )
             third = len(samples) // 3
             for name in ("threads", "descriptors", "segments"):
                 # a flowgraph that has just ended may still be held: what is there without it
@@ -382,20 +414,34 @@ device: {{name: "{self.options.device}"}}
         hours = (time.monotonic() - self.begun) / 3600
         samples = sum(samples for _, samples in self.receivers.runs)
         found = {
-            "hours": hours, "version": __version__, "sample_rate": self.options.rate,
+            "hours": hours,
+            "version": __version__,
+            "sample_rate": self.options.rate,
             "signal_hours": samples / self.options.rate / 3600,
             "times_real_time": samples / self.options.rate / 3600 / hours,
-            "runs": len(self.receivers.runs), "lost": self.receivers.lost,
-            "not_there": self.receivers.absent, "restarts": self.instrument.restarts,
-            "integrations": len(self.integrations.times), "files": dict(self.integrations.files),
-            "done": dict(sorted(self.done.items())), "alarms": dict(self.alarms.most_common(12)),
-            "resources": {what: {name: {
-                "first": each[0][1][name], "last": each[-1][1][name],
-                "most": max(entry[name] for _, entry in each),
-                "per_hour": slope(each, name)[0]} for name in each[0][1]}
+            "runs": len(self.receivers.runs),
+            "lost": self.receivers.lost,
+            "not_there": self.receivers.absent,
+            "restarts": self.instrument.restarts,
+            "integrations": len(self.integrations.times),
+            "files": dict(self.integrations.files),
+            "done": dict(sorted(self.done.items())),
+            "alarms": dict(self.alarms.most_common(12)),
+            "resources": {
+                what: {
+                    name: {
+                        "first": each[0][1][name],
+                        "last": each[-1][1][name],
+                        "most": max(entry[name] for _, entry in each),
+                        "per_hour": slope(each, name)[0],
+                    }
+                    for name in each[0][1]
+                }
                 for what, each in (("instrument", self.samples), ("server", self.server_samples))
-                if each},
-            "problems": self.problems}
+                if each
+            },
+            "problems": self.problems,
+        }
         if self.options.report:
             Path(self.options.report).write_text(json.dumps(found, indent=2) + "\n")
         print(json.dumps(found, indent=2))
@@ -405,10 +451,20 @@ device: {{name: "{self.options.device}"}}
 def main():
     parser = argparse.ArgumentParser(prog="tools/soak", description=__doc__)
     parser.add_argument("hours", type=float, help="how long, such as 2 or 0.05")
-    parser.add_argument("--rate", type=float, default=1e5, help="samples a second of each of eight "
-                        "inputs; they come as fast as they are taken (default: %(default)g)")
-    parser.add_argument("--lost-every", type=float, default=60.0, metavar="SECONDS",
-                        help="between two failures of the receivers (default: %(default)g)")
+    parser.add_argument(
+        "--rate",
+        type=float,
+        default=1e5,
+        help="samples a second of each of eight "
+        "inputs; they come as fast as they are taken (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--lost-every",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="between two failures of the receivers (default: %(default)g)",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--port", type=int, default=0, help="of the server (default: a free one)")
     parser.add_argument("--device", default="auto")

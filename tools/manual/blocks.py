@@ -14,8 +14,12 @@ from gnuradio import aperture, gr
 from gnuradio.aperture import aperture_python
 
 #: methods of GNU Radio's own, and of what all blocks on a device have
-COMMON = set(dir(gr.basic_block)) | set(dir(gr.sync_block)) | set(dir(gr.hier_block2)) | {
-    "make", "to_basic_block"}
+COMMON = (
+    set(dir(gr.basic_block))
+    | set(dir(gr.sync_block))
+    | set(dir(gr.hier_block2))
+    | {"make", "to_basic_block"}
+)
 
 
 class Block:
@@ -30,9 +34,13 @@ class Block:
         self.constructor = self.made_by.__init__ if is_class else self.made_by
         # a function in Python makes a block in C++
         self.type = self.made_by if is_class else getattr(aperture_python, self.name)
-        self.methods = {name: value for name, value in vars(self.type).items()
-                        if not name.startswith("_") and name not in COMMON and
-                        (inspect.isroutine(value) or isinstance(value, property))}
+        self.methods = {
+            name: value
+            for name, value in vars(self.type).items()
+            if not name.startswith("_")
+            and name not in COMMON
+            and (inspect.isroutine(value) or isinstance(value, property))
+        }
 
     @property
     def label(self):
@@ -45,8 +53,11 @@ class Block:
 
     def labels(self):
         """{name of a parameter: its label in GRC}."""
-        return {entry["id"]: entry["label"] for entry in self.grc.get("parameters", [])
-                if "label" in entry}
+        return {
+            entry["id"]: entry["label"]
+            for entry in self.grc.get("parameters", [])
+            if "label" in entry
+        }
 
 
 def _parameters(block):
@@ -65,8 +76,14 @@ def _parameters(block):
         rows.append(f"| `{name}` | {docstrings.cell(labels.get(name, ''))} | {shown} | {meaning} |")
     if not rows:
         return []
-    return ["## Parameters", "", "| parameter | in GRC | default | meaning |", "|---|---|---|---|",
-            *rows, ""]
+    return [
+        "## Parameters",
+        "",
+        "| parameter | in GRC | default | meaning |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
 
 
 def _type(block, text):
@@ -93,14 +110,24 @@ def _ports(block):
                 continue
             kind = port.get("dtype", "")
             vlen = port.get("vlen")
-            rows.append(f"| {way} | `{name}` | {_type(block, kind)} | "
-                        f"{_expression(vlen) if vlen is not None else 'one'} |")
+            rows.append(
+                f"| {way} | `{name}` | {_type(block, kind)} | "
+                f"{_expression(vlen) if vlen is not None else 'one'} |"
+            )
     if not rows:
         return []
-    return ["## Ports", "", "Sizes are in the parameters' names in GNU Radio Companion. "
-            "[Writing flowgraphs](../../flowgraphs.md#ports) says how ports and inputs belong "
-            "together, [tags and messages](../../tags.md) what comes with items.", "",
-            "| | port | type | elements of an item |", "|---|---|---|---|", *rows, ""]
+    return [
+        "## Ports",
+        "",
+        "Sizes are in the parameters' names in GNU Radio Companion. "
+        "[Writing flowgraphs](../../flowgraphs.md#ports) says how ports and inputs belong "
+        "together, [tags and messages](../../tags.md) what comes with items.",
+        "",
+        "| | port | type | elements of an item |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
 
 
 def _methods(block):
@@ -136,8 +163,15 @@ def _raises(block):
     entries = block.doc.entries("Raises")
     if not entries:
         return []
-    return ["## Errors", "", *(f"- {'`' + name + '`: ' if name else ''}{docstrings.escaped(text)}"
-                               for name, _, text in entries), ""]
+    return [
+        "## Errors",
+        "",
+        *(
+            f"- {'`' + name + '`: ' if name else ''}{docstrings.escaped(text)}"
+            for name, _, text in entries
+        ),
+        "",
+    ]
 
 
 def _introduction(block):
@@ -149,17 +183,27 @@ def _introduction(block):
 
 def page(block, mentions):
     """Markdown of a block's page; mentions: [(title, link)] of pages and examples with it."""
-    lines = [f"# {block.label}", "",
-             f"`aperture.{block.name}`, in GNU Radio Companion *{block.folder} → {block.label}*",
-             "",
-             *_introduction(block), *_parameters(block), *_ports(block), *_raises(block),
-             *_methods(block)]
+    lines = [
+        f"# {block.label}",
+        "",
+        f"`aperture.{block.name}`, in GNU Radio Companion *{block.folder} → {block.label}*",
+        "",
+        *_introduction(block),
+        *_parameters(block),
+        *_ports(block),
+        *_raises(block),
+        *_methods(block),
+    ]
     text = (block.grc.get("documentation") or "").strip("\n")
     if text:
         lines += ["## What GNU Radio Companion says", "", "```text", text, "```", ""]
     if mentions:
-        lines += ["## Pages and examples with it", "",
-                  *(f"- [{title}]({link})" for title, link in mentions), ""]
+        lines += [
+            "## Pages and examples with it",
+            "",
+            *(f"- [{title}]({link})" for title, link in mentions),
+            "",
+        ]
     return "\n".join(lines)
 
 

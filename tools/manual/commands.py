@@ -50,8 +50,9 @@ class Command:
                     continue
                 formatter = self.parser._get_formatter()
                 shown = formatter._format_action_invocation(action)
-                entries.append((shown, " ".join(formatter._expand_help(action).split())
-                                if action.help else ""))
+                entries.append(
+                    (shown, " ".join(formatter._expand_help(action).split()) if action.help else "")
+                )
             if entries:
                 found.append((group.title, entries))
         return found
@@ -59,14 +60,25 @@ class Command:
 
 def all_commands(source):
     """All programs of the source tree, in the order of their names."""
-    return [Command(path) for path in sorted((source / "apps").glob("aperture_*"))
-            if path.is_file() and "." not in path.name and not path.name.endswith("~")]
+    return [
+        Command(path)
+        for path in sorted((source / "apps").glob("aperture_*"))
+        if path.is_file() and "." not in path.name and not path.name.endswith("~")
+    ]
 
 
 def page(command, mentions):
     """Markdown of a command's page."""
-    lines = [f"# {command.name}", "", docstrings.escaped(command.description()), "",
-             "```text", command.usage(), "```", ""]
+    lines = [
+        f"# {command.name}",
+        "",
+        docstrings.escaped(command.description()),
+        "",
+        "```text",
+        command.usage(),
+        "```",
+        "",
+    ]
     for title, entries in command.groups():
         lines += [f"## {title[0].upper() + title[1:]}", ""]
         for shown, meaning in entries:
@@ -87,19 +99,33 @@ def _roff(text):
 def manual_page(command, version, others):
     """A manual page in roff; others: names of commands to be seen, too."""
     name = command.name
-    made = [f'.TH {name.upper()} 1 "" "gr-aperture {version}" "gr-aperture"',
-            ".SH NAME", _roff(f"{name} - {command.summary[0].lower() + command.summary[1:]}")
-            .replace(" \\- ", " \\- ", 1),
-            ".SH SYNOPSIS", ".nf", _roff(command.usage()), ".fi",
-            ".SH DESCRIPTION", _roff(command.description())]
+    made = [
+        f'.TH {name.upper()} 1 "" "gr-aperture {version}" "gr-aperture"',
+        ".SH NAME",
+        _roff(f"{name} - {command.summary[0].lower() + command.summary[1:]}").replace(
+            " \\- ", " \\- ", 1
+        ),
+        ".SH SYNOPSIS",
+        ".nf",
+        _roff(command.usage()),
+        ".fi",
+        ".SH DESCRIPTION",
+        _roff(command.description()),
+    ]
     for title, entries in command.groups():
         made.append(f".SH {_roff(title.upper())}")
         for shown, meaning in entries:
             made += [".TP", r"\fB" + _roff(shown) + r"\fR", _roff(meaning) or r"\&"]
     if command.epilog():
         made += [".SH NOTES", ".nf", _roff(command.epilog()), ".fi"]
-    made += [".SH SEE ALSO", ",\n".join(f".BR {_roff(other)} (1)" for other in others
-                                         if other != name).replace(",\n", " ,\n"),
-             ".PP", _roff("The manual is below /usr/share/doc/gr-aperture, or where gr-aperture "
-                          "was installed.")]
+    made += [
+        ".SH SEE ALSO",
+        ",\n".join(f".BR {_roff(other)} (1)" for other in others if other != name).replace(
+            ",\n", " ,\n"
+        ),
+        ".PP",
+        _roff(
+            "The manual is below /usr/share/doc/gr-aperture, or where gr-aperture was installed."
+        ),
+    ]
     return "\n".join(made) + "\n"

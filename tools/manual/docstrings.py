@@ -13,6 +13,7 @@ SECTIONS = ("Args", "Arguments", "Parameters", "Raises", "Returns", "Yields")
 @dataclass
 class Docstring:
     """text: Markdown; sections: title -> [(name, type or "", plain text)], or text of Returns."""
+
     text: str
     sections: dict = field(default_factory=dict)
 
@@ -87,8 +88,11 @@ def _numpy_entries(body):
 
 def parse(doc):
     """A Docstring of what inspect.getdoc() returns, in Google's or NumPy's style."""
-    doc = re.sub(r"^.*\) -> .*$", "", doc or "", count=1, flags=re.MULTILINE) \
-        if re.match(r"\w+\(.*\) -> ", doc or "") else doc or ""
+    doc = (
+        re.sub(r"^.*\) -> .*$", "", doc or "", count=1, flags=re.MULTILINE)
+        if re.match(r"\w+\(.*\) -> ", doc or "")
+        else doc or ""
+    )
     titles = "|".join(SECTIONS)
     pieces = re.split(rf"^(?:({titles}):|({titles})\n-{{3,}})[ ]*$", doc, flags=re.MULTILINE)
     sections = {}
@@ -97,8 +101,9 @@ def parse(doc):
             # what is not indented any more is text again
             end = re.search(r"\n\n(?=\S)", body)
             if end:
-                pieces[0] += body[end.start():]
-                body = body[:end.start()]
+                pieces[0] += body[end.start() :]
+                body = body[: end.start()]
         sections[google or numpy] = (_google_entries if google else _numpy_entries)(
-            body.strip("\n"))
+            body.strip("\n")
+        )
     return Docstring(markdown(pieces[0].strip("\n")), sections)

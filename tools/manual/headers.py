@@ -14,12 +14,20 @@ FOLDER = "include/gnuradio/aperture"
 #: a comment of documentation: a block, or lines that follow on each other
 COMMENT = re.compile(r"^[ ]*/\*!(.*?)\*/[ ]*\n|((?:^[ ]*//![^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 #: what is no declaration for users: licence, guards, includes, namespaces, private parts
-ELSE = re.compile(r"\A(?:\s*/\*(?!!).*?\*/)+|^#(?:ifndef|define) INCLUDED_\w+$|^#endif /\* INCLUDED"
-                  r"[^\n]*|^#include [^\n]*|^(?:\} // )?namespace [^\n;]*$|"
-                  r"^( *)private:\n.*?(?=^\1\};)", re.MULTILINE | re.DOTALL)
+ELSE = re.compile(
+    r"\A(?:\s*/\*(?!!).*?\*/)+|^#(?:ifndef|define) INCLUDED_\w+$|^#endif /\* INCLUDED"
+    r"[^\n]*|^#include [^\n]*|^(?:\} // )?namespace [^\n;]*$|"
+    r"^( *)private:\n.*?(?=^\1\};)",
+    re.MULTILINE | re.DOTALL,
+)
 #: what Doxygen is told, and how a reader is
-COMMANDS = {"param": "`{}`:", "throws": "Throws `{}`", "exception": "Throws `{}`",
-            "returns": "Returns", "return": "Returns"}
+COMMANDS = {
+    "param": "`{}`:",
+    "throws": "Throws `{}`",
+    "exception": "Throws `{}`",
+    "returns": "Returns",
+    "return": "Returns",
+}
 
 
 class Header:
@@ -100,12 +108,18 @@ def _code(text):
 
 def page(header):
     """Markdown of a header's page."""
-    lines = [f"# {header.name}", "", "```cpp", f"#include <gnuradio/aperture/{header.name}>",
-             "```", ""]
+    lines = [
+        f"# {header.name}",
+        "",
+        "```cpp",
+        f"#include <gnuradio/aperture/{header.name}>",
+        "```",
+        "",
+    ]
     text = ELSE.sub("", header.text)
     end = 0
     for found in COMMENT.finditer(text):
-        lines += _code(text[end:found.start()])
+        lines += _code(text[end : found.start()])
         end = found.end()
         kind = re.match(r"\s*(?:class|struct|enum class) (?:[A-Z_]+ )?(\w+)", text[end:])
         if kind and not found[0].startswith(" "):
@@ -118,5 +132,6 @@ def page(header):
 def all_headers(root):
     """All public headers, those for blocks of other modules first."""
     paths = sorted((root / FOLDER).rglob("*.h"))
-    return [Header(path, root) for path in sorted(paths, key=lambda path: path.parent.name !=
-                                                  "device")]
+    return [
+        Header(path, root) for path in sorted(paths, key=lambda path: path.parent.name != "device")
+    ]

@@ -28,13 +28,17 @@ LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 def pages():
     """Paths of all pages from the root of the tree."""
-    below = [path.relative_to(SOURCE) for folder in FOLDERS
-             for path in sorted((SOURCE / folder).rglob("*.md"))]
+    below = [
+        path.relative_to(SOURCE)
+        for folder in FOLDERS
+        for path in sorted((SOURCE / folder).rglob("*.md"))
+    ]
     return [*map(pathlib.Path, ROOT_PAGES), *below]
 
 
 def installed(page):
     """The text of a page as it is installed."""
+
     def relink(found):
         text, target, heading = found[1], found[2], found[3] or ""
         if "://" in target:
@@ -49,6 +53,7 @@ def installed(page):
         if text.strip("`") in (path, os.path.basename(path)):
             return f"`{path}` of the source"
         return f"{text} (`{path}` of the source)"
+
     return LINK.sub(relink, (SOURCE / page).read_text())
 
 

@@ -23,6 +23,7 @@ from gnuradio import aperture
 def make_site(folder):
     """Returns the exit status of Sphinx, whose warnings are errors."""
     import site_sources
+
     try:
         site = site_sources.Site(SOURCE)
     except site_sources.SiteError as error:
@@ -32,14 +33,28 @@ def make_site(folder):
     site.write(sources)
     site_sources.add_theme(sources, SOURCE)
     return subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html",
-         "-d", str(folder / "doctrees"), str(sources), str(folder / "html")],
-        env={**os.environ, "APERTURE_VERSION": aperture.__version__}).returncode
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-q",
+            "-W",
+            "--keep-going",
+            "-b",
+            "html",
+            "-d",
+            str(folder / "doctrees"),
+            str(sources),
+            str(folder / "html"),
+        ],
+        env={**os.environ, "APERTURE_VERSION": aperture.__version__},
+    ).returncode
 
 
 def make_man(folder):
     """Writes NAME.1 for each command."""
     import commands
+
     folder.mkdir(parents=True, exist_ok=True)
     made = commands.all_commands(SOURCE)
     names = [command.name for command in made]

@@ -9,10 +9,13 @@ import re
 from gnuradio.aperture.parameters.constructors import split
 
 #: names of types as pybind11 writes them -> as a user calls them
-TYPES = [(r"\b(typing|typing_extensions|collections\.abc)\.", ""),
-         (r"gnuradio\.(aperture|gr)\.\w*?python\.", ""), (r"\bList\b", "list"),
-         (r"\bTuple\b", "tuple"),
-         (r"<(\w+)\.\w+: [^>]*>", r"\1")]
+TYPES = [
+    (r"\b(typing|typing_extensions|collections\.abc)\.", ""),
+    (r"gnuradio\.(aperture|gr)\.\w*?python\.", ""),
+    (r"\bList\b", "list"),
+    (r"\bTuple\b", "tuple"),
+    (r"<(\w+)\.\w+: [^>]*>", r"\1"),
+]
 
 
 def _bound_line(function):
@@ -26,11 +29,13 @@ def parameters(function):
     """{name: text of the default, or None} of a function or constructor, without self."""
     line = _bound_line(function)
     if line is None:
-        return {name: None if entry.default is entry.empty else repr(entry.default)
-                for name, entry in inspect.signature(function).parameters.items()
-                if name != "self" and entry.kind not in (entry.VAR_POSITIONAL, entry.VAR_KEYWORD)}
+        return {
+            name: None if entry.default is entry.empty else repr(entry.default)
+            for name, entry in inspect.signature(function).parameters.items()
+            if name != "self" and entry.kind not in (entry.VAR_POSITIONAL, entry.VAR_KEYWORD)
+        }
     found = {}
-    for part in split(line[line.index("(") + 1:line.rindex(") ->")])[1:]:
+    for part in split(line[line.index("(") + 1 : line.rindex(") ->")])[1:]:
         name, _, rest = part.partition(":")
         _, *default = split(rest, "=")
         found[name.strip()] = "=".join(default) if default else None
@@ -38,19 +43,24 @@ def parameters(function):
 
 
 def call(name, function):
-    """"name(a, b=1)" and what it returns, for a heading."""
+    """ "name(a, b=1)" and what it returns, for a heading."""
     line = _bound_line(function)
     if line is None:
         try:
             shown = inspect.signature(function)
         except (TypeError, ValueError):
             return f"{name}()"
-        kept = [entry.replace(annotation=entry.empty) for key, entry in shown.parameters.items()
-                if key != "self"]
+        kept = [
+            entry.replace(annotation=entry.empty)
+            for key, entry in shown.parameters.items()
+            if key != "self"
+        ]
         return name + str(shown.replace(parameters=kept, return_annotation=shown.empty))
-    returned = line[line.rindex(") ->") + 4:].strip()
+    returned = line[line.rindex(") ->") + 4 :].strip()
     for pattern, short in TYPES:
         returned = re.sub(pattern, short, returned)
-    given = [key if default is None else f"{key}={default}"
-             for key, default in parameters(function).items()]
+    given = [
+        key if default is None else f"{key}={default}"
+        for key, default in parameters(function).items()
+    ]
     return f"{name}({', '.join(given)})" + ("" if returned == "None" else f" → {returned}")

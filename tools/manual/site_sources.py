@@ -16,8 +16,11 @@ import commands
 import headers
 
 #: pages outside of docs/ -> their names in the site
-ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "releases.md",
-              "SECURITY.md": "security.md"}
+ROOT_PAGES = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "releases.md",
+    "SECURITY.md": "security.md",
+}
 #: pages that the site has in others' places
 INSTEAD = {"README.md": "index.md"}
 
@@ -45,8 +48,9 @@ class Site:
         self.source = source
         self.pages = {}  # path in the site -> Markdown
         self.copies = {}  # path in the site -> path in the tree
-        self.headers = {f"{headers.FOLDER}/{header.name}": header
-                        for header in headers.all_headers(source)}
+        self.headers = {
+            f"{headers.FOLDER}/{header.name}": header for header in headers.all_headers(source)
+        }
         self.folders = set()  # folders of the tree to which pages link
         self._read()
         self._add_reference()
@@ -75,6 +79,7 @@ class Site:
             if "://" in target or not target:
                 return found[0]
             return f"]({self._place_of(path, target, name)}{heading})"
+
         self.pages[name] += outside_code(path.read_text(), lambda text: LINK.sub(relink, text))
 
     def _place_of(self, page, link, name):
@@ -91,7 +96,7 @@ class Site:
         elif inside in ROOT_PAGES:
             place = ROOT_PAGES[inside]
         elif inside.startswith("docs/"):
-            place = inside[len("docs/"):]
+            place = inside[len("docs/") :]
         elif inside in self.headers:
             place = self.headers[inside].place
         elif target.is_dir():
@@ -121,8 +126,10 @@ class Site:
     def _add_reference(self):
         self.blocks = {block.name: block for block in blocks.all_blocks(self.source)}
         self.commands = {command.name: command for command in commands.all_commands(self.source)}
-        places = {**{name: f"reference/blocks/{name}.md" for name in self.blocks},
-                  **{name: f"reference/commands/{name}.md" for name in self.commands}}
+        places = {
+            **{name: f"reference/blocks/{name}.md" for name in self.blocks},
+            **{name: f"reference/commands/{name}.md" for name in self.commands},
+        }
         mentions = {name: self._mentions(name, place) for name, place in places.items()}
         for name, block in self.blocks.items():
             self.pages[places[name]] = blocks.page(block, mentions[name])
@@ -131,18 +138,32 @@ class Site:
 
         table = self.pages["blocks.md"]
         self.pages["blocks.md"] = re.sub(
-            r"^\| `(\w+)` \|", lambda found: f"| [`{found[1]}`]({places[found[1]]}) |"
-            if found[1] in places else found[0], table, flags=re.MULTILINE)
+            r"^\| `(\w+)` \|",
+            lambda found: (
+                f"| [`{found[1]}`]({places[found[1]]}) |" if found[1] in places else found[0]
+            ),
+            table,
+            flags=re.MULTILINE,
+        )
         index = self.pages["reference/index.md"].rstrip("\n").split("\n")
         index += ["", "## Commands", ""]
-        index += [f"- [{name}](commands/{name}.md): "
-                  f"{command.summary[0].lower()}{command.summary[1:]}"
-                  for name, command in self.commands.items()]
+        index += [
+            f"- [{name}](commands/{name}.md): {command.summary[0].lower()}{command.summary[1:]}"
+            for name, command in self.commands.items()
+        ]
         index += ["", "## Blocks", ""]
-        index += [f"- [{name}](blocks/{name}.md): {block.doc.summary}"
-                  for name, block in self.blocks.items()]
-        index += ["", "## Headers", "", "In C++, `#include <gnuradio/aperture/...>`; those in "
-                  "`device/` are for [blocks of other modules](../writing-blocks.md#in-c).", ""]
+        index += [
+            f"- [{name}](blocks/{name}.md): {block.doc.summary}"
+            for name, block in self.blocks.items()
+        ]
+        index += [
+            "",
+            "## Headers",
+            "",
+            "In C++, `#include <gnuradio/aperture/...>`; those in "
+            "`device/` are for [blocks of other modules](../writing-blocks.md#in-c).",
+            "",
+        ]
         for header in self.headers.values():
             self.pages[header.place] = headers.page(header)
             place = os.path.relpath(header.place, "reference")
@@ -154,18 +175,27 @@ class Site:
         found = []
         for page, text in self.pages.items():
             number = len(re.findall(rf"\b{name}\b", text))
-            if number and not page.startswith(("notes/", "reference/", "sources/")) \
-                    and page not in ("index.md", "releases.md"):
+            if (
+                number
+                and not page.startswith(("notes/", "reference/", "sources/"))
+                and page not in ("index.md", "releases.md")
+            ):
                 found.append((-number, self.title(page), page))
-        made = [(title, os.path.relpath(page, os.path.dirname(place)))
-                for _, title, page in sorted(found)[:8]]
+        made = [
+            (title, os.path.relpath(page, os.path.dirname(place)))
+            for _, title, page in sorted(found)[:8]
+        ]
         for path in sorted((self.source / "examples").rglob("*")):
             pattern = rf"\baperture_{name}\b" if path.suffix == ".grc" else rf"\baperture\.{name}\("
             if path.suffix in (".grc", ".py") and re.search(pattern, path.read_text()):
                 inside = f"files/{path.relative_to(self.source).as_posix()}"
                 self.copies[inside] = path
-                made.append((path.relative_to(self.source / "examples").as_posix(),
-                             os.path.relpath(inside, os.path.dirname(place))))
+                made.append(
+                    (
+                        path.relative_to(self.source / "examples").as_posix(),
+                        os.path.relpath(inside, os.path.dirname(place)),
+                    )
+                )
         return made
 
     def title(self, page):
@@ -186,6 +216,7 @@ class Site:
                 if place in self.pages and place not in made and not place.startswith("sources/"):
                     made.append(place)
             return piece
+
         # code in links' texts is no matter here
         note(re.sub(r"^```.*?^```[ ]*$", "", text, flags=re.MULTILINE | re.DOTALL))
         return made
@@ -207,19 +238,24 @@ class Site:
             queue += pages
             if pages:
                 self.pages[page] += self._tree(page, pages)
-        left = [page for page in self.pages
-                if page not in seen and not page.startswith("sources/")]
+        left = [page for page in self.pages if page not in seen and not page.startswith("sources/")]
         if left:
-            raise SiteError(f"no page links to {', '.join(left)}: docs/index.md is the place, "
-                            "below the heading where it is to stand in the contents")
+            raise SiteError(
+                f"no page links to {', '.join(left)}: docs/index.md is the place, "
+                "below the heading where it is to stand in the contents"
+            )
 
     def _tree(self, page, pages, caption=None):
         lines = ["", "```{toctree}", ":hidden:"]
         if caption:
             lines += [f":caption: {caption}"]
         folder = os.path.dirname(page) or "."
-        lines += ["", *(os.path.relpath(other, folder).removesuffix(".md") for other in pages),
-                  "```", ""]
+        lines += [
+            "",
+            *(os.path.relpath(other, folder).removesuffix(".md") for other in pages),
+            "```",
+            "",
+        ]
         return "\n".join(lines)
 
     # ---- out

@@ -22,9 +22,12 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        self.add_argument("--version", action="version",
-                          version=f"%(prog)s (gr-aperture) {__version__}",
-                          help="print the version of gr-aperture, and do no more")
+        self.add_argument(
+            "--version",
+            action="version",
+            version=f"%(prog)s (gr-aperture) {__version__}",
+            help="print the version of gr-aperture, and do no more",
+        )
 
     def parse_known_args(self, args=None, namespace=None):
         """As argparse has it, which would first tell of the option that is missing then."""
@@ -32,11 +35,16 @@ class CommandParser(argparse.ArgumentParser):
             if word == "--":
                 break
             name = word.partition("=")[0]
-            if name.startswith("--") and " " not in name and not any(
-                    known.startswith(name) for known in self._option_string_actions):
+            if (
+                name.startswith("--")
+                and " " not in name
+                and not any(known.startswith(name) for known in self._option_string_actions)
+            ):
                 close = difflib.get_close_matches(name, self._option_string_actions, 1)
-                self.error(f"{name}: there is no such option" +
-                           (f"; {close[0]} may be meant" if close else ""))
+                self.error(
+                    f"{name}: there is no such option"
+                    + (f"; {close[0]} may be meant" if close else "")
+                )
         return super().parse_known_args(args, namespace)
 
     def error(self, message):

@@ -20,16 +20,19 @@ def remedy(version, place):
     if int(version.split(".")[0]) <= int(built_with_numpy.split(".")[0]):
         return None
     folder = Path(place).parents[1]
-    return (f"NumPy {version} in {folder} comes before the {built_with_numpy} that GNU Radio was "
-            "built with, and does not work with it: `/usr/bin/python3 -m pip uninstall numpy` "
-            "removes one that pip has installed for you, PYTHONNOUSERSITE=1 in the environment "
-            "leaves it out, and programs that need it can have it in a virtual environment of "
-            "their own")
+    return (
+        f"NumPy {version} in {folder} comes before the {built_with_numpy} that GNU Radio was "
+        "built with, and does not work with it: `/usr/bin/python3 -m pip uninstall numpy` "
+        "removes one that pip has installed for you, PYTHONNOUSERSITE=1 in the environment "
+        "leaves it out, and programs that need it can have it in a virtual environment of "
+        "their own"
+    )
 
 
 def check():
     """Raises ImportError where extensions would fail with pages of text. Our own commands end."""
     import numpy
+
     text = remedy(numpy.__version__, numpy.__file__)
     if text is None:
         return

@@ -79,8 +79,12 @@ def find_array(path_or_shipped_name):
     Raises FileNotFoundError that lists the latter.
     """
     if not isinstance(path_or_shipped_name, (str, os.PathLike)):
-        errors.refuse("array", path_or_shipped_name, "an ArrayDescription, or the name of a file "
-                      f"or of a shipped description: {', '.join(shipped_arrays())}")
+        errors.refuse(
+            "array",
+            path_or_shipped_name,
+            "an ArrayDescription, or the name of a file "
+            f"or of a shipped description: {', '.join(shipped_arrays())}",
+        )
     path = look_for(path_or_shipped_name)
     if path is not None and os.path.isfile(path):
         return Path(path)
@@ -88,9 +92,11 @@ def find_array(path_or_shipped_name):
     if str(path_or_shipped_name) in shipped:
         return _SHIPPED / f"{path_or_shipped_name}.yml"
     searched = looked_in(path_or_shipped_name)
-    raise FileNotFoundError(f"array: {str(path_or_shipped_name)!r} is neither a file nor the name "
-                            f"of a shipped description: {', '.join(shipped)}"
-                            + (f"; files are looked for{searched}" if searched else ""))
+    raise FileNotFoundError(
+        f"array: {str(path_or_shipped_name)!r} is neither a file nor the name "
+        f"of a shipped description: {', '.join(shipped)}"
+        + (f"; files are looked for{searched}" if searched else "")
+    )
 
 
 def load_array(path_or_shipped_name):
@@ -146,25 +152,55 @@ def _as_is(value):
 
 
 # what is known in each part of a file, how it is read, and whether it can be left out
-_TOP = {"name": (_as_is, True), "latitude": (_as_number, True), "longitude": (_as_number, True),
-        "height": (_as_number, True), "sample_rate": (_as_number, True),
-        "center_frequency": (_as_number, True), "antennas": (_as_is, True),
-        "inputs": (_as_is, False), "polarizations": (_as_is, False), "sources": (_as_is, False)}
+_TOP = {
+    "name": (_as_is, True),
+    "latitude": (_as_number, True),
+    "longitude": (_as_number, True),
+    "height": (_as_number, True),
+    "sample_rate": (_as_number, True),
+    "center_frequency": (_as_number, True),
+    "antennas": (_as_is, True),
+    "inputs": (_as_is, False),
+    "polarizations": (_as_is, False),
+    "sources": (_as_is, False),
+}
 _ANTENNA = {"name": (_as_is, True), "position": (_as_position, True)}
-_INPUT = {"antenna": (_as_is, True), "polarization": (_as_is, True), "gain": (_as_gain, False),
-          "cable_delay": (_as_number, False)}
-_SOURCE = {"name": (_as_is, True), "azimuth": (_as_number, False),
-           "elevation": (_as_number, False), "ra": (_as_number, False), "dec": (_as_number, False),
-           "body": (_as_is, False), "flux": (_as_number, False), "dm": (_as_number, False),
-           "scattering_time": (_as_number, False), "scattering_frequency": (_as_number, False),
-           "scattering_index": (_as_number, False), "pulsars": (_as_is, False),
-           "pulses": (_as_is, False)}
-_PULSAR = {"period": (_as_number, True), "width": (_as_number, True),
-           "mean_flux": (_as_number, False), "peak_flux": (_as_number, False),
-           "period_derivative": (_as_number, False), "epoch": (_as_time, False),
-           "phase": (_as_number, False)}
-_PULSE = {"time": (_as_time, True), "width": (_as_number, True), "fluence": (_as_number, False),
-          "peak_flux": (_as_number, False)}
+_INPUT = {
+    "antenna": (_as_is, True),
+    "polarization": (_as_is, True),
+    "gain": (_as_gain, False),
+    "cable_delay": (_as_number, False),
+}
+_SOURCE = {
+    "name": (_as_is, True),
+    "azimuth": (_as_number, False),
+    "elevation": (_as_number, False),
+    "ra": (_as_number, False),
+    "dec": (_as_number, False),
+    "body": (_as_is, False),
+    "flux": (_as_number, False),
+    "dm": (_as_number, False),
+    "scattering_time": (_as_number, False),
+    "scattering_frequency": (_as_number, False),
+    "scattering_index": (_as_number, False),
+    "pulsars": (_as_is, False),
+    "pulses": (_as_is, False),
+}
+_PULSAR = {
+    "period": (_as_number, True),
+    "width": (_as_number, True),
+    "mean_flux": (_as_number, False),
+    "peak_flux": (_as_number, False),
+    "period_derivative": (_as_number, False),
+    "epoch": (_as_time, False),
+    "phase": (_as_number, False),
+}
+_PULSE = {
+    "time": (_as_time, True),
+    "width": (_as_number, True),
+    "fluence": (_as_number, False),
+    "peak_flux": (_as_number, False),
+}
 #: what an entry has that is a list of mappings itself
 _PARTS = {"pulsars": (_PULSAR, Pulsar), "pulses": (_PULSE, Pulse)}
 
@@ -192,8 +228,7 @@ class _Reader(YamlReader):
             refuse(path, values, f"a mapping of {', '.join(known)}")
         for key in values:
             if key not in known:
-                raise ArrayDescriptionError(prefix + key,
-                                            f"not known; allowed: {', '.join(known)}")
+                raise ArrayDescriptionError(prefix + key, f"not known; allowed: {', '.join(known)}")
         for key, (_, needed) in known.items():
             if needed and key not in values:
                 raise ArrayDescriptionError(prefix + key, "missing")
@@ -213,8 +248,9 @@ class _Reader(YamlReader):
             try:
                 made.append(kind(**arguments))
             except ArrayDescriptionError as error:
-                raise ArrayDescriptionError(f"{place}.{error.field}" if error.field else place,
-                                            error.problem) from None
+                raise ArrayDescriptionError(
+                    f"{place}.{error.field}" if error.field else place, error.problem
+                ) from None
         return made
 
     def description(self, tree):
@@ -222,18 +258,25 @@ class _Reader(YamlReader):
         values["antennas"] = self.entries("antennas", values["antennas"], _ANTENNA, Antenna)
         values["sources"] = self.entries("sources", values.get("sources", []), _SOURCE, Source)
         if "inputs" in values and "polarizations" in values:
-            raise ArrayDescriptionError("polarizations", "not allowed beside inputs, which have "
-                                        "their own")
+            raise ArrayDescriptionError(
+                "polarizations", "not allowed beside inputs, which have their own"
+            )
         letters = values.pop("polarizations", "x")
         if "inputs" in values:
             values["inputs"] = self.entries("inputs", values["inputs"], _INPUT, Input)
         else:
-            if (not isinstance(letters, str) or not letters or len(set(letters)) < len(letters)
-                    or not set(letters) <= set(POLARIZATIONS)):
-                refuse("polarizations", letters,
-                        "letters out of x, y, l and r, each once, such as xy")
-            values["inputs"] = [Input(antenna.name, letter) for antenna in values["antennas"]
-                                for letter in letters]
+            if (
+                not isinstance(letters, str)
+                or not letters
+                or len(set(letters)) < len(letters)
+                or not set(letters) <= set(POLARIZATIONS)
+            ):
+                refuse(
+                    "polarizations", letters, "letters out of x, y, l and r, each once, such as xy"
+                )
+            values["inputs"] = [
+                Input(antenna.name, letter) for antenna in values["antennas"] for letter in letters
+            ]
         return ArrayDescription(**values)
 
 
@@ -252,9 +295,13 @@ def _written_parts(kind, parts):
     """Mappings of what differs from the default of each field."""
     written = []
     for part in parts:
-        items = [f"{key}: {_written_list(value) if isinstance(value, tuple) else _written(value)}"
-                 for key, value in ((field.name, getattr(part, field.name)) for field in
-                                    dataclasses.fields(kind)) if value is not None]
+        items = [
+            f"{key}: {_written_list(value) if isinstance(value, tuple) else _written(value)}"
+            for key, value in (
+                (field.name, getattr(part, field.name)) for field in dataclasses.fields(kind)
+            )
+            if value is not None
+        ]
         written.append("{" + ", ".join(items) + "}")
     return "[" + ", ".join(written) + "]"
 
@@ -263,8 +310,12 @@ def _written_pulses(source):
     for key, (_, kind) in _PARTS.items():
         if getattr(source, key):
             yield f"{key}: {_written_parts(kind, getattr(source, key))}"
-    for key, usual in (("dm", 0), ("scattering_time", 0), ("scattering_frequency", None),
-                       ("scattering_index", -4)):
+    for key, usual in (
+        ("dm", 0),
+        ("scattering_time", 0),
+        ("scattering_frequency", None),
+        ("scattering_index", -4),
+    ):
         if getattr(source, key) != usual:
             yield f"{key}: {_written(getattr(source, key))}"
 
@@ -276,11 +327,15 @@ def save_array(description, path):
     """
     description.validate()
     lines = [f"name: {quoted(description.name)}"]
-    lines += [f"{key}: {_written(getattr(description, key))}" for key in
-              ("latitude", "longitude", "height", "sample_rate", "center_frequency")]
+    lines += [
+        f"{key}: {_written(getattr(description, key))}"
+        for key in ("latitude", "longitude", "height", "sample_rate", "center_frequency")
+    ]
     lines.append("antennas:")
-    lines += [f"  - {{name: {quoted(antenna.name)}, position: {_written_list(antenna.position)}}}"
-              for antenna in description.antennas]
+    lines += [
+        f"  - {{name: {quoted(antenna.name)}, position: {_written_list(antenna.position)}}}"
+        for antenna in description.antennas
+    ]
     lines.append("inputs:")
     for entry in description.inputs:
         line = f"antenna: {quoted(entry.antenna)}, polarization: {entry.polarization}"
@@ -298,8 +353,11 @@ def save_array(description, path):
             pair = ("ra", "dec") if source.moving else ("azimuth", "elevation")
             place = ", ".join(f"{key}: {_written(getattr(source, key))}" for key in pair)
         flux = _written(source.flux)
-        lines.append(f"  - {{name: {quoted(source.name)}, {place}, flux: {flux}"
-                     + "".join(f", {text}" for text in _written_pulses(source)) + "}")
+        lines.append(
+            f"  - {{name: {quoted(source.name)}, {place}, flux: {flux}"
+            + "".join(f", {text}" for text in _written_pulses(source))
+            + "}"
+        )
     path = os.fspath(path)
     try:
         with open(path, "w", encoding="utf-8") as file:

@@ -21,26 +21,36 @@ POLARIZATIONS = "xylr"
 
 def _text(field, value):
     """A name: it ends up in files, plots and command lines."""
-    if not (isinstance(value, str) and 1 <= len(value) <= 64 and value.isprintable()
-            and value == value.strip()):
+    if not (
+        isinstance(value, str)
+        and 1 <= len(value) <= 64
+        and value.isprintable()
+        and value == value.strip()
+    ):
         refuse(field, value, "1 to 64 printable characters without blanks around them")
     return str(value)
 
 
 def _number(field, value, low, high, rule):
-    if (not isinstance(value, Real) or isinstance(value, (bool, np.bool_))
-            or not low <= value <= high):  # NaN is in no interval
+    if (
+        not isinstance(value, Real)
+        or isinstance(value, (bool, np.bool_))
+        or not low <= value <= high
+    ):  # NaN is in no interval
         refuse(field, value, rule)
     return float(value)
+
 
 #: m; antennas that are further from the site are held against the ground,
 FAR = 1e5
 #: which is between these heights above the ellipsoid, in metres
 GROUND = (-2000.0, 9000.0)
 
+
 @dataclass(frozen=True)
 class Antenna:
     """name; position: (east, north, up) of the site, in metres."""
+
     name: str
     position: tuple
 
@@ -53,14 +63,18 @@ class Antenna:
             position = ()
         if isinstance(self.position, str) or len(position) != 3:
             refuse("position", self.position, rule)
-        object.__setattr__(self, "position", tuple(
-            _number("position", coordinate, -2e7, 2e7, rule) for coordinate in position))
+        object.__setattr__(
+            self,
+            "position",
+            tuple(_number("position", coordinate, -2e7, 2e7, rule) for coordinate in position),
+        )
 
 
 @dataclass(frozen=True)
 class Input:
     """antenna: its name; polarization: x, y, l or r; gain: complex factor of the voltage;
     cable_delay: seconds."""
+
     antenna: str
     polarization: str
     gain: complex = 1 + 0j
@@ -68,17 +82,26 @@ class Input:
 
     def __post_init__(self):
         object.__setattr__(self, "antenna", _text("antenna", self.antenna))
-        if not (isinstance(self.polarization, str) and len(self.polarization) == 1
-                and self.polarization in POLARIZATIONS):
+        if not (
+            isinstance(self.polarization, str)
+            and len(self.polarization) == 1
+            and self.polarization in POLARIZATIONS
+        ):
             refuse("polarization", self.polarization, "x, y, l or r")
         object.__setattr__(self, "polarization", str(self.polarization))
         gain = self.gain
-        if (not isinstance(gain, Complex) or isinstance(gain, (bool, np.bool_))
-                or not abs(gain) <= 1e15):
+        if (
+            not isinstance(gain, Complex)
+            or isinstance(gain, (bool, np.bool_))
+            or not abs(gain) <= 1e15
+        ):
             refuse("gain", gain, "a number or [re, im], of magnitude up to 1e15")
         object.__setattr__(self, "gain", complex(gain))
-        object.__setattr__(self, "cable_delay", _number(
-            "cable_delay", self.cable_delay, -1, 1, "a number of seconds, -1 to 1"))
+        object.__setattr__(
+            self,
+            "cable_delay",
+            _number("cable_delay", self.cable_delay, -1, 1, "a number of seconds, -1 to 1"),
+        )
 
     @property
     def name(self):
@@ -90,6 +113,7 @@ class Input:
 class Target:
     """A direction with a name: azimuth and elevation, or ra and dec (ICRS), in degrees, or a body
     of the solar system."""
+
     name: str
     azimuth: float | None = None
     elevation: float | None = None
@@ -99,22 +123,28 @@ class Target:
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
-        given = [key for key in ("azimuth", "elevation", "ra", "dec", "body")
-                 if getattr(self, key) is not None]
+        given = [
+            key
+            for key in ("azimuth", "elevation", "ra", "dec", "body")
+            if getattr(self, key) is not None
+        ]
         if given == ["body"]:
             if self.body not in BODIES:
                 refuse("body", self.body, ", ".join(BODIES))
             return
         if given not in (["azimuth", "elevation"], ["ra", "dec"]):
             raise ArrayDescriptionError(
-                "", f"{type(self).__name__.lower()} {self.name!r} has "
+                "",
+                f"{type(self).__name__.lower()} {self.name!r} has "
                 f"{', '.join(given) or 'no direction'}; it must have azimuth and elevation "
-                "(stands still), or ra and dec, or body (moves with the sky)")
+                "(stands still), or ra and dec, or body (moves with the sky)",
+            )
         limits = {"azimuth": (-360, 360), "elevation": (0, 90), "ra": (0, 360), "dec": (-90, 90)}
         for key in given:
             low, high = limits[key]
-            object.__setattr__(self, key, _number(
-                key, getattr(self, key), low, high, f"{low} to {high} degrees"))
+            object.__setattr__(
+                self, key, _number(key, getattr(self, key), low, high, f"{low} to {high} degrees")
+            )
 
     @property
     def moving(self):
@@ -130,6 +160,7 @@ class Source(Target):
     pulsars, pulses: lists of Pulsar and Pulse; dm: their dispersion measure, pc/cm^3;
     scattering_time: s, at scattering_frequency (Hz; None: the centre frequency), with the power
     scattering_index of the frequency."""
+
     flux: float | None = None
     pulsars: tuple = ()
     pulses: tuple = ()
@@ -145,11 +176,12 @@ class Source(Target):
         if self.flux is None:
             object.__setattr__(self, "flux", 0.0 if self.pulsars or self.pulses else 1.0)
         for key, low, high, rule in (
-                ("flux", 0, 1e15, "0 to 1e15 times the receiver noise"),
-                ("dm", 0, 1e6, "0 to 1e6 pc/cm^3"),
-                ("scattering_time", 0, 1e3, "0 to 1e3 seconds"),
-                ("scattering_frequency", 1, 1e15, "1 to 1e15 Hz"),
-                ("scattering_index", -20, 20, "-20 to 20")):
+            ("flux", 0, 1e15, "0 to 1e15 times the receiver noise"),
+            ("dm", 0, 1e6, "0 to 1e6 pc/cm^3"),
+            ("scattering_time", 0, 1e3, "0 to 1e3 seconds"),
+            ("scattering_frequency", 1, 1e15, "1 to 1e15 Hz"),
+            ("scattering_index", -20, 20, "-20 to 20"),
+        ):
             if getattr(self, key) is not None:
                 object.__setattr__(self, key, _number(key, getattr(self, key), low, high, rule))
 
@@ -169,8 +201,9 @@ def _all_different(field, key, names):
     for index, name in enumerate(names):
         if name in places:
             raise ArrayDescriptionError(
-                f"{field}[{index}].{key}", f"{name!r} is not allowed; {field}[{places[name]}] is "
-                "the same already")
+                f"{field}[{index}].{key}",
+                f"{name!r} is not allowed; {field}[{places[name]}] is the same already",
+            )
         places[name] = index
 
 
@@ -188,6 +221,7 @@ class ArrayDescription:
 
     Raises ArrayDescriptionError (a ValueError) that names field, value and what is allowed.
     """
+
     name: str
     latitude: float
     longitude: float
@@ -205,11 +239,12 @@ class ArrayDescription:
         """Checks all fields; to be called after one was changed."""
         self.name = _text("name", self.name)
         for key, low, high, rule in (
-                ("latitude", -90, 90, "-90 to 90 degrees"),
-                ("longitude", -180, 360, "-180 to 360 degrees"),
-                ("height", -12000, 100000, "-12000 to 100000 metres"),
-                ("sample_rate", 1, 1e12, "1 to 1e12 Hz"),
-                ("center_frequency", 0, 1e15, "0 to 1e15 Hz")):
+            ("latitude", -90, 90, "-90 to 90 degrees"),
+            ("longitude", -180, 360, "-180 to 360 degrees"),
+            ("height", -12000, 100000, "-12000 to 100000 metres"),
+            ("sample_rate", 1, 1e12, "1 to 1e12 Hz"),
+            ("center_frequency", 0, 1e15, "0 to 1e15 Hz"),
+        ):
             setattr(self, key, _number(key, getattr(self, key), low, high, rule))
         self.antennas = _list_of("antennas", self.antennas, Antenna)
         self.inputs = _list_of("inputs", self.inputs, Input)
@@ -223,8 +258,11 @@ class ArrayDescription:
         antennas = [antenna.name for antenna in self.antennas]
         for index, entry in enumerate(self.inputs):
             if entry.antenna not in antennas:
-                refuse(f"inputs[{index}].antenna", entry.antenna,
-                        f"the name of an antenna: {_short_list(antennas)}")
+                refuse(
+                    f"inputs[{index}].antenna",
+                    entry.antenna,
+                    f"the name of an antenna: {_short_list(antennas)}",
+                )
         _all_different("inputs", "polarization", self.input_names)
 
     def _check_heights(self):
@@ -236,14 +274,18 @@ class ArrayDescription:
             return
         heights = height_above_ellipsoid(
             geodetic_to_ecef(self.latitude, self.longitude, self.height)
-            + places @ enu_to_ecef_rotation(self.latitude, self.longitude).T)
+            + places @ enu_to_ecef_rotation(self.latitude, self.longitude).T
+        )
         wrong = np.flatnonzero(far & ((heights < GROUND[0]) | (heights > GROUND[1])))
         if len(wrong):
             index = wrong[0]
-            refuse(f"antennas[{index}].position", places[index].tolist(),
-                   f"a place on the ground: {np.linalg.norm(places[index]) / 1e3:.4g} km from the "
-                   f"site it is {heights[index] / 1e3:.4g} km above the ellipsoid, as `up` has to "
-                   "fall with the curvature of the Earth")
+            refuse(
+                f"antennas[{index}].position",
+                places[index].tolist(),
+                f"a place on the ground: {np.linalg.norm(places[index]) / 1e3:.4g} km from the "
+                f"site it is {heights[index] / 1e3:.4g} km above the ellipsoid, as `up` has to "
+                "fall with the curvature of the Earth",
+            )
 
     @property
     def input_names(self):
@@ -263,8 +305,9 @@ class ArrayDescription:
             number = int(number)
         if isinstance(number, Integral) and 0 <= number < len(names):
             return int(number)
-        return errors.refuse("input", name_or_number,
-                             f"0 to {len(names) - 1}, or one of {_short_list(names)}")
+        return errors.refuse(
+            "input", name_or_number, f"0 to {len(names) - 1}, or one of {_short_list(names)}"
+        )
 
     def antenna_of(self, name_or_number):
         """The Antenna that an input belongs to."""

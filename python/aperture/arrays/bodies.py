@@ -23,8 +23,15 @@ from .earth_rotation import (
 )
 
 #: number of a planet as plan94 has them
-_PLANETS = {"mercury": 1, "venus": 2, "mars": 4, "jupiter": 5, "saturn": 6, "uranus": 7,
-            "neptune": 8}
+_PLANETS = {
+    "mercury": 1,
+    "venus": 2,
+    "mars": 4,
+    "jupiter": 5,
+    "saturn": 6,
+    "uranus": 7,
+    "neptune": 8,
+}
 #: what can be followed
 BODIES = ("sun", "moon", *_PLANETS)
 AU = 149597870700.0  # m
@@ -34,6 +41,7 @@ _LIGHT_DAYS_PER_AU = AU / geometry.SPEED_OF_LIGHT / SECONDS_PER_DAY
 def _place(body, tt):
     """Barycentric [...][3] of a body in au; tt: two parts of a Julian date."""
     import erfa
+
     heliocentric, barycentric = erfa.epv00(*tt)
     earth = barycentric["p"]
     sun = earth - heliocentric["p"]
@@ -60,6 +68,7 @@ def body_radec(body, time, latitude, longitude, height=0.0):
         UTC seconds since 1970.
     """
     import erfa
+
     midnight, fraction = day_and_fraction(np.asarray(time, float))
     seconds = fraction * day_length(midnight) + tai_minus_utc(midnight) + TT_MINUS_TAI
     tt = MJD_ZERO_JD + midnight, seconds / SECONDS_PER_DAY

@@ -17,7 +17,7 @@ from . import earth_rotation_table as table
 UNIX_EPOCH_JD = 2440587.5  # Julian date of 1970-01-01, 0 h
 MJD_ZERO_JD = 2400000.5
 SECONDS_PER_DAY = 86400
-TT_MINUS_TAI = 32.184      # seconds, by definition
+TT_MINUS_TAI = 32.184  # seconds, by definition
 
 
 MILLI_ARC_SECOND = np.pi / 180 / 3600e3
@@ -39,6 +39,7 @@ def _in_table(jd, fraction, values):
 def tai_minus_utc(mjd):
     """Leap seconds at modified Julian dates in UTC."""
     import erfa  # not needed by those who only connect blocks
+
     steps = erfa.leap_seconds.get()
     dates = [erfa.cal2jd(int(step["year"]), int(step["month"]), 1)[1] for step in steps]
     return steps["tai_utc"][np.searchsorted(dates, mjd, side="right") - 1]
@@ -86,9 +87,11 @@ def warning(jd):
     """What a user is to be told of these times, None if all is well; jd as in `in_table`."""
     if in_table(jd):
         return None
-    return (f"the rotation of the Earth at Julian date {np.max(jd):.1f} is not known to "
-            "gr-aperture: directions on the sky may be wrong by "
-            f"{direction_error(jd):.2g} arc seconds")
+    return (
+        f"the rotation of the Earth at Julian date {np.max(jd):.1f} is not known to "
+        "gr-aperture: directions on the sky may be wrong by "
+        f"{direction_error(jd):.2g} arc seconds"
+    )
 
 
 def ut1_minus_utc(jd, fraction=0.0):
@@ -118,8 +121,10 @@ def pole(jd, fraction=0.0):
     Linear interpolation in steps of ten days is good to 3 milli arc seconds. The pole moves by 0.6
     arc seconds at most; arguments as in `ut1_minus_utc`.
     """
-    return tuple(_in_table(jd, fraction, values) * MILLI_ARC_SECOND
-                 for values in (table.POLE_X, table.POLE_Y))
+    return tuple(
+        _in_table(jd, fraction, values) * MILLI_ARC_SECOND
+        for values in (table.POLE_X, table.POLE_Y)
+    )
 
 
 def sidereal_time(jd, longitude, fraction=0.0):
@@ -136,6 +141,7 @@ def sidereal_time(jd, longitude, fraction=0.0):
         Days to be added.
     """
     import erfa
+
     date = np.asarray(jd, float) - MJD_ZERO_JD
     day = np.floor(date) + np.floor(date % 1 + fraction)
     seconds = (date - day + fraction) * day_length(day)
@@ -187,5 +193,4 @@ def unix_seconds(jd):
     """UTC seconds since 1970 of a Julian date: the inverse of julian_date(), as good as that."""
     date = np.asarray(jd, float) - MJD_ZERO_JD
     day = np.floor(date)
-    return ((day - (UNIX_EPOCH_JD - MJD_ZERO_JD)) * SECONDS_PER_DAY
-            + (date - day) * day_length(day))
+    return (day - (UNIX_EPOCH_JD - MJD_ZERO_JD)) * SECONDS_PER_DAY + (date - day) * day_length(day)

@@ -29,18 +29,22 @@ EARTH_FLATTENING = 1 / 298.257223563
 
 # --- directions and delays -----------------------------------------------------------------------
 
+
 def direction(azimuth, elevation):
     """Unit vectors [...][east, north, up] towards azimuth and elevation."""
     az, el = np.radians(azimuth), np.radians(elevation)
-    return np.stack(np.broadcast_arrays(np.cos(el) * np.sin(az), np.cos(el) * np.cos(az),
-                                        np.sin(el)), axis=-1)
+    return np.stack(
+        np.broadcast_arrays(np.cos(el) * np.sin(az), np.cos(el) * np.cos(az), np.sin(el)), axis=-1
+    )
 
 
 def azimuth_elevation(direction):
     """Azimuth (0 to 360) and elevation of vectors [...][east, north, up] of any length."""
     east, north, up = np.moveaxis(np.asarray(direction, dtype=float), -1, 0)
-    return (np.degrees(np.arctan2(east, north)) % 360,
-            np.degrees(np.arctan2(up, np.hypot(east, north))))
+    return (
+        np.degrees(np.arctan2(east, north)) % 360,
+        np.degrees(np.arctan2(up, np.hypot(east, north))),
+    )
 
 
 def delays(positions, direction):
@@ -69,15 +73,18 @@ def rotate_with_sky(direction, latitude, seconds):
 
 # --- the sky -------------------------------------------------------------------------------------
 
+
 def _julian_date(time):
     """UTC as ERFA wants it: a whole (plus 1/2) and a fractional number of days."""
     from .earth_rotation import MJD_ZERO_JD, day_and_fraction
+
     midnight, fraction = day_and_fraction(np.asarray(time, dtype=float))
     return MJD_ZERO_JD + midnight, fraction
 
 
 def _erfa(function, *arguments):
     import erfa
+
     with warnings.catch_warnings():
         # of years that may have leap seconds which it does not know
         warnings.simplefilter("ignore", erfa.ErfaWarning)
@@ -87,9 +94,21 @@ def _erfa(function, *arguments):
 def _observer(time, latitude, longitude, height):
     """The arguments of ERFA's atco13 and atoc13 from utc1 on. Pressure 0: no refraction."""
     from .earth_rotation import pole, ut1_minus_utc
+
     day, fraction = _julian_date(time)
-    return (day, fraction, ut1_minus_utc(day, fraction), np.radians(longitude),
-            np.radians(latitude), height, *pole(day, fraction), 0.0, 0.0, 0.0, 1.0)
+    return (
+        day,
+        fraction,
+        ut1_minus_utc(day, fraction),
+        np.radians(longitude),
+        np.radians(latitude),
+        height,
+        *pole(day, fraction),
+        0.0,
+        0.0,
+        0.0,
+        1.0,
+    )
 
 
 def radec_to_azel(ra, dec, time, latitude, longitude, height=0.0, pm_ra=0.0, pm_dec=0.0):
@@ -100,19 +119,30 @@ def radec_to_azel(ra, dec, time, latitude, longitude, height=0.0, pm_ra=0.0, pm_
     (along a circle of declination that is the change of ra times cos dec), since 2000.
     """
     from .earth_rotation import MILLI_ARC_SECOND
+
     declination = np.radians(dec)
     azimuth, zenith_distance = _erfa(
-        "atco13", np.radians(ra), declination,
+        "atco13",
+        np.radians(ra),
+        declination,
         np.asarray(pm_ra) * MILLI_ARC_SECOND / np.maximum(np.cos(declination), 1e-9),
-        np.asarray(pm_dec) * MILLI_ARC_SECOND, 0.0, 0.0,
-        *_observer(time, latitude, longitude, height))[:2]
+        np.asarray(pm_dec) * MILLI_ARC_SECOND,
+        0.0,
+        0.0,
+        *_observer(time, latitude, longitude, height),
+    )[:2]
     return np.degrees(azimuth) % 360, 90 - np.degrees(zenith_distance)
 
 
 def azel_to_radec(azimuth, elevation, time, latitude, longitude, height=0.0):
     """ICRS right ascension (0 to 360) and declination; the inverse of radec_to_azel()."""
-    ra, dec = _erfa("atoc13", "A", np.radians(azimuth), np.radians(90 - np.asarray(elevation)),
-                    *_observer(time, latitude, longitude, height))
+    ra, dec = _erfa(
+        "atoc13",
+        "A",
+        np.radians(azimuth),
+        np.radians(90 - np.asarray(elevation)),
+        *_observer(time, latitude, longitude, height),
+    )
     return np.degrees(ra) % 360, np.degrees(dec)
 
 
@@ -125,20 +155,26 @@ def observer_place(time, latitude, longitude, height=0.0):
 def local_sidereal_time(time, longitude):
     """Apparent sidereal time, in degrees (0 to 360), at a longitude (east is positive)."""
     from .earth_rotation import sidereal_time
+
     day, fraction = _julian_date(time)
     return np.degrees(sidereal_time(day, longitude, fraction))
 
 
 # --- the ground ----------------------------------------------------------------------------------
 
+
 def geodetic_to_ecef(latitude, longitude, height):
     """Geocentric x, y, z [3] in metres of a place on WGS84's ellipsoid."""
     lat, lon = np.radians(latitude), np.radians(longitude)
     eccentricity2 = EARTH_FLATTENING * (2 - EARTH_FLATTENING)
     normal = EARTH_RADIUS / np.sqrt(1 - eccentricity2 * np.sin(lat) ** 2)
-    return np.array([(normal + height) * np.cos(lat) * np.cos(lon),
-                     (normal + height) * np.cos(lat) * np.sin(lon),
-                     (normal * (1 - eccentricity2) + height) * np.sin(lat)])
+    return np.array(
+        [
+            (normal + height) * np.cos(lat) * np.cos(lon),
+            (normal + height) * np.cos(lat) * np.sin(lon),
+            (normal * (1 - eccentricity2) + height) * np.sin(lat),
+        ]
+    )
 
 
 def height_above_ellipsoid(places):
@@ -149,24 +185,32 @@ def height_above_ellipsoid(places):
     polar = EARTH_RADIUS * (1 - EARTH_FLATTENING)
     sine2 = (places[..., 2] / distance) ** 2
     return distance - EARTH_RADIUS * polar / np.sqrt(
-        polar**2 * (1 - sine2) + EARTH_RADIUS**2 * sine2)
+        polar**2 * (1 - sine2) + EARTH_RADIUS**2 * sine2
+    )
 
 
 def enu_to_ecef_rotation(latitude, longitude):
     """Matrix [3][3] that takes (east, north, up) to geocentric axes: its columns are those."""
     lat, lon = np.radians(latitude), np.radians(longitude)
-    return np.array([[-np.sin(lon), -np.sin(lat) * np.cos(lon), np.cos(lat) * np.cos(lon)],
-                     [np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat) * np.sin(lon)],
-                     [0.0, np.cos(lat), np.sin(lat)]])
+    return np.array(
+        [
+            [-np.sin(lon), -np.sin(lat) * np.cos(lon), np.cos(lat) * np.cos(lon)],
+            [np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat) * np.sin(lon)],
+            [0.0, np.cos(lat), np.sin(lat)],
+        ]
+    )
 
 
 def enu_to_ecef(positions, latitude, longitude, height):
     """Geocentric [...][x, y, z] of positions [...][east, north, up] about a site."""
-    return (geodetic_to_ecef(latitude, longitude, height)
-            + np.asarray(positions, dtype=float) @ enu_to_ecef_rotation(latitude, longitude).T)
+    return (
+        geodetic_to_ecef(latitude, longitude, height)
+        + np.asarray(positions, dtype=float) @ enu_to_ecef_rotation(latitude, longitude).T
+    )
 
 
 def ecef_to_enu(positions, latitude, longitude, height):
     """Positions [...][east, north, up] about a site of geocentric [...][x, y, z]."""
-    return ((np.asarray(positions, dtype=float) - geodetic_to_ecef(latitude, longitude, height))
-            @ enu_to_ecef_rotation(latitude, longitude))
+    return (
+        np.asarray(positions, dtype=float) - geodetic_to_ecef(latitude, longitude, height)
+    ) @ enu_to_ecef_rotation(latitude, longitude)

@@ -40,7 +40,9 @@ def products(array, pairs):
     for pair in pairs:
         # a string of two letters has two elements as well
         if isinstance(pair, str) or len(pair) != 2:
-            raise ValueError(f"products: {pair!r} is not allowed: a pair of inputs such as "
-                             f"({array.input_names[0]!r}, {array.input_names[-1]!r})")
+            raise ValueError(
+                f"products: {pair!r} is not allowed: a pair of inputs such as "
+                f"({array.input_names[0]!r}, {array.input_names[-1]!r})"
+            )
         found.append((array.find_input(pair[0]), array.find_input(pair[1])))
     return found

@@ -22,8 +22,9 @@ FIRST_TIME = 1e8
 
 def is_number(value, low, high):
     """Whether it is a real number in an interval; NaN is in none."""
-    return (isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-            and low <= value <= high)
+    return (
+        isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and low <= value <= high
+    )
 
 
 def _number(field, value, low, high, rule):
@@ -41,8 +42,12 @@ def exact_time(field, value):
             return int(whole), float(parts[0] - whole)
         if len(parts) == 2 and parts[0] == int(parts[0]) and parts[1] < 1:
             return int(parts[0]), float(parts[1])
-    return refuse(field, value, "seconds since 1970 (below 1e8: since the first sample), before "
-                  "the year 10000, a number or [whole seconds, fraction of 0 to below 1]")
+    return refuse(
+        field,
+        value,
+        "seconds since 1970 (below 1e8: since the first sample), before "
+        "the year 10000, a number or [whole seconds, fraction of 0 to below 1]",
+    )
 
 
 def after_start(time, start):
@@ -58,11 +63,17 @@ def _one_of(pulse, first, second):
     """Makes sure that one of two fields is given, and not less than 0."""
     given = [name for name in (first, second) if getattr(pulse, name) is not None]
     if len(given) != 1:
-        raise ArrayDescriptionError("", f"a {type(pulse).__name__.lower()} has "
-                                    f"{' and '.join(given) or 'no flux'}; it "
-                                    f"must have one of {first} and {second}")
-    object.__setattr__(pulse, given[0], _number(
-        given[0], getattr(pulse, given[0]), 0, 1e15, "0 to 1e15 times the receiver noise"))
+        raise ArrayDescriptionError(
+            "",
+            f"a {type(pulse).__name__.lower()} has "
+            f"{' and '.join(given) or 'no flux'}; it "
+            f"must have one of {first} and {second}",
+        )
+    object.__setattr__(
+        pulse,
+        given[0],
+        _number(given[0], getattr(pulse, given[0]), 0, 1e15, "0 to 1e15 times the receiver noise"),
+    )
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,7 @@ class Pulsar:
     number or (whole seconds, fraction); below 10^8 s (and None: 0) it counts from the first sample.
     `width` (s) is at half of the peak. Either `mean_flux` (over a period) or `peak_flux` is given,
     in units of the receiver noise."""
+
     period: float
     width: float
     mean_flux: float | None = None
@@ -85,10 +97,11 @@ class Pulsar:
 
     def __post_init__(self):
         for name, low, high, rule in (
-                ("period", 1e-9, 1e6, "1e-9 to 1e6 seconds"),
-                ("width", 1e-12, 1e4, "1e-12 to 1e4 seconds"),
-                ("period_derivative", -1e-3, 1e-3, "-1e-3 to 1e-3 seconds a second"),
-                ("phase", -1e15, 1e15, "a number of turns")):
+            ("period", 1e-9, 1e6, "1e-9 to 1e6 seconds"),
+            ("width", 1e-12, 1e4, "1e-12 to 1e4 seconds"),
+            ("period_derivative", -1e-3, 1e-3, "-1e-3 to 1e-3 seconds a second"),
+            ("phase", -1e15, 1e15, "a number of turns"),
+        ):
             object.__setattr__(self, name, _number(name, getattr(self, name), low, high, rule))
         object.__setattr__(self, "epoch", exact_time("epoch", self.epoch or 0))
         _one_of(self, "mean_flux", "peak_flux")
@@ -106,6 +119,7 @@ class Pulse:
     """A single pulse: a Gaussian that peaks at `time` (as a Pulsar's epoch), at infinite frequency
     and the array's origin. `width` (s) is at half of the peak; either `fluence` (s times the power
     of the receiver noise) or `peak_flux` is given."""
+
     time: tuple
     width: float
     fluence: float | None = None
@@ -113,8 +127,9 @@ class Pulse:
 
     def __post_init__(self):
         object.__setattr__(self, "time", exact_time("time", self.time))
-        object.__setattr__(self, "width", _number("width", self.width, 1e-12, 1e4,
-                                                  "1e-12 to 1e4 seconds"))
+        object.__setattr__(
+            self, "width", _number("width", self.width, 1e-12, 1e4, "1e-12 to 1e4 seconds")
+        )
         _one_of(self, "fluence", "peak_flux")
 
     @property

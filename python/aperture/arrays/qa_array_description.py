@@ -64,8 +64,12 @@ BAD = [
     ("antenna: B, ", "antenna: C, ", 12, r"inputs\[0\].antenna: 'C' is not allowed.*: 1, B"),
     ("antenna: B, ", "", 12, r"inputs\[0\].antenna: missing"),
     ("polarization: y", "polarization: v", 12, r"inputs\[0\].polarization: 'v'.*x, y, l or r"),
-    ("antenna: B, polarization: y", "antenna: 1, polarization: x", 13,
-     r"inputs\[1\].polarization: '1x' is not allowed; inputs\[0\] is the same"),
+    (
+        "antenna: B, polarization: y",
+        "antenna: 1, polarization: x",
+        13,
+        r"inputs\[1\].polarization: '1x' is not allowed; inputs\[0\] is the same",
+    ),
     ("gain: 2", "gain: [1, 2, 3]", 13, r"inputs\[1\].gain: .*\[re, im\]"),
     ("gain: 2", "gain: [1, nan]", 13, r"inputs\[1\].gain: .*nan.*\[re, im\]"),
     ("gain: 2", "gain: yes", 13, r"inputs\[1\].gain: 'yes'.*\[re, im\]"),
@@ -74,8 +78,12 @@ BAD = [
     ("elevation: 35, ", "", 15, r"sources\[0\]: source 'Sun' has azimuth; it must have azimuth"),
     ("elevation: 35", "elevation: 35, ra: 1", 15, r"sources\[0\]: source 'Sun' has azimuth, elev"),
     ("body: moon", "body: pluto", 17, r"sources\[2\].body: 'pluto' is not allowed.*sun, moon, "),
-    ("body: moon", "body: moon, ra: 1, dec: 2", 17,
-     r"sources\[2\]: source 'Moon' has ra, dec, body; it must have azimuth.* or body"),
+    (
+        "body: moon",
+        "body: moon, ra: 1, dec: 2",
+        17,
+        r"sources\[2\]: source 'Moon' has ra, dec, body; it must have azimuth.* or body",
+    ),
     ("flux: 2", "flux: -2", 15, r"sources\[0\].flux: -2.0 is not allowed"),
     ("name: Cas A", "name: Sun", 16, r"sources\[1\].name: 'Sun' is not.*sources\[0\]"),
     ("name: Cas A", "name: ''", 16, r"sources\[1\].name: '' is not allowed.*1 to 64"),
@@ -95,19 +103,29 @@ class qa_array_description(gr_unittest.TestCase):
             site = np.array(geodetic_to_ecef(latitude, longitude, 100.0))
             rotation = enu_to_ecef_rotation(latitude, longitude)
             make = lambda place: aperture.ArrayDescription(
-                name="test", latitude=latitude, longitude=longitude, height=100.0,
+                name="test",
+                latitude=latitude,
+                longitude=longitude,
+                height=100.0,
                 antennas=[aperture.Antenna("A", (0, 0, 0)), aperture.Antenna("B", place)],
-                inputs=[aperture.Input("B", "x")], sample_rate=1e6, center_frequency=1e9)
+                inputs=[aperture.Input("B", "x")],
+                sample_rate=1e6,
+                center_frequency=1e9,
+            )
             for height in (-400.0, 0.0, 5000.0):
                 other = geodetic_to_ecef(latitude - 15, longitude + 13, height)
                 place = (other - site) @ rotation
                 self.assertGreater(np.linalg.norm(place), 1.5e6)
                 # the other way round, to what is promised
-                self.assertAlmostEqual(float(height_above_ellipsoid(np.array(other))), height,
-                                       delta=1)
+                self.assertAlmostEqual(
+                    float(height_above_ellipsoid(np.array(other))), height, delta=1
+                )
                 make(tuple(place))
-                with self.assertRaisesRegex(ValueError, r"antennas\[1\].position: .* a place on "
-                                            "the ground: .* km from the site it is"):
+                with self.assertRaisesRegex(
+                    ValueError,
+                    r"antennas\[1\].position: .* a place on "
+                    "the ground: .* km from the site it is",
+                ):
                     make((place[0], place[1], 0.0))
             make((90e3, 0.0, 0.0))
             with self.assertRaisesRegex(ValueError, "2100 km from the site it is 33.* km above"):
@@ -128,13 +146,20 @@ class qa_array_description(gr_unittest.TestCase):
     def test_good(self):
         array = self.load(GOOD)
         expected = ArrayDescription(
-            name="lab", latitude=52.0, longitude=5.0, height=10.0, sample_rate=2.4e6,
+            name="lab",
+            latitude=52.0,
+            longitude=5.0,
+            height=10.0,
+            sample_rate=2.4e6,
             center_frequency=1420.4e6,
             antennas=[Antenna("1", (0, 0, 0)), Antenna("B", (10, -2.5, 0.5))],
             inputs=[Input("B", "y", 0.9 - 0.1j, 25e-9), Input("1", "x", 2)],
-            sources=[Source("Sun", azimuth=180, elevation=35, flux=2),
-                     Source("Cas A", ra=350.85, dec=58.815),
-                     Source("Moon", body="moon", flux=0.1)])
+            sources=[
+                Source("Sun", azimuth=180, elevation=35, flux=2),
+                Source("Cas A", ra=350.85, dec=58.815),
+                Source("Moon", body="moon", flux=0.1),
+            ],
+        )
         self.assertEqual(array, expected)
         self.assertEqual([source.moving for source in array.sources], [False, True, True])
 
@@ -170,18 +195,20 @@ class qa_array_description(gr_unittest.TestCase):
         with self.assertRaisesRegex(ArrayDescriptionError, "not a text file"):
             aperture.load_array(self.path)
         missing = os.path.join(self.folder.name, "none.yml")
-        with self.assertRaisesRegex(FileNotFoundError,
-                                    "none.yml.*best-2, best-2-pulsar, mwa-32t, two-dish, y16, y8"):
+        with self.assertRaisesRegex(
+            FileNotFoundError, "none.yml.*best-2, best-2-pulsar, mwa-32t, two-dish, y16, y8"
+        ):
             aperture.load_array(missing)
         for value in (5, None, ["y8"]):
             with self.assertRaisesRegex(ValueError, r"^array: .* is not allowed; .*best-2.* y8"):
                 aperture.load_array(value)
 
     def test_polarizations(self):
-        start = GOOD[:GOOD.index("inputs:")]
+        start = GOOD[: GOOD.index("inputs:")]
         self.assertEqual(self.load(start).input_names, ["1x", "Bx"])
-        self.assertEqual(self.load(start + "polarizations: yx\n").input_names,
-                         ["1y", "1x", "By", "Bx"])
+        self.assertEqual(
+            self.load(start + "polarizations: yx\n").input_names, ["1y", "1x", "By", "Bx"]
+        )
         for letters in ("xx", "xz", "''", "[x, y]"):
             with self.assertRaisesRegex(ArrayDescriptionError, ":11: polarizations: .*such as xy"):
                 self.load(start + f"polarizations: {letters}\n")
@@ -205,15 +232,28 @@ class qa_array_description(gr_unittest.TestCase):
         """Every double comes back, whatever the digits; names with YAML's own characters, too."""
         rng = np.random.default_rng(1)
         names = ["no", "1.5", "a: b", "#7", "{x}", "é\"'", "~"]
-        antennas = [Antenna(name, tuple(rng.normal(size=3) * 10.0 ** rng.integers(-20, 5)))
-                    for name in names]
+        antennas = [
+            Antenna(name, tuple(rng.normal(size=3) * 10.0 ** rng.integers(-20, 5)))
+            for name in names
+        ]
         array = ArrayDescription(
-            name="null", latitude=-1e-9, longitude=1 / 3, height=-0.0, antennas=antennas,
-            inputs=[Input(name, pol, complex(*rng.normal(size=2)), rng.normal() * 1e-9)
-                    for name in names for pol in "lyrx"],
-            sample_rate=1e12, center_frequency=1e15 / 3,
-            sources=[Source("s", azimuth=1e-7, elevation=2 / 3, flux=1e-12),
-                     Source("t", ra=359.99999999, dec=-1 / 7, flux=0)])
+            name="null",
+            latitude=-1e-9,
+            longitude=1 / 3,
+            height=-0.0,
+            antennas=antennas,
+            inputs=[
+                Input(name, pol, complex(*rng.normal(size=2)), rng.normal() * 1e-9)
+                for name in names
+                for pol in "lyrx"
+            ],
+            sample_rate=1e12,
+            center_frequency=1e15 / 3,
+            sources=[
+                Source("s", azimuth=1e-7, elevation=2 / 3, flux=1e-12),
+                Source("t", ra=359.99999999, dec=-1 / 7, flux=0),
+            ],
+        )
         aperture.save_array(array, self.path)
         self.assertEqual(aperture.load_array(self.path), array)
 
@@ -224,18 +264,22 @@ class qa_array_description(gr_unittest.TestCase):
                 aperture.save_array(array, path)
 
     def test_shipped(self):
-        inputs = {name: len(aperture.load_array(name).inputs)
-                  for name in aperture.shipped_arrays()}
-        self.assertEqual(inputs, {"best-2": 32, "best-2-pulsar": 32, "mwa-32t": 64, "two-dish": 2,
-                                  "y16": 16, "y8": 8})
+        inputs = {name: len(aperture.load_array(name).inputs) for name in aperture.shipped_arrays()}
+        self.assertEqual(
+            inputs,
+            {"best-2": 32, "best-2-pulsar": 32, "mwa-32t": 64, "two-dish": 2, "y16": 16, "y8": 8},
+        )
 
     def test_shipped_rules(self):
         """The positions are those that the comments in the files describe (to their digits)."""
         n = np.arange(1, 33)
         angle, radius = np.radians((n - 1) * 137.508), 175 * ((n - 0.5) / 32) ** 0.75
         mwa = np.array([antenna.position for antenna in aperture.load_array("mwa-32t").antennas])
-        np.testing.assert_allclose(mwa, np.stack(
-            [radius * np.sin(angle), radius * np.cos(angle), 0 * radius], axis=1), atol=0.00501)
+        np.testing.assert_allclose(
+            mwa,
+            np.stack([radius * np.sin(angle), radius * np.cos(angle), 0 * radius], axis=1),
+            atol=0.00501,
+        )
         baselines = np.linalg.norm(mwa[:, None] - mwa, axis=-1)
         self.assertLessEqual(baselines.max(), 350)
         self.assertGreater(baselines[~np.eye(32, dtype=bool)].min(), 5)  # tiles are 5 m wide
@@ -245,7 +289,8 @@ class qa_array_description(gr_unittest.TestCase):
             angle = np.radians({"N": 355, "E": 115, "W": 236}[antenna.name[0]])
             radius = 40 * int(antenna.name[1]) ** 1.716
             np.testing.assert_allclose(
-                antenna.position, [radius * np.sin(angle), radius * np.cos(angle), 0], atol=0.00501)
+                antenna.position, [radius * np.sin(angle), radius * np.cos(angle), 0], atol=0.00501
+            )
 
         grid = aperture.load_array("best-2").input_positions().reshape(8, 4, 3)
         np.testing.assert_allclose(np.diff(grid, axis=1)[..., 0], 5.68)

@@ -33,6 +33,7 @@ def astropy_objects():
     from astropy.coordinates import EarthLocation
     from astropy.time import Time
     from astropy.utils import iers
+
     iers.conf.auto_download = False
     location = EarthLocation.from_geodetic(SITE[1], SITE[0], SITE[2])
     return location, Time(TIME, format="unix", location=location)
@@ -41,8 +42,13 @@ def astropy_objects():
 class qa_geometry(gr_unittest.TestCase):
     def test_direction(self):
         """North, east, south and up are where they should be."""
-        for az, el, expected in ((0, 0, (0, 1, 0)), (90, 0, (1, 0, 0)), (180, 0, (0, -1, 0)),
-                                 (17, 90, (0, 0, 1)), (90, 45, (0.5 ** 0.5, 0, 0.5 ** 0.5))):
+        for az, el, expected in (
+            (0, 0, (0, 1, 0)),
+            (90, 0, (1, 0, 0)),
+            (180, 0, (0, -1, 0)),
+            (17, 90, (0, 0, 1)),
+            (90, 45, (0.5**0.5, 0, 0.5**0.5)),
+        ):
             np.testing.assert_allclose(geometry.direction(az, el), expected, atol=1e-15)
 
     def test_direction_round_trip(self):
@@ -56,17 +62,20 @@ class qa_geometry(gr_unittest.TestCase):
         east = geometry.delays(positions, geometry.direction(90, 0))
         np.testing.assert_allclose(east, [-10 / C, 0, 0, 0], atol=1e-22)
         sky = geometry.direction([90, 0, 0], [0, 0, 90])
-        np.testing.assert_allclose(geometry.delays(positions, sky),
-                                   [[-10 / C, 0, 0, 0], [0, -20 / C, 0, 0], [0, 0, -30 / C, 0]],
-                                   atol=1e-22)
+        np.testing.assert_allclose(
+            geometry.delays(positions, sky),
+            [[-10 / C, 0, 0, 0], [0, -20 / C, 0, 0], [0, 0, -30 / C, 0]],
+            atol=1e-22,
+        )
 
     def test_sky_turns_westward(self):
         """In transit, in the south, the delay of an eastern antenna grows by b w cos(dec)/c."""
         latitude, dec, baseline = 40.0, 10.0, 1000.0
         transit = geometry.direction(180, 90 - latitude + dec)
-        before, after = (geometry.delays([[baseline, 0, 0]],
-                                         geometry.rotate_with_sky(transit, latitude, t))[0]
-                         for t in (-0.5, 0.5))
+        before, after = (
+            geometry.delays([[baseline, 0, 0]], geometry.rotate_with_sky(transit, latitude, t))[0]
+            for t in (-0.5, 0.5)
+        )
         rate = baseline * geometry.EARTH_ROTATION_RATE * np.cos(np.radians(dec)) / C
         np.testing.assert_allclose(after - before, rate, rtol=1e-8)
 
@@ -83,26 +92,35 @@ class qa_geometry(gr_unittest.TestCase):
         """0.06 arc seconds: the fortnightly tide in UT1; the motion of the pole was 0.35 then."""
         from astropy import units
         from astropy.coordinates import AltAz, SkyCoord
+
         location, time = astropy_objects()
         ra, dec = np.meshgrid(np.linspace(0, 330, 12), [-80, -30, 20, 60])
         expected = SkyCoord(ra, dec, unit=units.deg).transform_to(
-            AltAz(obstime=time, location=location))
+            AltAz(obstime=time, location=location)
+        )
         az, el = geometry.radec_to_azel(ra, dec, TIME, *SITE)
-        self.assertLess(separation(az, el, expected.az.deg, expected.alt.deg).max(),
-                        0.06 * ARCSECOND)
+        self.assertLess(
+            separation(az, el, expected.az.deg, expected.alt.deg).max(), 0.06 * ARCSECOND
+        )
 
     def test_proper_motion(self):
         """Barnard's star moves by 10.4 arc seconds a year; astropy gives the motion on the sky."""
         from astropy import units
         from astropy.coordinates import AltAz, SkyCoord
         from astropy.time import Time
+
         location, time = astropy_objects()
-        star = SkyCoord(269.452 * units.deg, 4.693 * units.deg,
-                        pm_ra_cosdec=-802.8 * units.mas / units.yr,
-                        pm_dec=10362.5 * units.mas / units.yr, distance=1e6 * units.pc,
-                        obstime=Time("J2000"))
+        star = SkyCoord(
+            269.452 * units.deg,
+            4.693 * units.deg,
+            pm_ra_cosdec=-802.8 * units.mas / units.yr,
+            pm_dec=10362.5 * units.mas / units.yr,
+            distance=1e6 * units.pc,
+            obstime=Time("J2000"),
+        )
         expected = star.apply_space_motion(time).transform_to(
-            AltAz(obstime=time, location=location))
+            AltAz(obstime=time, location=location)
+        )
         az, el = geometry.radec_to_azel(269.452, 4.693, TIME, *SITE, pm_ra=-802.8, pm_dec=10362.5)
         self.assertLess(separation(az, el, expected.az.deg, expected.alt.deg), 0.06 * ARCSECOND)
 
@@ -117,38 +135,75 @@ class qa_geometry(gr_unittest.TestCase):
         from astropy import units
         from astropy.coordinates import AltAz, SkyCoord
         from astropy.time import Time
+
         location, _ = astropy_objects()
         ra, dec = (grid.ravel() for grid in np.meshgrid([10.0, 130.0, 250.0], [-80, -30, 20]))
-        for calendar in ("2016-12-30T23:59:59", "2016-12-31T00:00:00", "2016-12-31T12:00:00",
-                         "2016-12-31T23:56:40", "2016-12-31T23:59:59.999998",
-                         "2017-01-01T00:00:00", "2017-01-01T00:03:20", "2015-06-30T23:56:40",
-                         "2015-06-30T01:02:03", "2015-07-01T00:00:00.5"):
+        for calendar in (
+            "2016-12-30T23:59:59",
+            "2016-12-31T00:00:00",
+            "2016-12-31T12:00:00",
+            "2016-12-31T23:56:40",
+            "2016-12-31T23:59:59.999998",
+            "2017-01-01T00:00:00",
+            "2017-01-01T00:03:20",
+            "2015-06-30T23:56:40",
+            "2015-06-30T01:02:03",
+            "2015-07-01T00:00:00.5",
+        ):
             with self.subTest(calendar):
                 moment = Time(calendar, scale="utc", location=location)
                 seconds = datetime.fromisoformat(f"{calendar}+00:00").timestamp()
                 az, el = geometry.radec_to_azel(ra, dec, seconds, *SITE)
                 expected = SkyCoord(ra, dec, unit=units.deg).transform_to(
-                    AltAz(obstime=moment, location=location))
+                    AltAz(obstime=moment, location=location)
+                )
                 off = separation(az, el, expected.az.deg, expected.alt.deg)
                 self.assertLess(off.max(), 0.06 * ARCSECOND)
                 # UT1 as we have it, but from TAI, which knows no leap seconds
                 tai = moment.tai
-                ut1_minus_tai = np.interp(
-                    tai.mjd, table.FIRST + table.STEP * np.arange(len(table.UT1_MINUS_TAI)),
-                    table.UT1_MINUS_TAI) * 1e-4
-                pole = np.radians([np.interp(
-                    tai.mjd, table.FIRST + table.STEP * np.arange(len(values)), values) / 3600e3
-                    for values in (table.POLE_X, table.POLE_Y)])
+                ut1_minus_tai = (
+                    np.interp(
+                        tai.mjd,
+                        table.FIRST + table.STEP * np.arange(len(table.UT1_MINUS_TAI)),
+                        table.UT1_MINUS_TAI,
+                    )
+                    * 1e-4
+                )
+                pole = np.radians(
+                    [
+                        np.interp(
+                            tai.mjd, table.FIRST + table.STEP * np.arange(len(values)), values
+                        )
+                        / 3600e3
+                        for values in (table.POLE_X, table.POLE_Y)
+                    ]
+                )
                 leap_seconds = round((Time(calendar, scale="tai") - moment).sec)
                 azimuth, zenith_distance = erfa.atco13(
-                    np.radians(ra), np.radians(dec), 0, 0, 0, 0, moment.jd1, moment.jd2,
-                    ut1_minus_tai - leap_seconds, np.radians(SITE[1]), np.radians(SITE[0]),
-                    SITE[2], *pole, 0, 0, 0, 1)[:2]
+                    np.radians(ra),
+                    np.radians(dec),
+                    0,
+                    0,
+                    0,
+                    0,
+                    moment.jd1,
+                    moment.jd2,
+                    ut1_minus_tai - leap_seconds,
+                    np.radians(SITE[1]),
+                    np.radians(SITE[0]),
+                    SITE[2],
+                    *pole,
+                    0,
+                    0,
+                    0,
+                    1,
+                )[:2]
                 off = separation(az, el, np.degrees(azimuth), 90 - np.degrees(zenith_distance))
                 self.assertLess(off.max(), 1e-4 * ARCSECOND)
                 lst = float(geometry.local_sidereal_time(seconds, SITE[1]))
-                self.assertAlmostEqual(lst, moment.sidereal_time("apparent").deg,
-                                       delta=0.1 * ARCSECOND)
+                self.assertAlmostEqual(
+                    lst, moment.sidereal_time("apparent").deg, delta=0.1 * ARCSECOND
+                )
 
     def test_azel_round_trip(self):
         """1e-9 degrees: ERFA's two ways, each iterated, agree to micro arc seconds."""
@@ -159,8 +214,9 @@ class qa_geometry(gr_unittest.TestCase):
     def test_sidereal_time_against_astropy(self):
         location, time = astropy_objects()
         expected = time.sidereal_time("apparent").deg
-        self.assertAlmostEqual(float(geometry.local_sidereal_time(TIME, SITE[1])), expected,
-                               delta=0.1 * ARCSECOND)
+        self.assertAlmostEqual(
+            float(geometry.local_sidereal_time(TIME, SITE[1])), expected, delta=0.1 * ARCSECOND
+        )
 
     def test_transit(self):
         """A star whose right ascension of date is the sidereal time is on the meridian. Within 0.5
@@ -186,9 +242,11 @@ class qa_geometry(gr_unittest.TestCase):
     def test_ground_against_astropy(self):
         """1e-6 m: a nanometre's rounding of 6.4e6 m in doubles, and room."""
         location, _ = astropy_objects()
-        np.testing.assert_allclose(geometry.geodetic_to_ecef(*SITE),
-                                   [location.x.value, location.y.value, location.z.value],
-                                   atol=1e-6)
+        np.testing.assert_allclose(
+            geometry.geodetic_to_ecef(*SITE),
+            [location.x.value, location.y.value, location.z.value],
+            atol=1e-6,
+        )
 
     def test_enu_axes(self):
         """Up is away from the ellipsoid; north leads to higher latitude, east to higher longitude:
@@ -196,9 +254,13 @@ class qa_geometry(gr_unittest.TestCase):
         latitude, longitude, height = SITE
         origin = geometry.geodetic_to_ecef(*SITE)
         small = 1e-5  # degrees: about a metre
-        for axis, place in enumerate(((latitude, longitude + small, height),
-                                      (latitude + small, longitude, height),
-                                      (latitude, longitude, height + 1))):
+        for axis, place in enumerate(
+            (
+                (latitude, longitude + small, height),
+                (latitude + small, longitude, height),
+                (latitude, longitude, height + 1),
+            )
+        ):
             step = geometry.geodetic_to_ecef(*place) - origin
             unit = np.eye(3)[axis] * np.linalg.norm(step)
             np.testing.assert_allclose(geometry.enu_to_ecef(unit, *SITE) - origin, step, atol=1e-6)
@@ -210,8 +272,10 @@ class qa_geometry(gr_unittest.TestCase):
 
     def test_import_is_quick(self):
         """astropy takes a second to import; those who only connect blocks do not wait for it."""
-        code = ("import sys; from gnuradio import aperture; "
-                "sys.exit(any(name in sys.modules for name in ('astropy', 'erfa')))")
+        code = (
+            "import sys; from gnuradio import aperture; "
+            "sys.exit(any(name in sys.modules for name in ('astropy', 'erfa')))"
+        )
         self.assertEqual(subprocess.run([sys.executable, "-c", code]).returncode, 0)
 
 

@@ -43,5 +43,5 @@ class qa_products(gr_unittest.TestCase):
                 aperture.products(self.array, [wrong])
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_products)

@@ -12,7 +12,6 @@ from gnuradio.aperture.arrays import telescopes
 
 
 class qa_telescopes(gr_unittest.TestCase):
-
     def test_telescopes(self):
         name, latitude, longitude, height = telescopes.find_telescope("EFFELSBERG_100m")
         self.assertEqual(name, "Effelsberg")
@@ -24,9 +23,8 @@ class qa_telescopes(gr_unittest.TestCase):
         for latitude, longitude, height in telescopes.TELESCOPES.values():
             self.assertTrue(-90 < latitude < 90 and -180 < longitude < 180 and 0 < height < 5000)
         description, warnings = telescopes.array_of_recording("Effelsberg", 2, 1e6, 1e9)
-        self.assertEqual((description.input_names, warnings),
-                         (["Effelsbergx", "Effelsbergy"], []))
+        self.assertEqual((description.input_names, warnings), (["Effelsbergx", "Effelsbergy"], []))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_telescopes)

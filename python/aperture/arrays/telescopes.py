@@ -35,14 +35,47 @@ TELESCOPES = {
 
 # Other spellings, and the one-letter codes of TEMPO that some headers carry.
 ALIASES = {
-    "effelsberg100m": "Effelsberg", "eff": "Effelsberg", "ef": "Effelsberg", "g": "Effelsberg",
-    "greenbank": "GBT", "gb": "GBT", "1": "GBT", "pks": "Parkes", "pk": "Parkes", "7": "Parkes",
-    "murriyang": "Parkes", "jodrell": "Lovell", "jodrellbank": "Lovell", "jb": "Lovell",
-    "8": "Lovell", "ao": "Arecibo", "3": "Arecibo", "jvla": "VLA", "vl": "VLA", "6": "VLA",
-    "nrt": "Nancay", "ncy": "Nancay", "nançay": "Nancay", "f": "Nancay", "westerbork": "WSRT",
-    "i": "WSRT", "sardinia": "SRT", "srt64": "SRT", "most": "Molonglo", "utmost": "Molonglo",
-    "mk": "MeerKAT", "m": "MeerKAT", "r": "GMRT", "ugmrt": "GMRT", "narrabri": "ATCA",
-    "ort": "Ooty", "lwa": "LWA1", "x": "LWA1", "k": "FAST", "u": "MWA", "ho": "Hobart",
+    "effelsberg100m": "Effelsberg",
+    "eff": "Effelsberg",
+    "ef": "Effelsberg",
+    "g": "Effelsberg",
+    "greenbank": "GBT",
+    "gb": "GBT",
+    "1": "GBT",
+    "pks": "Parkes",
+    "pk": "Parkes",
+    "7": "Parkes",
+    "murriyang": "Parkes",
+    "jodrell": "Lovell",
+    "jodrellbank": "Lovell",
+    "jb": "Lovell",
+    "8": "Lovell",
+    "ao": "Arecibo",
+    "3": "Arecibo",
+    "jvla": "VLA",
+    "vl": "VLA",
+    "6": "VLA",
+    "nrt": "Nancay",
+    "ncy": "Nancay",
+    "nançay": "Nancay",
+    "f": "Nancay",
+    "westerbork": "WSRT",
+    "i": "WSRT",
+    "sardinia": "SRT",
+    "srt64": "SRT",
+    "most": "Molonglo",
+    "utmost": "Molonglo",
+    "mk": "MeerKAT",
+    "m": "MeerKAT",
+    "r": "GMRT",
+    "ugmrt": "GMRT",
+    "narrabri": "ATCA",
+    "ort": "Ooty",
+    "lwa": "LWA1",
+    "x": "LWA1",
+    "k": "FAST",
+    "u": "MWA",
+    "ho": "Hobart",
     "4": "Hobart",
 }
 
@@ -58,8 +91,9 @@ def find_telescope(name):
     return (key, *TELESCOPES[key]) if key else None
 
 
-def array_of_recording(name, inputs, sample_rate, center_frequency, place=None,
-                       polarizations=True, antennas=None):
+def array_of_recording(
+    name, inputs, sample_rate, center_frequency, place=None, polarizations=True, antennas=None
+):
     """An array description for a recording that comes without one.
 
     name: the telescope's, from the header (may be empty); inputs: streams in the recording; place:
@@ -75,21 +109,33 @@ def array_of_recording(name, inputs, sample_rate, center_frequency, place=None,
     if place is None:
         named = f"telescope {name!r} is not known" if name else "the recording names no telescope"
         place = (name or "unknown", 0.0, 0.0, 0.0)
-        warnings.append(f"{named}: taken to be at latitude 0°, longitude 0° (--array gives the "
-                        "right place)")
+        warnings.append(
+            f"{named}: taken to be at latitude 0°, longitude 0° (--array gives the right place)"
+        )
     if not antennas:
-        antennas = [place[0]] if inputs == 1 or inputs == 2 and polarizations else \
-            [f"A{i + 1}" for i in range(inputs)]
-    letters = "xy"[:inputs // len(antennas)]
+        antennas = (
+            [place[0]]
+            if inputs == 1 or inputs == 2 and polarizations
+            else [f"A{i + 1}" for i in range(inputs)]
+        )
+    letters = "xy"[: inputs // len(antennas)]
     signals = [Input(antenna, letter) for antenna in antennas for letter in letters]
     if len(antennas) > 1:
         to = "and" if len(antennas) == 2 else "to"
-        warnings.append(f"{inputs} streams: taken to be antennas {antennas[0]} {to} {antennas[-1]},"
-                        f" polarisation{'' if len(letters) == 1 else 's'} {' and '.join(letters)}, "
-                        "all at one place (--array gives the right ones)")
+        warnings.append(
+            f"{inputs} streams: taken to be antennas {antennas[0]} {to} {antennas[-1]},"
+            f" polarisation{'' if len(letters) == 1 else 's'} {' and '.join(letters)}, "
+            "all at one place (--array gives the right ones)"
+        )
     antennas = [Antenna(antenna, (0.0, 0.0, 0.0)) for antenna in antennas]
     description = ArrayDescription(
-        name=place[0], latitude=place[1], longitude=place[2], height=place[3],
-        antennas=antennas, inputs=signals, sample_rate=sample_rate,
-        center_frequency=center_frequency)
+        name=place[0],
+        latitude=place[1],
+        longitude=place[2],
+        height=place[3],
+        antennas=antennas,
+        inputs=signals,
+        sample_rate=sample_rate,
+        center_frequency=center_frequency,
+    )
     return description, warnings

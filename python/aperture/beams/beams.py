@@ -52,14 +52,17 @@ MAX_BEAMS = 4096  # what the blocks take
 class Beam(Direction):
     """Where a beam looks; antennas: names of those it adds (a sub-array), None: all; incoherent:
     it adds powers instead of voltages, and has no weights."""
+
     antennas: tuple | None = None
     incoherent: bool = False
 
     def __post_init__(self):
         super().__post_init__()
         if self.antennas is not None:
-            if not (isinstance(self.antennas, (list, tuple))
-                    and all(isinstance(name, str) for name in self.antennas)):
+            if not (
+                isinstance(self.antennas, (list, tuple))
+                and all(isinstance(name, str) for name in self.antennas)
+            ):
                 refuse("antennas", self.antennas, "a list of names")
             object.__setattr__(self, "antennas", tuple(self.antennas))
         if not isinstance(self.incoherent, bool):
@@ -78,6 +81,7 @@ def coherent(beams):
 
 # --- grids ---------------------------------------------------------------------------------------
 
+
 def offset(longitude, latitude, east, north):
     """Longitudes and latitudes of places `east` and `north` (arrays) of one, all in degrees,
     along great circles."""
@@ -88,27 +92,44 @@ def offset(longitude, latitude, east, north):
     east, north = np.radians(np.ravel(east)), np.radians(np.ravel(north))
     distance = np.hypot(east, north)
     stretch = np.sinc(distance / np.pi)  # sin(d)/d
-    places = (np.cos(distance)[:, None] * centre + (stretch * east)[:, None] * eastward
-              + (stretch * north)[:, None] * northward)
-    return (np.degrees(np.arctan2(places[:, 1], places[:, 0])) % 360,
-            np.degrees(np.arctan2(places[:, 2], np.hypot(places[:, 0], places[:, 1]))))
+    places = (
+        np.cos(distance)[:, None] * centre
+        + (stretch * east)[:, None] * eastward
+        + (stretch * north)[:, None] * northward
+    )
+    return (
+        np.degrees(np.arctan2(places[:, 1], places[:, 0])) % 360,
+        np.degrees(np.arctan2(places[:, 2], np.hypot(places[:, 0], places[:, 1]))),
+    )
 
 
 def _beams_at(centre, east, north):
     """Beams at offsets [number] in degrees from a Beam, in its own coordinates."""
     if centre.body is not None:
-        refuse("direction", centre.body, "ra and dec, or azimuth and elevation, for a grid "
-               "or a tiling, which would not move with the body")
+        refuse(
+            "direction",
+            centre.body,
+            "ra and dec, or azimuth and elevation, for a grid "
+            "or a tiling, which would not move with the body",
+        )
     keys = ("ra", "dec") if centre.moving else ("azimuth", "elevation")
     places = offset(*(getattr(centre, key) for key in keys), east, north)
     digits = len(str(max(0, len(places[0]) - 1)))
     found = []
     for number, place in enumerate(zip(*places)):
         if not centre.moving and place[1] < 0:
-            refuse(keys[1], round(float(place[1]), 3), "above the horizon for all beams of "
-                   f"{centre.name!r}")
-        found.append(replace(centre, name=f"{centre.name} {number:0{digits}}",
-                             **dict(zip(keys, map(float, place)))))
+            refuse(
+                keys[1],
+                round(float(place[1]), 3),
+                f"above the horizon for all beams of {centre.name!r}",
+            )
+        found.append(
+            replace(
+                centre,
+                name=f"{centre.name} {number:0{digits}}",
+                **dict(zip(keys, map(float, place))),
+            )
+        )
     return found
 
 
@@ -133,8 +154,11 @@ def grid(centre, columns, rows=1, spacing=1.0):
         refuse("spacing", spacing, "above 0, at most 90 degrees")
     if max(columns - 1, rows - 1) * spacing >= 180:
         refuse("spacing", spacing, f"less than 180 degrees over {max(columns, rows)} beams")
-    north, east = np.meshgrid((np.arange(rows) - (rows - 1) / 2) * spacing,
-                              (np.arange(columns) - (columns - 1) / 2) * spacing, indexing="ij")
+    north, east = np.meshgrid(
+        (np.arange(rows) - (rows - 1) / 2) * spacing,
+        (np.arange(columns) - (columns - 1) / 2) * spacing,
+        indexing="ij",
+    )
     return _beams_at(centre, east, north)
 
 
@@ -156,7 +180,9 @@ def _meeting_points(array, centre, level, limit, time):
 
     def power(axis, degrees):
         places = offset(centre.azimuth, centre.elevation, axis[0] * degrees, axis[1] * degrees)
-        return np.abs(array_factor(array, weights, geometry.direction(*places), frequency)[0, 0])**2
+        return (
+            np.abs(array_factor(array, weights, geometry.direction(*places), frequency)[0, 0]) ** 2
+        )
 
     found = []
     for axis in axes:
@@ -170,7 +196,9 @@ def _meeting_points(array, centre, level, limit, time):
         below = np.flatnonzero(relative < level)
         if len(below):
             after = below[0]
-            half = np.interp(-level, -relative[after - 1:after + 1], degrees[after - 1:after + 1])
+            half = np.interp(
+                -level, -relative[after - 1 : after + 1], degrees[after - 1 : after + 1]
+            )
         else:
             half = limit  # as a row of antennas: its beam is a fan
         found.append(axis * half)
@@ -187,8 +215,10 @@ def _lattice(steps, radius):
     if np.any(np.linalg.norm(steps, axis=1) >= 2 * radius * (1 - 1e-9)):
         return np.eye(2), np.array([[0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5], [0.5, -0.5]])
     angles = np.radians(30 + 60 * np.arange(6))
-    return (np.array([[1.0, 0.0], [0.5, math.sqrt(3) / 2]]),
-            np.transpose([np.cos(angles), np.sin(angles)]) / math.sqrt(3))
+    return (
+        np.array([[1.0, 0.0], [0.5, math.sqrt(3) / 2]]),
+        np.transpose([np.cos(angles), np.sin(angles)]) / math.sqrt(3),
+    )
 
 
 def _distances(places, cell):
@@ -233,15 +263,19 @@ def tile(array, centre, width, overlap=0.5, time=None):
             refuse("time", time, "seconds since 1970, because the beams move with the sky")
         azimuth, elevation = azimuth_elevation(centre, time, array)
         if elevation < 0:
-            refuse("ra, dec", (centre.ra, centre.dec),
-                   f"above the horizon at the time of the tiling, not at {elevation:.1f} degrees")
+            refuse(
+                "ra, dec",
+                (centre.ra, centre.dec),
+                f"above the horizon at the time of the tiling, not at {elevation:.1f} degrees",
+            )
         place = Beam(centre.name, float(azimuth), float(elevation), antennas=centre.antennas)
     radius = width / 2
     steps = 2 * _meeting_points(array, place, overlap, radius, time)
     points, corners = _lattice(steps, radius)
     lattice, cell = points @ steps, corners @ steps
-    span = [int(math.ceil(radius * norm)) + 1
-            for norm in np.linalg.norm(np.linalg.inv(lattice), axis=0)]
+    span = [
+        int(math.ceil(radius * norm)) + 1 for norm in np.linalg.norm(np.linalg.inv(lattice), axis=0)
+    ]
     if (2 * span[0] + 1) * (2 * span[1] + 1) > 64 * MAX_BEAMS:
         refuse("width", width, f"such that there are at most {MAX_BEAMS} beams")
     i, j = np.meshgrid(np.arange(-span[0], span[0] + 1), np.arange(-span[1], span[1] + 1))
@@ -250,16 +284,24 @@ def tile(array, centre, width, overlap=0.5, time=None):
     inside = offsets[_distances(offsets, cell) < radius * (1 - 1e-9)]
     if len(inside) > MAX_BEAMS:
         refuse("width", width, f"such that there are at most {MAX_BEAMS} beams, not {len(inside)}")
-    inside = inside[np.lexsort((np.arctan2(inside[:, 1], inside[:, 0]).round(6),
-                                np.hypot(*inside.T).round(6)))]
+    inside = inside[
+        np.lexsort((np.arctan2(inside[:, 1], inside[:, 0]).round(6), np.hypot(*inside.T).round(6)))
+    ]
     beams = _beams_at(place, *inside.T)
     if not centre.moving:
         return beams
-    places = geometry.azel_to_radec(np.array([beam.azimuth for beam in beams]),
-                                    np.array([beam.elevation for beam in beams]), time,
-                                    array.latitude, array.longitude, array.height)
-    return [Beam(beam.name, ra=float(ra), dec=float(dec), antennas=centre.antennas)
-            for beam, ra, dec in zip(beams, *places)]
+    places = geometry.azel_to_radec(
+        np.array([beam.azimuth for beam in beams]),
+        np.array([beam.elevation for beam in beams]),
+        time,
+        array.latitude,
+        array.longitude,
+        array.height,
+    )
+    return [
+        Beam(beam.name, ra=float(ra), dec=float(dec), antennas=centre.antennas)
+        for beam, ra, dec in zip(beams, *places)
+    ]
 
 
 # --- files and command lines ---------------------------------------------------------------------
@@ -268,8 +310,10 @@ _NUMBERS = ("azimuth", "elevation", "ra", "dec", "spacing", "width", "overlap")
 _COUNTS = ("columns", "rows")
 _FIELDS = ("name", "direction", *_NUMBERS, *_COUNTS, "antennas", "incoherent")
 #: as YAML has them
-_BOOLEANS = {**dict.fromkeys(("true", "yes", "on"), True),
-             **dict.fromkeys(("false", "no", "off"), False)}
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "on"), True),
+    **dict.fromkeys(("false", "no", "off"), False),
+}
 _SHORT = {"az": "azimuth", "el": "elevation"}
 
 
@@ -284,16 +328,22 @@ def _convert(field, key, value):
     if key in ("name", "direction"):
         return _name(field, value)
     if key == "antennas":
-        return tuple(_name(field, name) for name in value) if isinstance(value, (list, tuple)) \
+        return (
+            tuple(_name(field, name) for name in value)
+            if isinstance(value, (list, tuple))
             else value
+        )
     if key == "incoherent":
         return _BOOLEANS.get(value.lower(), value) if isinstance(value, str) else value
     try:
         if isinstance(value, bool):
             raise ValueError
         if key in _COUNTS:
-            return int(value) if not isinstance(value, float) else refuse(
-                field, value, "a whole number")
+            return (
+                int(value)
+                if not isinstance(value, float)
+                else refuse(field, value, "a whole number")
+            )
         return float(value)
     except (TypeError, ValueError):
         refuse(field, value, "a whole number" if key in _COUNTS else "a number")
@@ -308,18 +358,23 @@ def _beams_of(field, entry, array, time):
     values = {}
     for key, value in entry.items():
         if key not in _FIELDS:
-            raise ParameterError(f"{field}.{key}",
-                                 f"not known; allowed: {', '.join(_FIELDS)}")
+            raise ParameterError(f"{field}.{key}", f"not known; allowed: {', '.join(_FIELDS)}")
         values[key] = _convert(f"{field}.{key}", key, value)
     tiling = {key: values.pop(key) for key in ("width", "overlap") if key in values}
     lattice = {key: values.pop(key) for key in (*_COUNTS, "spacing") if key in values}
     if tiling and lattice:
-        refuse(field, ", ".join((*tiling, *lattice)),
-               "either a grid (columns, rows, spacing) or a tiling (width, overlap)")
+        refuse(
+            field,
+            ", ".join((*tiling, *lattice)),
+            "either a grid (columns, rows, spacing) or a tiling (width, overlap)",
+        )
     if values.get("incoherent") is True:
         if tiling or lattice:
-            refuse(field, ", ".join((*tiling, *lattice)),
-                   "left out of an incoherent beam, which looks everywhere")
+            refuse(
+                field,
+                ", ".join((*tiling, *lattice)),
+                "left out of an incoherent beam, which looks everywhere",
+            )
         if not {"azimuth", "elevation", "ra", "dec", "direction"} & set(values):
             values.update(azimuth=0.0, elevation=90.0)
         values.setdefault("name", "incoherent")
@@ -341,8 +396,9 @@ def _beams_of(field, entry, array, time):
             return grid(centre, **{"columns": 1, **lattice})
         beam_masks(array, [centre])  # complains about antennas
     except ParameterError as error:
-        raise ParameterError(f"{field}.{error.field}" if error.field else field,
-                             error.problem) from None
+        raise ParameterError(
+            f"{field}.{error.field}" if error.field else field, error.problem
+        ) from None
     return [centre]
 
 
@@ -372,8 +428,11 @@ def beams_of(array, entries, time=None):
         array = load_array(array)
     if not isinstance(entries, (list, tuple)) or not entries:
         refuse("beams", entries, f"a list of mappings of {', '.join(_FIELDS)}")
-    beams = in_order(beam for number, entry in enumerate(entries)
-                     for beam in _beams_of(f"beams[{number}]", entry, array, time))
+    beams = in_order(
+        beam
+        for number, entry in enumerate(entries)
+        for beam in _beams_of(f"beams[{number}]", entry, array, time)
+    )
     most = MAX_BEAMS // len(find_polarizations(array))
     count = len(coherent(beams))
     if max(count, len(beams) - count) > most:
@@ -407,12 +466,16 @@ def load_beams(text, array, time=None):
         refuse("beams", text, "the name of a file, or grid:KEY=VALUE,...")
     if text.startswith("grid:"):
         entry = {}
-        for part in text[len("grid:"):].split(","):
+        for part in text[len("grid:") :].split(","):
             key, equals, value = (word.strip() for word in part.partition("="))
             key = _SHORT.get(key, key)
             if not equals or key in entry:
-                refuse("beams", text, "grid:KEY=VALUE,... with each key once, such as "
-                       "grid:az=180,el=60,columns=8,spacing=1.5")
+                refuse(
+                    "beams",
+                    text,
+                    "grid:KEY=VALUE,... with each key once, such as "
+                    "grid:az=180,el=60,columns=8,spacing=1.5",
+                )
             entry[key] = value.split("+") if key == "antennas" else value
         return beams_of(array, [entry], time)
     reader = YamlReader(text, ParameterError)

@@ -16,18 +16,28 @@ from gnuradio.aperture.beams import weights
 from gnuradio.aperture.beams.beams import Beam
 
 C = 299792458.0
-EPSILON = 2.0 ** -24  # relative rounding of float
+EPSILON = 2.0**-24  # relative rounding of float
 
 
 def array_of(polarizations="x", antennas=7, seed=1):
     """Antennas within 300 m, 150 MHz with 10 MHz; every gain and cable another one."""
     rng = np.random.default_rng(seed)
     places = [Antenna(f"A{i}", tuple(rng.uniform(-300, 300, 3))) for i in range(antennas)]
-    inputs = [Input(place.name, letter, complex(*rng.uniform(0.5, 2, 2)), rng.uniform(0, 1e-7))
-              for place in places for letter in polarizations]
-    return ArrayDescription(name="test", latitude=-26.7, longitude=116.7, height=370.0,
-                            antennas=places, inputs=inputs, sample_rate=1e7,
-                            center_frequency=1.5e8)
+    inputs = [
+        Input(place.name, letter, complex(*rng.uniform(0.5, 2, 2)), rng.uniform(0, 1e-7))
+        for place in places
+        for letter in polarizations
+    ]
+    return ArrayDescription(
+        name="test",
+        latitude=-26.7,
+        longitude=116.7,
+        height=370.0,
+        antennas=places,
+        inputs=inputs,
+        sample_rate=1e7,
+        center_frequency=1.5e8,
+    )
 
 
 def voltages(array, azimuth, elevation, frequency):
@@ -37,18 +47,19 @@ def voltages(array, azimuth, elevation, frequency):
     found = []
     for entry in array.inputs:
         east, north, up = places[entry.antenna]
-        ahead = (east * np.sin(az) * np.cos(el) + north * np.cos(az) * np.cos(el)
-                 + up * np.sin(el)) / C
+        ahead = (
+            east * np.sin(az) * np.cos(el) + north * np.cos(az) * np.cos(el) + up * np.sin(el)
+        ) / C
         found.append(entry.gain * np.exp(-2j * np.pi * frequency * (entry.cable_delay - ahead)))
     return np.array(found)
 
 
 class qa_weights(gr_unittest.TestCase):
-
     def test_channel_frequencies(self):
         np.testing.assert_allclose(weights.channel_frequencies(4, 100.0, 8.0), [96, 98, 100, 102])
-        np.testing.assert_allclose(weights.channel_frequencies(5, 100.0, 5.0),
-                                   [98, 99, 100, 101, 102])
+        np.testing.assert_allclose(
+            weights.channel_frequencies(5, 100.0, 5.0), [98, 99, 100, 101, 102]
+        )
 
     def test_a_source_adds_up_in_every_channel(self):
         array = array_of()
@@ -73,11 +84,11 @@ class qa_weights(gr_unittest.TestCase):
         for taper in ("none", "gaussian", "hamming", np.arange(7.0)):
             noise = weights.beam_weights(array, beams, frequencies, taper=taper)
             np.testing.assert_allclose(np.sum(np.abs(noise) ** 2, axis=-1), 1, rtol=1e-6)
-            plain = weights.beam_weights(array, beams, frequencies, taper=taper,
-                                         normalise="none")
+            plain = weights.beam_weights(array, beams, frequencies, taper=taper, normalise="none")
             reals = plain[:, 0] * np.array([entry.gain for entry in array.inputs])
-            np.testing.assert_allclose(np.abs(reals),
-                                       np.tile(weights.taper_of(array, taper), (5, 1)), rtol=1e-6)
+            np.testing.assert_allclose(
+                np.abs(reals), np.tile(weights.taper_of(array, taper), (5, 1)), rtol=1e-6
+            )
             # normalising takes one real factor of each beam and channel
             ratio = noise[:, 0, 1:] / plain[:, 0, 1:]
             np.testing.assert_allclose(ratio, np.abs(ratio[:, :1]) * np.ones(6), rtol=1e-5)
@@ -96,11 +107,19 @@ class qa_weights(gr_unittest.TestCase):
         inputs = list(array.inputs)
         inputs[3] = replace(inputs[3], gain=0)  # A1y: its x has no partner then
         array = replace(array, inputs=inputs)
-        beams = [Beam("all", 0.0, 90.0, incoherent=True),
-                 Beam("two", 0.0, 90.0, antennas=("A1", "A3"), incoherent=True)]
-        np.testing.assert_array_equal(weights.incoherent_masks(array, beams), [
-            [1, 0, 0, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 1, 0, 1],
-            [0, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0, 0, 1]])
+        beams = [
+            Beam("all", 0.0, 90.0, incoherent=True),
+            Beam("two", 0.0, 90.0, antennas=("A1", "A3"), incoherent=True),
+        ]
+        np.testing.assert_array_equal(
+            weights.incoherent_masks(array, beams),
+            [
+                [1, 0, 0, 0, 1, 0, 1, 0],
+                [0, 1, 0, 0, 0, 1, 0, 1],
+                [0, 0, 0, 0, 0, 0, 1, 0],
+                [0, 0, 0, 0, 0, 0, 0, 1],
+            ],
+        )
         with self.assertRaisesRegex(ValueError, "gain of 0"):
             weights.incoherent_masks(array, [replace(beams[0], antennas=("A1",))])
         # A0 has no y; the y of A2 and A3 are in another order than their x
@@ -127,8 +146,9 @@ class qa_weights(gr_unittest.TestCase):
         distance = np.linalg.norm(positions - positions.mean(axis=0), axis=1)
         reach = distance / distance.max()
         for name, edge, model in (
-                ("gaussian", 10 ** -0.5, np.exp(-reach ** 2 * np.log(10) / 2)),
-                ("hamming", 0.08, 0.54 + 0.46 * np.cos(np.pi * reach))):
+            ("gaussian", 10**-0.5, np.exp(-(reach**2) * np.log(10) / 2)),
+            ("hamming", 0.08, 0.54 + 0.46 * np.cos(np.pi * reach)),
+        ):
             taper = weights.taper_of(array, name)
             self.assertAlmostEqual(taper[np.argmax(distance)], edge, places=12)
             np.testing.assert_allclose(taper, model, rtol=1e-12)
@@ -140,13 +160,15 @@ class qa_weights(gr_unittest.TestCase):
         array, rng = array_of(), np.random.default_rng(2)
         beams = [Beam("a", 35.0, 50.0)]
         frequencies = weights.array_frequencies(array, 3)
-        plain = weights.beam_weights(array, beams, frequencies, calibration=np.ones(7),
-                                     normalise="none")
+        plain = weights.beam_weights(
+            array, beams, frequencies, calibration=np.ones(7), normalise="none"
+        )
         np.testing.assert_allclose(np.abs(plain), 1, rtol=1e-6)
         for shape in ((7,), (3, 7)):
             gains = rng.normal(size=shape) + 1j * rng.normal(size=shape)
-            found = weights.beam_weights(array, beams, frequencies, calibration=gains,
-                                         normalise="none")
+            found = weights.beam_weights(
+                array, beams, frequencies, calibration=gains, normalise="none"
+            )
             np.testing.assert_allclose(found[:, 0], plain[:, 0] * gains, rtol=1e-5)
         # an input that is known to be dead is left out
         dead = array_of()
@@ -156,15 +178,17 @@ class qa_weights(gr_unittest.TestCase):
 
     def test_beams_that_move(self):
         array, time = array_of(), 1704117200.0
-        ra, dec = geometry.azel_to_radec(200.0, 40.0, time, array.latitude, array.longitude,
-                                         array.height)
+        ra, dec = geometry.azel_to_radec(
+            200.0, 40.0, time, array.latitude, array.longitude, array.height
+        )
         beams = [Beam("fixed", 200.0, 40.0), Beam("moves", ra=float(ra), dec=float(dec))]
         then = weights.beam_weights(array, beams, [1.5e8], time)[0]
         np.testing.assert_allclose(then[0], then[1], atol=1e-6)
         later = weights.beam_weights(array, beams, [1.5e8], time + 60)[0]
         np.testing.assert_array_equal(later[0], then[0])
-        azimuth, elevation = geometry.radec_to_azel(ra, dec, time + 60, array.latitude,
-                                                    array.longitude, array.height)
+        azimuth, elevation = geometry.radec_to_azel(
+            ra, dec, time + 60, array.latitude, array.longitude, array.height
+        )
         x = voltages(array, azimuth, elevation, 1.5e8)
         self.assertAlmostEqual(abs(later[1] @ x), np.sum(np.abs(later[1] * x)), delta=1e-5)
         with self.assertRaisesRegex(ValueError, "time: None"):
@@ -176,29 +200,34 @@ class qa_weights(gr_unittest.TestCase):
         beams = [Beam("a", 35.0, 50.0), Beam("b", 280.0, 12.0)]
         found = weights.beam_weights(array, beams, frequencies)
         places = [(35.0, 50.0), (36.0, 50.0), (100.0, 20.0)]
-        factor = weights.array_factor(array, found, geometry.direction(*np.transpose(places)),
-                                      frequencies)
+        factor = weights.array_factor(
+            array, found, geometry.direction(*np.transpose(places)), frequencies
+        )
         for k in range(3):
             for d, place in enumerate(places):
                 np.testing.assert_allclose(
                     factor[k, :, d],
-                    found[k].astype(complex) @ voltages(array, *place, frequencies[k]), atol=1e-12)
+                    found[k].astype(complex) @ voltages(array, *place, frequencies[k]),
+                    atol=1e-12,
+                )
 
     def test_refuses(self):
         array, beams = array_of(), [Beam("a", 35.0, 50.0)]
         for arguments, text in (
-                (dict(beams=[]), "beams"),
-                (dict(normalise="power"), "normalise: 'power'"),
-                (dict(taper="hann"), "taper: 'hann'"),
-                (dict(taper=[1.0] * 6), "taper: .* 7 numbers"),
-                (dict(calibration=np.ones(6)), r"calibration: .*\(7,\)"),
-                (dict(calibration=np.full(7, np.nan)), "calibration: .*finite"),
-                (dict(beams=[Beam("a", 1.0, 1.0, antennas=("A1", "Z"))]), "'Z' is not allowed"),
-                (dict(beams=[Beam("a", 1.0, 1.0, antennas=())]), "beam 'a': antennas")):
+            (dict(beams=[]), "beams"),
+            (dict(normalise="power"), "normalise: 'power'"),
+            (dict(taper="hann"), "taper: 'hann'"),
+            (dict(taper=[1.0] * 6), "taper: .* 7 numbers"),
+            (dict(calibration=np.ones(6)), r"calibration: .*\(7,\)"),
+            (dict(calibration=np.full(7, np.nan)), "calibration: .*finite"),
+            (dict(beams=[Beam("a", 1.0, 1.0, antennas=("A1", "Z"))]), "'Z' is not allowed"),
+            (dict(beams=[Beam("a", 1.0, 1.0, antennas=())]), "beam 'a': antennas"),
+        ):
             with self.assertRaisesRegex(ValueError, text):
-                weights.beam_weights(**{"array": array, "beams": beams, "frequencies": [1e8],
-                                        **arguments})
+                weights.beam_weights(
+                    **{"array": array, "beams": beams, "frequencies": [1e8], **arguments}
+                )
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_weights)

@@ -63,15 +63,25 @@ def beam_masks(array, beams):
     for beam in beams:
         unknown = set(beam.antennas or ()) - {antenna.name for antenna in array.antennas}
         if unknown:
-            refuse(f"beam {beam.name!r}: antennas", sorted(unknown)[0],
-                   f"the name of an antenna of array {array.name!r}")
+            refuse(
+                f"beam {beam.name!r}: antennas",
+                sorted(unknown)[0],
+                f"the name of an antenna of array {array.name!r}",
+            )
         for letter in find_polarizations(array):
-            mask = np.array([entry.polarization == letter and
-                             (beam.antennas is None or entry.antenna in beam.antennas)
-                             for entry in array.inputs])
+            mask = np.array(
+                [
+                    entry.polarization == letter
+                    and (beam.antennas is None or entry.antenna in beam.antennas)
+                    for entry in array.inputs
+                ]
+            )
             if not mask.any():
-                refuse(f"beam {beam.name!r}: antennas", list(beam.antennas),
-                       f"antennas of which one at least has an input of polarisation {letter}")
+                refuse(
+                    f"beam {beam.name!r}: antennas",
+                    list(beam.antennas),
+                    f"antennas of which one at least has an input of polarisation {letter}",
+                )
             masks.append(mask)
     return np.array(masks)
 
@@ -96,13 +106,20 @@ def incoherent_masks(array, beams):
     names = np.array([entry.antenna for entry in array.inputs])
     step = len(find_polarizations(array))
     for number, beam in enumerate(beams):
-        ours = masks[step * number:step * (number + 1)]
+        ours = masks[step * number : step * (number + 1)]
         if not ours.any():
-            refuse(f"incoherent beam {beam.name!r}: antennas", list(beam.antennas or names),
-                   "antennas of which one at least has no gain of 0")
+            refuse(
+                f"incoherent beam {beam.name!r}: antennas",
+                list(beam.antennas or names),
+                "antennas of which one at least has no gain of 0",
+            )
         if any(list(names[mask]) != list(names[ours[0]]) for mask in ours):
-            refuse("array", array.name, f"one with both polarisations of each antenna of the "
-                   f"incoherent beam {beam.name!r}, its antennas in one order")
+            refuse(
+                "array",
+                array.name,
+                f"one with both polarisations of each antenna of the "
+                f"incoherent beam {beam.name!r}, its antennas in one order",
+            )
     return masks
 
 
@@ -131,8 +148,11 @@ def taper_of(array, taper="none"):
     positions = array.input_positions()
     distance = np.linalg.norm(positions - positions.mean(axis=0), axis=1)
     reach = distance / max(distance.max(), 1e-12)
-    return {"none": np.ones_like(reach), "gaussian": 10 ** (-0.5 * reach ** 2),
-            "hamming": 0.54 + 0.46 * np.cos(np.pi * reach)}[taper]
+    return {
+        "none": np.ones_like(reach),
+        "gaussian": 10 ** (-0.5 * reach**2),
+        "hamming": 0.54 + 0.46 * np.cos(np.pi * reach),
+    }[taper]
 
 
 def _calibration_of(array, calibration, channels):
@@ -159,8 +179,16 @@ def beam_directions(array, beams, time=None):
     return unit_vectors(beams, time, array)
 
 
-def beam_weights(array, beams, frequencies, time=None, calibration=None, taper="none",
-                 normalise="noise", tracked=None):
+def beam_weights(
+    array,
+    beams,
+    frequencies,
+    time=None,
+    calibration=None,
+    taper="none",
+    normalise="noise",
+    tracked=None,
+):
     """
     The weights of beams, as the block `beamformer` wants them.
 
@@ -201,10 +229,11 @@ def beam_weights(array, beams, frequencies, time=None, calibration=None, taper="
     if not beams:
         refuse("beams", beams, "a list of one at least")
     polarizations = len(find_polarizations(array))
-    factors = beam_masks(array, beams) * taper_of(array, taper)         # [beam][input]
+    factors = beam_masks(array, beams) * taper_of(array, taper)  # [beam][input]
     calibration = _calibration_of(array, calibration, len(frequencies))  # [channel or 1][input]
-    delays = np.repeat(input_delays(array, beam_directions(array, beams, time)), polarizations,
-                       axis=0)
+    delays = np.repeat(
+        input_delays(array, beam_directions(array, beams, time)), polarizations, axis=0
+    )
     if tracked is not None:
         delays -= input_delays(array, unit_vectors([tracked], time, array)[0])
     if normalise == "signal":
@@ -240,7 +269,7 @@ def array_factor(array, weights, directions, frequencies):
     -------
     complex128 [channel][beam][direction]
     """
-    delays = input_delays(array, directions).T                          # [input][direction]
+    delays = input_delays(array, directions).T  # [input][direction]
     gains = np.array([entry.gain for entry in array.inputs])
     found = np.empty((len(weights), weights.shape[1], delays.shape[1]), complex)
     for channel, frequency in enumerate(np.atleast_1d(frequencies)):

@@ -44,8 +44,11 @@ def refuse(name, value, rule):
 
 def check_number(name, value, low, high, rule):
     """The value as a float, which must be from low to high."""
-    if (not isinstance(value, Real) or isinstance(value, (bool, np.bool_))
-            or not low <= value <= high):
+    if (
+        not isinstance(value, Real)
+        or isinstance(value, (bool, np.bool_))
+        or not low <= value <= high
+    ):
         refuse(name, value, rule)
     return float(value)
 
@@ -60,6 +63,7 @@ def check_text(name, value, most=200):
 @dataclass(frozen=True)
 class Band:
     """Sky frequencies of the channels, Hz: `first`, `first + width`, ...; `channels` of them."""
+
     first: float
     width: float
     channels: int
@@ -83,14 +87,18 @@ class Band:
             width = (frequencies[-1] - frequencies[0]) / (len(frequencies) - 1)
             uneven = np.max(np.abs(np.diff(frequencies) - width))
             if uneven > 1e-3 * width:
-                raise CalibrationError("frequencies", f"channels of {width:.10g} Hz are uneven, "
-                                       f"by up to {uneven:.3g} Hz")
+                raise CalibrationError(
+                    "frequencies",
+                    f"channels of {width:.10g} Hz are uneven, by up to {uneven:.3g} Hz",
+                )
         return cls(float(frequencies[0]), float(width), len(frequencies))
 
     def __str__(self):
         last = self.first + self.width * (self.channels - 1)
-        return (f"{self.channels} channels of {self.width / 1e3:.6g} kHz from "
-                f"{self.first / 1e6:.9g} to {last / 1e6:.9g} MHz")
+        return (
+            f"{self.channels} channels of {self.width / 1e3:.6g} kHz from "
+            f"{self.first / 1e6:.9g} to {last / 1e6:.9g} MHz"
+        )
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,7 @@ class Quality:
     where there is none; misfit: the rms of the residuals beyond that noise, as a part of the
     model's.
     """
+
     signal_to_noise: float = math.nan
     chi_squared: float = math.nan
     misfit: float = math.nan
@@ -128,6 +137,7 @@ class InputCalibration:
         [channel], or None: kelvin for each unit of power; kelvin.
     quality : Quality
     """
+
     name: str
     delay: float = 0.0
     phase: float = 0.0
@@ -145,8 +155,12 @@ class InputCalibration:
     def sized(self, channels):
         """The same with arrays of so many channels, which are checked."""
         made = {}
-        for key, kind, default in (("bandpass", complex, 1), ("flagged", bool, False),
-                                   ("kelvin", float, None), ("receiver_temperature", float, None)):
+        for key, kind, default in (
+            ("bandpass", complex, 1),
+            ("flagged", bool, False),
+            ("kelvin", float, None),
+            ("receiver_temperature", float, None),
+        ):
             value = getattr(self, key)
             if value is None:
                 if default is None:
@@ -197,6 +211,7 @@ class Calibration:
     unit : str
         Of visibilities after it: "Jy", or "" where they are in units of the source's power.
     """
+
     array: str
     band: Band
     inputs: list
@@ -219,7 +234,8 @@ class Calibration:
         if self.reference_frequency is None:
             self.reference_frequency = self.band.frequencies[self.band.channels // 2]
         self.reference_frequency = check_number(
-            "reference_frequency", self.reference_frequency, -1e15, 1e15, "a frequency in Hz")
+            "reference_frequency", self.reference_frequency, -1e15, 1e15, "a frequency in Hz"
+        )
         made, names = [], {}
         for index, entry in enumerate(self.inputs):
             if not isinstance(entry, InputCalibration):
@@ -229,8 +245,11 @@ class Calibration:
             except CalibrationError as error:
                 raise CalibrationError(f"inputs[{index}].{error.field}", error.problem) from None
             if entry.name in names:
-                raise CalibrationError(f"inputs[{index}].name", f"{entry.name!r} is not allowed; "
-                                       f"inputs[{names[entry.name]}] is the same already")
+                raise CalibrationError(
+                    f"inputs[{index}].name",
+                    f"{entry.name!r} is not allowed; "
+                    f"inputs[{names[entry.name]}] is the same already",
+                )
             names[entry.name] = index
         if not made:
             refuse("inputs", [], "a list of one at least")
@@ -259,8 +278,9 @@ class Calibration:
         if place is not None:
             return self.inputs[place]
         shown = ", ".join(self.names[:12]) + (", ..." if len(self.names) > 12 else "")
-        raise CalibrationError("inputs", f"the calibration of array {self.array!r} has no input "
-                               f"{name!r}, only {shown}")
+        raise CalibrationError(
+            "inputs", f"the calibration of array {self.array!r} has no input {name!r}, only {shown}"
+        )
 
     @property
     def has_kelvin(self):
@@ -298,29 +318,36 @@ class Calibration:
         outside = (frequencies < own[0] - margin) | (frequencies > own[-1] + margin)
         if outside.any():
             raise CalibrationError(
-                "frequencies", f"the calibration is for {self.band}, and "
+                "frequencies",
+                f"the calibration is for {self.band}, and "
                 f"{np.count_nonzero(outside)} of {len(frequencies)} channels are outside, the "
-                f"first at {frequencies[outside][0] / 1e6:.9g} MHz")
-        found = np.empty((len(self.inputs) if names is None else len(names), len(frequencies)),
-                         complex)
+                f"first at {frequencies[outside][0] / 1e6:.9g} MHz",
+            )
+        found = np.empty(
+            (len(self.inputs) if names is None else len(names), len(frequencies)), complex
+        )
         for row, entry in enumerate(self.inputs if names is None else map(self.of, names)):
             values = entry.bandpass
             if scale == "kelvin":
                 if entry.kelvin is None:
                     raise CalibrationError(
-                        "kelvin", f"input {entry.name} of the calibration has none: it must have "
-                        "been measured with a hot and a cold load")
+                        "kelvin",
+                        f"input {entry.name} of the calibration has none: it must have "
+                        "been measured with a hot and a cold load",
+                    )
                 size = np.abs(values)
                 phasor = np.divide(values, size, out=np.ones_like(values), where=size > 0)
                 values = np.sqrt(entry.kelvin) * phasor
-            found[row] = (np.interp(frequencies, own, values.real)
-                          + 1j * np.interp(frequencies, own, values.imag))
+            found[row] = np.interp(frequencies, own, values.real) + 1j * np.interp(
+                frequencies, own, values.imag
+            )
         return found
 
     def delays(self, names=None):
         """Seconds [input] by which the inputs are to be delayed."""
-        return np.array([entry.delay for entry in
-                         (self.inputs if names is None else map(self.of, names))])
+        return np.array(
+            [entry.delay for entry in (self.inputs if names is None else map(self.of, names))]
+        )
 
     def phases(self, frequency, names=None):
         """Radians [input] that the delays leave at a sky frequency in Hz."""
@@ -334,7 +361,8 @@ class Calibration:
         turns = np.outer(self.delays(names), frequencies - self.reference_frequency)
         phases = self.phases(self.reference_frequency, names)[:, np.newaxis]
         return self.bandpasses(frequencies, names, scale) * np.exp(
-            1j * (phases - 2 * np.pi * turns))
+            1j * (phases - 2 * np.pi * turns)
+        )
 
     def apply(self, visibilities, frequencies, names, scale="model"):
         """
@@ -351,16 +379,25 @@ class Calibration:
         this one was measured. Both have the same inputs and channels; the rest is as in this one.
         """
         if self.band != other.band:
-            raise CalibrationError("band", f"{self.band} is not that of the other calibration, "
-                                   f"{other.band}")
+            raise CalibrationError(
+                "band", f"{self.band} is not that of the other calibration, {other.band}"
+            )
         made = []
         for entry in self.inputs:
             before = other.of(entry.name)
-            phase = entry.phase + before.phase - 2 * np.pi * before.delay * (
-                self.reference_frequency - other.reference_frequency)
-            made.append(replace(
-                entry, delay=entry.delay + before.delay, bandpass=entry.bandpass * before.bandpass,
-                phase=float(np.angle(np.exp(1j * phase)))))
+            phase = (
+                entry.phase
+                + before.phase
+                - 2 * np.pi * before.delay * (self.reference_frequency - other.reference_frequency)
+            )
+            made.append(
+                replace(
+                    entry,
+                    delay=entry.delay + before.delay,
+                    bandpass=entry.bandpass * before.bandpass,
+                    phase=float(np.angle(np.exp(1j * phase))),
+                )
+            )
         return replace(self, inputs=made)
 
     def warnings(self, start, stop=None):
@@ -370,12 +407,16 @@ class Calibration:
         if self.valid is not None:
             stop = start if stop is None else stop
             if start < self.valid[0] or stop > self.valid[1]:
-                texts.append(f"the calibration is valid from {utc_text(self.valid[0])} to "
-                             f"{utc_text(self.valid[1])}, the data are of {utc_text(start)}")
+                texts.append(
+                    f"the calibration is valid from {utc_text(self.valid[0])} to "
+                    f"{utc_text(self.valid[1])}, the data are of {utc_text(start)}"
+                )
         lost = [entry.name for entry in self.inputs if not entry.found]
         if lost:
-            texts.append(f"the calibration found no signal in {', '.join(lost[:8])}"
-                         f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there")
+            texts.append(
+                f"the calibration found no signal in {', '.join(lost[:8])}"
+                f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there"
+            )
         return texts
 
 

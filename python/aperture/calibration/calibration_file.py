@@ -85,8 +85,10 @@ def _texts(field, values):
 
 def _time(field, value):
     rule = "a time in UTC, such as 2024-01-01T00:00:00.000Z"
-    if not (isinstance(value, str)
-            and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", value)):
+    if not (
+        isinstance(value, str)
+        and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", value)
+    ):
         refuse(field, value, rule)
     try:
         whole, rest = divmod(int(np.datetime64(value[:-1], "ns").astype("int64")), 10**9)
@@ -125,8 +127,11 @@ def _band(field, values):
 
 
 def _quality(field, values):
-    return Quality(**_mapping(field, values, dict.fromkeys(
-        ("signal_to_noise", "chi_squared", "misfit"), _number)))
+    return Quality(
+        **_mapping(
+            field, values, dict.fromkeys(("signal_to_noise", "chi_squared", "misfit"), _number)
+        )
+    )
 
 
 def _qualities(field, values):
@@ -152,8 +157,11 @@ def _complexes(field, value):
     parts = [word.split("~") for word in words]
     for index, part in enumerate(parts):
         if len(part) != 2:
-            refuse(field, words[index], "a magnitude and a phase, such as 1.02~-0.17 (it is that "
-                   f"of channel {index})")
+            refuse(
+                field,
+                words[index],
+                f"a magnitude and a phase, such as 1.02~-0.17 (it is that of channel {index})",
+            )
     magnitudes = _reals(field, " ".join(part[0] for part in parts))
     phases = _reals(field, " ".join(part[1] for part in parts))
     if len(magnitudes) and not np.all(magnitudes >= 0):
@@ -173,21 +181,41 @@ def _ranges(field, value):
     return found
 
 
-_INPUT = {"name": _text, "delay": _number, "phase": _number, "quality": _quality,
-          "flagged": _ranges, "bandpass": _complexes, "kelvin": _reals,
-          "receiver_temperature": _reals}
+_INPUT = {
+    "name": _text,
+    "delay": _number,
+    "phase": _number,
+    "quality": _quality,
+    "flagged": _ranges,
+    "bandpass": _complexes,
+    "kelvin": _reals,
+    "receiver_temperature": _reals,
+}
 
 
 def _inputs(field, values):
     if not isinstance(values, list):
         refuse(field, values, f"a list of mappings of {', '.join(_INPUT)}")
-    return [_mapping(f"{field}[{index}]", entry, _INPUT, ("name",))
-            for index, entry in enumerate(values)]
+    return [
+        _mapping(f"{field}[{index}]", entry, _INPUT, ("name",))
+        for index, entry in enumerate(values)
+    ]
 
 
-_TOP = {"calibration": _whole, "array": _text, "source": _text, "references": _texts,
-        "band": _band, "reference_frequency": _number, "measured": _span, "valid": _span,
-        "quality": _qualities, "history": _text, "unit": _text, "inputs": _inputs}
+_TOP = {
+    "calibration": _whole,
+    "array": _text,
+    "source": _text,
+    "references": _texts,
+    "band": _band,
+    "reference_frequency": _number,
+    "measured": _span,
+    "valid": _span,
+    "quality": _qualities,
+    "history": _text,
+    "unit": _text,
+    "inputs": _inputs,
+}
 
 
 class _Reader(YamlReader):
@@ -210,7 +238,7 @@ class _Reader(YamlReader):
             for first, last in entry.pop("flagged", ()):
                 if last >= channels:
                     refuse(f"{field}.flagged", last, f"a channel, 0 to {channels - 1}")
-                flagged[first:last + 1] = True
+                flagged[first : last + 1] = True
             try:
                 made.append(InputCalibration(flagged=flagged, **entry))
             except CalibrationError as error:
@@ -232,6 +260,7 @@ def load_calibration(path):
     if path.endswith(".calh5"):
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
         from .uvcal import load_uvcal
+
         return load_uvcal(path)
     with open(path, encoding="utf-8") as file:
         return _Reader(path, CalibrationError).read(file)
@@ -246,48 +275,72 @@ def _float(value):
 
 def _folded(key, words, indent):
     """A text of many words as a block of lines."""
-    lines = [" ".join(words[start:start + A_LINE]) for start in range(0, len(words), A_LINE)]
+    lines = [" ".join(words[start : start + A_LINE]) for start in range(0, len(words), A_LINE)]
     return [f"{indent}{key}: >-"] + [f"{indent}  {line}" for line in lines]
 
 
 def _quality_text(quality):
-    return "{" + ", ".join(f"{key}: {value:.6g}" for key, value in vars(quality).items()
-                           if np.isfinite(value)) + "}"
+    return (
+        "{"
+        + ", ".join(
+            f"{key}: {value:.6g}" for key, value in vars(quality).items() if np.isfinite(value)
+        )
+        + "}"
+    )
 
 
 def _ranges_text(flagged):
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flagged.astype(int), [0]])))
-    return " ".join(f"{first}-{end - 1}" if end - first > 1 else str(first)
-                    for first, end in edges.reshape(-1, 2))
+    return " ".join(
+        f"{first}-{end - 1}" if end - first > 1 else str(first)
+        for first, end in edges.reshape(-1, 2)
+    )
 
 
 def calibration_text(calibration):
     """A calibration as the text of its file."""
     span = {key: getattr(calibration, key) for key in ("measured", "valid")}
     band = calibration.band
-    lines = [f"calibration: {VERSION}", f"array: {quoted(calibration.array)}",
-             f"source: {quoted(calibration.source)}",
-             f"references: [{', '.join(map(quoted, calibration.references))}]",
-             f"band: {{first: {_float(band.first)}, width: {_float(band.width)}, channels: "
-             f"{band.channels}}}",
-             f"reference_frequency: {_float(calibration.reference_frequency)}"]
-    lines += [f"{key}: [{utc_text(times[0])}, {utc_text(times[1])}]"
-              for key, times in span.items() if times is not None]
+    lines = [
+        f"calibration: {VERSION}",
+        f"array: {quoted(calibration.array)}",
+        f"source: {quoted(calibration.source)}",
+        f"references: [{', '.join(map(quoted, calibration.references))}]",
+        f"band: {{first: {_float(band.first)}, width: {_float(band.width)}, channels: "
+        f"{band.channels}}}",
+        f"reference_frequency: {_float(calibration.reference_frequency)}",
+    ]
+    lines += [
+        f"{key}: [{utc_text(times[0])}, {utc_text(times[1])}]"
+        for key, times in span.items()
+        if times is not None
+    ]
     if calibration.unit:
         lines.append(f"unit: {calibration.unit}")
     if calibration.quality:
         lines.append("quality:")
-        lines += [f"  {letter}: {_quality_text(quality)}"
-                  for letter, quality in calibration.quality.items()]
+        lines += [
+            f"  {letter}: {_quality_text(quality)}"
+            for letter, quality in calibration.quality.items()
+        ]
     lines += [f"history: {quoted(calibration.history)}", "inputs:"]
     for entry in calibration.inputs:
-        lines += [f"  - name: {quoted(entry.name)}", f"    delay: {_float(entry.delay)}",
-                  f"    phase: {_float(entry.phase)}",
-                  f"    quality: {_quality_text(entry.quality)}"]
+        lines += [
+            f"  - name: {quoted(entry.name)}",
+            f"    delay: {_float(entry.delay)}",
+            f"    phase: {_float(entry.phase)}",
+            f"    quality: {_quality_text(entry.quality)}",
+        ]
         if entry.flagged.any():
             lines.append(f"    flagged: {quoted(_ranges_text(entry.flagged))}")
-        lines += _folded("bandpass", [f"{abs(value):.7g}~{np.angle(value):.6f}".replace(
-            "~-0.000000", "~0.000000") for value in entry.bandpass], "    ")
+        lines += _folded(
+            "bandpass",
+            [
+                f"{abs(value):.7g}~{np.angle(value):.6f}".replace("~-0.000000", "~0.000000")
+                for value in entry.bandpass
+            ],
+            "    ",
+        )
         for key in ("kelvin", "receiver_temperature"):
             values = getattr(entry, key)
             if values is not None:

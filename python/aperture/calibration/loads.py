@@ -18,7 +18,7 @@ from .calibration import Band, Calibration, CalibrationError, InputCalibration, 
 from .measure import levels_of, unix_time
 from .solver import over_channels
 
-LEAST_STEPS = 5.0   # deviations by which the powers of hot and cold must differ
+LEAST_STEPS = 5.0  # deviations by which the powers of hot and cold must differ
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Powers:
     temperature: kelvin; names: of inputs; powers, deviations: [input][channel], in units of the
     samples, nan where flagged, and one standard deviation of them; span: UTC seconds since 1970.
     """
+
     temperature: float
     names: list
     powers: np.ndarray
@@ -53,9 +54,15 @@ def read_powers(file, temperature, integrations=None):
     # a power of n independent spectra is good to one in sqrt(n)
     number = max(1.0, file.channel_width * (file.integration_time or 1.0) * len(chosen))
     times, half = unix_time(file.times[chosen]), (file.integration_time or 0) / 2
-    return Powers(float(temperature), names, powers, np.abs(powers) / np.sqrt(number),
-                  Band.of(file.frequencies, file.channel_width), file.telescope,
-                  (float(times[0] - half), float(times[-1] + half)))
+    return Powers(
+        float(temperature),
+        names,
+        powers,
+        np.abs(powers) / np.sqrt(number),
+        Band.of(file.frequencies, file.channel_width),
+        file.telescope,
+        (float(times[0] - half), float(times[-1] + half)),
+    )
 
 
 def kelvin(hot, cold):
@@ -66,14 +73,21 @@ def kelvin(hot, cold):
     Raises CalibrationError where they do not belong together, or do not differ.
     """
     if not hot.temperature > cold.temperature:
-        raise CalibrationError("temperature", f"{hot.temperature:g} K of the hot load is not above "
-                               f"{cold.temperature:g} K of the cold one")
+        raise CalibrationError(
+            "temperature",
+            f"{hot.temperature:g} K of the hot load is not above "
+            f"{cold.temperature:g} K of the cold one",
+        )
     if hot.band.channels != cold.band.channels or not np.allclose(
-            hot.band.frequencies, cold.band.frequencies, rtol=0, atol=1e-3 * hot.band.width):
+        hot.band.frequencies, cold.band.frequencies, rtol=0, atol=1e-3 * hot.band.width
+    ):
         raise CalibrationError("band", f"the hot load has {hot.band}, the cold one {cold.band}")
     if sorted(hot.names) != sorted(cold.names):
-        raise CalibrationError("inputs", f"the hot load is of {', '.join(hot.names[:8])}, the cold "
-                               f"one of {', '.join(cold.names[:8])}")
+        raise CalibrationError(
+            "inputs",
+            f"the hot load is of {', '.join(hot.names[:8])}, the cold "
+            f"one of {', '.join(cold.names[:8])}",
+        )
     found = {}
     for number, name in enumerate(hot.names):
         other = cold.names.index(name)
@@ -86,11 +100,14 @@ def kelvin(hot, cold):
             unit = (hot.temperature - cold.temperature) / (high - low)
         if not usable.any():
             raise CalibrationError(
-                "loads", f"the power of input {name} does not rise from the cold to the hot load: "
-                "were the loads in front of its receiver, and was its gain the same?")
+                "loads",
+                f"the power of input {name} does not rise from the cold to the hot load: "
+                "were the loads in front of its receiver, and was its gain the same?",
+            )
         places, channels = np.arange(len(high)), len(high)
-        rows = over_channels(np.stack([unit, receiver]).astype(complex), places, usable,
-                             channels).real
+        rows = over_channels(
+            np.stack([unit, receiver]).astype(complex), places, usable, channels
+        ).real
         found[name] = rows[0], rows[1], ~usable
     return found
 
@@ -103,18 +120,27 @@ def with_loads(calibration, hot, cold):
     found = kelvin(hot, cold)
     if calibration is None:
         span = min(hot.span[0], cold.span[0]), max(hot.span[1], cold.span[1])
-        inputs = [InputCalibration(name, flagged=flagged, kelvin=unit,
-                                   receiver_temperature=receiver)
-                  for name, (unit, receiver, flagged) in found.items()]
-        return Calibration(hot.array, hot.band, inputs, measured=span,
-                           source=f"loads of {hot.temperature:g} K and {cold.temperature:g} K")
+        inputs = [
+            InputCalibration(name, flagged=flagged, kelvin=unit, receiver_temperature=receiver)
+            for name, (unit, receiver, flagged) in found.items()
+        ]
+        return Calibration(
+            hot.array,
+            hot.band,
+            inputs,
+            measured=span,
+            source=f"loads of {hot.temperature:g} K and {cold.temperature:g} K",
+        )
     band = calibration.band
     if band.channels != hot.band.channels or not np.allclose(
-            band.frequencies, hot.band.frequencies, rtol=0, atol=1e-3 * band.width):
+        band.frequencies, hot.band.frequencies, rtol=0, atol=1e-3 * band.width
+    ):
         raise CalibrationError("band", f"the calibration has {band}, the loads have {hot.band}")
     lacking = [name for name in calibration.names if name not in found]
     if lacking:
         raise CalibrationError("inputs", f"the loads are not of input {lacking[0]}")
-    inputs = [replace(entry, kelvin=found[entry.name][0],
-                      receiver_temperature=found[entry.name][1]) for entry in calibration.inputs]
+    inputs = [
+        replace(entry, kelvin=found[entry.name][0], receiver_temperature=found[entry.name][1])
+        for entry in calibration.inputs
+    ]
     return replace(calibration, inputs=inputs)

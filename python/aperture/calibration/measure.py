@@ -15,13 +15,13 @@ from .calibration import Band, Calibration, CalibrationError, InputCalibration, 
 from .outliers import parabolas, stand_out
 from .solver import Ratios, fit_line, over_channels, solve
 
-MOST_TIMES = 32          # averages in time that are weighed one by one
+MOST_TIMES = 32  # averages in time that are weighed one by one
 MOST_CELLS = 20_000_000  # visibilities at a time
-SUSPICIOUS = 0.1         # misfit of which the user is told
-MOST_MISFIT = 0.5        # at which there is no calibration
-MOST_FLAGGED = 0.75      # part of the channels that may not be measured
-WASHED_OUT = 0.5         # turns of a fringe in an integration, of which the user is told
-SEVERAL = 3              # passes in which channels that stand out are looked for
+SUSPICIOUS = 0.1  # misfit of which the user is told
+MOST_MISFIT = 0.5  # at which there is no calibration
+MOST_FLAGGED = 0.75  # part of the channels that may not be measured
+WASHED_OUT = 0.5  # turns of a fringe in an integration, of which the user is told
+SEVERAL = 3  # passes in which channels that stand out are looked for
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Visibilities:
 
     letter: of the polarisation; names: of its inputs; ratios: for the solver.
     """
+
     letter: str
     names: list
     ratios: Ratios
@@ -54,8 +55,11 @@ def places_of(file, model):
     places = file.places()
     lacking = [file.names[number] for number in numbers if number not in places]
     if lacking:
-        raise CalibrationError("source", f"{model.name}: the file does not say where antenna "
-                               f"{lacking[0]} stands, so that only a noise source can be used")
+        raise CalibrationError(
+            "source",
+            f"{model.name}: the file does not say where antenna "
+            f"{lacking[0]} stands, so that only a noise source can be used",
+        )
     return places
 
 
@@ -93,8 +97,12 @@ def read_visibilities(file, model, integrations=None, levels=None):
     columns = [file.polarizations.index(hand) for hand in hands]
     lengths = file.phase_lengths()
     for integration, where, data, weights in file.integrations(chosen):
-        numbers = np.array([number_of.get(pair, -1) for pair in
-                            zip(file.first[where].tolist(), file.second[where].tolist())])
+        numbers = np.array(
+            [
+                number_of.get(pair, -1)
+                for pair in zip(file.first[where].tolist(), file.second[where].tolist())
+            ]
+        )
         rows = np.flatnonzero(numbers >= 0)
         if len(rows) == 0:
             continue
@@ -102,17 +110,34 @@ def read_visibilities(file, model, integrations=None, levels=None):
         # a row's product is conj(x of `first`) times x of `second`: i is the second one
         expected = model.visibilities(directions[integration], baselines[to], file.frequencies)
         if np.any(lengths[where]):
-            expected = expected * np.exp(-2j * np.pi / SPEED_OF_LIGHT * np.outer(
-                lengths[where][rows], file.frequencies))
+            expected = expected * np.exp(
+                -2j * np.pi / SPEED_OF_LIGHT * np.outer(lengths[where][rows], file.frequencies)
+            )
         for hand, column in enumerate(columns):
             weight = weights[rows, :, column]
-            products[hand, bin_of[integration], to] += \
+            products[hand, bin_of[integration], to] += (
                 weight * data[rows, :, column] * expected.conj()
+            )
             sizes[hand, bin_of[integration], to] += weight * np.abs(expected) ** 2
     spectra = file.channel_width * (file.integration_time or 1.0)
-    return [made for hand, name in enumerate(hands)
-            for made in [_of_hand(file, name[0], pairs, products[hand], sizes[hand], spectra,
-                                  chosen, bins, levels or {})] if made is not None]
+    return [
+        made
+        for hand, name in enumerate(hands)
+        for made in [
+            _of_hand(
+                file,
+                name[0],
+                pairs,
+                products[hand],
+                sizes[hand],
+                spectra,
+                chosen,
+                bins,
+                levels or {},
+            )
+        ]
+        if made is not None
+    ]
 
 
 def _of_hand(file, letter, pairs, products, sizes, spectra, chosen, bins, levels):
@@ -134,19 +159,25 @@ def _of_hand(file, letter, pairs, products, sizes, spectra, chosen, bins, levels
     powers = _powers(file, antennas, letter, chosen, bins)
     if powers is not None:
         powers = powers / (np.abs(gain) ** 2)[:, None, None]
-        noise = powers[first] * powers[second]                 # [pair][time][channel]
-        weights = spectra * np.divide(sizes, noise.transpose(1, 0, 2), out=np.zeros_like(sizes),
-                                      where=noise.transpose(1, 0, 2) > 0)
+        noise = powers[first] * powers[second]  # [pair][time][channel]
+        weights = spectra * np.divide(
+            sizes,
+            noise.transpose(1, 0, 2),
+            out=np.zeros_like(sizes),
+            where=noise.transpose(1, 0, 2) > 0,
+        )
         powers = powers.mean(axis=1)
     else:
         weights = _weights_of_scatter(values, sizes)
-    return Visibilities(letter, names, Ratios(len(antennas), first, second, values, weights,
-                                              powers))
+    return Visibilities(
+        letter, names, Ratios(len(antennas), first, second, values, weights, powers)
+    )
 
 
 def _powers(file, antennas, letter, chosen, bins):
     """Autocorrelations [input][time][channel]; None where one is not in the file."""
     from ..files.uvh5_reader import Product
+
     wanted = [Product(antenna, antenna, letter * 2) for antenna in antennas]
     if not set(wanted) <= set(file.autos()):
         return None
@@ -190,8 +221,9 @@ def visibilities_of(array, products, spectra, frequencies, model, times):
     places = array.input_positions()
     made = []
     for letter in "xyrl":
-        numbers = [number for number, entry in enumerate(array.inputs)
-                   if entry.polarization == letter]
+        numbers = [
+            number for number, entry in enumerate(array.inputs) if entry.polarization == letter
+        ]
         if len(numbers) < 2:
             continue
         second, first = np.triu_indices(len(numbers), 1)
@@ -210,8 +242,13 @@ def visibilities_of(array, products, spectra, frequencies, model, times):
         noise = powers[first] * powers[second]
         weights = spectra * np.divide(sizes, noise, out=np.zeros_like(sizes), where=noise > 0)
         values = np.divide(total, sizes, out=np.zeros_like(total), where=sizes > 0)
-        made.append(Visibilities(letter, [array.inputs[number].name for number in numbers],
-                                 Ratios(len(numbers), first, second, values, weights, powers)))
+        made.append(
+            Visibilities(
+                letter,
+                [array.inputs[number].name for number in numbers],
+                Ratios(len(numbers), first, second, values, weights, powers),
+            )
+        )
     return made
 
 
@@ -233,8 +270,11 @@ def choose_reference(visibilities, gains, asked):
     else:
         number = None
     if number is None:
-        raise CalibrationError("reference", f"{asked!r} is not allowed; it must be one of "
-                               f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}")
+        raise CalibrationError(
+            "reference",
+            f"{asked!r} is not allowed; it must be one of "
+            f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}",
+        )
     if not np.any(gains.gains[number]):
         raise CalibrationError("reference", f"no signal was found in {names[number]}")
     return number
@@ -265,11 +305,16 @@ def _inputs_of(visibilities, gains, reference, frequencies):
     flagged = gains.flagged.copy()
     lines = []
     for _ in range(SEVERAL):
-        lines = [fit_line(frequencies, row, np.where(flagged, 0, signal ** 2), center)
-                 for row, signal in zip(referred, gains.signal)]
-        straight = np.array([row * np.exp(-1j * (line.phase - 2 * np.pi * (frequencies - center)
-                                                 * line.delay))
-                             for row, line in zip(referred, lines)])
+        lines = [
+            fit_line(frequencies, row, np.where(flagged, 0, signal**2), center)
+            for row, signal in zip(referred, gains.signal)
+        ]
+        straight = np.array(
+            [
+                row * np.exp(-1j * (line.phase - 2 * np.pi * (frequencies - center) * line.delay))
+                for row, line in zip(referred, lines)
+            ]
+        )
         out = np.zeros(len(frequencies), bool)
         if gains.averaged == 1 and found.any():
             out = stand_out(np.where(flagged, np.nan, straight[found])) & ~flagged
@@ -281,14 +326,21 @@ def _inputs_of(visibilities, gains, reference, frequencies):
     made = []
     for number, name in enumerate(visibilities.names):
         line = lines[number]
-        quality = Quality(float(np.median(gains.signal[number, ~flagged]))
-                          if np.any(~flagged) else 0.0, float(gains.chi_squares[number]),
-                          float(gains.misfits[number]))
+        quality = Quality(
+            float(np.median(gains.signal[number, ~flagged])) if np.any(~flagged) else 0.0,
+            float(gains.chi_squares[number]),
+            float(gains.misfits[number]),
+        )
         own = flagged | (smooth[number] == 0)
         if not found[number]:
-            made.append(InputCalibration(name, bandpass=np.zeros(len(frequencies), complex),
-                                         flagged=np.ones(len(frequencies), bool),
-                                         quality=Quality(0.0)))
+            made.append(
+                InputCalibration(
+                    name,
+                    bandpass=np.zeros(len(frequencies), complex),
+                    flagged=np.ones(len(frequencies), bool),
+                    quality=Quality(0.0),
+                )
+            )
         else:
             # the F-engine's delay is what makes up for it
             delay, phase, bandpass = -line.delay, -line.phase, bandpasses[number]
@@ -298,8 +350,17 @@ def _inputs_of(visibilities, gains, reference, frequencies):
     return made, flagged
 
 
-def calibrate(visibilities, band, model, array="", measured=None, reference=None, average=0,
-              most_misfit=MOST_MISFIT, most_flagged=MOST_FLAGGED):
+def calibrate(
+    visibilities,
+    band,
+    model,
+    array="",
+    measured=None,
+    reference=None,
+    average=0,
+    most_misfit=MOST_MISFIT,
+    most_flagged=MOST_FLAGGED,
+):
     """
     The calibration that makes visibilities those of a model.
 
@@ -334,34 +395,52 @@ def calibrate(visibilities, band, model, array="", measured=None, reference=None
         There is nothing to calibrate, no signal, or the model is wrong.
     """
     if not visibilities:
-        raise CalibrationError("", "there are no two inputs of one polarisation in the data that "
-                               "are not flagged, whose product a calibration could be measured by")
+        raise CalibrationError(
+            "",
+            "there are no two inputs of one polarisation in the data that "
+            "are not flagged, whose product a calibration could be measured by",
+        )
     frequencies = band.frequencies
     inputs, qualities, references, texts = [], {}, [], []
     for part in visibilities:
         gains = solve(part.ratios, frequencies, average)
         if not np.any(gains.gains):
-            raise CalibrationError("source", f"{model.name}: no two inputs of polarisation "
-                                   f"{part.letter} correlate: there is no such signal in the data")
+            raise CalibrationError(
+                "source",
+                f"{model.name}: no two inputs of polarisation "
+                f"{part.letter} correlate: there is no such signal in the data",
+            )
         number = choose_reference(part, gains, reference)
         made, flagged = _inputs_of(part, gains, number, frequencies)
         if flagged.all():
-            raise CalibrationError("source", f"{model.name}: in no channel is there enough signal "
-                                   f"in polarisation {part.letter}")
+            raise CalibrationError(
+                "source",
+                f"{model.name}: in no channel is there enough signal in polarisation {part.letter}",
+            )
         if np.mean(flagged) > most_flagged:
             raise CalibrationError(
-                "source", f"{model.name}: {100 * np.mean(flagged):.3g} % of the channels could not "
+                "source",
+                f"{model.name}: {100 * np.mean(flagged):.3g} % of the channels could not "
                 f"be measured in polarisation {part.letter}, at most {100 * most_flagged:.3g} % "
-                "are allowed: there is too little signal, or much interference")
+                "are allowed: there is too little signal, or much interference",
+            )
         references.append(part.names[number])
         inputs += made
         signal = np.median(gains.signal[np.any(gains.gains != 0, axis=1)][:, ~flagged])
-        qualities[part.letter] = Quality(float(signal), float(gains.chi_squared),
-                                         float(gains.misfit))
+        qualities[part.letter] = Quality(
+            float(signal), float(gains.chi_squared), float(gains.misfit)
+        )
         texts += _told(part, gains, flagged, model, most_misfit)
-    return Calibration(array=array, band=band, inputs=inputs, source=model.name[:200],
-                       references=references, quality=qualities, measured=measured,
-                       unit=model.unit), texts
+    return Calibration(
+        array=array,
+        band=band,
+        inputs=inputs,
+        source=model.name[:200],
+        references=references,
+        quality=qualities,
+        measured=measured,
+        unit=model.unit,
+    ), texts
 
 
 def levels_of(file):
@@ -379,6 +458,7 @@ def mean_ratios(file, model, integrations=None, levels=None):
     """
     # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
     from ..files.uvh5_reader import Product
+
     numbers = {name: number for number, name in file.names.items()}
     products, means = [], []
     for part in read_visibilities(file, model, integrations, levels):
@@ -389,8 +469,11 @@ def mean_ratios(file, model, integrations=None, levels=None):
             mean = (ratios.weights * ratios.values).sum(axis=0) / total
         for pair, row in enumerate(mean):
             # the file's product is x of its second antenna times conj(x of its first)
-            products.append(Product(antennas[ratios.second[pair]], antennas[ratios.first[pair]],
-                                    part.letter * 2))
+            products.append(
+                Product(
+                    antennas[ratios.second[pair]], antennas[ratios.first[pair]], part.letter * 2
+                )
+            )
             means.append(np.where(total[pair] > 0, row, np.nan))
     return products, np.array(means)
 
@@ -418,8 +501,14 @@ def calibrate_file(file, model, integrations=None, **options):
     half = (file.integration_time or 0) / 2
     washed_out = _washed_out(file, model, times)
     try:
-        calibration, texts = calibrate(visibilities, band, model, file.telescope, (
-            float(times[0] - half), float(times[-1] + half)), **options)
+        calibration, texts = calibrate(
+            visibilities,
+            band,
+            model,
+            file.telescope,
+            (float(times[0] - half), float(times[-1] + half)),
+            **options,
+        )
     except CalibrationError as error:
         if not washed_out:
             raise
@@ -441,9 +530,11 @@ def _washed_out(file, model, times):
     turns = float(np.ptp(moved, axis=1).max() * file.frequencies.max() / SPEED_OF_LIGHT)
     if turns < WASHED_OUT:
         return ""
-    return (f"an integration of {length:.4g} s is {turns:.2g} turns of the fringes on one of the "
-            "baselines, which washes them out: record with aperture_fx --track, or shorter "
-            "integrations")
+    return (
+        f"an integration of {length:.4g} s is {turns:.2g} turns of the fringes on one of the "
+        "baselines, which washes them out: record with aperture_fx --track, or shorter "
+        "integrations"
+    )
 
 
 def _told(part, gains, flagged, model, most_misfit):
@@ -451,23 +542,33 @@ def _told(part, gains, flagged, model, most_misfit):
     texts = []
     if gains.misfit > most_misfit:
         raise CalibrationError(
-            "source", f"{model.name} is not what the visibilities of polarisation {part.letter} "
+            "source",
+            f"{model.name} is not what the visibilities of polarisation {part.letter} "
             f"show: {100 * gains.misfit:.3g} % of the model are left as residuals beyond the "
             f"noise (chi-squared {gains.chi_squared:.3g}), at most {100 * most_misfit:.3g} % are "
-            "allowed")
+            "allowed",
+        )
     if gains.misfit > SUSPICIOUS:
-        texts.append(f"polarisation {part.letter}: the residuals are {100 * gains.misfit:.3g} % of "
-                     f"the model {model.name} beyond the noise (chi-squared "
-                     f"{gains.chi_squared:.3g}): is it what the array looked at?")
+        texts.append(
+            f"polarisation {part.letter}: the residuals are {100 * gains.misfit:.3g} % of "
+            f"the model {model.name} beyond the noise (chi-squared "
+            f"{gains.chi_squared:.3g}): is it what the array looked at?"
+        )
     lost = [name for name, row in zip(part.names, gains.gains) if not np.any(row)]
     if lost:
-        texts.append(f"no signal was found in {', '.join(lost[:8])}"
-                     f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there")
+        texts.append(
+            f"no signal was found in {', '.join(lost[:8])}"
+            f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there"
+        )
     share = np.mean(flagged)
     if share > 0.5:
-        texts.append(f"polarisation {part.letter}: {100 * share:.3g} % of the channels could not "
-                     "be measured, neighbours stand for them")
+        texts.append(
+            f"polarisation {part.letter}: {100 * share:.3g} % of the channels could not "
+            "be measured, neighbours stand for them"
+        )
     if gains.averaged > 1:
-        texts.append(f"polarisation {part.letter}: {gains.averaged} channels share a gain, because "
-                     "there is little signal in one")
+        texts.append(
+            f"polarisation {part.letter}: {gains.averaged} channels share a gain, because "
+            "there is little signal in one"
+        )
     return texts

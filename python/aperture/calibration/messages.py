@@ -55,11 +55,27 @@ def calibration_messages(calibration, names, frequencies, scale="model", time=No
     phases = calibration.phases(frequencies[len(frequencies) // 2], names)
     # which are known but for whole turns
     phases = np.angle(np.exp(1j * phases))
-    found = [("delays", _message(time, delay=pmt.init_f64vector(len(delays), delays.tolist()),
-                                 phase=pmt.init_f64vector(len(phases), phases.tolist())))]
+    found = [
+        (
+            "delays",
+            _message(
+                time,
+                delay=pmt.init_f64vector(len(delays), delays.tolist()),
+                phase=pmt.init_f64vector(len(phases), phases.tolist()),
+            ),
+        )
+    ]
     for number, row in enumerate(bandpasses.astype(np.complex64)):
-        found.append(("gains", _message(time, input=pmt.from_long(number),
-                                        gain=pmt.init_c32vector(len(row), row.tolist()))))
+        found.append(
+            (
+                "gains",
+                _message(
+                    time,
+                    input=pmt.from_long(number),
+                    gain=pmt.init_c32vector(len(row), row.tolist()),
+                ),
+            )
+        )
     return found
 
 

@@ -7,13 +7,13 @@
 
 import numpy as np
 
-LINES = 7              # channels to either side through which lines are drawn
-REACH = 5              # and through which parabolas are
-OUTLIER = 6.0          # times the usual distance from what neighbours say
-LEAST_OUTLIER = 0.02   # of the gain: closer is no outlier
-MOST_DISTANCE = 0.5    # of the gain: further is an outlier, whatever is usual
-SUPPORT = 5            # neighbours that it takes
-STEPS = 4              # in which the fit to neighbours loses its outliers
+LINES = 7  # channels to either side through which lines are drawn
+REACH = 5  # and through which parabolas are
+OUTLIER = 6.0  # times the usual distance from what neighbours say
+LEAST_OUTLIER = 0.02  # of the gain: closer is no outlier
+MOST_DISTANCE = 0.5  # of the gain: further is an outlier, whatever is usual
+SUPPORT = 5  # neighbours that it takes
+STEPS = 4  # in which the fit to neighbours loses its outliers
 
 
 def nan_median(values, axis=-1):
@@ -22,8 +22,9 @@ def nan_median(values, axis=-1):
     count = np.isfinite(values).sum(axis=-1)
     ordered = np.sort(values, axis=-1)  # nan last
     low = np.take_along_axis(ordered, np.maximum((count - 1) // 2, 0)[..., None], -1)[..., 0]
-    high = np.take_along_axis(ordered, np.minimum(count // 2, values.shape[-1] - 1)[..., None],
-                              -1)[..., 0]
+    high = np.take_along_axis(ordered, np.minimum(count // 2, values.shape[-1] - 1)[..., None], -1)[
+        ..., 0
+    ]
     return np.where(count > 0, (low + high) / 2, np.nan)
 
 
@@ -31,8 +32,7 @@ def running_median(values, length):
     """Median of `length` neighbours (odd) along the last axis without nan; of those that are there
     at the ends."""
     reach = length // 2
-    padded = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(reach, reach)],
-                    constant_values=np.nan)
+    padded = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(reach, reach)], constant_values=np.nan)
     return nan_median(np.lib.stride_tricks.sliding_window_view(padded, length, axis=-1))
 
 
@@ -51,8 +51,10 @@ def _first_guess(values):
         second = np.where(inside, high, np.where(low < 0, high + step, low - step))
         share = np.where(inside, 0.5, 2.0)
         there = (first >= 0) & (first < channels) & (second >= 0) & (second < channels)
-        line = (share * values[:, first.clip(0, channels - 1)]
-                + (1 - share) * values[:, second.clip(0, channels - 1)])
+        line = (
+            share * values[:, first.clip(0, channels - 1)]
+            + (1 - share) * values[:, second.clip(0, channels - 1)]
+        )
         guesses.append(np.where(there, line, np.nan))
     guesses = np.array(guesses)
     return nan_median(guesses.real, 0) + 1j * nan_median(guesses.imag, 0)
@@ -68,8 +70,8 @@ def parabolas(values, weights):
     starts = np.clip(np.arange(channels) - length // 2, 0, channels - length)
     places = starts[:, None] + np.arange(length)
     away = (places - np.arange(channels)[:, None]) / REACH
-    powers = away[..., None] ** np.arange(3)                       # [channel][neighbour][power]
-    weight = weights[:, places]                                    # [input][channel][neighbour]
+    powers = away[..., None] ** np.arange(3)  # [channel][neighbour][power]
+    weight = weights[:, places]  # [input][channel][neighbour]
     filled = np.where(weights > 0, np.nan_to_num(values), 0)[:, places]
     matrix = np.einsum("ikn,knp,knq->ikpq", weight, powers, powers)
     right = np.einsum("ikn,knp->ikp", weight * filled, powers)

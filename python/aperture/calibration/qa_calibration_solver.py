@@ -64,9 +64,17 @@ class qa_calibration_solver(gr_unittest.TestCase):
     def observe(self, array, gains, sources, spectra=4000, integrations=1, flagged=(), **options):
         """Writes a file of sources, list of (flux, delays [input])."""
         frequencies = frequencies_of(gains.shape[1])
-        write_observation(self.path, array, frequencies, [
-            products_of(gains, sources, frequencies, spectra, self.rng, **options)
-            for _ in range(integrations)], spectra, flagged)
+        write_observation(
+            self.path,
+            array,
+            frequencies,
+            [
+                products_of(gains, sources, frequencies, spectra, self.rng, **options)
+                for _ in range(integrations)
+            ],
+            spectra,
+            flagged,
+        )
 
     def calibrate(self, source=NOISE, **options):
         with VisibilityFile(self.path) as file:
@@ -87,15 +95,20 @@ class qa_calibration_solver(gr_unittest.TestCase):
                 gains, delays = hidden_gains(inputs, CHANNELS, seed=inputs)
                 flagged = np.sort(self.rng.choice(np.arange(2, CHANNELS - 2), 9, replace=False))
                 loud = np.setdiff1d(np.arange(4, CHANNELS - 4), flagged)[[3, 11, 20]]
-                self.observe(array, gains, [(50.0, np.zeros(inputs))], flagged=flagged,
-                             integrations=15, interference=dict.fromkeys(loud, 10000.0))
+                self.observe(
+                    array,
+                    gains,
+                    [(50.0, np.zeros(inputs))],
+                    flagged=flagged,
+                    integrations=15,
+                    interference=dict.fromkeys(loud, 10000.0),
+                )
                 calibration, _ = self.calibrate()
                 # channels that were not measured too: bandpasses are smooth, and one at an end is
                 # as its neighbour
                 self.check(calibration, gains, array, 50.0)
                 for entry in calibration.inputs:
-                    np.testing.assert_array_equal(
-                        entry.flagged[flagged], True)
+                    np.testing.assert_array_equal(entry.flagged[flagged], True)
                     self.assertTrue(entry.flagged[loud].all())
                     self.assertLess(entry.flagged.sum(), len(flagged) + len(loud) + 3)
 
@@ -136,16 +149,22 @@ class qa_calibration_solver(gr_unittest.TestCase):
         array = array_of(["A", "B", "C", "D"])
         gains, _ = hidden_gains(4, CHANNELS)
         frequencies = frequencies_of(CHANNELS)
-        products = [products_of(gains, [(30.0, delays_towards(array, 130, 40))], frequencies, 500,
-                                self.rng) for _ in range(3)]
+        products = [
+            products_of(gains, [(30.0, delays_towards(array, 130, 40))], frequencies, 500, self.rng)
+            for _ in range(3)
+        ]
         found = []
-        for center in (None, aperture.parse_direction("az=130,el=40"),
-                       aperture.parse_direction("Cas A")):
+        for center in (
+            None,
+            aperture.parse_direction("az=130,el=40"),
+            aperture.parse_direction("Cas A"),
+        ):
             write_observation(self.path, array, frequencies, products, 500, phase_center=center)
             found.append(self.calibrate(sky_model("az=130,el=40"), reference="Ax")[0])
         for other in found[1:]:
-            np.testing.assert_allclose(other.corrections(frequencies),
-                                       found[0].corrections(frequencies), atol=1e-4)
+            np.testing.assert_allclose(
+                other.corrections(frequencies), found[0].corrections(frequencies), atol=1e-4
+            )
 
     def test_moving_source(self):
         """Cas A for two hours and the model with it: as well as one that stands still."""
@@ -158,8 +177,15 @@ class qa_calibration_solver(gr_unittest.TestCase):
             # rotate_with_sky knows of no astropy: 0.5 arc seconds a day
             azimuth, elevation = azimuth_elevation(source, START, array)
             towards = rotate_with_sky(direction_of(azimuth, elevation), 52.0, 900.0 * number)
-            products.append(products_of(gains, [(30.0, -array.input_positions() @ towards / C)],
-                                        frequencies, 1000, self.rng))
+            products.append(
+                products_of(
+                    gains,
+                    [(30.0, -array.input_positions() @ towards / C)],
+                    frequencies,
+                    1000,
+                    self.rng,
+                )
+            )
         write_observation(self.path, array, frequencies, products, 1000, step=900.0)
         calibration, told = self.calibrate(sky_model("Cas A"))
         self.assertEqual(told, [])
@@ -172,19 +198,28 @@ class qa_calibration_solver(gr_unittest.TestCase):
         """A model of two with their fluxes; half of it is noticed as wrong."""
         array = array_of([f"A{i}" for i in range(6)])
         gains, _ = hidden_gains(6, CHANNELS)
-        self.observe(array, gains, [(4.0, delays_towards(array, 130, 40)),
-                                    (2.0, delays_towards(array, 220, 60))], integrations=2)
+        self.observe(
+            array,
+            gains,
+            [(4.0, delays_towards(array, 130, 40)), (2.0, delays_towards(array, 220, 60))],
+            integrations=2,
+        )
         model = os.path.join(self._folder.name, "model.yml")
         with open(model, "w") as file:
-            file.write("sources:\n- {name: one, azimuth: 130, elevation: 40, flux: 4}\n"
-                       "- {name: two, azimuth: 220, elevation: 60, flux: 2}\n")
+            file.write(
+                "sources:\n- {name: one, azimuth: 130, elevation: 40, flux: 4}\n"
+                "- {name: two, azimuth: 220, elevation: 60, flux: 2}\n"
+            )
         calibration, told = self.calibrate(sky_model(model))
         self.assertEqual(told, [])
         # units of the model: fluxes of 4 and 2; 8000 spectra, whose signals do not add up quite as
         # the model has them
         self.check(calibration, gains, array, degrees=2.5, part=0.05)
-        with self.assertRaisesRegex(CalibrationError, r"az=130,el=40 is not what the visibilities "
-                                    r"of polarisation x show: [3-7]\d(\.\d)? % of the model"):
+        with self.assertRaisesRegex(
+            CalibrationError,
+            r"az=130,el=40 is not what the visibilities "
+            r"of polarisation x show: [3-7]\d(\.\d)? % of the model",
+        ):
             self.calibrate(sky_model("az=130,el=40"), most_misfit=0.2)
         _, told = self.calibrate(sky_model("az=130,el=40"), most_misfit=0.9)
         self.assertRegex(told[0], r"^polarisation x: the residuals are \d+(\.\d)? % of the model")
@@ -226,7 +261,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
         size, phase = away(calibration, gains, array.input_names, 0.05)
         # coherence 1/21, 3000 spectra of about 16 channels and four baselines: about 5 degrees,
         # and what the bandpass bends within an average
-        self.assertLess(np.sqrt(np.mean(phase ** 2)), 9)
+        self.assertLess(np.sqrt(np.mean(phase**2)), 9)
         # over the band: 120 channels, 7.5 MHz: 0.9 ns
         found = calibration.delays(array.input_names)
         expected = -(delays - delays[array.input_names.index(calibration.references[0])])
@@ -272,14 +307,18 @@ class qa_calibration_solver(gr_unittest.TestCase):
 
     def test_medians(self):
         values = np.array([[1.0, 9, 2, np.nan, 3, 8, 1]])
-        np.testing.assert_array_equal(running_median(values, 3),
-                                      [[5, 2, 5.5, 2.5, 5.5, 3, 4.5]])
+        np.testing.assert_array_equal(running_median(values, 3), [[5, 2, 5.5, 2.5, 5.5, 3, 4.5]])
 
     def test_stand_out(self):
         """What stands out, at the ends and in rows too; steep edges and bends do not."""
         place = np.linspace(-1, 1, 129)
-        smooth = np.stack([np.linspace(1, 2, 129) * np.exp(2j * place), 1 + 0.3 * np.cos(5 * place),
-                           1 / (1 + (place / 0.8) ** 8)])
+        smooth = np.stack(
+            [
+                np.linspace(1, 2, 129) * np.exp(2j * place),
+                1 + 0.3 * np.cos(5 * place),
+                1 / (1 + (place / 0.8) ** 8),
+            ]
+        )
         noise = 1e-3 * self.rng.standard_normal((2, *smooth.shape))
         smooth = smooth + noise[0] + 1j * noise[1]
         self.assertFalse(stand_out(smooth).any())

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-TUKEY = 6.0              # deviations from where on a residual has no weight
-LEAST_SCALE = 0.3        # of the noise, to which the residuals of strong signals need not come down
-OUTER, INNER = 4, 200    # times that weights are set, steps for each at most
-TOLERANCE = 1e-7         # of the gains
-LEAST_SIGNAL = 5.0       # to noise, of the gain of a channel that counts
-WANTED_SIGNAL = 10.0     # to noise, to which neighbouring channels are averaged
-FINER = 8                # lags for each that the band resolves
-PIECE = 1 << 22          # elements of matrices at a time
+TUKEY = 6.0  # deviations from where on a residual has no weight
+LEAST_SCALE = 0.3  # of the noise, to which the residuals of strong signals need not come down
+OUTER, INNER = 4, 200  # times that weights are set, steps for each at most
+TOLERANCE = 1e-7  # of the gains
+LEAST_SIGNAL = 5.0  # to noise, of the gain of a channel that counts
+WANTED_SIGNAL = 10.0  # to noise, to which neighbouring channels are averaged
+FINER = 8  # lags for each that the band resolves
+PIECE = 1 << 22  # elements of matrices at a time
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Ratios:
     weights: [time][pair][channel], R and one over the variance of R, 0 where flagged; powers: float
     [input][channel], autocorrelations, or None.
     """
+
     inputs: int
     first: np.ndarray
     second: np.ndarray
@@ -54,6 +55,7 @@ class Gains:
     flagged: [channel], that say nothing; misfits: [input], and misfit; chi_squares: [input], and
     chi_squared, for each degree of freedom, nan without any; averaged: channels that share a gain.
     """
+
     gains: np.ndarray
     signal: np.ndarray
     flagged: np.ndarray
@@ -106,8 +108,10 @@ def _solve(total, counted, gains):
 def _in_pieces(function, *arrays):
     """function(*arrays) over pieces of the first axis, so that memory does not run out."""
     step = max(1, PIECE // max(1, arrays[0][0].size))
-    parts = [function(*(array[start:start + step] for array in arrays))
-             for start in range(0, len(arrays[0]), step)]
+    parts = [
+        function(*(array[start : start + step] for array in arrays))
+        for start in range(0, len(arrays[0]), step)
+    ]
     return np.concatenate(parts)
 
 
@@ -134,7 +138,9 @@ def solve_channels(ratios):
         # of noise, |r|^2 has its median at ln 2 of its mean
         scale = max(np.median(deviations[there]) / np.sqrt(np.log(2)), LEAST_SCALE)
         relative = deviations / (TUKEY * scale)
-        weights = ratios.weights * np.where(relative < 1, (1 - np.minimum(relative, 1)**2)**2, 0)
+        weights = ratios.weights * np.where(
+            relative < 1, (1 - np.minimum(relative, 1) ** 2) ** 2, 0
+        )
     return gains.T, weights
 
 
@@ -151,6 +157,7 @@ def signal_to_noise(ratios, gains, weights):
 class Line:
     """Phase of a gain over frequency: phase - 2 pi (f - reference) delay; rms: radians around
     it."""
+
     delay: float
     phase: float
     rms: float
@@ -198,7 +205,7 @@ def fit_line(frequencies, gains, weights, reference):
             break
     model = np.exp(1j * (phase - 2 * np.pi * away * delay))
     left = np.angle(phasors * model.conj())
-    rms = np.sqrt(np.average(left ** 2, weights=weights))
+    rms = np.sqrt(np.average(left**2, weights=weights))
     return Line(float(delay), float(np.angle(np.exp(1j * phase))), float(rms))
 
 
@@ -219,8 +226,10 @@ def band_signal(ratios, frequencies):
     counted = np.maximum(np.count_nonzero(size, axis=1), 1)
     peaks = np.argmax(np.abs(lags), axis=1)
     width = 1.0 if len(frequencies) < 2 else frequencies[1] - frequencies[0]
-    return (np.abs(lags[np.arange(len(lags)), peaks]) / np.sqrt(counted),
-            np.fft.fftfreq(length, width)[peaks])
+    return (
+        np.abs(lags[np.arange(len(lags)), peaks]) / np.sqrt(counted),
+        np.fft.fftfreq(length, width)[peaks],
+    )
 
 
 def averaged(ratios, count, delays, frequencies):
@@ -236,8 +245,11 @@ def averaged(ratios, count, delays, frequencies):
     weights = np.add.reduceat(ratios.weights, starts, axis=-1)
     values = np.add.reduceat(ratios.weights * stopped, starts, axis=-1)
     values = np.divide(values, weights, out=np.zeros_like(values), where=weights > 0)
-    powers = None if ratios.powers is None else \
-        np.add.reduceat(ratios.powers, starts, axis=-1) / np.diff(np.append(starts, channels))
+    powers = (
+        None
+        if ratios.powers is None
+        else np.add.reduceat(ratios.powers, starts, axis=-1) / np.diff(np.append(starts, channels))
+    )
     return Ratios(ratios.inputs, ratios.first, ratios.second, values, weights, powers)
 
 
@@ -265,7 +277,7 @@ def _quality(ratios, gains, weights, flagged):
     there = (ratios.weights > 0) & (np.abs(model) > 0) & ~flagged
     left = np.where(there, np.abs(ratios.values - model) ** 2 * ratios.weights, 0)
     size = np.where(there, np.abs(model) ** 2 * ratios.weights, 0)
-    measured = 2 * there.sum(axis=(0, 1))                           # [channel], real numbers
+    measured = 2 * there.sum(axis=(0, 1))  # [channel], real numbers
     present = np.count_nonzero(np.any(gains != 0, axis=1))
     unknown = 2 * present - 1
     free = np.maximum(measured - unknown, 0)
@@ -285,10 +297,16 @@ def _quality(ratios, gains, weights, flagged):
         return np.sqrt(max(excess, 0.0)), np.median(sums / noise)
 
     everything = of(np.arange(len(ratios.first)))
-    each = [of(np.flatnonzero((ratios.first == number) | (ratios.second == number)))
-            for number in range(ratios.inputs)]
-    return (np.array([pair[0] for pair in each]), everything[0],
-            np.array([pair[1] for pair in each]), everything[1])
+    each = [
+        of(np.flatnonzero((ratios.first == number) | (ratios.second == number)))
+        for number in range(ratios.inputs)
+    ]
+    return (
+        np.array([pair[0] for pair in each]),
+        everything[0],
+        np.array([pair[1] for pair in each]),
+        everything[1],
+    )
 
 
 def over_channels(values, places, usable, channels):
@@ -330,11 +348,12 @@ def solve(ratios, frequencies, average=0):
     delays = delays_of_pairs(ratios, signal, delays)
     if average == 0:
         total = np.zeros(ratios.inputs)
-        np.add.at(total, ratios.first, signal ** 2)
-        np.add.at(total, ratios.second, signal ** 2)
+        np.add.at(total, ratios.first, signal**2)
+        np.add.at(total, ratios.second, signal**2)
         each = np.median(total[found]) / channels if found.any() else np.inf
-        average = int(np.clip(np.ceil(WANTED_SIGNAL ** 2 / max(each, 1e-9)), 1,
-                              max(1, channels // 4)))
+        average = int(
+            np.clip(np.ceil(WANTED_SIGNAL**2 / max(each, 1e-9)), 1, max(1, channels // 4))
+        )
     # inputs without a signal take no part
     lost = ~(found[ratios.first] & found[ratios.second])
     kept = np.where(lost[None, :, None], 0, ratios.weights)
@@ -345,8 +364,12 @@ def solve(ratios, frequencies, average=0):
     if np.count_nonzero(found) == 2 and coarse.powers is not None:
         i, j = np.flatnonzero(found)
         size = np.abs(gains[i] * gains[j])
-        share = np.divide(coarse.powers[i], coarse.powers[j], out=np.ones(size.shape),
-                          where=(coarse.powers[j] > 0) & (coarse.powers[i] > 0))
+        share = np.divide(
+            coarse.powers[i],
+            coarse.powers[j],
+            out=np.ones(size.shape),
+            where=(coarse.powers[j] > 0) & (coarse.powers[i] > 0),
+        )
         for number, power in ((i, share), (j, 1 / share)):
             phasor = np.exp(1j * np.angle(gains[number]))
             gains[number] = np.where(gains[number] != 0, np.sqrt(size * np.sqrt(power)), 0) * phasor
@@ -362,8 +385,9 @@ def solve(ratios, frequencies, average=0):
         gains = gains * np.exp(-1j * np.angle(gains[strongest]))
         # between the middles of the averages, and with the delays that were taken out for them
         expand = np.repeat(np.arange(gains.shape[1]), average)[:channels]
-        middles = np.array([np.mean(np.flatnonzero(expand == group))
-                            for group in range(gains.shape[1])])
+        middles = np.array(
+            [np.mean(np.flatnonzero(expand == group)) for group in range(gains.shape[1])]
+        )
         away = frequencies - frequencies[channels // 2]
         gains = over_channels(gains, middles, ~flagged, channels)
         gains = gains * np.exp(-2j * np.pi * np.outer(delays, away))

@@ -18,8 +18,11 @@ from ..parameters.input_files import look_for
 from ..tracking import directions
 from .calibration import CalibrationError, refuse
 
-RULE = ('"noise" (one signal in all inputs), ' + directions.RULE
-        + ", or a YAML file with sources as an array description has them, their fluxes in Jy")
+RULE = (
+    '"noise" (one signal in all inputs), '
+    + directions.RULE
+    + ", or a YAML file with sources as an array description has them, their fluxes in Jy"
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class SkyModel:
     name: for people; sources: (Direction, flux) of each, none for a noise source, which is the same
     in all inputs; unit: of the fluxes, "Jy" or "" where they are relative.
     """
+
     name: str
     sources: tuple = ()
     unit: str = ""
@@ -44,8 +48,9 @@ class SkyModel:
         """
         found = np.empty((len(times), len(self.sources), 3))
         for number, (direction, _) in enumerate(self.sources):
-            found[:, number] = geometry.direction(*directions.azimuth_elevation(
-                direction, np.asarray(times), site))
+            found[:, number] = geometry.direction(
+                *directions.azimuth_elevation(direction, np.asarray(times), site)
+            )
         return found
 
     def visibilities(self, directions, baselines, frequencies):
@@ -57,7 +62,7 @@ class SkyModel:
         """
         if self.is_noise:
             return np.ones((len(baselines), len(frequencies)), complex)
-        delays = geometry.delays(baselines, directions)             # [source][baseline]
+        delays = geometry.delays(baselines, directions)  # [source][baseline]
         found = np.zeros((len(baselines), len(frequencies)), complex)
         for (_, flux), delay in zip(self.sources, delays):
             found += flux * np.exp(-2j * np.pi * np.outer(delay, frequencies))
@@ -84,8 +89,9 @@ def sky_model(text):
         found, alone = read_sources(text)
         sources = tuple((directions.parse_direction(source), source.flux) for source in found)
         if not any(flux > 0 for _, flux in sources):
-            raise ArrayDescriptionError("sources", "a model needs one source of a flux above 0",
-                                        text)
+            raise ArrayDescriptionError(
+                "sources", "a model needs one source of a flux above 0", text
+            )
         return SkyModel(text, sources, "Jy" if alone else "")
     try:
         return SkyModel(text, ((directions.parse_direction(text, "source"), 1.0),))

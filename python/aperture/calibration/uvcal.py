@@ -24,11 +24,32 @@ from .solver import fit_line, over_channels
 #: polarisation of an input -> code of the format
 JONES = {"r": -1, "l": -2, "x": -5, "y": -6}
 #: what says where the antennas are, taken from a UVH5 file as it is
-TELESCOPE = ("telescope_frame", "latitude", "longitude", "altitude", "telescope_name", "instrument",
-             "Nants_telescope", "antenna_names", "antenna_numbers", "antenna_positions",
-             "mount_type", "Nfeeds", "feed_array", "feed_angle", "x_orientation")
-NEEDED = ("antenna_names", "antenna_numbers", "ant_array", "jones_array", "freq_array",
-          "gain_convention", "cal_type")
+TELESCOPE = (
+    "telescope_frame",
+    "latitude",
+    "longitude",
+    "altitude",
+    "telescope_name",
+    "instrument",
+    "Nants_telescope",
+    "antenna_names",
+    "antenna_numbers",
+    "antenna_positions",
+    "mount_type",
+    "Nfeeds",
+    "feed_array",
+    "feed_angle",
+    "x_orientation",
+)
+NEEDED = (
+    "antenna_names",
+    "antenna_numbers",
+    "ant_array",
+    "jones_array",
+    "freq_array",
+    "gain_convention",
+    "cal_type",
+)
 
 
 def _julian_date(seconds):
@@ -55,16 +76,18 @@ def save_uvcal(calibration, path, file):
     numbers = {name: number for number, name in file.names.items()}
     places = [(numbers.get(name[:-1]), name[-1]) for name in calibration.names]
     if any(antenna is None for antenna, _ in places):
-        raise CalibrationError("uvcal", f"{path}: the UVH5 file has not all antennas of the "
-                               "calibration")
+        raise CalibrationError(
+            "uvcal", f"{path}: the UVH5 file has not all antennas of the calibration"
+        )
     antennas = sorted({antenna for antenna, _ in places})
     letters = [letter for letter in JONES if letter in {letter for _, letter in places}]
     frequencies = calibration.band.frequencies
     shape = (len(antennas), len(frequencies), 1, len(letters))
     gains, flags = np.ones(shape, complex), np.ones(shape, bool)
     qualities = np.full(shape, np.nan, np.float32)
-    for (antenna, letter), entry, row in zip(places, calibration.inputs,
-                                             calibration.corrections(frequencies)):
+    for (antenna, letter), entry, row in zip(
+        places, calibration.inputs, calibration.corrections(frequencies)
+    ):
         at = antennas.index(antenna), slice(None), 0, letters.index(letter)
         gains[at] = np.divide(1, row.conj(), out=np.ones_like(row), where=row != 0)
         flags[at] = entry.flagged | (row == 0)
@@ -72,19 +95,30 @@ def save_uvcal(calibration, path, file):
     begin, end = calibration.measured or (0.0, 0.0)
     text = lambda value: np.bytes_(ascii_text(value).encode())
     header = {
-        "version": text("0.1"), "history": text(calibration.history),
-        "Nants_data": len(antennas), "Nfreqs": len(frequencies), "Njones": len(letters),
-        "Nspws": 1, "Ntimes": 1, "integration_time": np.array([max(end - begin, 1e-9)]),
+        "version": text("0.1"),
+        "history": text(calibration.history),
+        "Nants_data": len(antennas),
+        "Nfreqs": len(frequencies),
+        "Njones": len(letters),
+        "Nspws": 1,
+        "Ntimes": 1,
+        "integration_time": np.array([max(end - begin, 1e-9)]),
         "jones_array": np.array([JONES[letter] for letter in letters]),
-        "spw_array": np.array([0]), "flex_spw_id_array": np.zeros(len(frequencies), int),
-        "ant_array": np.array(antennas), "cal_type": text("gain"), "cal_style": text("sky"),
-        "gain_convention": text("divide"), "wide_band": False,
+        "spw_array": np.array([0]),
+        "flex_spw_id_array": np.zeros(len(frequencies), int),
+        "ant_array": np.array(antennas),
+        "cal_type": text("gain"),
+        "cal_style": text("sky"),
+        "gain_convention": text("divide"),
+        "wide_band": False,
         "channel_width": np.full(len(frequencies), calibration.band.width),
-        "freq_array": frequencies, "gain_scale": text(calibration.unit or "uncalib"),
+        "freq_array": frequencies,
+        "gain_scale": text(calibration.unit or "uncalib"),
         "time_range": np.array([[_julian_date(begin), _julian_date(end)]]),
         "sky_catalog": text(calibration.source or "unknown"),
-        "ref_antenna_name": text(calibration.references[0][:-1] if calibration.references
-                                 else file.names[antennas[0]]),
+        "ref_antenna_name": text(
+            calibration.references[0][:-1] if calibration.references else file.names[antennas[0]]
+        ),
     }
     check_path(path, overwrite=True)
     new = f"{os.fspath(path)}.new"
@@ -128,14 +162,19 @@ def _text(value):
 def _calibration_of(path, file):
     header, data = file["Header"], file["Data"]
     absent = [name for name in NEEDED if name not in header] + [
-        name for name in ("gains", "flags") if name not in data]
+        name for name in ("gains", "flags") if name not in data
+    ]
     if absent:
-        raise CalibrationError("", f"{path}: not a CalH5 file with gains: it lacks "
-                               f"{', '.join(absent)}")
+        raise CalibrationError(
+            "", f"{path}: not a CalH5 file with gains: it lacks {', '.join(absent)}"
+        )
     gains = data["gains"][()]
     if gains.ndim != 4 or gains.shape[2] != 1:
-        raise CalibrationError("", f"{path}: has gains of shape {gains.shape}: one time is "
-                               "expected, [antenna][channel][1][polarisation]")
+        raise CalibrationError(
+            "",
+            f"{path}: has gains of shape {gains.shape}: one time is "
+            "expected, [antenna][channel][1][polarisation]",
+        )
     flags = data["flags"][()].astype(bool)
     convention = _text(header["gain_convention"][()])
     frequencies = header["freq_array"][()].astype(float)
@@ -144,8 +183,9 @@ def _calibration_of(path, file):
     frequencies = frequencies[::direction]
     width = float(np.ravel(header["channel_width"][()])[0])
     band = Band.of(frequencies, abs(width))
-    names = dict(zip(header["antenna_numbers"][()].tolist(),
-                     map(_text, header["antenna_names"][()])))
+    names = dict(
+        zip(header["antenna_numbers"][()].tolist(), map(_text, header["antenna_names"][()]))
+    )
     letters = {code: letter for letter, code in JONES.items()}
     center = frequencies[len(frequencies) // 2]
     inputs = []
@@ -157,18 +197,26 @@ def _calibration_of(path, file):
             flagged = flags[row, ::direction, 0, column] | ~np.isfinite(values) | (values == 0)
             name = names[antenna] + letters[code]
             if flagged.all():
-                inputs.append(InputCalibration(name, bandpass=np.zeros(len(values)),
-                                               flagged=flagged, quality=Quality(0.0)))
+                inputs.append(
+                    InputCalibration(
+                        name, bandpass=np.zeros(len(values)), flagged=flagged, quality=Quality(0.0)
+                    )
+                )
                 continue
             # our corrections, see the top of this module
-            corrections = values.conj() if convention == "multiply" else \
-                np.divide(1, values.conj(), out=np.zeros_like(values), where=~flagged)
+            corrections = (
+                values.conj()
+                if convention == "multiply"
+                else np.divide(1, values.conj(), out=np.zeros_like(values), where=~flagged)
+            )
             line = fit_line(frequencies, corrections, np.where(flagged, 0.0, 1.0), center)
-            straight = corrections * np.exp(-1j * (
-                line.phase - 2 * np.pi * (frequencies - center) * line.delay))
+            straight = corrections * np.exp(
+                -1j * (line.phase - 2 * np.pi * (frequencies - center) * line.delay)
+            )
             places = np.arange(len(frequencies))
-            bandpass = np.where(flagged, over_channels(straight[None], places, ~flagged,
-                                                       len(places))[0], straight)
+            bandpass = np.where(
+                flagged, over_channels(straight[None], places, ~flagged, len(places))[0], straight
+            )
             inputs.append(InputCalibration(name, line.delay, line.phase, bandpass, flagged))
     span = None
     if "time_range" in header:
@@ -178,9 +226,12 @@ def _calibration_of(path, file):
     reference = _text(header["ref_antenna_name"][()]) if "ref_antenna_name" in header else ""
     found = [entry.name for entry in inputs]
     return Calibration(
-        array=_text(header["telescope_name"][()]), band=band, inputs=inputs,
+        array=_text(header["telescope_name"][()]),
+        band=band,
+        inputs=inputs,
         source=_text(header["sky_catalog"][()]) if "sky_catalog" in header else "",
         references=[reference + letter for letter in "xyrl" if reference + letter in found],
         measured=None if span is None else tuple((span - 2440587.5) * 86400),
         history=" ".join(_text(header["history"][()]).split()) if "history" in header else "",
-        unit="Jy" if "gain_scale" in header and _text(header["gain_scale"][()]) == "Jy" else "")
+        unit="Jy" if "gain_scale" in header and _text(header["gain_scale"][()]) == "Jy" else "",
+    )

@@ -34,8 +34,18 @@ from .searching import Searching
 from .voltages import make_voltage_sink
 
 #: keys of a plan that are of beams -> attribute of the options
-BEAM_KEYS = {name: name for name in ("beams", "incoherent", "products", "sum_channels", "taper",
-                                     "normalise", "phase_error")}
+BEAM_KEYS = {
+    name: name
+    for name in (
+        "beams",
+        "incoherent",
+        "products",
+        "sum_channels",
+        "taper",
+        "normalise",
+        "phase_error",
+    )
+}
 
 
 class BeamForming:
@@ -52,47 +62,94 @@ class BeamForming:
     `voltage_beams`, each None where there is none.
     """
 
-    def __init__(self, program, signals, plan, options, beams, source, tracked=None,
-                 flagging=None):
+    def __init__(self, program, signals, plan, options, beams, source, tracked=None, flagging=None):
         array, inputs, channels = signals.description, signals.inputs, plan.channels
         self._signals, self._flagging, self.beams = signals, flagging or {}, beams
-        sizes = dict(channels=channels, inputs=inputs, type=options.format,
-                     spectra_per_frame=plan.spectra_per_frame, device=options.device)
+        sizes = dict(
+            channels=channels,
+            inputs=inputs,
+            type=options.format,
+            spectra_per_frame=plan.spectra_per_frame,
+            device=options.device,
+        )
         polarizations = find_polarizations(array)
         pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
         masks = [beam_masks(array, pointed)] if pointed else []
         masks += [incoherent_masks(array, others)] if others else []
-        self.pointing = silent(
-            pointing, array=array, beams=beams, channels=channels,
-            phase_error=options.phase_error, frame_length=plan.frame_length, taper=options.taper,
-            normalise=options.normalise,
-            item_size=source.output_signature().sizeof_stream_item(0), real=signals.real,
-            inverted=signals.inverted, tracked=tracked) if pointed else None
+        self.pointing = (
+            silent(
+                pointing,
+                array=array,
+                beams=beams,
+                channels=channels,
+                phase_error=options.phase_error,
+                frame_length=plan.frame_length,
+                taper=options.taper,
+                normalise=options.normalise,
+                item_size=source.output_signature().sizeof_stream_item(0),
+                real=signals.real,
+                inverted=signals.inverted,
+                tracked=tracked,
+            )
+            if pointed
+            else None
+        )
         self.beamformer = beam_power(
             beams=len(pointed) * len(polarizations),
-            incoherent_beams=len(others) * len(polarizations), masks=np.concatenate(masks),
-            products=options.products, basis="circular" if polarizations[0] in "rl" else "linear",
-            spectra=plan.integrated, summed_channels=options.sum_channels,
-            spectra_per_slice=self._flagging.get("spectra_per_slice", 0), **sizes)
-        self.sink = silent(filterbank_sink, filename=options.output, array=array, beams=beams,
-                           channels=channels // options.sum_channels, products=options.products,
-                           nbits=options.nbits, overwrite=options.overwrite,
-                           counts=bool(self._flagging)) \
-            if options.output is not None else None
+            incoherent_beams=len(others) * len(polarizations),
+            masks=np.concatenate(masks),
+            products=options.products,
+            basis="circular" if polarizations[0] in "rl" else "linear",
+            spectra=plan.integrated,
+            summed_channels=options.sum_channels,
+            spectra_per_slice=self._flagging.get("spectra_per_slice", 0),
+            **sizes,
+        )
+        self.sink = (
+            silent(
+                filterbank_sink,
+                filename=options.output,
+                array=array,
+                beams=beams,
+                channels=channels // options.sum_channels,
+                products=options.products,
+                nbits=options.nbits,
+                overwrite=options.overwrite,
+                counts=bool(self._flagging),
+            )
+            if options.output is not None
+            else None
+        )
         rows = len(row_names(array, beams, options.products))
         self.searching = Searching(options, plan, signals, array, rows) if options.search else None
-        self.folding = Folding(options, plan, signals, array, beams, rows) \
-            if options.fold else None
+        self.folding = Folding(options, plan, signals, array, beams, rows) if options.fold else None
         #: what stands beside the filterbank file
         self.more = [part for part in (self.searching, self.folding) if part]
         # incoherent beams have no voltages
-        self.voltages = make_voltage_sink(
-            options, plan, array, kind="beams", inputs=len(pointed) * len(polarizations),
-            polarizations=len(polarizations), names=[beam.name for beam in pointed],
-            description=f"{program}: " + printable(options.input)) if pointed else None
-        self.voltage_beams = beamformer(
-            beams=len(pointed) * len(polarizations), masks=masks[0], output_type=options.format,
-            **sizes) if self.voltages else None
+        self.voltages = (
+            make_voltage_sink(
+                options,
+                plan,
+                array,
+                kind="beams",
+                inputs=len(pointed) * len(polarizations),
+                polarizations=len(polarizations),
+                names=[beam.name for beam in pointed],
+                description=f"{program}: " + printable(options.input),
+            )
+            if pointed
+            else None
+        )
+        self.voltage_beams = (
+            beamformer(
+                beams=len(pointed) * len(polarizations),
+                masks=masks[0],
+                output_type=options.format,
+                **sizes,
+            )
+            if self.voltages
+            else None
+        )
         for block in filter(None, (self.beamformer, self.voltage_beams)):
             block.set_log_level("warning")  # lost samples, for example
 
@@ -120,20 +177,34 @@ class BeamForming:
         """What was levelled for 8 bits is the same in all inputs: the weights take it out."""
         if self.pointing:
             own = np.array([entry.gain for entry in self._signals.description.inputs])
-            self.pointing.set_calibration(np.divide(
-                np.max(gains), own * gains, out=np.zeros(self._signals.inputs, complex),
-                where=own != 0))
+            self.pointing.set_calibration(
+                np.divide(
+                    np.max(gains),
+                    own * gains,
+                    out=np.zeros(self._signals.inputs, complex),
+                    where=own != 0,
+                )
+            )
 
     def parts(self):
         """The blocks that may fail."""
-        return [block for block in (self.pointing, self.beamformer, self.sink, self.voltage_beams,
-                                    self.voltages) if block] \
-            + [block for part in self.more for block in part.parts()]
+        return [
+            block
+            for block in (
+                self.pointing,
+                self.beamformer,
+                self.sink,
+                self.voltage_beams,
+                self.voltages,
+            )
+            if block
+        ] + [block for part in self.more for block in part.parts()]
 
     def ended(self):
         """Whether all that comes has been written, or looked at."""
-        return all(block.detail().done() for block in (self.sink, self.voltages) if block) \
-            and all(part.last().detail().done() for part in self.more)
+        return all(block.detail().done() for block in (self.sink, self.voltages) if block) and all(
+            part.last().detail().done() for part in self.more
+        )
 
 
 def beams_to_form(options, array, time):
@@ -161,8 +232,10 @@ def blind_beams(beams, array, time):
     low = beam_directions(array, pointed, time)[:, 2] < 0
     dead = ~live_beams(array, pointed).all(axis=1)
     texts = []
-    for what, which in (("below the horizon at the start", low),
-                        ("zeros, as all inputs of a polarisation have a gain of 0", dead)):
+    for what, which in (
+        ("below the horizon at the start", low),
+        ("zeros, as all inputs of a polarisation have a gain of 0", dead),
+    ):
         names = [repr(beam.name) for beam, is_one in zip(pointed, which) if is_one]
         if names:
             more = f" and {len(names) - 4} more" if len(names) > 4 else ""
@@ -173,14 +246,16 @@ def blind_beams(beams, array, time):
 def choose_products(options, plan, array):
     """Sets --products where they are not given; refuses what the array does not have."""
     if plan.channels % options.sum_channels:
-        raise CommandError(f"--sum-channels {options.sum_channels}: it must divide the "
-                           f"{plan.channels} channels")
+        raise CommandError(
+            f"--sum-channels {options.sum_channels}: it must divide the {plan.channels} channels"
+        )
     polarizations = find_polarizations(array)
     if options.products is None:
         options.products = "I" if len(polarizations) == 2 else "power"
     elif options.products != "power" and len(polarizations) != 2:
-        raise CommandError(f"--products {options.products}: array {array.name!r} has one "
-                           "polarisation")
+        raise CommandError(
+            f"--products {options.products}: array {array.name!r} has one polarisation"
+        )
 
 
 def check_beam_voltages(options, beams):
@@ -189,26 +264,58 @@ def check_beam_voltages(options, beams):
         if not coherent(beams):
             raise CommandError(f"--voltages {options.voltages}: incoherent beams have none")
         if options.format == "sc8" and options.normalise != "noise":
-            raise CommandError(f"--normalise {options.normalise}: --voltages of 8 bits need noise, "
-                               "with which they fit these (or --format fc32)")
+            raise CommandError(
+                f"--normalise {options.normalise}: --voltages of 8 bits need noise, "
+                "with which they fit these (or --format fc32)"
+            )
 
 
 def add_beam_options(add, required=True):
     """The options of a command that forms beams."""
-    add("--beams", required=required, metavar="BEAMS",
+    add(
+        "--beams",
+        required=required,
+        metavar="BEAMS",
         help="a YAML file, or grid:az=180,el=60,columns=8,rows=2,spacing=1.5 (degrees; ra and dec "
-        "instead follow the sky), or grid:ra=83.63,dec=22.01,width=3,overlap=0.5 to fill a circle")
-    add("--incoherent", nargs="?", const="", metavar="ANTENNA+ANTENNA",
-        help="one more beam: the sum of the powers of all inputs, or of those of these antennas")
-    add("--products", choices=tuple(PRODUCTS),
-        help="(default: I of an array with two polarisations, else power)")
-    add("--sum-channels", type=whole_number(1, 65536), default=1, metavar="N",
-        help="neighbours that become one in the file (default: %(default)s)")
+        "instead follow the sky), or grid:ra=83.63,dec=22.01,width=3,overlap=0.5 to fill a circle",
+    )
+    add(
+        "--incoherent",
+        nargs="?",
+        const="",
+        metavar="ANTENNA+ANTENNA",
+        help="one more beam: the sum of the powers of all inputs, or of those of these antennas",
+    )
+    add(
+        "--products",
+        choices=tuple(PRODUCTS),
+        help="(default: I of an array with two polarisations, else power)",
+    )
+    add(
+        "--sum-channels",
+        type=whole_number(1, 65536),
+        default=1,
+        metavar="N",
+        help="neighbours that become one in the file (default: %(default)s)",
+    )
     add("--nbits", type=int, choices=(8, 32), default=32, help="(default: %(default)s)")
-    add("--taper", choices=TAPERS, default="none",
-        help="of the weights from the middle of the array to its edge (default: %(default)s)")
-    add("--normalise", choices=NORMS, default="noise",
+    add(
+        "--taper",
+        choices=TAPERS,
+        default="none",
+        help="of the weights from the middle of the array to its edge (default: %(default)s)",
+    )
+    add(
+        "--normalise",
+        choices=NORMS,
+        default="noise",
         help="noise: a beam has the noise of an input; signal: a source has the power that it has "
-        "in an input (default: %(default)s)")
-    add("--phase-error", type=number(0.001, 90, "degrees"), default=1.0, metavar="DEGREES",
-        help="that weights of beams on the sky may be off (default: %(default)s)")
+        "in an input (default: %(default)s)",
+    )
+    add(
+        "--phase-error",
+        type=number(0.001, 90, "degrees"),
+        default=1.0,
+        metavar="DEGREES",
+        help="that weights of beams on the sky may be off (default: %(default)s)",
+    )

@@ -44,8 +44,12 @@ from .voltages import VOLTAGES_SCHEMA, add_voltage_options, check_voltages
 
 PROGRAM = "aperture_beams"
 ENDING = ".fil"
-SCHEMA = {**extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines=BEAM_KEYS),
-          **VOLTAGES_SCHEMA, **SEARCH_SCHEMA, **FOLD_SCHEMA}
+SCHEMA = {
+    **extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines=BEAM_KEYS),
+    **VOLTAGES_SCHEMA,
+    **SEARCH_SCHEMA,
+    **FOLD_SCHEMA,
+}
 
 
 class BeamChain(CommandChain):
@@ -100,16 +104,26 @@ def form_beams(options):
     beams = beams_to_form(options, array, seconds + fraction)
     drift = Drift(array, beams, [array.center_frequency + signals.sample_rate / 2])
     weights_hold = drift.span(options.phase_error)
-    plan = make_beams_plan(inputs=signals.inputs, sample_rate=signals.sample_rate,
-                           real=signals.real, taps=options.taps,
-                           bytes_per_value=BYTES[options.format], samples=samples,
-                           duration=duration, channels=options.channels,
-                           integration=options.integration, multiple=frame_multiple(options),
-                           weights_hold=weights_hold)
+    plan = make_beams_plan(
+        inputs=signals.inputs,
+        sample_rate=signals.sample_rate,
+        real=signals.real,
+        taps=options.taps,
+        bytes_per_value=BYTES[options.format],
+        samples=samples,
+        duration=duration,
+        channels=options.channels,
+        integration=options.integration,
+        multiple=frame_multiple(options),
+        weights_hold=weights_hold,
+    )
     choose_products(options, plan, array)
     # before gains are measured, which takes a while
-    paths = paths_of(options.output, row_names(array, beams, options.products)) \
-        if options.output is not None else []
+    paths = (
+        paths_of(options.output, row_names(array, beams, options.products))
+        if options.output is not None
+        else []
+    )
     keep_what_is_read(options, signals, paths)
     for path in paths:
         check_writable(path, options.overwrite)
@@ -122,17 +136,27 @@ def form_beams(options):
     chain = BeamChain(signals, plan, options, beams, calibrator)
     if chain.voltages:
         keep_what_is_read(options, signals, chain.voltages.files(), "--voltages")
-    for text in (*signals.warnings, *calibrator.warnings,
-                 *blind_beams(beams, array, seconds + fraction)):
+    for text in (
+        *signals.warnings,
+        *calibrator.warnings,
+        *blind_beams(beams, array, seconds + fraction),
+    ):
         warn(PROGRAM, text)
-    length = "until Ctrl-C" if plan.samples is None else \
-        seconds_text(plan.spectra * plan.hop / plan.sample_rate)
-    say(f"{options.input}: {signals.inputs} input{'s'[:signals.inputs > 1]}, "
-        f"{signals.sample_type}, {with_prefix(plan.sample_rate, 'sample/s')}, {length}")
-    say(f"{len(beams)} beam{'s'[:len(beams) > 1]}, {plan.channels} channels of "
+    length = (
+        "until Ctrl-C"
+        if plan.samples is None
+        else seconds_text(plan.spectra * plan.hop / plan.sample_rate)
+    )
+    say(
+        f"{options.input}: {signals.inputs} input{'s'[: signals.inputs > 1]}, "
+        f"{signals.sample_type}, {with_prefix(plan.sample_rate, 'sample/s')}, {length}"
+    )
+    say(
+        f"{len(beams)} beam{'s'[: len(beams) > 1]}, {plan.channels} channels of "
         f"{with_prefix(plan.sample_rate / plan.hop, 'Hz')}, integrations of "
         f"{seconds_text(plan.integration)}: {plan.integrated} spectra; frames of "
-        f"{plan.spectra_per_frame}")
+        f"{plan.spectra_per_frame}"
+    )
     say(beam_table(beams))
     if chain.searching:
         say(f"search: {chain.searching.text()}")
@@ -140,32 +164,52 @@ def form_beams(options):
         say("note: " + text)
     error = drift.error(update_interval(weights_hold, plan.frame_length) + plan.frame_length)
     if error > options.phase_error * (1 + 1e-6):
-        warn(PROGRAM, f"--phase-error {options.phase_error:g}: weights hold for "
-             f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: phases "
-             f"are wrong by up to {error:.3g}°")
+        warn(
+            PROGRAM,
+            f"--phase-error {options.phase_error:g}: weights hold for "
+            f"{seconds_text(weights_hold)}, frames last {seconds_text(plan.frame_length)}: phases "
+            f"are wrong by up to {error:.3g}°",
+        )
     if options.format == "sc8":
         chain.level(calibrator.set, lambda gains: say(f"gain of the inputs: {gain_text(gains)}"))
-    return observe(PROGRAM, chain, plan, options.output or options.input,
-                   lambda run: summary(chain, signals, plan, options, run))
+    return observe(
+        PROGRAM,
+        chain,
+        plan,
+        options.output or options.input,
+        lambda run: summary(chain, signals, plan, options, run),
+    )
 
 
 def parser():
     """The command line of aperture_beams."""
     result = PlanParser(
-        SCHEMA, prog=PROGRAM,
+        SCHEMA,
+        prog=PROGRAM,
         description="Tied-array beams: channelises all inputs of a recording or of a simulated "
         "array, adds them in phase for each direction, detects powers or Stokes parameters, "
         "integrates, and writes filterbank files.",
-        epilog=EPILOG, formatter_class=HelpFormatter)
+        epilog=EPILOG,
+        formatter_class=HelpFormatter,
+    )
     add = result.add_argument
     add_input_options(add)
     add_beam_options(add)
-    add_output_options(add, "FILE.fil", "filterbank file of all beams, or with {beam} in its name "
-                       "one for each; {time} becomes the UTC time of the first "
-                       "integration; may be left out with --search or --fold", required=False)
-    add("--integration", type=positive_seconds(False), metavar="SECONDS",
+    add_output_options(
+        add,
+        "FILE.fil",
+        "filterbank file of all beams, or with {beam} in its name "
+        "one for each; {time} becomes the UTC time of the first "
+        "integration; may be left out with --search or --fold",
+        required=False,
+    )
+    add(
+        "--integration",
+        type=positive_seconds(False),
+        metavar="SECONDS",
         help="rounded to whole spectra, and of more than 8 MB of voltages to whole frames "
-        "(default: 0.001)")
+        "(default: 0.001)",
+    )
     add_voltage_options(add, "beam")
     add_search_options(add)
     add_fold_options(add)

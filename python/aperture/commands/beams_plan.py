@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .fx_plan import BEST_BLOCK, MIN_BLOCK, Plan, choose_times, cut_input
 
 DEFAULT_INTEGRATION = 1e-3  # s
-SHORT_FRAME = 2e-3          # s: the calls for frames that last longer cost a hundredth of it
+SHORT_FRAME = 2e-3  # s: the calls for frames that last longer cost a hundredth of it
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class BeamsPlan(Plan):
     integrated: spectra in an integration, a divisor of `spectra_per_frame` or a multiple of it;
     frames: in an integration, 1 if it is shorter than a frame.
     """
+
     integrated: int = 1
 
     @property
@@ -71,7 +72,8 @@ def cut_frames(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
     best = BEST_BLOCK if most is None else min(BEST_BLOCK, max(most, multiple) * spectrum_bytes)
     step = multiple // math.gcd(multiple, integrated)  # integrations that make a legal frame
     if integrated * spectrum_bytes > best or (
-            most is not None and step * integrated > max(most, multiple)):
+        most is not None and step * integrated > max(most, multiple)
+    ):
         times, frames = choose_times(integrated, spectrum_bytes, multiple, most)
         return times * frames, times, frames
     count = max(1, best // (integrated * spectrum_bytes))
@@ -81,9 +83,20 @@ def cut_frames(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
     return integrated, count * integrated, 1
 
 
-def make_beams_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
-                    duration=None, channels=None, integration=None, multiple=1,
-                    weights_hold=math.inf):
+def make_beams_plan(
+    *,
+    inputs,
+    sample_rate,
+    real,
+    taps,
+    bytes_per_value,
+    samples=None,
+    duration=None,
+    channels=None,
+    integration=None,
+    multiple=1,
+    weights_hold=math.inf,
+):
     """
     Chooses what was not given, and rounds what was; arguments as in fx_plan.make_plan().
 
@@ -99,13 +112,17 @@ def make_beams_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples
         wanted = spectra
     size = inputs * channels * bytes_per_value
     integrated, times, frames = cut_frames(
-        wanted, size, spectra, multiple, most_spectra(weights_hold, hop / sample_rate, size))
+        wanted, size, spectra, multiple, most_spectra(weights_hold, hop / sample_rate, size)
+    )
     if duration is not None:
         # whole integrations, so that the last is not partial
         spectra = max(1, round(spectra / integrated)) * integrated
     plan = BeamsPlan(channels, taps, hop, sample_rate, spectra, times, frames, (), integrated)
     if abs(plan.integration - asked) > 1e-9 * asked:
-        notes.append(f"integrations of {plan.integration:.6g} s instead of {asked:.6g} s: "
-                     f"{integrated} spectra")
-    return BeamsPlan(channels, taps, hop, sample_rate, spectra, times, frames, tuple(notes),
-                     integrated)
+        notes.append(
+            f"integrations of {plan.integration:.6g} s instead of {asked:.6g} s: "
+            f"{integrated} spectra"
+        )
+    return BeamsPlan(
+        channels, taps, hop, sample_rate, spectra, times, frames, tuple(notes), integrated
+    )

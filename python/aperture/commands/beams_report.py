@@ -21,15 +21,18 @@ def beam_text(beam):
         return "incoherent"
     if beam.body is not None:
         return f"{beam.body}, follows"
-    return (f"ra {beam.ra:.4f}° dec {beam.dec:+.4f}°, follows" if beam.moving else
-            f"az {beam.azimuth:.3f}° el {beam.elevation:.3f}°")
+    return (
+        f"ra {beam.ra:.4f}° dec {beam.dec:+.4f}°, follows"
+        if beam.moving
+        else f"az {beam.azimuth:.3f}° el {beam.elevation:.3f}°"
+    )
 
 
 def antennas_text(beam):
     """Which antennas it adds, in one cell."""
     if beam.antennas is None:
         return "all antennas"
-    return f"{len(beam.antennas)} antenna{'s'[:len(beam.antennas) != 1]}"
+    return f"{len(beam.antennas)} antenna{'s'[: len(beam.antennas) != 1]}"
 
 
 def beam_table(beams):
@@ -56,28 +59,55 @@ def summary(chain, signals, plan, options, run):
     error = chain.pointing.largest_error() if chain.pointing else 0
     rows = [
         ("inputs", f"{signals.inputs}"),
-        ("beams", f"{len(chain.beams)}, {moving} of which follow the sky"
-         + (f", {incoherent} incoherent" if incoherent else "")),
-        ("weights", f"sent {updates} time{'s'[:updates != 1]}"
-         + (f", phases wrong by {error:.2g}° at most" if error else "")),
-        ("channels", f"{plan.channels} of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}"
-         + (f", {options.sum_channels} summed" if options.sum_channels > 1 else "")),
+        (
+            "beams",
+            f"{len(chain.beams)}, {moving} of which follow the sky"
+            + (f", {incoherent} incoherent" if incoherent else ""),
+        ),
+        (
+            "weights",
+            f"sent {updates} time{'s'[: updates != 1]}"
+            + (f", phases wrong by {error:.2g}° at most" if error else ""),
+        ),
+        (
+            "channels",
+            f"{plan.channels} of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}"
+            + (f", {options.sum_channels} summed" if options.sum_channels > 1 else ""),
+        ),
         ("products", options.products),
-        ("integrations", f"{chain.integrations()} of {seconds_text(plan.integration)} "
-         f"({plan.integrated} spectra)"),
-        ("missing", f"{sum(missing)} spectra of all inputs"
-         + (f"; {filled} integrations filled" if filled else "")),
+        (
+            "integrations",
+            f"{chain.integrations()} of {seconds_text(plan.integration)} "
+            f"({plan.integrated} spectra)",
+        ),
+        (
+            "missing",
+            f"{sum(missing)} spectra of all inputs"
+            + (f"; {filled} integrations filled" if filled else ""),
+        ),
         *unused_rows(chain.source),
-        ("clamped", f"{sum(clamped)} voltages and samples of all inputs, "
-         f"{100 * sum(clamped) / values:.3g} %"),
+        (
+            "clamped",
+            f"{sum(clamped)} voltages and samples of all inputs, "
+            f"{100 * sum(clamped) / values:.3g} %",
+        ),
         ("signal", f"{seconds_text(samples / plan.sample_rate)} of each input"),
         ("rate", rate),
         ("real time", real_time),
         ("device", device_text(("F-engine", chain.f_engine), ("beams", chain.beamformer))),
         *([voltages_row(chain.voltages)] if chain.voltages else []),
         *[row for part in chain.more for row in part.rows()],
-        *([("file" if len(files) == 1 else "files",
-            (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
-            + f", {with_prefix(size, 'B')}")] if files else [])]
+        *(
+            [
+                (
+                    "file" if len(files) == 1 else "files",
+                    (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
+                    + f", {with_prefix(size, 'B')}",
+                )
+            ]
+            if files
+            else []
+        ),
+    ]
     lines = [table(rows), receivers_table(chain.source, signals.description.input_names)]
     return "\n\n".join(line for line in lines if line)

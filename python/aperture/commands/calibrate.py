@@ -37,8 +37,9 @@ def integrations_of(text):
     except ValueError:
         span = (-1, -1)
     if not 0 <= span[0] <= span[1]:
-        raise argparse.ArgumentTypeError(f"{text}: expected numbers of integrations from 0, such "
-                                         "as 0-9")
+        raise argparse.ArgumentTypeError(
+            f"{text}: expected numbers of integrations from 0, such as 0-9"
+        )
     return span
 
 
@@ -47,8 +48,10 @@ def chosen(file, span, option):
     if span is None:
         return None
     if span[1] >= len(file.times):
-        raise CommandError(f"{option} {span[0]}-{span[1]}: the file has {len(file.times)}, 0 to "
-                           f"{len(file.times) - 1}")
+        raise CommandError(
+            f"{option} {span[0]}-{span[1]}: the file has {len(file.times)}, 0 to "
+            f"{len(file.times) - 1}"
+        )
     return np.arange(span[0], span[1] + 1)
 
 
@@ -65,8 +68,9 @@ def powers_of(option, words):
     try:
         temperature = float(words[1])
     except ValueError:
-        raise CommandError(f"{option} {' '.join(words)}: {words[1]} is no temperature in kelvin") \
-            from None
+        raise CommandError(
+            f"{option} {' '.join(words)}: {words[1]} is no temperature in kelvin"
+        ) from None
     try:
         span = integrations_of(words[2]) if len(words) == 3 else None
     except argparse.ArgumentTypeError as error:
@@ -82,19 +86,36 @@ def degrees_text(radians):
 
 def report(calibration):
     """The table at the end, as text."""
-    rows = [("input", "delay", "phase", "S/N", "misfit", "flagged", *(
-        ("receiver",) if calibration.has_kelvin else ()))]
+    rows = [
+        (
+            "input",
+            "delay",
+            "phase",
+            "S/N",
+            "misfit",
+            "flagged",
+            *(("receiver",) if calibration.has_kelvin else ()),
+        )
+    ]
     for entry in calibration.inputs[:MOST_ROWS]:
         quality = entry.quality
         there = ~entry.flagged
-        size = "" if entry.receiver_temperature is None or not there.any() else \
-            f"{np.median(entry.receiver_temperature[there]):.4g} K"
-        rows.append((
-            entry.name + (" (reference)" if entry.name in calibration.references else ""),
-            f"{entry.delay * 1e9:.3f} ns", degrees_text(entry.phase),
-            f"{quality.signal_to_noise:.3g}" if np.isfinite(quality.signal_to_noise) else "-",
-            f"{100 * quality.misfit:.2g} %" if np.isfinite(quality.misfit) else "-",
-            f"{100 * np.mean(entry.flagged):.3g} %", size))
+        size = (
+            ""
+            if entry.receiver_temperature is None or not there.any()
+            else f"{np.median(entry.receiver_temperature[there]):.4g} K"
+        )
+        rows.append(
+            (
+                entry.name + (" (reference)" if entry.name in calibration.references else ""),
+                f"{entry.delay * 1e9:.3f} ns",
+                degrees_text(entry.phase),
+                f"{quality.signal_to_noise:.3g}" if np.isfinite(quality.signal_to_noise) else "-",
+                f"{100 * quality.misfit:.2g} %" if np.isfinite(quality.misfit) else "-",
+                f"{100 * np.mean(entry.flagged):.3g} %",
+                size,
+            )
+        )
     lines = [table(rows)]
     if len(calibration.inputs) > MOST_ROWS:
         lines.append(f"  ... {len(calibration.inputs)} inputs in all")
@@ -103,34 +124,51 @@ def report(calibration):
 
 def impossible_receivers(calibration):
     """Warnings of receivers below 0 K, as [text]."""
-    names = [entry.name for entry in calibration.inputs if entry.receiver_temperature is not None
-             and np.median(entry.receiver_temperature) < 0]
-    return [f"{', '.join(names[:8])}{', ...' * (len(names) > 8)}: receivers below 0 K: the "
+    names = [
+        entry.name
+        for entry in calibration.inputs
+        if entry.receiver_temperature is not None and np.median(entry.receiver_temperature) < 0
+    ]
+    return (
+        [
+            f"{', '.join(names[:8])}{', ...' * (len(names) > 8)}: receivers below 0 K: the "
             "temperatures of the loads are wrong, or something changed between them (a gain)"
-            ] if names else []
+        ]
+        if names
+        else []
+    )
 
 
 def draw(file, model, calibration, integrations, path):
     """The picture before and after."""
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     from ..plots.plot_calibration import calibration_figure
+
     products, before = mean_ratios(file, model, integrations, levels_of(file))
     names = calibration.names
     corrections = calibration.corrections(file.frequencies)
     after, flagged = np.empty_like(before), np.empty(before.shape, bool)
     for number, product in enumerate(products):
-        first, second = (names.index(file.names[antenna] + product.polarization[0])
-                         for antenna in (product.first, product.second))
+        first, second = (
+            names.index(file.names[antenna] + product.polarization[0])
+            for antenna in (product.first, product.second)
+        )
         # the ratio is x of `second` times conj(x of `first`)
         after[number] = before[number] * corrections[second] * corrections[first].conj()
-        flagged[number] = (calibration.inputs[first].flagged | calibration.inputs[second].flagged)
+        flagged[number] = calibration.inputs[first].flagged | calibration.inputs[second].flagged
     figure = calibration_figure(
-        file, products, before, after, flagged,
+        file,
+        products,
+        before,
+        after,
+        flagged,
         f"source: {calibration.source}; reference {', '.join(calibration.references)}; grey: not "
-        "measured; magnitude before: over its median")
+        "measured; magnitude before: over its median",
+    )
     try:
         figure.savefig(path, dpi=100)
     except (OSError, ValueError) as error:
@@ -149,8 +187,11 @@ def measure(options):
         raise CommandError("a UVH5 file of a source, or --hot and --cold, or both are needed")
     if options.file is None and options.plot is not None:
         raise CommandError(f"--plot {options.plot}: needs a UVH5 file of a source")
-    for option, path in (("-o", options.output), ("--plot", options.plot),
-                         ("--uvcal", options.uvcal)):
+    for option, path in (
+        ("-o", options.output),
+        ("--plot", options.plot),
+        ("--uvcal", options.uvcal),
+    ):
         if path is not None and os.path.isdir(path):
             raise CommandError(f"{option} {path}: is a folder")
     calibration = load_calibration(options.base) if options.base else None
@@ -161,28 +202,46 @@ def measure(options):
             numbers = chosen(file, options.integrations, "--integrations")
             state = file.keywords.get("CALSTATE", NOT_APPLIED)
             if state != NOT_APPLIED:
-                warn(PROGRAM, f"{options.file}: a calibration was {state}: what is measured is "
-                     "what is left after it, and does not take its place")
+                warn(
+                    PROGRAM,
+                    f"{options.file}: a calibration was {state}: what is measured is "
+                    "what is left after it, and does not take its place",
+                )
             try:
                 calibration, told = calibrate_file(
-                    file, model, numbers, reference=options.reference, average=options.average,
-                    most_misfit=options.most_misfit, most_flagged=options.most_flagged)
+                    file,
+                    model,
+                    numbers,
+                    reference=options.reference,
+                    average=options.average,
+                    most_misfit=options.most_misfit,
+                    most_flagged=options.most_flagged,
+                )
             except CalibrationError as error:
                 raise CommandError(f"{options.file}: {error}") from None
             calibration = replace(calibration, history=f"{PROGRAM} {shown(options.file)}")
             if options.plot is not None:
                 draw(file, model, calibration, numbers, options.plot)
     if options.hot is not None:
-        calibration = with_loads(calibration, powers_of("--hot", options.hot),
-                                 powers_of("--cold", options.cold))
-        calibration = replace(calibration, history=(
-            (calibration.history or PROGRAM) + f", hot {shown(' '.join(options.hot))}, cold "
-            f"{shown(' '.join(options.cold))}"))
+        calibration = with_loads(
+            calibration, powers_of("--hot", options.hot), powers_of("--cold", options.cold)
+        )
+        calibration = replace(
+            calibration,
+            history=(
+                (calibration.history or PROGRAM) + f", hot {shown(' '.join(options.hot))}, cold "
+                f"{shown(' '.join(options.cold))}"
+            ),
+        )
         told += impossible_receivers(calibration)
     if options.valid is not None:
-        calibration = replace(calibration, valid=(
-            max(0.0, calibration.measured[0] - options.valid),
-            calibration.measured[1] + options.valid))
+        calibration = replace(
+            calibration,
+            valid=(
+                max(0.0, calibration.measured[0] - options.valid),
+                calibration.measured[1] + options.valid,
+            ),
+        )
     if options.uvcal is not None:
         # of the antennas' places only the file knows
         if options.file is None:
@@ -193,8 +252,10 @@ def measure(options):
     for text in told:
         warn(PROGRAM, text)
     length = calibration.measured[1] - calibration.measured[0]
-    say(f"{calibration.array}: {len(calibration.inputs)} inputs, {calibration.band}, "
-        f"{seconds_text(length)} of {calibration.source}")
+    say(
+        f"{calibration.array}: {len(calibration.inputs)} inputs, {calibration.band}, "
+        f"{seconds_text(length)} of {calibration.source}"
+    )
     say(report(calibration))
     say(f"{options.output}: written")
     return 0
@@ -222,33 +283,71 @@ def parser():
         prog=PROGRAM,
         description="Measures by what the inputs of an array differ - cables, phases, bandpasses - "
         "from visibilities of a known source, and writes what makes them equal. aperture_fx "
-        "--calibration and aperture_beams --calibration use it.")
+        "--calibration and aperture_beams --calibration use it.",
+    )
     add = result.add_argument
-    add("file", metavar="FILE.uvh5", nargs="?",
+    add(
+        "file",
+        metavar="FILE.uvh5",
+        nargs="?",
         help="visibilities of the source, without a calibration; left out where only loads are "
-        "measured")
+        "measured",
+    )
     add("-o", "--output", required=True, metavar="CAL.yml", help="calibration to write")
     add("--source", default="noise", metavar="SOURCE", help=f"{RULE} (default: %(default)s)")
-    add("--reference", metavar="INPUT",
+    add(
+        "--reference",
+        metavar="INPUT",
         help="that is left as it is but for its magnitude; of two polarisations, the antenna's "
-        "other one, too (default: the one with the most signal to noise)")
-    add("--integrations", type=integrations_of, metavar="FIRST-LAST",
-        help="that are used, from 0 (default: all)")
-    add("--average", type=whole_number(0, 1 << 20), default=0, metavar="N",
-        help="channels that share a gain (default: 0, as many as give a signal to noise of 10)")
-    add("--most-misfit", type=part_of_one, default=MOST_MISFIT, metavar="PART",
-        help="of the model that may be left as residuals beyond the noise (default: %(default)s)")
-    add("--most-flagged", type=part_of_one, default=MOST_FLAGGED, metavar="PART",
+        "other one, too (default: the one with the most signal to noise)",
+    )
+    add(
+        "--integrations",
+        type=integrations_of,
+        metavar="FIRST-LAST",
+        help="that are used, from 0 (default: all)",
+    )
+    add(
+        "--average",
+        type=whole_number(0, 1 << 20),
+        default=0,
+        metavar="N",
+        help="channels that share a gain (default: 0, as many as give a signal to noise of 10)",
+    )
+    add(
+        "--most-misfit",
+        type=part_of_one,
+        default=MOST_MISFIT,
+        metavar="PART",
+        help="of the model that may be left as residuals beyond the noise (default: %(default)s)",
+    )
+    add(
+        "--most-flagged",
+        type=part_of_one,
+        default=MOST_FLAGGED,
+        metavar="PART",
         help="of the channels that may not be measured, for which neighbours stand (default: "
-        "%(default)s)")
-    add("--hot", nargs="+", metavar=("FILE.uvh5", "KELVIN"),
+        "%(default)s)",
+    )
+    add(
+        "--hot",
+        nargs="+",
+        metavar=("FILE.uvh5", "KELVIN"),
         help="a recording with hot loads in front of all receivers, their temperature, and if "
-        "wanted the integrations as FIRST-LAST")
+        "wanted the integrations as FIRST-LAST",
+    )
     add("--cold", nargs="+", metavar=("FILE.uvh5", "KELVIN"), help="the same with cold loads")
-    add("--base", metavar="CAL.yml",
-        help="without FILE.uvh5: a calibration to which what the loads say is added")
-    add("--valid", type=positive_seconds(False), metavar="SECONDS",
-        help="for how long before and after the data it may be used (default: always)")
+    add(
+        "--base",
+        metavar="CAL.yml",
+        help="without FILE.uvh5: a calibration to which what the loads say is added",
+    )
+    add(
+        "--valid",
+        type=positive_seconds(False),
+        metavar="SECONDS",
+        help="for how long before and after the data it may be used (default: always)",
+    )
     add("--plot", metavar="PNG", help="picture of the visibilities before and after")
     add("--uvcal", metavar="CAL.calh5", help="the same calibration as a file of pyuvdata's UVCal")
     return result

@@ -20,8 +20,9 @@ from ..streams.stream_band import Band, StreamBand
 def frequencies_of(signals, channels):
     """Sky frequencies [channel], Hz, of the channels that an F-engine makes of signals."""
     width = signals.sample_rate / (2 if signals.real else 1)
-    band = StreamBand(Band(signals.center_frequency, width), signals.real,
-                      signals.inverted).of_channels(channels)
+    band = StreamBand(
+        Band(signals.center_frequency, width), signals.real, signals.inverted
+    ).of_channels(channels)
     return channel_frequencies(channels, band.center, band.width)
 
 
@@ -43,8 +44,9 @@ class Calibrator:
         # complains about what it does not have
         self.calibration.bandpasses(self._frequencies, self._names, scale)
         start = sum(signals.start_time)
-        self.warnings = [f"{options.calibration}: {text}" for text in
-                         self.calibration.warnings(start)]
+        self.warnings = [
+            f"{options.calibration}: {text}" for text in self.calibration.warnings(start)
+        ]
 
     def __bool__(self):
         return self.calibration is not None
@@ -64,7 +66,14 @@ class Calibrator:
 def calibrated_array(array, calibration):
     """What an array is after its calibration: without cable delays, with gains of 1, or 0 of inputs
     that are dead, or that the calibration did not find."""
-    return replace(array, inputs=[
-        replace(entry, cable_delay=0.0,
-                gain=1.0 if entry.gain != 0 and calibration.of(entry.name).found else 0.0)
-        for entry in array.inputs])
+    return replace(
+        array,
+        inputs=[
+            replace(
+                entry,
+                cable_delay=0.0,
+                gain=1.0 if entry.gain != 0 and calibration.of(entry.name).found else 0.0,
+            )
+            for entry in array.inputs
+        ],
+    )

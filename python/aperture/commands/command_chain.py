@@ -78,8 +78,7 @@ class CommandChain(gr.top_block):
         if samples.shape[1] < self._plan.taps * self._plan.hop:
             self.stop()  # it ended before there was a spectrum
             return
-        self._use(measure_gains(self._signals, self._plan, self._options, self._calibrate,
-                                samples))
+        self._use(measure_gains(self._signals, self._plan, self._options, self._calibrate, samples))
         say(self.gains)
         self.source.release()
 
@@ -107,5 +106,9 @@ class CommandChain(gr.top_block):
 
     def errors(self):
         """What went wrong while it ran, as texts."""
-        return [text for block in self.parts()
-                for text in [getattr(block, "error", lambda: "")()] if text]
+        return [
+            text
+            for block in self.parts()
+            for text in [getattr(block, "error", lambda: "")()]
+            if text
+        ]

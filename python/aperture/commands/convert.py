@@ -26,17 +26,29 @@ def parser():
         prog=PROGRAM,
         description="Converts visibilities between UVH5, measurement sets and UVFITS, as the "
         "endings of the names say (.uvh5, .ms, .uvfits), by pyuvdata. Visibilities that are not "
-        "phased to a place on the sky are phased to one for a measurement set or UVFITS.")
+        "phased to a place on the sky are phased to one for a measurement set or UVFITS.",
+    )
     add = result.add_argument
     add("input", metavar="IN", help="visibilities in one of these formats")
     add("output", metavar="OUT", help="file (or folder, of a measurement set) to write")
-    add("--centre", type=direction, metavar="DIRECTION",
+    add(
+        "--centre",
+        type=direction,
+        metavar="DIRECTION",
         help=f"phase centre: {CENTRE_HELP} (default: the one that the file has, else what was in "
-        "the zenith in the middle of the observation)")
-    add("--compression", choices=tuple(COMPRESSIONS),
-        help="of the visibilities in a .uvh5 (default: none), as aperture_fx has it")
-    add("--no-overwrite", dest="overwrite", action="store_false",
-        help="refuse to replace a file (default: it is replaced when the new one is whole)")
+        "the zenith in the middle of the observation)",
+    )
+    add(
+        "--compression",
+        choices=tuple(COMPRESSIONS),
+        help="of the visibilities in a .uvh5 (default: none), as aperture_fx has it",
+    )
+    add(
+        "--no-overwrite",
+        dest="overwrite",
+        action="store_false",
+        help="refuse to replace a file (default: it is replaced when the new one is whole)",
+    )
     return result
 
 
@@ -57,14 +69,20 @@ def convert(options):
     if os.path.exists(options.output) and os.path.samefile(options.input, options.output):
         raise CommandError(f"{options.output}: this is what is read")
     if options.compression is not None and conversion.format_of(options.output) != ".uvh5":
-        raise CommandError(f"--compression {options.compression}: is for UVH5, not for "
-                           f"{options.output}")
+        raise CommandError(
+            f"--compression {options.compression}: is for UVH5, not for {options.output}"
+        )
     if options.compression == "bitshuffle":
         require("compression")
     centre = options.centre
     summary, notes = conversion.convert(
-        options.input, options.output, centre and place_of(centre), centre and centre.name,
-        options.overwrite, options.compression or "none")
+        options.input,
+        options.output,
+        centre and place_of(centre),
+        centre and centre.name,
+        options.overwrite,
+        options.compression or "none",
+    )
     for note in notes:
         warn(PROGRAM, note)
     say(f"{options.output}: {summary}")

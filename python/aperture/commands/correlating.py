@@ -26,13 +26,16 @@ def history(program, options, plan, flagging, gains=None):
     """What made the file, in one line. program: its name, and what else is to stand in front."""
     # the format wants UTF-8, and a name of a file may be anything
     source = os.fsencode(options.input).decode("utf-8", "backslashreplace")
-    text = (f"{program}: {source}, {plan.channels} channels, {options.taps} taps, "
-            f"{options.window}, {options.format}")
+    text = (
+        f"{program}: {source}, {plan.channels} channels, {options.taps} taps, "
+        f"{options.window}, {options.format}"
+    )
     if options.track is not None:
         text += f", delays tracked {parse_direction(options.track)}"
     if flagging:
-        text += ", flagged by " + ", ".join(f"{name} {value}" for name, value in flagging.items()
-                                            if value)
+        text += ", flagged by " + ", ".join(
+            f"{name} {value}" for name, value in flagging.items() if value
+        )
     if gains is not None:
         text += ", gains " + " ".join(f"{gain:.6g}" for gain in gains)
     return text
@@ -54,28 +57,47 @@ class Correlating:
         self._note = note
         self.flagging = flagging
         masked = flagging.get("spectra_per_slice", 0)
-        parameters = dict(channels=plan.channels, inputs=signals.inputs,
-                          spectra_per_frame=plan.spectra_per_frame, type=options.format,
-                          integration=plan.frames, integration_unit="frames",
-                          device=options.device)
+        parameters = dict(
+            channels=plan.channels,
+            inputs=signals.inputs,
+            spectra_per_frame=plan.spectra_per_frame,
+            type=options.format,
+            integration=plan.frames,
+            integration_unit="frames",
+            device=options.device,
+        )
         self._several = bool(devices_of(options))
-        self.correlator = XEngines(f_engine, masked, **parameters) if self._several \
+        self.correlator = (
+            XEngines(f_engine, masked, **parameters)
+            if self._several
             else xengine(spectra_per_slice=masked, **parameters)
+        )
         channels = self.correlator.channels if self._several else plan.channels
         frame = channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
         self.tap = snapshot(
-            item_size=frame, depth=max(1, min(4, MEASURED_BYTES // frame)), device=options.device,
-            rate=frames_a_second(channels, signals.inputs, plan.spectra_per_frame))
-        self.sink = silent(uvh5_sink, filename=filename, array=signals.description,
-                           channels=plan.channels, overwrite=options.overwrite,
-                           history=self.history(), tracked=options.track,
-                           phase_centers=phase_centers_of(options) or None,
-                           compression=options.compression,
-                           statistics=self.tap, statistics_type=options.format,
-                           statistics_channels=channels,
-                           calibration=options.calibration or "",
-                           calibrate=CALIBRATE[options.calibrate], scale=options.scale,
-                           counts=bool(flagging))
+            item_size=frame,
+            depth=max(1, min(4, MEASURED_BYTES // frame)),
+            device=options.device,
+            rate=frames_a_second(channels, signals.inputs, plan.spectra_per_frame),
+        )
+        self.sink = silent(
+            uvh5_sink,
+            filename=filename,
+            array=signals.description,
+            channels=plan.channels,
+            overwrite=options.overwrite,
+            history=self.history(),
+            tracked=options.track,
+            phase_centers=phase_centers_of(options) or None,
+            compression=options.compression,
+            statistics=self.tap,
+            statistics_type=options.format,
+            statistics_channels=channels,
+            calibration=options.calibration or "",
+            calibrate=CALIBRATE[options.calibrate],
+            scale=options.scale,
+            counts=bool(flagging),
+        )
         self.correlator.set_log_level("warning")
 
     def history(self, gains=None):

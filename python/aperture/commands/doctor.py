@@ -48,6 +48,7 @@ class Subject:
     takes: takes(text), whether what was typed is of this kind; help: of what is to be typed;
     examine: examine(options) gives an Examination.
     """
+
     takes: Callable
     help: str
     examine: Callable
@@ -71,56 +72,90 @@ def _flowgraph(options):
 
 #: in the order in which they are asked
 SUBJECTS = [
-    Subject(lambda text: text == "receivers",
-            "receivers: the RTL-SDRs and other receivers that are plugged in", _receivers),
-    Subject(lambda text: text.endswith(ENDING),
-            "FLOWGRAPH.grc: a flowgraph of GNU Radio Companion, which is not run", _flowgraph),
-    Subject(lambda text: input_text(text) is not None,
-            "a recording: an input, as of aperture_fx --input, or just the name of its file where "
-            "that ends in what it is, as .sigmf-meta", _recording),
+    Subject(
+        lambda text: text == "receivers",
+        "receivers: the RTL-SDRs and other receivers that are plugged in",
+        _receivers,
+    ),
+    Subject(
+        lambda text: text.endswith(ENDING),
+        "FLOWGRAPH.grc: a flowgraph of GNU Radio Companion, which is not run",
+        _flowgraph,
+    ),
+    Subject(
+        lambda text: input_text(text) is not None,
+        "a recording: an input, as of aperture_fx --input, or just the name of its file where "
+        "that ends in what it is, as .sigmf-meta",
+        _recording,
+    ),
 ]
 
 
 def _number_above(least, allowed):
     """A type for argparse: numbers of at least, or above, a least one."""
+
     def number(text):
         value = float(text)
         if not math.isfinite(value) or value < least or (value == least and not allowed):
             raise argparse.ArgumentTypeError(
-                f"{text} is not allowed; it must be {'at least' if allowed else 'above'} {least:g}")
+                f"{text} is not allowed; it must be {'at least' if allowed else 'above'} {least:g}"
+            )
         return value
+
     number.__name__ = "number"
     return number
 
 
 def parser():
     found = CommandParser(
-        PROGRAM, description="Looks at something, and says what is wrong with it and what to do.",
-        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+        PROGRAM,
+        description="Looks at something, and says what is wrong with it and what to do.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     found.add_argument("subject", help="; ".join(subject.help for subject in SUBJECTS))
     found.add_argument("--json", action="store_true", help="print what was found for programs")
-    found.add_argument("--seconds", type=_number_above(0, True), metavar="S",
-                       help="how long all receivers are run together, to see whether samples are "
-                       f"lost (0: open none; default: {RECEIVER_SECONDS:g}), or how much of a "
-                       f"recording is looked at, from its beginning on (default: {SECONDS:g})")
+    found.add_argument(
+        "--seconds",
+        type=_number_above(0, True),
+        metavar="S",
+        help="how long all receivers are run together, to see whether samples are "
+        f"lost (0: open none; default: {RECEIVER_SECONDS:g}), or how much of a "
+        f"recording is looked at, from its beginning on (default: {SECONDS:g})",
+    )
     group = found.add_argument_group("recordings")
-    group.add_argument("--array", metavar="ARRAY",
-                       help="the description of its array, a file or the name of a shipped one")
+    group.add_argument(
+        "--array",
+        metavar="ARRAY",
+        help="the description of its array, a file or the name of a shipped one",
+    )
     group = found.add_argument_group("receivers")
-    group.add_argument("--sample-rate", type=_number_above(0, False), metavar="HZ",
-                       help="sample rate in that (default: what is common, 2.4e6 for an RTL-SDR)")
+    group.add_argument(
+        "--sample-rate",
+        type=_number_above(0, False),
+        metavar="HZ",
+        help="sample rate in that (default: what is common, 2.4e6 for an RTL-SDR)",
+    )
     return found
 
 
 def _paragraph(text, indent):
-    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent,
-                         break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _thing_text(thing):
     """A line about a thing that was looked at."""
-    parts = [thing.get("summary", ""),
-             " ".join(filter(None, (thing.get("manufacturer"), thing.get("product"))))]
+    parts = [
+        thing.get("summary", ""),
+        " ".join(filter(None, (thing.get("manufacturer"), thing.get("product")))),
+    ]
     if thing.get("serial"):
         parts.append(f"serial {thing['serial']}")
     if thing.get("speed_mbit"):
@@ -149,8 +184,12 @@ def report(examination):
     for kind, heading in HEADINGS.items():
         found = [finding for finding in examination.findings if finding.kind == kind]
         if found:
-            parts.append("\n".join([f"{heading}:"] + [
-                _finding_text(finding, number) for number, finding in enumerate(found, 1)]))
+            parts.append(
+                "\n".join(
+                    [f"{heading}:"]
+                    + [_finding_text(finding, number) for number, finding in enumerate(found, 1)]
+                )
+            )
     if not examination.problems:
         parts.append(f"Nothing wrong was found{examination.where}.")
     return "\n\n".join(parts)
@@ -158,10 +197,16 @@ def report(examination):
 
 def as_json(examination):
     """All that was found, for programs."""
-    return json.dumps({"subject": examination.subject, "healthy": not examination.problems,
-                       examination.subject: examination.things,
-                       "findings": [asdict(finding) for finding in examination.findings]},
-                      indent=2, ensure_ascii=False)
+    return json.dumps(
+        {
+            "subject": examination.subject,
+            "healthy": not examination.problems,
+            examination.subject: examination.things,
+            "findings": [asdict(finding) for finding in examination.findings],
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
 
 
 def examine(options):
@@ -171,8 +216,10 @@ def examine(options):
             examination = subject.examine(options)
             say(as_json(examination) if options.json else report(examination))
             return 1 if examination.problems else 0
-    raise CommandError(f"{options.subject}: nothing that can be examined has this name; what can "
-                       "be is " + "; ".join(subject.help for subject in SUBJECTS))
+    raise CommandError(
+        f"{options.subject}: nothing that can be examined has this name; what can "
+        "be is " + "; ".join(subject.help for subject in SUBJECTS)
+    )
 
 
 def main(arguments=None):

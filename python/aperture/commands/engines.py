@@ -5,10 +5,9 @@
 #
 """What the engines of the commands are given, and what they lost."""
 
-
 from .. import devices
 
-GPU_SPECTRA = 16         # the X-engine takes 8-bit frames of a multiple of this on a GPU
+GPU_SPECTRA = 16  # the X-engine takes 8-bit frames of a multiple of this on a GPU
 BYTES = {"sc8": 2, "fc32": 8}
 
 
@@ -20,16 +19,24 @@ def frame_multiple(options):
 
 def channelizer_parameters(signals, plan, options):
     """What the F-engine is given in both passes."""
-    return dict(channels=plan.channels, inputs=signals.inputs,
-                inputs_per_port=signals.inputs // signals.ports,
-                input_type=signals.sample_type, taps=options.taps, window=options.window,
-                inverted=signals.inverted, device=options.device)
+    return dict(
+        channels=plan.channels,
+        inputs=signals.inputs,
+        inputs_per_port=signals.inputs // signals.ports,
+        input_type=signals.sample_type,
+        taps=options.taps,
+        window=options.window,
+        inverted=signals.inverted,
+        device=options.device,
+    )
 
 
 def losses_text(f_engine):
     """What was missing or clamped so far, for example "12 missing, 3 clamped"; "" if nothing."""
-    counts = (("missing", sum(f_engine.missing())),
-              ("clamped", sum(f_engine.clamped()) + sum(f_engine.clamped_samples())))
+    counts = (
+        ("missing", sum(f_engine.missing())),
+        ("clamped", sum(f_engine.clamped()) + sum(f_engine.clamped_samples())),
+    )
     return ", ".join(f"{count} {name}" for name, count in counts if count)
 
 

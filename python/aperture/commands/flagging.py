@@ -12,17 +12,23 @@ from ..arguments.argument_types import allowed, number, whole_number
 from .running import CommandError
 from .voltages import channel_text, numbers_of
 
-FALSE_ALARMS = 0.0027    # of --flag without a number: as three standard deviations of a normal one
-LEAST_SLICE = 64         # spectra that spectral kurtosis needs
-MOST_SLICE = 65536       # spectra that a slice may have
-BEST_SLICE = 256         # 10 % more power in a cell are three standard deviations
+FALSE_ALARMS = 0.0027  # of --flag without a number: as three standard deviations of a normal one
+LEAST_SLICE = 64  # spectra that spectral kurtosis needs
+MOST_SLICE = 65536  # spectra that a slice may have
+BEST_SLICE = 256  # 10 % more power in a cell are three standard deviations
 
 #: the plan's section: key -> attribute of the options
-FLAGGING_SCHEMA = {"flagging": {
-    "kurtosis_false_alarms": "flag", "time_sum_sigma": "flag_time",
-    "channel_sum_sigma": "flag_channels", "bad_channels": "bad_channels",
-    "spectra_per_slice": "flag_slice", "grown_slices": "grow_slices",
-    "grown_channels": "grow_channels"}}
+FLAGGING_SCHEMA = {
+    "flagging": {
+        "kurtosis_false_alarms": "flag",
+        "time_sum_sigma": "flag_time",
+        "channel_sum_sigma": "flag_channels",
+        "bad_channels": "bad_channels",
+        "spectra_per_slice": "flag_slice",
+        "grown_slices": "grow_slices",
+        "grown_channels": "grow_channels",
+    }
+}
 
 
 def _fraction(text):
@@ -42,22 +48,48 @@ _SIGMA = number(1, 1000, "standard deviations")
 
 def add_flagging_options(add):
     """The options of a command that may flag interference."""
-    add("--flag", type=_fraction, nargs="?", const=FALSE_ALARMS, metavar="FRACTION",
+    add(
+        "--flag",
+        type=_fraction,
+        nargs="?",
+        const=FALSE_ALARMS,
+        metavar="FRACTION",
         help="flag interference by spectral kurtosis, such that this fraction of noise is flagged, "
-        f"too (default of --flag alone: {FALSE_ALARMS}); voltages that are flagged are not counted")
-    add("--flag-time", type=_SIGMA, metavar="SIGMA",
+        f"too (default of --flag alone: {FALSE_ALARMS}); voltages that are flagged are not counted",
+    )
+    add(
+        "--flag-time",
+        type=_SIGMA,
+        metavar="SIGMA",
         help="flag powers that stand out along time (SumThreshold), from so many standard "
-        "deviations on, such as 6")
+        "deviations on, such as 6",
+    )
     add("--flag-channels", type=_SIGMA, metavar="SIGMA", help="likewise along channels")
-    add("--bad-channels", type=channel_text, metavar="N,N-N",
-        help="flag these channels, from 0, both ends of a range included")
-    add("--flag-slice", type=whole_number(1, MOST_SLICE), metavar="SPECTRA",
+    add(
+        "--bad-channels",
+        type=channel_text,
+        metavar="N,N-N",
+        help="flag these channels, from 0, both ends of a range included",
+    )
+    add(
+        "--flag-slice",
+        type=whole_number(1, MOST_SLICE),
+        metavar="SPECTRA",
         help="of what is flagged together, a divisor of --spectra-per-frame (default: the one "
-        f"nearest to {BEST_SLICE})")
-    add("--grow-slices", type=whole_number(0, 31), metavar="N",
-        help="flag so many slices before and after a flagged one, too")
-    add("--grow-channels", type=whole_number(0, 1024), metavar="N",
-        help="flag so many channels on each side of a flagged one, too")
+        f"nearest to {BEST_SLICE})",
+    )
+    add(
+        "--grow-slices",
+        type=whole_number(0, 31),
+        metavar="N",
+        help="flag so many slices before and after a flagged one, too",
+    )
+    add(
+        "--grow-channels",
+        type=whole_number(0, 1024),
+        metavar="N",
+        help="flag so many channels on each side of a flagged one, too",
+    )
 
 
 def choose_slice(spectra_per_frame, least=1):
@@ -65,8 +97,7 @@ def choose_slice(spectra_per_frame, least=1):
     unless the frame is."""
     most = min(spectra_per_frame, MOST_SLICE)
     divisors = [n for n in range(min(least, most), most + 1) if spectra_per_frame % n == 0]
-    return min(divisors, key=lambda n: abs(math.log2(n / BEST_SLICE)),
-               default=spectra_per_frame)
+    return min(divisors, key=lambda n: abs(math.log2(n / BEST_SLICE)), default=spectra_per_frame)
 
 
 def flagging_parameters(options, plan):
@@ -75,37 +106,53 @@ def flagging_parameters(options, plan):
     if all(method is None for method in methods):
         for name in ("flag_slice", "grow_slices", "grow_channels"):
             if getattr(options, name) is not None:
-                raise CommandError(f"--{name.replace('_', '-')} {getattr(options, name)}: needs "
-                                   "--flag, --flag-time, --flag-channels or --bad-channels")
+                raise CommandError(
+                    f"--{name.replace('_', '-')} {getattr(options, name)}: needs "
+                    "--flag, --flag-time, --flag-channels or --bad-channels"
+                )
         return {}
     channels = [] if options.bad_channels is None else numbers_of(options.bad_channels)
     if channels and max(channels) >= plan.channels:
-        raise CommandError(f"--bad-channels {options.bad_channels}: the channels are 0 to "
-                           f"{plan.channels - 1}")
-    length = options.flag_slice or choose_slice(plan.spectra_per_frame,
-                                                LEAST_SLICE if options.flag else 1)
+        raise CommandError(
+            f"--bad-channels {options.bad_channels}: the channels are 0 to {plan.channels - 1}"
+        )
+    length = options.flag_slice or choose_slice(
+        plan.spectra_per_frame, LEAST_SLICE if options.flag else 1
+    )
     if plan.spectra_per_frame % length:
-        raise CommandError(f"--flag-slice {length}: a frame has {plan.spectra_per_frame} spectra, "
-                           "which is no multiple (--spectra-per-frame)")
+        raise CommandError(
+            f"--flag-slice {length}: a frame has {plan.spectra_per_frame} spectra, "
+            "which is no multiple (--spectra-per-frame)"
+        )
     if options.flag and length < LEAST_SLICE:
-        raise CommandError(f"--flag {options.flag:g}: spectral kurtosis needs slices of at least "
-                           f"{LEAST_SLICE} spectra, not {length} (--flag-slice, "
-                           "--spectra-per-frame)")
-    return dict(spectra_per_slice=length, kurtosis_false_alarms=options.flag or 0.0,
-                time_sum_sigma=options.flag_time or 0.0,
-                channel_sum_sigma=options.flag_channels or 0.0, bad_channels=channels,
-                grown_slices=options.grow_slices or 0,
-                grown_channels=options.grow_channels or 0)
+        raise CommandError(
+            f"--flag {options.flag:g}: spectral kurtosis needs slices of at least "
+            f"{LEAST_SLICE} spectra, not {length} (--flag-slice, "
+            "--spectra-per-frame)"
+        )
+    return dict(
+        spectra_per_slice=length,
+        kurtosis_false_alarms=options.flag or 0.0,
+        time_sum_sigma=options.flag_time or 0.0,
+        channel_sum_sigma=options.flag_channels or 0.0,
+        bad_channels=channels,
+        grown_slices=options.grow_slices or 0,
+        grown_channels=options.grow_channels or 0,
+    )
 
 
 def occupancies(engine):
     """Of each input, the fraction of the slices of a channel that was flagged, so far."""
-    return [flagged / max(cells, 1)
-            for flagged, cells in zip(engine.flagged_of_inputs(), engine.cells())]
+    return [
+        flagged / max(cells, 1)
+        for flagged, cells in zip(engine.flagged_of_inputs(), engine.cells())
+    ]
 
 
 def flagging_row(engine, parameters):
     """A row of the table at the end."""
     flagged, cells = sum(engine.flagged_of_inputs()), sum(engine.cells())
-    return "flagged", (f"{100 * flagged / max(cells, 1):.3g} % of all inputs, in slices of "
-                       f"{parameters['spectra_per_slice']} spectra of a channel")
+    return "flagged", (
+        f"{100 * flagged / max(cells, 1):.3g} % of all inputs, in slices of "
+        f"{parameters['spectra_per_slice']} spectra of a channel"
+    )

@@ -21,8 +21,14 @@ from .output_names import check_output_name
 from .tables import seconds_text, with_prefix
 
 #: the plan's section: key -> attribute of the options
-FOLD_SCHEMA = {"fold": {"by": "fold", "file": "profiles", "bins": "fold_bins",
-                        "subintegration": "subintegration"}}
+FOLD_SCHEMA = {
+    "fold": {
+        "by": "fold",
+        "file": "profiles",
+        "bins": "fold_bins",
+        "subintegration": "subintegration",
+    }
+}
 ENDINGS = (".fits", ".ar")
 HOURS_OF_ENDLESS = 24.0
 
@@ -57,25 +63,44 @@ def parse_fold(text):
         if not (1e-4 <= period <= 1e5 and 0 <= dm <= 1e6):
             raise ValueError
     except ValueError:
-        raise ValueError(f"{text!r} is not allowed: a period from 1e-4 to 1e5 s, with the "
-                         "dispersion measure where it is known (0.7145,dm=26.76), or a file that "
-                         "ends in .par") from None
+        raise ValueError(
+            f"{text!r} is not allowed: a period from 1e-4 to 1e5 s, with the "
+            "dispersion measure where it is known (0.7145,dm=26.76), or a file that "
+            "ends in .par"
+        ) from None
     return period, dm, None
 
 
 def add_fold_options(add):
     """The options of a command that may fold."""
-    add("--fold", type=fold_text, metavar="PERIOD|FILE.par",
+    add(
+        "--fold",
+        type=fold_text,
+        metavar="PERIOD|FILE.par",
         help="also fold the powers of all beams, with a period in seconds at the telescope "
-        "(0.7145,dm=26.76) or by a timing model")
-    add("--profiles", metavar="FILE.fits",
+        "(0.7145,dm=26.76) or by a timing model",
+    )
+    add(
+        "--profiles",
+        metavar="FILE.fits",
         help="of --fold: the PSRFITS file, with {beam} in its name where there are several; {time} "
         "becomes the UTC time of the first sub-integration (default: named after -o, or "
-        "profiles-{time}.fits)")
-    add("--fold-bins", type=whole_number(2, 65536), default=128, metavar="N",
-        help="of --fold: bins of a turn (default: %(default)s)")
-    add("--subintegration", type=positive_seconds(False), default=10.0, metavar="SECONDS",
-        help="of --fold (default: %(default)s)")
+        "profiles-{time}.fits)",
+    )
+    add(
+        "--fold-bins",
+        type=whole_number(2, 65536),
+        default=128,
+        metavar="N",
+        help="of --fold: bins of a turn (default: %(default)s)",
+    )
+    add(
+        "--subintegration",
+        type=positive_seconds(False),
+        default=10.0,
+        metavar="SECONDS",
+        help="of --fold (default: %(default)s)",
+    )
 
 
 def profiles_name(options, beams):
@@ -83,8 +108,11 @@ def profiles_name(options, beams):
     if options.profiles is not None:
         return options.profiles
     if options.output is not None:
-        return os.path.splitext(options.output)[0] + ("-{beam}" if beams > 1 and "{beam}" not in
-                                                      options.output else "") + ".fits"
+        return (
+            os.path.splitext(options.output)[0]
+            + ("-{beam}" if beams > 1 and "{beam}" not in options.output else "")
+            + ".fits"
+        )
     return "profiles-{time}-{beam}.fits" if beams > 1 else "profiles-{time}.fits"
 
 
@@ -102,21 +130,41 @@ class Folding:
     def __init__(self, options, plan, signals, array, beams, rows):
         period, dm, file = parse_fold(options.fold)
         model = None if file is None else read_par(os.path.expanduser(file))
-        seconds = HOURS_OF_ENDLESS * 3600 if plan.samples is None else \
-            plan.samples / plan.sample_rate
+        seconds = (
+            HOURS_OF_ENDLESS * 3600 if plan.samples is None else plan.samples / plan.sample_rate
+        )
         start = signals.start_time
-        phases = dict(par=model, array=array, start_time=(start[0] - 60, start[1]),
-                      hours=min(8800.0, max(1.0, math.ceil(seconds / 3600 + 0.1))))
+        phases = dict(
+            par=model,
+            array=array,
+            start_time=(start[0] - 60, start[1]),
+            hours=min(8800.0, max(1.0, math.ceil(seconds / 3600 + 0.1))),
+        )
         if model is None:
             phases = dict(period=period, epoch=start)
         channels = plan.channels // options.sum_channels
-        self.folder = silent(folder, channels=channels, beams=rows,
-                             products=len(PRODUCTS[options.products]), bins=options.fold_bins,
-                             subintegration=options.subintegration, **phases)
+        self.folder = silent(
+            folder,
+            channels=channels,
+            beams=rows,
+            products=len(PRODUCTS[options.products]),
+            bins=options.fold_bins,
+            subintegration=options.subintegration,
+            **phases,
+        )
         phases["array"] = array
-        self.sink = silent(psrfits_sink, filename=profiles_name(options, rows), beams=beams,
-                           channels=channels, bins=options.fold_bins, products=options.products,
-                           dm=dm, overwrite=options.overwrite, rows=rows, **phases)
+        self.sink = silent(
+            psrfits_sink,
+            filename=profiles_name(options, rows),
+            beams=beams,
+            channels=channels,
+            bins=options.fold_bins,
+            products=options.products,
+            dm=dm,
+            overwrite=options.overwrite,
+            rows=rows,
+            **phases,
+        )
         self.what = f"with a period of {period:.12g} s" if model is None else f"by {file}"
 
     def connect(self, flowgraph, powers):
@@ -136,16 +184,25 @@ class Folding:
     def rows(self):
         """Of the table at the end."""
         count = self.sink.subintegrations()
-        found = [("folded", f"{self.what}: {count} sub-integration{'s'[:count != 1]}")]
+        found = [("folded", f"{self.what}: {count} sub-integration{'s'[: count != 1]}")]
         folded = self.sink.profiles()
         files = self.sink.files()
         if folded is None:
             return found
         length = seconds_text(float(sum(folded.lengths)))
         newest = ", of the newest file" if len(folded.times) < count else ""
-        found[0] = ("folded", f"{found[0][1]}{newest}, {length}, S/N "
-                    f"{signal_to_noise(profile(folded)):.1f} in a bin of {folded.beam}")
+        found[0] = (
+            "folded",
+            f"{found[0][1]}{newest}, {length}, S/N "
+            f"{signal_to_noise(profile(folded)):.1f} in a bin of {folded.beam}",
+        )
         size = sum(os.path.getsize(path) for path in files if os.path.exists(path))
-        found.append(("profiles", files[0] + (f" ... {files[-1]}" if len(files) > 1 else "")
-                      + f", {with_prefix(size, 'B')}"))
+        found.append(
+            (
+                "profiles",
+                files[0]
+                + (f" ... {files[-1]}" if len(files) > 1 else "")
+                + f", {with_prefix(size, 'B')}",
+            )
+        )
         return found

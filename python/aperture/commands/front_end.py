@@ -25,15 +25,21 @@ class FrontEnd:
         self.tracker = make_tracker(options, signals, plan.channels, self.source)
         delays = {}
         if self.tracker:
-            delays["most_delay"] = (most_delay(signals.description, plan.sample_rate)
-                                    + calibrator.most_delay(plan.sample_rate))
-        parameters = dict(output_type=options.format, spectra_per_frame=plan.spectra_per_frame,
-                          gain=0 if options.format == "fc32" else 1,
-                          **channelizer_parameters(signals, plan, options), **delays,
-                          **self.flagging)
+            delays["most_delay"] = most_delay(
+                signals.description, plan.sample_rate
+            ) + calibrator.most_delay(plan.sample_rate)
+        parameters = dict(
+            output_type=options.format,
+            spectra_per_frame=plan.spectra_per_frame,
+            gain=0 if options.format == "fc32" else 1,
+            **channelizer_parameters(signals, plan, options),
+            **delays,
+            **self.flagging,
+        )
         self._names = devices_of(options)
-        self.f_engine = FEngines(self._names, signals, **parameters) if self._names \
-            else f_engine(**parameters)
+        self.f_engine = (
+            FEngines(self._names, signals, **parameters) if self._names else f_engine(**parameters)
+        )
         self.f_engine.set_log_level("warning")  # lost samples, for example
 
     def connect(self, flowgraph, *followers):
@@ -41,8 +47,9 @@ class FrontEnd:
         if self._names:
             self.f_engine.connect(flowgraph, self.source, [self.tracker, *followers], self.tracker)
             return
-        connect_input(flowgraph, self.source, [self.tracker, *followers], self.f_engine,
-                      self._signals.ports)
+        connect_input(
+            flowgraph, self.source, [self.tracker, *followers], self.f_engine, self._signals.ports
+        )
         if self.tracker:
             flowgraph.msg_connect(self.tracker, "delays", self.f_engine, "delays")
 

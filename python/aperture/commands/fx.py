@@ -42,11 +42,19 @@ from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text, untrack
 from .voltages import VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_input_voltages
 
 PROGRAM = "aperture_fx"
-SCHEMA = {**extend(INPUT_SCHEMA, engines={"spectra_per_frame": "spectra_per_frame", "gain": "gain"},
-                   calibration={"by": "calibrate", "scale": "scale"},
-                   outputs={name: name for name in ("keep_uvh5", "compression")},
-                   **DEVICES_SCHEMA),
-          **FLAGGING_SCHEMA, **TRACKING_SCHEMA, **VOLTAGES_SCHEMA, **NETWORK_SCHEMA}
+SCHEMA = {
+    **extend(
+        INPUT_SCHEMA,
+        engines={"spectra_per_frame": "spectra_per_frame", "gain": "gain"},
+        calibration={"by": "calibrate", "scale": "scale"},
+        outputs={name: name for name in ("keep_uvh5", "compression")},
+        **DEVICES_SCHEMA,
+    ),
+    **FLAGGING_SCHEMA,
+    **TRACKING_SCHEMA,
+    **VOLTAGES_SCHEMA,
+    **NETWORK_SCHEMA,
+}
 
 
 class Chain(CommandChain):
@@ -56,10 +64,14 @@ class Chain(CommandChain):
         super().__init__(PROGRAM, signals, plan, options)
         self.flagging = flagging_parameters(options, plan)
         self.front = FrontEnd(signals, plan, options, calibrator, self.flagging)
-        self.source, self.tracker, self.f_engine = (self.front.source, self.front.tracker,
-                                                    self.front.f_engine)
-        self.correlating = Correlating(PROGRAM, signals, plan, options, filename, self.flagging,
-                                       self.f_engine)
+        self.source, self.tracker, self.f_engine = (
+            self.front.source,
+            self.front.tracker,
+            self.front.f_engine,
+        )
+        self.correlating = Correlating(
+            PROGRAM, signals, plan, options, filename, self.flagging, self.f_engine
+        )
         self.correlator, self.sink = self.correlating.correlator, self.correlating.sink
         self.voltages = make_input_voltages(options, plan, signals, self.correlating.history())
         self.front.connect(self)
@@ -70,8 +82,11 @@ class Chain(CommandChain):
             calibrator.set(self.f_engine)
 
     def parts(self):
-        return [*self.front.parts(), *self.correlating.parts(),
-                *([self.voltages] if self.voltages else [])]
+        return [
+            *self.front.parts(),
+            *self.correlating.parts(),
+            *([self.voltages] if self.voltages else []),
+        ]
 
     def take_gains(self, gains):
         self.correlating.take_gains(gains)
@@ -99,12 +114,19 @@ def correlate(options):
     for path in output.files:
         check_writable(path, options.overwrite)
     samples, duration = length_of(signals, options.duration)
-    plan = make_plan(inputs=signals.inputs, sample_rate=signals.sample_rate, real=signals.real,
-                     taps=options.taps, bytes_per_value=BYTES[options.format], samples=samples,
-                     duration=duration, channels=options.channels,
-                     spectra_per_frame=options.spectra_per_frame,
-                     integration=options.integration,
-                     multiple=frame_multiple(options))
+    plan = make_plan(
+        inputs=signals.inputs,
+        sample_rate=signals.sample_rate,
+        real=signals.real,
+        taps=options.taps,
+        bytes_per_value=BYTES[options.format],
+        samples=samples,
+        duration=duration,
+        channels=options.channels,
+        spectra_per_frame=options.spectra_per_frame,
+        integration=options.integration,
+        multiple=frame_multiple(options),
+    )
     check_several_devices(options, signals, plan)
     # what the blocks refuse is to be known before anything is said, or computed
     if options.scale != "model" and options.calibration is None:
@@ -117,17 +139,27 @@ def correlate(options):
     keep_what_is_read(options, signals, chain.sink.files())
     if chain.voltages:
         keep_what_is_read(options, signals, chain.voltages.files(), "--voltages")
-    for text in (*signals.warnings, *calibrator.warnings,
-                 *untracked_texts(options, signals.description, plan.integration)):
+    for text in (
+        *signals.warnings,
+        *calibrator.warnings,
+        *untracked_texts(options, signals.description, plan.integration),
+    ):
         warn(PROGRAM, text)
-    length = "until Ctrl-C" if plan.samples is None else \
-        seconds_text(plan.spectra * plan.hop / plan.sample_rate)
-    say(f"{options.input}: {signals.inputs} "
-        f"input{'s'[:signals.inputs > 1]}, {signals.sample_type}, "
-        f"{with_prefix(plan.sample_rate, 'sample/s')}, {length}")
-    say(f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
+    length = (
+        "until Ctrl-C"
+        if plan.samples is None
+        else seconds_text(plan.spectra * plan.hop / plan.sample_rate)
+    )
+    say(
+        f"{options.input}: {signals.inputs} "
+        f"input{'s'[: signals.inputs > 1]}, {signals.sample_type}, "
+        f"{with_prefix(plan.sample_rate, 'sample/s')}, {length}"
+    )
+    say(
+        f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
         f"integrations of {seconds_text(plan.integration)}: {plan.frames} "
-        f"frame{'s'[:plan.frames > 1]} of {plan.spectra_per_frame} spectra")
+        f"frame{'s'[: plan.frames > 1]} of {plan.spectra_per_frame} spectra"
+    )
     if chain.tracker:
         direction = chain.tracker.direction()
         text, set_ = start_text(direction, signals)
@@ -137,11 +169,17 @@ def correlate(options):
     for text in plan.notes:
         say("note: " + text)
     if options.format == "sc8":
-        chain.level(calibrator.set if options.calibrate == "f-engine" else None,
-                    lambda gains: say(f"gain for an rms of {TARGET_RMS:g} steps: "
-                                      f"{gain_text(gains)}"))
-    code = observe(PROGRAM, chain, plan, options.output,
-                   lambda run: summary(chain, signals, plan, options, chain.gains, run))
+        chain.level(
+            calibrator.set if options.calibrate == "f-engine" else None,
+            lambda gains: say(f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}"),
+        )
+    code = observe(
+        PROGRAM,
+        chain,
+        plan,
+        options.output,
+        lambda run: summary(chain, signals, plan, options, chain.gains, run),
+    )
     for path in chain.sink.files():
         code = output.convert(path) or code
     return code
@@ -150,29 +188,58 @@ def correlate(options):
 def add_options(add):
     """Those of aperture_fx."""
     add_input_options(add)
-    add_output_options(add, "FILE", "visibilities: .uvh5, or .ms or .uvfits, which are made of a "
-                       "UVH5 file at the end; {time} in the name becomes the UTC time of the first "
-                       "integration (not of --role f)", required=False)
-    add("--keep-uvh5", action="store_true",
-        help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)")
-    add("--compression", choices=tuple(COMPRESSIONS), default="none",
+    add_output_options(
+        add,
+        "FILE",
+        "visibilities: .uvh5, or .ms or .uvfits, which are made of a "
+        "UVH5 file at the end; {time} in the name becomes the UTC time of the first "
+        "integration (not of --role f)",
+        required=False,
+    )
+    add(
+        "--keep-uvh5",
+        action="store_true",
+        help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)",
+    )
+    add(
+        "--compression",
+        choices=tuple(COMPRESSIONS),
+        default="none",
         help="of the visibilities, without loss: lzf is fast, gzip smaller, bitshuffle both, where "
-        "hdf5plugin is installed (default: %(default)s)")
+        "hdf5plugin is installed (default: %(default)s)",
+    )
     add_devices_option(add)
     add_tracking_options(add)
     add_flagging_options(add)
     add_voltage_options(add, "input")
-    add("--spectra-per-frame", type=whole_number(1, 1 << 24), metavar="N",
+    add(
+        "--spectra-per-frame",
+        type=whole_number(1, 1 << 24),
+        metavar="N",
         help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
-        "where possible, and an integration is a whole number of frames)")
-    add("--calibrate", choices=tuple(CALIBRATE), default="f-engine", metavar="BY",
+        "where possible, and an integration is a whole number of frames)",
+    )
+    add(
+        "--calibrate",
+        choices=tuple(CALIBRATE),
+        default="f-engine",
+        metavar="BY",
         help="who applies the --calibration: f-engine (delays and gains of the voltages), sink "
-        "(the visibilities), or nobody (the file notes it) (default: %(default)s)")
-    add("--scale", choices=("model", "kelvin"), default="model",
+        "(the visibilities), or nobody (the file notes it) (default: %(default)s)",
+    )
+    add(
+        "--scale",
+        choices=("model", "kelvin"),
+        default="model",
         help="of calibrated visibilities: in units of the source that the calibration was measured "
-        "with, or kelvin (default: %(default)s)")
-    add("--integration", type=positive_seconds(False), metavar="SECONDS",
-        help="rounded to whole frames (default: 1, or the whole input if that is shorter)")
+        "with, or kelvin (default: %(default)s)",
+    )
+    add(
+        "--integration",
+        type=positive_seconds(False),
+        metavar="SECONDS",
+        help="rounded to whole frames (default: 1, or the whole input if that is shorter)",
+    )
     add_host_options(add)
 
 
@@ -189,10 +256,13 @@ class FxParser(PlanParser):
 def parser():
     """The command line of aperture_fx."""
     result = FxParser(
-        {**SCHEMA, **HOSTS}, prog=PROGRAM,
+        {**SCHEMA, **HOSTS},
+        prog=PROGRAM,
         description="FX correlator: channelises all inputs of a recording or of a simulated "
         "array, multiplies all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
-        epilog=EPILOG, formatter_class=HelpFormatter)
+        epilog=EPILOG,
+        formatter_class=HelpFormatter,
+    )
     add_options(result.add_argument)
     return result
 

@@ -36,15 +36,16 @@ from .tables import device_text, seconds_text, table, with_prefix
 from .terminal import say, warn
 from .voltages import make_input_voltages
 
-PACKET = 8192            # bytes of payload
-SILENCE = 3.0            # s, after which a host is not waited for at the end
+PACKET = 8192  # bytes of payload
+SILENCE = 3.0  # s, after which a host is not waited for at the end
 FEWEST_CHUNKS, MOST_CHUNKS = 2, 1 << 14
-MOST_WINDOW = 1 << 30    # bytes of the frames of a window
+MOST_WINDOW = 1 << 30  # bytes of the frames of a window
 
 
 @dataclasses.dataclass(frozen=True)
 class Split:
     """What all hosts agree on. plan: of all channels; inputs: of the array."""
+
     plan: object
     inputs: int
     polarizations: int
@@ -55,24 +56,45 @@ class Split:
     def of(signals, options, multiple):
         """As the options say; multiple: of the spectra in a frame."""
         samples, duration = length_of(signals, options.duration)
-        if options.spectra_per_frame is not None and \
-                options.spectra_per_frame % options.spectra_per_heap:
-            raise CommandError(f"--spectra-per-frame {options.spectra_per_frame}: expected a "
-                               f"multiple of --spectra-per-heap {options.spectra_per_heap}")
-        plan = make_plan(inputs=signals.inputs, sample_rate=signals.sample_rate,
-                         real=signals.real, taps=options.taps, bytes_per_value=BYTES["sc8"],
-                         samples=samples, duration=duration, channels=options.channels,
-                         spectra_per_frame=options.spectra_per_frame,
-                         integration=options.integration,
-                         multiple=math.lcm(multiple, options.spectra_per_heap))
-        return Split(plan, signals.inputs, polarizations_of(signals.description),
-                     sync_of(signals, options), signals.sample_rate)
+        if (
+            options.spectra_per_frame is not None
+            and options.spectra_per_frame % options.spectra_per_heap
+        ):
+            raise CommandError(
+                f"--spectra-per-frame {options.spectra_per_frame}: expected a "
+                f"multiple of --spectra-per-heap {options.spectra_per_heap}"
+            )
+        plan = make_plan(
+            inputs=signals.inputs,
+            sample_rate=signals.sample_rate,
+            real=signals.real,
+            taps=options.taps,
+            bytes_per_value=BYTES["sc8"],
+            samples=samples,
+            duration=duration,
+            channels=options.channels,
+            spectra_per_frame=options.spectra_per_frame,
+            integration=options.integration,
+            multiple=math.lcm(multiple, options.spectra_per_heap),
+        )
+        return Split(
+            plan,
+            signals.inputs,
+            polarizations_of(signals.description),
+            sync_of(signals, options),
+            signals.sample_rate,
+        )
 
     def heaps(self):
         """What spead_sink and spead_source are given alike."""
-        return dict(kind="voltages", sample_rate=self.sample_rate, sync_time=self.sync,
-                    polarizations=self.polarizations, taps=self.plan.taps,
-                    samples_per_spectrum=self.plan.hop)
+        return dict(
+            kind="voltages",
+            sample_rate=self.sample_rate,
+            sync_time=self.sync,
+            polarizations=self.polarizations,
+            taps=self.plan.taps,
+            samples_per_spectrum=self.plan.hop,
+        )
 
 
 class SendingChain(CommandChain):
@@ -82,19 +104,30 @@ class SendingChain(CommandChain):
         plan = split.plan
         super().__init__(program, signals, plan, options)
         self.front = FrontEnd(signals, plan, options, calibrator)
-        self.source, self.tracker, self.f_engine = (self.front.source, self.front.tracker,
-                                                    self.front.f_engine)
+        self.source, self.tracker, self.f_engine = (
+            self.front.source,
+            self.front.tracker,
+            self.front.f_engine,
+        )
         if hasattr(self.source, "align_to"):
             self.source.align_to(plan.hop)
         whole = signals.inputs == split.inputs
         number = first // split.polarizations
         self.sink = silent(
-            spead_sink, address=options.to, inputs=signals.inputs,
-            first_input=first if whole else 0, sent_inputs=count if whole else 0,
+            spead_sink,
+            address=options.to,
+            inputs=signals.inputs,
+            first_input=first if whole else 0,
+            sent_inputs=count if whole else 0,
             senders=list(range(number, number + count // split.polarizations)),
-            channels=plan.channels, spectra_per_frame=plan.spectra_per_frame,
-            spectra_per_heap=options.spectra_per_heap, packet_size=PACKET,
-            rate_factor=options.rate_factor, interface=options.interface, **split.heaps())
+            channels=plan.channels,
+            spectra_per_frame=plan.spectra_per_frame,
+            spectra_per_heap=options.spectra_per_heap,
+            packet_size=PACKET,
+            rate_factor=options.rate_factor,
+            interface=options.interface,
+            **split.heaps(),
+        )
         self.voltages = make_input_voltages(options, plan, signals, program)
         self.front.connect(self)
         self.connect(self.f_engine, self.sink)
@@ -128,17 +161,36 @@ class ReceivingChain(CommandChain):
             center += plan.sample_rate / plan.hop
         frame = plan.spectra_per_frame * plan.hop / plan.sample_rate
         size = count * split.inputs * plan.spectra_per_frame * BYTES["sc8"]
-        chunks = max(FEWEST_CHUNKS, min(math.ceil(options.heap_window / frame), MOST_CHUNKS,
-                                        MOST_WINDOW // size))
+        chunks = max(
+            FEWEST_CHUNKS,
+            min(math.ceil(options.heap_window / frame), MOST_CHUNKS, MOST_WINDOW // size),
+        )
         self.source = silent(
-            spead_source, address=options.listen, center_frequency=center,
-            inputs=split.inputs, channels=count, first_channel=first,
-            total_channels=plan.channels, spectra_per_frame=plan.spectra_per_frame,
-            spectra_per_heap=options.spectra_per_heap, window=chunks, align=plan.frames,
-            packet_size=9200, silence=SILENCE, interface=options.interface, **split.heaps())
-        self.correlating = Correlating(f"{program}, channels {first} to {first + count - 1} of "
-                                       f"{plan.channels}", signals, own, options, filename, {},
-                                       note=note)
+            spead_source,
+            address=options.listen,
+            center_frequency=center,
+            inputs=split.inputs,
+            channels=count,
+            first_channel=first,
+            total_channels=plan.channels,
+            spectra_per_frame=plan.spectra_per_frame,
+            spectra_per_heap=options.spectra_per_heap,
+            window=chunks,
+            align=plan.frames,
+            packet_size=9200,
+            silence=SILENCE,
+            interface=options.interface,
+            **split.heaps(),
+        )
+        self.correlating = Correlating(
+            f"{program}, channels {first} to {first + count - 1} of {plan.channels}",
+            signals,
+            own,
+            options,
+            filename,
+            {},
+            note=note,
+        )
         self.correlator, self.sink = self.correlating.correlator, self.correlating.sink
         self.voltages = None
         self.connect(self.source, self.correlator)
@@ -161,10 +213,15 @@ class ReceivingChain(CommandChain):
 
 def count_rows(counts):
     """Rows of what spead_source or spead_sink counted."""
-    shown = [f"{value} {name.replace('_', ' ')}" for name, value in counts.items()
-             if value and name not in ("buffer", "heaps", "packets", "stops")]
-    return [("heaps", str(counts.get("heaps", 0))),
-            *([("of these", ", ".join(shown))] if shown else [])]
+    shown = [
+        f"{value} {name.replace('_', ' ')}"
+        for name, value in counts.items()
+        if value and name not in ("buffer", "heaps", "packets", "stops")
+    ]
+    return [
+        ("heaps", str(counts.get("heaps", 0))),
+        *([("of these", ", ".join(shown))] if shown else []),
+    ]
 
 
 def make_sending(program, options, make=SendingChain):
@@ -190,15 +247,18 @@ def make_sending(program, options, make=SendingChain):
         f"{options.input}: inputs {first} to {first + count - 1} of {split.inputs} ({names[0]} "
         f"...), {with_prefix(plan.sample_rate, 'sample/s')}, to {options.to}",
         f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, heaps of "
-        f"{options.spectra_per_heap} spectra since {time_text(split.sync)}"]
+        f"{options.spectra_per_heap} spectra since {time_text(split.sync)}",
+    ]
     chain.calibrate = calibrator.set if options.calibrate == "f-engine" else None
     return chain
 
 
 def level_sending(chain, tell):
     """Uses the gain of --gain, or measures those of all inputs, and tells what they are."""
-    chain.level(chain.calibrate, lambda gains: tell(
-        f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}"))
+    chain.level(
+        chain.calibrate,
+        lambda gains: tell(f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}"),
+    )
 
 
 def send_voltages(program, options):
@@ -209,14 +269,29 @@ def send_voltages(program, options):
     for text in chain.texts:
         say(text)
     level_sending(chain, say)
-    return observe(program, chain, chain.plan, options.to, lambda run: table([
-        ("sent", f"{chain.sink.nitems_read(0)} frames of {chain.plan.spectra_per_frame} spectra"),
-        *count_rows(chain.sink.counts()),
-        ("missing", f"{sum(chain.f_engine.missing())} spectra of all inputs"),
-        ("clamped", f"{sum(np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples()))} "
-                    "voltages and samples of all inputs"),
-        ("gain", gain_text(chain.gains)),
-        ("device", device_text(("F-engine", chain.f_engine)))]))
+    return observe(
+        program,
+        chain,
+        chain.plan,
+        options.to,
+        lambda run: table(
+            [
+                (
+                    "sent",
+                    f"{chain.sink.nitems_read(0)} frames of {chain.plan.spectra_per_frame} spectra",
+                ),
+                *count_rows(chain.sink.counts()),
+                ("missing", f"{sum(chain.f_engine.missing())} spectra of all inputs"),
+                (
+                    "clamped",
+                    f"{sum(np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples()))} "
+                    "voltages and samples of all inputs",
+                ),
+                ("gain", gain_text(chain.gains)),
+                ("device", device_text(("F-engine", chain.f_engine))),
+            ]
+        ),
+    )
 
 
 def make_receiving(program, options, filename, signals, make=ReceivingChain):
@@ -235,8 +310,9 @@ def make_receiving(program, options, filename, signals, make=ReceivingChain):
         f"{options.listen}: {plan.channels} of {split.plan.channels} channels of "
         f"{split.inputs} inputs, counted from {time_text(split.sync)}",
         f"integrations of {seconds_text(plan.integration)}: {plan.frames} "
-        f"frame{'s'[:plan.frames > 1]} of {plan.spectra_per_frame} spectra",
-        *("note: " + text for text in plan.notes)]
+        f"frame{'s'[: plan.frames > 1]} of {plan.spectra_per_frame} spectra",
+        *("note: " + text for text in plan.notes),
+    ]
     if options.gain is not None:
         chain.take_gains(np.full(split.inputs, options.gain))
     return chain
@@ -256,11 +332,23 @@ def receive_voltages(program, options):
     for text in chain.texts:
         say(text)
     plan = chain.plan
-    code = observe(program, chain, plan, options.output, lambda run: table([
-        ("integrations", f"{chain.sink.integrations()} of {seconds_text(plan.integration)}"),
-        *count_rows(chain.source.counts()),
-        ("device", device_text(("X-engine", chain.correlator))),
-        *[("file", path) for path in chain.sink.files()]]))
+    code = observe(
+        program,
+        chain,
+        plan,
+        options.output,
+        lambda run: table(
+            [
+                (
+                    "integrations",
+                    f"{chain.sink.integrations()} of {seconds_text(plan.integration)}",
+                ),
+                *count_rows(chain.source.counts()),
+                ("device", device_text(("X-engine", chain.correlator))),
+                *[("file", path) for path in chain.sink.files()],
+            ]
+        ),
+    )
     for path in chain.sink.files():
         code = output.convert(path) or code
     return code

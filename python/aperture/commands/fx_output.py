@@ -45,11 +45,15 @@ class FxOutput:
         """Makes what was asked for of the UVH5 file, `path`; returns the exit code."""
         if self._converted is None:
             return 0
-        target = path[:-len(".uvh5")]
+        target = path[: -len(".uvh5")]
         if self._keep:
             target += self._ending
-        command = environment.command("gnuradio.aperture.commands.convert", path, target,
-                                      *([] if self._overwrite else ["--no-overwrite"]))
+        command = environment.command(
+            "gnuradio.aperture.commands.convert",
+            path,
+            target,
+            *([] if self._overwrite else ["--no-overwrite"]),
+        )
         say(f"converting into {target}")
         code = subprocess.run(command).returncode
         if code:

@@ -8,11 +8,11 @@
 import math
 from dataclasses import dataclass
 
-MIN_BLOCK = 1_000_000      # bytes: below, the cost of a call shows
-MAX_FRAME = 128_000_000    # bytes: above, rings of four frames become too large
+MIN_BLOCK = 1_000_000  # bytes: below, the cost of a call shows
+MAX_FRAME = 128_000_000  # bytes: above, rings of four frames become too large
 BEST_BLOCK = 8 << 20
-BLOCK_MULTIPLE = 2 << 20   # granularity of device memory
-FEW_SPECTRA = 100          # a short input is cut into fewer channels rather than fewer spectra:
+BLOCK_MULTIPLE = 2 << 20  # granularity of device memory
+FEW_SPECTRA = 100  # a short input is cut into fewer channels rather than fewer spectra:
 #                            100 average the noise of a spectrum down to 10 %
 DEFAULT_CHANNELS = 1024
 DEFAULT_INTEGRATION = 1.0  # s
@@ -27,6 +27,7 @@ class Plan:
     spectra_per_frame: spectra in a frame; frames: those in an integration; notes: what differs
     from what was asked, or was chosen, as sentences for the user.
     """
+
     channels: int
     taps: int
     hop: int
@@ -55,8 +56,11 @@ def spectra_of(samples, hop, taps):
 def choose_channels(samples, real, taps):
     """1024, or the largest power of two that still gives FEW_SPECTRA of an input this short."""
     channels = DEFAULT_CHANNELS
-    while samples is not None and channels > 4 and \
-            spectra_of(samples, channels * (2 if real else 1), taps) < FEW_SPECTRA:
+    while (
+        samples is not None
+        and channels > 4
+        and spectra_of(samples, channels * (2 if real else 1), taps) < FEW_SPECTRA
+    ):
         channels //= 2
     return channels
 
@@ -94,9 +98,13 @@ def choose_times(spectra, spectrum_bytes, multiple=1, most_spectra=None):
     def badness(frames):
         times = round_to(spectra / frames, multiple)
         size = times * spectrum_bytes
-        return (times > max(most, multiple), abs(times * frames - spectra),
-                size % BLOCK_MULTIPLE != 0, times % 32 != 0,
-                abs(math.log2(size / best_size)))
+        return (
+            times > max(most, multiple),
+            abs(times * frames - spectra),
+            size % BLOCK_MULTIPLE != 0,
+            times % 32 != 0,
+            abs(math.log2(size / best_size)),
+        )
 
     frames = min(range(first, last + 1), key=badness)
     return round_to(spectra / frames, multiple), frames
@@ -117,14 +125,27 @@ def cut_input(sample_rate, real, taps, samples, duration, channels):
         if spectra == 0:
             raise ValueError(
                 f"the input has {samples} samples, one spectrum of {channels} channels takes "
-                f"{taps} taps x {hop} = {taps * hop}: --channels or --taps must be less")
+                f"{taps} taps x {hop} = {taps * hop}: --channels or --taps must be less"
+            )
     elif duration is not None:
         spectra = max(1, round(duration * sample_rate / hop))
     return channels, hop, spectra, notes
 
 
-def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None, duration=None,
-              channels=None, spectra_per_frame=None, integration=None, multiple=1):
+def make_plan(
+    *,
+    inputs,
+    sample_rate,
+    real,
+    taps,
+    bytes_per_value,
+    samples=None,
+    duration=None,
+    channels=None,
+    spectra_per_frame=None,
+    integration=None,
+    multiple=1,
+):
     """Chooses what was not given, and rounds what was.
 
     inputs; sample_rate in Hz; real: samples are real, which takes two for each channel;
@@ -144,8 +165,7 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
         if integration is None:
             asked = spectra * hop / sample_rate
     if spectra_per_frame is None:
-        times, frames = choose_times(wanted, inputs * channels * bytes_per_value,
-                                     multiple)
+        times, frames = choose_times(wanted, inputs * channels * bytes_per_value, multiple)
     else:
         times, frames = spectra_per_frame, max(1, round(wanted / spectra_per_frame))
     if duration is not None:
@@ -156,8 +176,10 @@ def make_plan(*, inputs, sample_rate, real, taps, bytes_per_value, samples=None,
             spectra = round(spectra / (times * frames)) * times * frames or spectra
     plan = Plan(channels, taps, hop, sample_rate, spectra, times, frames, ())
     if abs(plan.integration - asked) > 1e-9 * asked:
-        reason = ("the input is shorter" if spectra is not None and
-                  asked * sample_rate / hop > spectra + 0.5 else
-                  f"rounded to {frames} frame{'s'[:frames > 1]} of {times} spectra")
+        reason = (
+            "the input is shorter"
+            if spectra is not None and asked * sample_rate / hop > spectra + 0.5
+            else f"rounded to {frames} frame{'s'[: frames > 1]} of {times} spectra"
+        )
         notes.append(f"integrations of {plan.integration:.9g} s instead of {asked:.9g} s: {reason}")
     return Plan(channels, taps, hop, sample_rate, spectra, times, frames, tuple(notes))

@@ -24,24 +24,38 @@ from .plan import Named
 from .running import CommandError
 
 ROLES = ("fx", "f", "x")
-DEFAULT_SPECTRA = 64     # of a heap
-DEFAULT_WINDOW = 1.0     # s
-KEYS = {"role": "f, x or fx", "channels": "K/N: which part of the channels an X-engine takes",
-        "inputs": "K/N: which part of the inputs an F-engine takes",
-        "address": "HOST:PORT where an X-engine listens", "device": "as --device",
-        "input": "as --input", "output": "as --output"}
+DEFAULT_SPECTRA = 64  # of a heap
+DEFAULT_WINDOW = 1.0  # s
+KEYS = {
+    "role": "f, x or fx",
+    "channels": "K/N: which part of the channels an X-engine takes",
+    "inputs": "K/N: which part of the inputs an F-engine takes",
+    "address": "HOST:PORT where an X-engine listens",
+    "device": "as --device",
+    "input": "as --input",
+    "output": "as --output",
+}
 HOSTS = {"hosts": Named("hosts", **KEYS)}
 NETWORK_SCHEMA = {
-    "network": {"role": "role", "channels": "channels_of", "inputs": "inputs_of",
-                "listen": "listen", "to": "to", "sync_time": "sync_time",
-                "spectra_per_heap": "spectra_per_heap", "window": "heap_window",
-                "rate_factor": "rate_factor", "interface": "interface"},
+    "network": {
+        "role": "role",
+        "channels": "channels_of",
+        "inputs": "inputs_of",
+        "listen": "listen",
+        "to": "to",
+        "sync_time": "sync_time",
+        "spectra_per_heap": "spectra_per_heap",
+        "window": "heap_window",
+        "rate_factor": "rate_factor",
+        "interface": "interface",
+    }
 }
 
 
 @dataclass(frozen=True, repr=False)
 class Part:
     """Part `number`, from 0, of `count` equal ones."""
+
     number: int
     count: int
 
@@ -50,7 +64,8 @@ class Part:
         if total % self.count or total // self.count % multiple:
             raise CommandError(
                 f"{name}: {total} cannot be divided into {self.count} equal parts"
-                + (f" of a multiple of {multiple}" if multiple > 1 else ""))
+                + (f" of a multiple of {multiple}" if multiple > 1 else "")
+            )
         each = total // self.count
         return self.number * each, each
 
@@ -87,33 +102,83 @@ def sync_time(text):
 
 def add_host_options(add):
     """Those of a correlator of several hosts."""
-    add("--role", choices=ROLES, default="fx",
+    add(
+        "--role",
+        choices=ROLES,
+        default="fx",
         help="what this host does: f channelises inputs and sends their voltages to X-engines, x "
-        "correlates a part of the channels, fx does all (default: %(default)s)")
-    add("--inputs-of", type=part, metavar="K/N",
-        help="of --role f: takes part K (from 0) of N of the array's inputs (default: 0/1)")
-    add("--channels-of", type=part, metavar="K/N",
-        help="of --role x: takes part K (from 0) of N of the channels (default: 0/1)")
-    add("--to", type=addresses, metavar="HOST:PORT,...",
-        help="of --role f: addresses of all X-engines, in the order of their channels")
-    add("--listen", type=addresses, metavar="HOST:PORT",
-        help="of --role x: address that voltages come to, or a group of multicast")
-    add("--host", metavar="NAME",
-        help="takes what the section `hosts` of the plan says of this host")
-    add("--sync-time", type=sync_time, metavar="TIME",
+        "correlates a part of the channels, fx does all (default: %(default)s)",
+    )
+    add(
+        "--inputs-of",
+        type=part,
+        metavar="K/N",
+        help="of --role f: takes part K (from 0) of N of the array's inputs (default: 0/1)",
+    )
+    add(
+        "--channels-of",
+        type=part,
+        metavar="K/N",
+        help="of --role x: takes part K (from 0) of N of the channels (default: 0/1)",
+    )
+    add(
+        "--to",
+        type=addresses,
+        metavar="HOST:PORT,...",
+        help="of --role f: addresses of all X-engines, in the order of their channels",
+    )
+    add(
+        "--listen",
+        type=addresses,
+        metavar="HOST:PORT",
+        help="of --role x: address that voltages come to, or a group of multicast",
+    )
+    add(
+        "--host",
+        metavar="NAME",
+        help="takes what the section `hosts` of the plan says of this host",
+    )
+    add(
+        "--sync-time",
+        type=sync_time,
+        metavar="TIME",
         help="UTC, or seconds since 1970, from which all hosts count samples (default: that of the "
-        "input, or of its first sample, which all hosts have to agree on)")
-    add("--spectra-per-heap", type=whole_number(1, 1 << 20), default=DEFAULT_SPECTRA, metavar="N",
-        help="that an F-engine sends at once (default: %(default)s)")
-    add("--heap-window", type=positive_seconds(False), default=DEFAULT_WINDOW, metavar="SECONDS",
-        help="that an X-engine waits for voltages that are late (default: %(default)g)")
-    add("--rate-factor", type=number(0, 1e6), default=1.05, metavar="FACTOR",
+        "input, or of its first sample, which all hosts have to agree on)",
+    )
+    add(
+        "--spectra-per-heap",
+        type=whole_number(1, 1 << 20),
+        default=DEFAULT_SPECTRA,
+        metavar="N",
+        help="that an F-engine sends at once (default: %(default)s)",
+    )
+    add(
+        "--heap-window",
+        type=positive_seconds(False),
+        default=DEFAULT_WINDOW,
+        metavar="SECONDS",
+        help="that an X-engine waits for voltages that are late (default: %(default)g)",
+    )
+    add(
+        "--rate-factor",
+        type=number(0, 1e6),
+        default=1.05,
+        metavar="FACTOR",
         help="packets are sent at so many times the rate of the signal; 0: as fast as they come "
-        "(default: %(default)s)")
-    add("--interface", default="", metavar="ADDRESS",
-        help="of the network, for multicast (default: the system's choice)")
-    add("--gain", type=gain, metavar="GAIN",
-        help="of all inputs, for sc8, instead of a measured one")
+        "(default: %(default)s)",
+    )
+    add(
+        "--interface",
+        default="",
+        metavar="ADDRESS",
+        help="of the network, for multicast (default: the system's choice)",
+    )
+    add(
+        "--gain",
+        type=gain,
+        metavar="GAIN",
+        help="of all inputs, for sc8, instead of a measured one",
+    )
 
 
 def gain(text):
@@ -142,8 +207,9 @@ def take_host(options):
     if options.host is None:
         return
     if options.host not in found:
-        raise CommandError(f"--host {options.host}: the plan has "
-                           + (", ".join(found) or "no section `hosts`"))
+        raise CommandError(
+            f"--host {options.host}: the plan has " + (", ".join(found) or "no section `hosts`")
+        )
     mine = found[options.host]
     options.role = mine.get("role", "fx")
     options.channels_of, options.inputs_of = mine.get("channels"), mine.get("inputs")
@@ -170,14 +236,16 @@ def _destinations(hosts):
         if "address" not in keys:
             raise CommandError(f"hosts.{name}: has no address, to which F-engines could send")
         which = keys.get("channels", Part(0, 1))
-        if which.number in engines or any(which.count != other.count
-                                          for other, _ in engines.values()):
+        if which.number in engines or any(
+            which.count != other.count for other, _ in engines.values()
+        ):
             raise CommandError(f"hosts.{name}.channels: {which} does not fit what other hosts have")
         engines[which.number] = which, keys["address"]
     count = next((which.count for which, _ in engines.values()), 0)
     if len(engines) != max(1, count):
-        raise CommandError(f"hosts: {len(engines)} of {max(1, count)} parts of the channels have "
-                           "an X-engine")
+        raise CommandError(
+            f"hosts: {len(engines)} of {max(1, count)} parts of the channels have an X-engine"
+        )
     return ",".join(engines[number][1] for number in range(count))
 
 
@@ -189,8 +257,10 @@ def check_role(options):
                 raise CommandError(f"--{name.replace('_', '-')}: needs a --role of a part")
         return
     if getattr(options, "devices", None) is not None:
-        raise CommandError(f"--devices {options.devices}: not with --role {options.role}: a part "
-                           "of a correlator has one device")
+        raise CommandError(
+            f"--devices {options.devices}: not with --role {options.role}: a part "
+            "of a correlator has one device"
+        )
     if options.format != "sc8":
         raise CommandError(f"--format {options.format}: between hosts voltages are sc8")
     if options.flag:
@@ -207,7 +277,8 @@ def polarizations_of(description):
     """2 where each antenna has two inputs, one after the other; else 1. All hosts find the same."""
     inputs = description.inputs
     pairs = len(inputs) % 2 == 0 and all(
-        a.antenna == b.antenna for a, b in zip(inputs[::2], inputs[1::2]))
+        a.antenna == b.antenna for a, b in zip(inputs[::2], inputs[1::2])
+    )
     return 2 if pairs else 1
 
 
@@ -218,7 +289,9 @@ def sync_of(signals, options):
     if signals.sync_time is not None:
         return signals.sync_time
     if signals.live or signals.endless:
-        raise CommandError("--sync-time: must be given, as this input does not say from when its "
-                           "hosts count samples")
+        raise CommandError(
+            "--sync-time: must be given, as this input does not say from when its "
+            "hosts count samples"
+        )
     seconds, fraction = signals.start_time
     return seconds + Fraction(fraction)

@@ -51,10 +51,14 @@ def check_range(option, chosen, count, what):
     """Refuses a slice of numbers() that asks for what a file does not have."""
     first, end = chosen.start or 0, count if chosen.stop is None else chosen.stop
     if first >= count or end > count:
-        text = ":".join("" if number is None else str(number) for number in (
-            chosen.start, None if chosen.stop is None else chosen.stop - 1))
-        raise CommandError(f"{option} {text}: the file has {count} {what}, 0 to {count - 1}, both "
-                           "ends of a range included")
+        text = ":".join(
+            "" if number is None else str(number)
+            for number in (chosen.start, None if chosen.stop is None else chosen.stop - 1)
+        )
+        raise CommandError(
+            f"{option} {text}: the file has {count} {what}, 0 to {count - 1}, both "
+            "ends of a range included"
+        )
 
 
 def weighting(text):
@@ -83,38 +87,79 @@ def parser():
         description="Makes a dirty image of the visibilities in a UVH5 file: of the whole sky "
         "above the horizon, or of a field around a phase centre. All channels and integrations "
         "are one image. Deconvolution (CLEAN) is left to other programs, which read what "
-        "aperture_convert writes.")
+        "aperture_convert writes.",
+    )
     add = result.add_argument
     add("file", metavar="FILE.uvh5", help="visibilities")
-    add("-o", "--output", required=True, action="append", metavar="FILE",
-        help="picture (.png, .pdf, .svg) or .fits; may be given several times")
+    add(
+        "-o",
+        "--output",
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="picture (.png, .pdf, .svg) or .fits; may be given several times",
+    )
     add("--beam", metavar="FILE.fits", help="write the dirty beam, too")
-    add("--centre", type=direction, metavar="DIRECTION",
+    add(
+        "--centre",
+        type=direction,
+        metavar="DIRECTION",
         help=f"{CENTRE_HELP} (default: the phase centre of the file; of a small array without one "
-        "the whole sky, of a large one the zenith)")
-    add("--width", type=degrees_wide, metavar="DEGREES",
-        help=f"of the field (default: {FIELD_PIXELS // PIXELS_PER_BEAM} beams)")
-    add("--pixels", type=whole_number(16, 16384, even=True), metavar="N",
-        help=f"along each side (default: {PIXELS_PER_BEAM} or more for a beam)")
-    add("--weight", type=weighting, default="briggs", metavar="WEIGHT",
-        help=f"{RULE} (default: %(default)s)")
-    add("--polarization", metavar="PQ",
-        help="xx, yy, rr, ll, or I for the mean of both hands (default: I where there are both)")
-    add("--channels", type=numbers, default=":", metavar="FIRST:LAST",
-        help="from 0, both included")
-    add("--integrations", type=numbers, default=":", metavar="FIRST:LAST",
-        help="from 0, both included")
+        "the whole sky, of a large one the zenith)",
+    )
+    add(
+        "--width",
+        type=degrees_wide,
+        metavar="DEGREES",
+        help=f"of the field (default: {FIELD_PIXELS // PIXELS_PER_BEAM} beams)",
+    )
+    add(
+        "--pixels",
+        type=whole_number(16, 16384, even=True),
+        metavar="N",
+        help=f"along each side (default: {PIXELS_PER_BEAM} or more for a beam)",
+    )
+    add(
+        "--weight",
+        type=weighting,
+        default="briggs",
+        metavar="WEIGHT",
+        help=f"{RULE} (default: %(default)s)",
+    )
+    add(
+        "--polarization",
+        metavar="PQ",
+        help="xx, yy, rr, ll, or I for the mean of both hands (default: I where there are both)",
+    )
+    add("--channels", type=numbers, default=":", metavar="FIRST:LAST", help="from 0, both included")
+    add(
+        "--integrations",
+        type=numbers,
+        default=":",
+        metavar="FIRST:LAST",
+        help="from 0, both included",
+    )
     scale = result.add_mutually_exclusive_group()
     scale.add_argument(
-        "--as-is", action="store_true",
+        "--as-is",
+        action="store_true",
         help="take visibilities as they are in the file (default: those in Jy or kelvin; others "
         "are divided by the root of the powers of both inputs, where these are in the file, so "
-        "that all baselines count alike and the unit is a correlation coefficient)")
-    scale.add_argument("--coherence", action="store_true",
-                       help="divide visibilities in Jy or kelvin by these powers, too")
+        "that all baselines count alike and the unit is a correlation coefficient)",
+    )
+    scale.add_argument(
+        "--coherence",
+        action="store_true",
+        help="divide visibilities in Jy or kelvin by these powers, too",
+    )
     add("--no-names", dest="names", action="store_false", help="name no sources in a picture")
-    add("--dpi", type=whole_number(30, 600), default=100, metavar="N",
-        help="of a picture (default: %(default)s)")
+    add(
+        "--dpi",
+        type=whole_number(30, 600),
+        default=100,
+        metavar="N",
+        help="of a picture (default: %(default)s)",
+    )
     return result
 
 
@@ -157,16 +202,20 @@ def choose_field(options, visibilities, file_centre):
 
 def zenith(visibilities):
     """What is in the zenith in the middle of the observation, as a Direction on the sky."""
-    ra, dec = icrs(Direction("zenith", azimuth=0.0, elevation=90.0), visibilities.middle,
-                   visibilities.array)[:2]
+    ra, dec = icrs(
+        Direction("zenith", azimuth=0.0, elevation=90.0), visibilities.middle, visibilities.array
+    )[:2]
     return Direction("zenith", ra=float(ra), dec=float(dec))
 
 
 def phase_centre_of(file):
     """The phase centre of a file as a Direction; None if it has none on the sky, or several."""
     centre = file.phase_center()
-    return None if centre is None else parse_direction(
-        {"name": centre[0], "ra": centre[1] % 360, "dec": centre[2]})
+    return (
+        None
+        if centre is None
+        else parse_direction({"name": centre[0], "ra": centre[1] % 360, "dec": centre[2]})
+    )
 
 
 def check_outputs(options):
@@ -190,21 +239,25 @@ def image_file(options):
         check_outputs(options)
         hands, stokes = choose_hands(file, options.polarization)
         pairs = {(a, a, hand) for a in file.antennas for hand in hands}
-        coherence = pairs <= {(auto.first, auto.second, auto.polarization)
-                              for auto in file.autos()}
+        coherence = pairs <= {(auto.first, auto.second, auto.polarization) for auto in file.autos()}
         if options.coherence and not coherence:
-            raise CommandError(f"--coherence: {options.file} does not have the powers of all "
-                               "inputs")
+            raise CommandError(
+                f"--coherence: {options.file} does not have the powers of all inputs"
+            )
         coherence &= options.coherence or not (options.as_is or file.unit)
         check_range("--channels", options.channels, len(file.frequencies), "channels")
         check_range("--integrations", options.integrations, len(file.times), "integrations")
-        visibilities = SkyVisibilities(file, hands, coherence, options.channels,
-                                       options.integrations)
+        visibilities = SkyVisibilities(
+            file, hands, coherence, options.channels, options.integrations
+        )
         field, whole_sky = choose_field(options, visibilities, phase_centre_of(file))
         beam = 1 / visibilities.longest
         if field.cell > beam / 2:
-            warn(PROGRAM, f"pixels are as wide as {field.cell / beam:.2g} beams: fine detail is "
-                 f"lost (--pixels {even(field.width * PIXELS_PER_BEAM / beam)})")
+            warn(
+                PROGRAM,
+                f"pixels are as wide as {field.cell / beam:.2g} beams: fine detail is "
+                f"lost (--pixels {even(field.width * PIXELS_PER_BEAM / beam)})",
+            )
         elevation = unit_vectors([field.centre], visibilities.middle, visibilities.array)[0, 2]
         if elevation < 0:
             warn(PROGRAM, f"{field.centre.name}: is below the horizon")
@@ -227,8 +280,9 @@ def unit_of(file, coherence):
 def write_outputs(options, file, visibilities, image, stokes, coherence, whole_sky):
     """Writes the files, and tells what is in them."""
     field = image.field
-    ra, dec = (float(value) for value in icrs(field.centre, visibilities.middle,
-                                              visibilities.array)[:2])
+    ra, dec = (
+        float(value) for value in icrs(field.centre, visibilities.middle, visibilities.array)[:2]
+    )
     to_uvw = place_at(field.centre, visibilities.middle, visibilities.array).to_uvw
     peak, l, m = find_peak(image.image, field)
     peak_ra, peak_dec = (float(value) for value in to_sky(l, m, ra, dec))
@@ -243,34 +297,63 @@ def write_outputs(options, file, visibilities, image, stokes, coherence, whole_s
     height = f"{peak:.4g}" + (f" {unit}" if file.unit and not coherence else "")
     rows = [
         ("centre", f"{field.centre.name}: {hours_text(ra, dec, field.cell)}"),
-        ("field", f"{field.pixels} × {field.pixels} pixels of {angle_text(field.cell, 6)}"
-         + (", the whole sky" if whole_sky else f", {angle_text(field.width)} wide")),
+        (
+            "field",
+            f"{field.pixels} × {field.pixels} pixels of {angle_text(field.cell, 6)}"
+            + (", the whole sky" if whole_sky else f", {angle_text(field.width)} wide"),
+        ),
         ("weights", f"{options.weight}; {image.visibilities} visibilities"),
         ("beam", f"{beam}, position angle {image.beam.angle:.0f}°"),
-        ("peak", f"{height} at {hours_text(peak_ra, peak_dec, field.cell)}, azimuth "
-         f"{azimuth:.2f}°, elevation {elevation:.2f}°")]
-    about = {"frequency": frequency, "time": time, "telescope": file.telescope,
-             "bandwidth": file.channel_width * len(visibilities.frequencies),
-             "object": field.centre.name, "unit": fits_unit,
-             "stokes": stokes, "history": [f"aperture_image: {os.path.basename(options.file)}, "
-                                           f"weights {options.weight}"]}
+        (
+            "peak",
+            f"{height} at {hours_text(peak_ra, peak_dec, field.cell)}, azimuth "
+            f"{azimuth:.2f}°, elevation {elevation:.2f}°",
+        ),
+    ]
+    about = {
+        "frequency": frequency,
+        "time": time,
+        "telescope": file.telescope,
+        "bandwidth": file.channel_width * len(visibilities.frequencies),
+        "object": field.centre.name,
+        "unit": fits_unit,
+        "stokes": stokes,
+        "history": [f"aperture_image: {os.path.basename(options.file)}, weights {options.weight}"],
+    }
     for path in options.output:
         if path.lower().endswith(".fits"):
             write_image(path, image.image, image, (ra, dec), about)
             continue
-        draw(path, options.dpi, image, whole_sky, names_near(
-            field, visibilities.middle, visibilities.array, to_uvw, whole_sky)
-            if options.names else [],
-            f"{file.telescope}: {field.centre.name}" if not whole_sky else
-            f"{file.telescope}: the whole sky",
-            [f"{with_prefix(frequency, 'Hz')}, {width}, {len(visibilities.times)} "
-             f"integration{'s'[:len(visibilities.times) > 1]} of {seconds_text(length, 3)}, "
-             f"from {time.replace('T', ' ').removesuffix('.000')} UTC",
-             *(f"{name}\n  " + text.replace(" at ", "\n  at ").replace(", azimuth", "\n  azimuth")
-               .replace("; ", "\n  ").replace(", position", "\n  position")
-               .replace(": ", "\n  ").replace(" of ", "\n  of ", 1).replace(", the", "\n  the")
-               for name, text in rows)],
-            unit, to_uvw)
+        draw(
+            path,
+            options.dpi,
+            image,
+            whole_sky,
+            names_near(field, visibilities.middle, visibilities.array, to_uvw, whole_sky)
+            if options.names
+            else [],
+            f"{file.telescope}: {field.centre.name}"
+            if not whole_sky
+            else f"{file.telescope}: the whole sky",
+            [
+                f"{with_prefix(frequency, 'Hz')}, {width}, {len(visibilities.times)} "
+                f"integration{'s'[: len(visibilities.times) > 1]} of {seconds_text(length, 3)}, "
+                f"from {time.replace('T', ' ').removesuffix('.000')} UTC",
+                *(
+                    f"{name}\n  "
+                    + text.replace(" at ", "\n  at ")
+                    .replace(", azimuth", "\n  azimuth")
+                    .replace("; ", "\n  ")
+                    .replace(", position", "\n  position")
+                    .replace(": ", "\n  ")
+                    .replace(" of ", "\n  of ", 1)
+                    .replace(", the", "\n  the")
+                    for name, text in rows
+                ),
+            ],
+            unit,
+            to_uvw,
+        )
     if options.beam:
         write_image(options.beam, image.psf, image, (ra, dec), {**about, "unit": ""})
     say(table(rows))
@@ -279,16 +362,19 @@ def write_outputs(options, file, visibilities, image, stokes, coherence, whole_s
 def write_image(path, values, image, place, about):
     """A FITS file; astropy is loaded only for that."""
     from ..imaging.image_file import write_fits
+
     write_fits(path, values, image, place, about)
 
 
 def draw(path, dpi, image, whole_sky, sources, title, lines, unit, to_uvw):
     """Writes a picture."""
     import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
     from ..plots.plot_sky import sky_figure
+
     figure = sky_figure(image, sources, title, lines, unit, to_uvw if whole_sky else None)
     try:
         figure.savefig(path, dpi=dpi)

@@ -13,8 +13,8 @@ from ..inputs.input_format import InputError
 from .running import CommandError
 from .tables import seconds_text
 
-MOST_SAMPLES = 2**62     # of an input without an end that is read for a while
-DEFAULT_DURATION = 1.0   # s, of simulations
+MOST_SAMPLES = 2**62  # of an input without an end that is read for a while
+DEFAULT_DURATION = 1.0  # s, of simulations
 
 
 def open_input(options):
@@ -29,14 +29,23 @@ def open_input(options):
 def keep_what_is_read(options, signals, outputs, written="-o"):
     """Refuses files to write, which the option `written` names, that are among those to read, and
     would be lost."""
-    read = [*(("--input", name) for name in signals.files), ("--array", options.array),
-            ("--beams", getattr(options, "beams", None)), ("--calibration", options.calibration)]
+    read = [
+        *(("--input", name) for name in signals.files),
+        ("--array", options.array),
+        ("--beams", getattr(options, "beams", None)),
+        ("--calibration", options.calibration),
+    ]
     for option, name in read:
         for path in outputs:
-            if name and os.path.exists(path) and os.path.exists(os.path.expanduser(name)) \
-                    and os.path.samefile(path, os.path.expanduser(name)):
-                raise CommandError(f"{written} {path}: is the file that {option} names, and would "
-                                   "be replaced")
+            if (
+                name
+                and os.path.exists(path)
+                and os.path.exists(os.path.expanduser(name))
+                and os.path.samefile(path, os.path.expanduser(name))
+            ):
+                raise CommandError(
+                    f"{written} {path}: is the file that {option} names, and would be replaced"
+                )
 
 
 def length_of(signals, duration):
@@ -55,5 +64,6 @@ def length_of(signals, duration):
     if samples > signals.samples:
         signals.warnings.append(
             f"--duration {duration:g}: the recording ends after "
-            f"{seconds_text(signals.samples / signals.sample_rate)}")
+            f"{seconds_text(signals.samples / signals.sample_rate)}"
+        )
     return min(samples, signals.samples), None

@@ -5,7 +5,6 @@
 #
 """Gains that bring the voltages of each input to the middle of the range of 8 bits."""
 
-
 import numpy as np
 from gnuradio import blocks, gr
 
@@ -14,8 +13,8 @@ from ..streams.levels import INTERFERENCE, TARGET_RMS, mean_power, without_noise
 from .engines import channelizer_parameters
 from .running import CommandError
 
-GAIN_SPECTRA = 256       # that the gain is measured from, at most
-GAIN_BYTES = 64 << 20    # and the memory for them
+GAIN_SPECTRA = 256  # that the gain is measured from, at most
+GAIN_BYTES = 64 << 20  # and the memory for them
 
 
 def gains_for(spectra):
@@ -34,7 +33,7 @@ def gains_for(spectra):
         voltages = voltages[np.any(voltages != 0, axis=1)]
         if not len(voltages):
             continue
-        power = np.abs(voltages.astype(np.complex128))**2
+        power = np.abs(voltages.astype(np.complex128)) ** 2
         of_spectra = np.array([mean_power(one) for one in power])
         power = power[of_spectra <= INTERFERENCE * np.median(of_spectra)].mean(axis=0)
         if not without_noise(power[:, np.newaxis]):
@@ -48,10 +47,12 @@ def fill_gains(gains, names):
     and warnings for the user."""
     unknown = np.isnan(gains)
     filled = np.where(unknown, 1.0 if unknown.all() else np.nanmedian(gains), gains)
-    return filled, [f"input {names[number]} does not change where the gain is measured (a receiver "
-                    f"that is stuck, or off?): its gain is {filled[number]:.4g}"
-                    + ("" if unknown.all() else ", as that of the others")
-                    for number in np.flatnonzero(unknown)]
+    return filled, [
+        f"input {names[number]} does not change where the gain is measured (a receiver "
+        f"that is stuck, or off?): its gain is {filled[number]:.4g}"
+        + ("" if unknown.all() else ", as that of the others")
+        for number in np.flatnonzero(unknown)
+    ]
 
 
 def samples_for_gains(signals, plan):
@@ -92,19 +93,23 @@ def measure_gains(signals, plan, options, calibrate=None, samples=None):
         raise
     spectra = np.array(sink.data(), np.complex64).reshape(-1, inputs, channels)
     if len(spectra) == 0:
-        raise CommandError("the gain cannot be measured: the first part of the input gave no "
-                           "spectra")
+        raise CommandError(
+            "the gain cannot be measured: the first part of the input gave no spectra"
+        )
     gains = gains_for(spectra)
     # floats that were written as something else have some everywhere
     wrong = np.flatnonzero(~spectra.any(axis=(0, 2)) & (not_numbers() > 0))
     if len(wrong):
-        raise CommandError(f"input {signals.description.input_names[wrong[0]]}: samples are not "
-                           "finite numbers: is the type right that --input says?")
+        raise CommandError(
+            f"input {signals.description.input_names[wrong[0]]}: samples are not "
+            "finite numbers: is the type right that --input says?"
+        )
     return gains
 
 
 def gain_text(gains):
     """The gains in one cell of a table."""
     low, high = np.min(gains), np.max(gains)
-    return f"{low:.4g}" if len(gains) == 1 or high - low < 1e-3 * high \
-        else f"{low:.4g} to {high:.4g}"
+    return (
+        f"{low:.4g}" if len(gains) == 1 or high - low < 1e-3 * high else f"{low:.4g} to {high:.4g}"
+    )

@@ -21,12 +21,17 @@ def parser():
         prog=PROGRAM,
         description="Joins UVH5 files that the hosts of one correlator wrote, each with some of "
         "the channels, into one with all of them. Several files of the same channels, as a host "
-        "that was started again writes them, are joined in time. What no file has is flagged.")
+        "that was started again writes them, are joined in time. What no file has is flagged.",
+    )
     add = result.add_argument
     add("input", nargs="+", metavar="PART.uvh5", help="files that aperture_fx wrote")
     add("-o", "--output", required=True, metavar="FILE.uvh5", help="file to write")
-    add("--no-overwrite", dest="overwrite", action="store_false",
-        help="refuse to replace a file (default: it is replaced when the new one is whole)")
+    add(
+        "--no-overwrite",
+        dest="overwrite",
+        action="store_false",
+        help="refuse to replace a file (default: it is replaced when the new one is whole)",
+    )
     return result
 
 
@@ -47,8 +52,10 @@ def merge(options):
     for note in found["notes"]:
         warn(PROGRAM, note)
     lost = f", {100 * found['flagged']:.3g} % of them in no file" if found["flagged"] else ""
-    say(f"{options.output}: {found['integrations']} integrations of {found['channels']} "
-        f"channels{lost}")
+    say(
+        f"{options.output}: {found['integrations']} integrations of {found['channels']} "
+        f"channels{lost}"
+    )
     return 0
 
 

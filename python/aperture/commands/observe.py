@@ -17,30 +17,42 @@ from .observe_plan import PROGRAM, Configuration, schema_of
 from .running import CommandError, error_text, run_command
 from .terminal import fail, say
 
-WRONG = 2                # exit code of what is wrong with a file, as of arguments
+WRONG = 2  # exit code of what is wrong with a file, as of arguments
 
-EPILOG = ("SIGTERM and SIGINT end the input: all that has come is written, files are whole, and "
-          "the exit code is 0; a second one stops at once. SIGHUP reads the file again: where it "
-          "is as it was, new output files begin; where it has changed, the flowgraph is made "
-          "anew; where something is wrong with it, what runs goes on.\n\n"
-          "Exit code: 0 where the input ended or a signal asked for it, 1 after an error, 2 for "
-          "what is wrong with the file or the arguments. docs/observe.md has all sections.")
+EPILOG = (
+    "SIGTERM and SIGINT end the input: all that has come is written, files are whole, and "
+    "the exit code is 0; a second one stops at once. SIGHUP reads the file again: where it "
+    "is as it was, new output files begin; where it has changed, the flowgraph is made "
+    "anew; where something is wrong with it, what runs goes on.\n\n"
+    "Exit code: 0 where the input ended or a signal asked for it, 1 after an error, 2 for "
+    "what is wrong with the file or the arguments. docs/observe.md has all sections."
+)
 
 
 def parser():
     """The command line of aperture_observe."""
     result = CommandParser(
-        prog=PROGRAM, description="Runs an instrument that one YAML file describes: input, "
+        prog=PROGRAM,
+        description="Runs an instrument that one YAML file describes: input, "
         "engines, correlator, beams, search, voltages and what is done when something fails.",
-        epilog=EPILOG, formatter_class=HelpFormatter)
+        epilog=EPILOG,
+        formatter_class=HelpFormatter,
+    )
     result.add_argument("configuration", nargs="?", metavar="CONFIG.yml", help="what to do")
-    result.add_argument("--host", metavar="NAME", help="run what the section `hosts` says of this "
-                        "host")
-    result.add_argument("--check", action="store_true",
-                        help="check the file, print what is wrong with it, and do no more")
-    result.add_argument("--schema", action="store_true",
-                        help="print the JSON schema of such files, with which editors complete "
-                        "them, and do no more")
+    result.add_argument(
+        "--host", metavar="NAME", help="run what the section `hosts` says of this host"
+    )
+    result.add_argument(
+        "--check",
+        action="store_true",
+        help="check the file, print what is wrong with it, and do no more",
+    )
+    result.add_argument(
+        "--schema",
+        action="store_true",
+        help="print the JSON schema of such files, with which editors complete "
+        "them, and do no more",
+    )
     return result
 
 
@@ -62,6 +74,7 @@ def run_observatory(options):
         return 0
     # not at the top: all blocks are loaded by it
     from .observe_service import Service  # pylint: disable=import-outside-toplevel
+
     instrument = Instrument(configuration.options.name, configuration.sections, __version__)
     publisher = None
     try:

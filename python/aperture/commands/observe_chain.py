@@ -51,8 +51,11 @@ def versions():
 def engines_by_name(name, engine):
     """An engine by its name; those of several devices are name0, name1 and so on."""
     several = getattr(engine, "engines", None)
-    return {name: engine} if several is None else {
-        f"{name}{number}": each for number, each in enumerate(several)}
+    return (
+        {name: engine}
+        if several is None
+        else {f"{name}{number}": each for number, each in enumerate(several)}
+    )
 
 
 class Observed:
@@ -86,11 +89,17 @@ class Observed:
         return {
             "array": array_section(signals.description),
             "engines": {
-                "sample_rate": plan.sample_rate, "center_frequency": signals.center_frequency,
-                "channels": plan.channels, "taps": plan.taps,
+                "sample_rate": plan.sample_rate,
+                "center_frequency": signals.center_frequency,
+                "channels": plan.channels,
+                "taps": plan.taps,
                 "spectra_per_frame": plan.spectra_per_frame,
-                "integration": plan.integration, "format": self._options.format,
-                "inputs": signals.inputs, "live": signals.live}}
+                "integration": plan.integration,
+                "format": self._options.format,
+                "inputs": signals.inputs,
+                "live": signals.live,
+            },
+        }
 
     def whole_files(self):
         """Paths of files that do not change any more."""
@@ -98,14 +107,14 @@ class Observed:
 
     def files(self):
         """Paths of all files that were begun."""
-        return [path for sink in self.rolling() for path in sink.files()
-                if "{time}" not in path]
+        return [path for sink in self.rolling() for path in sink.files() if "{time}" not in path]
 
     def set_roll_over(self):
         """As the options say."""
         for sink in self.rolling():
-            sink.set_roll_over(seconds=self._options.roll_seconds or 0,
-                               size=self._options.roll_bytes or 0)
+            sink.set_roll_over(
+                seconds=self._options.roll_seconds or 0, size=self._options.roll_bytes or 0
+            )
 
     def roll_over(self):
         """New files begin."""
@@ -135,18 +144,43 @@ class ObservatoryChain(Observed, CommandChain):
         self.source, self.f_engine = self.front.source, self.front.f_engine
         self.correlating = self.forming = self.ring = None
         if options.output is not None:
-            self.correlating = Correlating(versions(), signals, plan, options, options.output,
-                                           flagging, self.f_engine, note=printable(note))
+            self.correlating = Correlating(
+                versions(),
+                signals,
+                plan,
+                options,
+                options.output,
+                flagging,
+                self.f_engine,
+                note=printable(note),
+            )
         tracked = None if options.track is None else parse_direction(options.track)
         if beams:
-            self.forming = BeamForming(PROGRAM, signals, powers, beam_options(options), beams,
-                                       self.source, tracked, flagging)
+            self.forming = BeamForming(
+                PROGRAM,
+                signals,
+                powers,
+                beam_options(options),
+                beams,
+                self.source,
+                tracked,
+                flagging,
+            )
         self.voltages = make_input_voltages(
-            options, plan, signals, f"{history(versions(), options, plan, flagging)}, {note}")
+            options, plan, signals, f"{history(versions(), options, plan, flagging)}, {note}"
+        )
         if options.ring is not None:
-            self.ring = make_ring("ring.file", options, plan, signals, signals.description,
-                                  filename=options.ring, seconds=options.ring_seconds,
-                                  disk_limit=options.ring_bytes, description=printable(note))
+            self.ring = make_ring(
+                "ring.file",
+                options,
+                plan,
+                signals,
+                signals.description,
+                filename=options.ring,
+                seconds=options.ring_seconds,
+                disk_limit=options.ring_bytes,
+                description=printable(note),
+            )
         self.front.connect(self, self.forming and self.forming.pointing)
         for part in (self.correlating, self.forming):
             if part:
@@ -163,9 +197,16 @@ class ObservatoryChain(Observed, CommandChain):
     # ---- what a service asks for
 
     def sinks(self):
-        return [sink for sink in (
-            self.correlating and self.correlating.sink, self.forming and self.forming.sink,
-            self.forming and self.forming.voltages, self.voltages) if sink]
+        return [
+            sink
+            for sink in (
+                self.correlating and self.correlating.sink,
+                self.forming and self.forming.sink,
+                self.forming and self.forming.voltages,
+                self.voltages,
+            )
+            if sink
+        ]
 
     def results(self):
         searching = self.forming and self.forming.searching
@@ -173,31 +214,52 @@ class ObservatoryChain(Observed, CommandChain):
         return [sink for sink in (searching and searching.table, folding and folding.sink) if sink]
 
     def named_blocks(self):
-        found = {"source": self.source, "tracker": self.front.tracker,
-                 **engines_by_name("f_engine", self.f_engine),
-                 "voltages": self.voltages, "ring": self.ring}
+        found = {
+            "source": self.source,
+            "tracker": self.front.tracker,
+            **engines_by_name("f_engine", self.f_engine),
+            "voltages": self.voltages,
+            "ring": self.ring,
+        }
         if self.correlating:
-            found |= {**engines_by_name("xengine", self.correlating.correlator),
-                      "snapshot": self.correlating.tap, "visibilities": self.correlating.sink}
+            found |= {
+                **engines_by_name("xengine", self.correlating.correlator),
+                "snapshot": self.correlating.tap,
+                "visibilities": self.correlating.sink,
+            }
         if self.forming:
-            found |= {"pointing": self.forming.pointing, "beams": self.forming.beamformer,
-                      "powers": self.forming.sink, "voltage_beams": self.forming.voltage_beams,
-                      "beam_voltages": self.forming.voltages}
+            found |= {
+                "pointing": self.forming.pointing,
+                "beams": self.forming.beamformer,
+                "powers": self.forming.sink,
+                "voltage_beams": self.forming.voltage_beams,
+                "beam_voltages": self.forming.voltages,
+            }
             if self.forming.searching:
                 searching = self.forming.searching
-                found |= {"normalizer": searching.normalizer, "dedisperser": searching.dedisperser,
-                          "search": searching.search, "candidates": searching.table}
+                found |= {
+                    "normalizer": searching.normalizer,
+                    "dedisperser": searching.dedisperser,
+                    "search": searching.search,
+                    "candidates": searching.table,
+                }
                 if searching.ring:
                     found["dumps"] = searching.ring
             if self.forming.folding:
-                found |= {"folder": self.forming.folding.folder,
-                          "profiles": self.forming.folding.sink}
+                found |= {
+                    "folder": self.forming.folding.folder,
+                    "profiles": self.forming.folding.sink,
+                }
         return {name: block for name, block in found.items() if block}
 
     def about(self):
         forming = self.forming
-        return {**super().about(), "beams": beams_section(
-            self._signals.description, forming.beams, self._options.products) if forming else []}
+        return {
+            **super().about(),
+            "beams": beams_section(self._signals.description, forming.beams, self._options.products)
+            if forming
+            else [],
+        }
 
     def progress(self):
         if self.correlating:
@@ -216,13 +278,19 @@ class ObservatoryChain(Observed, CommandChain):
     # ---- as the other chains of commands
 
     def parts(self):
-        return [*self.front.parts(), *(self.correlating.parts() if self.correlating else []),
-                *(self.forming.parts() if self.forming else []),
-                *(block for block in (self.voltages, self.ring) if block)]
+        return [
+            *self.front.parts(),
+            *(self.correlating.parts() if self.correlating else []),
+            *(self.forming.parts() if self.forming else []),
+            *(block for block in (self.voltages, self.ring) if block),
+        ]
 
     def ended(self):
-        ends = [block.detail().done() for block in (self.correlating and self.correlating.sink,
-                                                    self.voltages) if block]
+        ends = [
+            block.detail().done()
+            for block in (self.correlating and self.correlating.sink, self.voltages)
+            if block
+        ]
         if self.forming:
             ends.append(self.forming.ended())
         return bool(ends) and all(ends)
@@ -237,25 +305,53 @@ def make_plans(options, signals, weights_hold):
     """The plan of the correlator and, with beams, that of their powers, or None."""
     duration = math.inf if options.duration is None else options.duration
     samples, duration = length_of(signals, duration)
-    shared = dict(inputs=signals.inputs, sample_rate=signals.sample_rate, real=signals.real,
-                  taps=options.taps, bytes_per_value=BYTES[options.format], samples=samples,
-                  duration=duration, channels=options.channels, multiple=frame_multiple(options))
+    shared = dict(
+        inputs=signals.inputs,
+        sample_rate=signals.sample_rate,
+        real=signals.real,
+        taps=options.taps,
+        bytes_per_value=BYTES[options.format],
+        samples=samples,
+        duration=duration,
+        channels=options.channels,
+        multiple=frame_multiple(options),
+    )
     if options.beams is None:
-        return make_plan(spectra_per_frame=options.spectra_per_frame,
-                         integration=options.integration, **shared), None
+        return make_plan(
+            spectra_per_frame=options.spectra_per_frame, integration=options.integration, **shared
+        ), None
     wanted = options.integration or DEFAULT_INTEGRATION
     # a frame is not longer than an integration: it lasts a quarter of what weights hold
-    powers = make_beams_plan(integration=options.beam_integration,
-                             weights_hold=min(weights_hold, 4 * wanted), **shared)
+    powers = make_beams_plan(
+        integration=options.beam_integration, weights_hold=min(weights_hold, 4 * wanted), **shared
+    )
     frames = max(1, round(wanted / powers.frame_length))
-    plan = Plan(powers.channels, powers.taps, powers.hop, powers.sample_rate, powers.spectra,
-                powers.spectra_per_frame, frames, powers.notes)
+    plan = Plan(
+        powers.channels,
+        powers.taps,
+        powers.hop,
+        powers.sample_rate,
+        powers.spectra,
+        powers.spectra_per_frame,
+        frames,
+        powers.notes,
+    )
     if abs(plan.integration - wanted) > 1e-9 * wanted:
-        plan = Plan(plan.channels, plan.taps, plan.hop, plan.sample_rate, plan.spectra,
-                    plan.spectra_per_frame, frames, (
-                        *plan.notes, f"integrations of visibilities of {plan.integration:.9g} s "
-                        f"instead of {wanted:.9g} s: {frames} frame{'s'[:frames > 1]} of "
-                        f"{plan.spectra_per_frame} spectra"))
+        plan = Plan(
+            plan.channels,
+            plan.taps,
+            plan.hop,
+            plan.sample_rate,
+            plan.spectra,
+            plan.spectra_per_frame,
+            frames,
+            (
+                *plan.notes,
+                f"integrations of visibilities of {plan.integration:.9g} s "
+                f"instead of {wanted:.9g} s: {frames} frame{'s'[: frames > 1]} of "
+                f"{plan.spectra_per_frame} spectra",
+            ),
+        )
     return plan, powers
 
 
@@ -274,6 +370,7 @@ def make_chain(configuration):
     if options.role != "fx":
         # not at the top: it needs spead2
         from .observe_hosts import make_part  # pylint: disable=import-outside-toplevel
+
         return make_part(configuration, versions())
     use_first_device(options)
     try:
@@ -285,8 +382,9 @@ def make_chain(configuration):
     if options.beams is not None:
         beams = beams_to_form(options, array, start)
         tracked = None if options.track is None else parse_direction(options.track)
-        weights_hold = Drift(array, beams, [array.center_frequency + signals.sample_rate / 2],
-                             tracked=tracked).span(options.phase_error)
+        weights_hold = Drift(
+            array, beams, [array.center_frequency + signals.sample_rate / 2], tracked=tracked
+        ).span(options.phase_error)
     plan, powers = make_plans(options, signals, weights_hold)
     check_several_devices(options, signals, plan)
     if options.scale != "model" and options.calibration is None:
@@ -302,29 +400,34 @@ def make_chain(configuration):
         texts += untracked_texts(options, array, plan.integration)
     if calibrator and options.calibrate != "nobody":
         signals.description = calibrated_array(array, calibrator.calibration)
-    chain = ObservatoryChain(signals, plan, powers, options, beams, calibrator,
-                             configuration.sections)
-    keep_what_is_read(options, signals, [
-        path for sink in chain.rolling() for path in sink.files()])
+    chain = ObservatoryChain(
+        signals, plan, powers, options, beams, calibrator, configuration.sections
+    )
+    keep_what_is_read(options, signals, [path for sink in chain.rolling() for path in sink.files()])
     chain.texts = texts + describe(options, signals, plan, powers, chain)
     if options.format == "sc8":
-        chain.level(calibrator.set if options.calibrate == "f-engine" else None,
-                    lambda gains: chain.texts.append(f"gain of the inputs: {gain_text(gains)}"))
+        chain.level(
+            calibrator.set if options.calibrate == "f-engine" else None,
+            lambda gains: chain.texts.append(f"gain of the inputs: {gain_text(gains)}"),
+        )
     return chain
 
 
 def describe(options, signals, plan, powers, chain):
     """What is made, a line each."""
-    lines = [f"{printable(options.input)}: {signals.inputs} inputs, {signals.sample_type}, "
-             f"{with_prefix(plan.sample_rate, 'sample/s')}",
-             f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
-             f"integrations of {seconds_text(plan.integration)}"]
+    lines = [
+        f"{printable(options.input)}: {signals.inputs} inputs, {signals.sample_type}, "
+        f"{with_prefix(plan.sample_rate, 'sample/s')}",
+        f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
+        f"integrations of {seconds_text(plan.integration)}",
+    ]
     if chain.front.tracker:
         direction = chain.front.tracker.direction()
         lines.append(f"tracking {direction}: {start_text(direction, signals)[0]}")
     if powers:
-        lines.append(f"{len(chain.forming.beams)} beams, powers of "
-                     f"{seconds_text(powers.integration)}")
+        lines.append(
+            f"{len(chain.forming.beams)} beams, powers of {seconds_text(powers.integration)}"
+        )
         if chain.forming.searching:
             lines.append(f"search: {chain.forming.searching.text()}")
     return lines + ["note: " + text for text in plan.notes]

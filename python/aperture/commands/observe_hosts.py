@@ -23,8 +23,13 @@ class ObservedSending(Observed, SendingChain):
         return [self.voltages] if self.voltages else []
 
     def named_blocks(self):
-        found = {"source": self.source, "tracker": self.tracker, "f_engine": self.f_engine,
-                 "sender": self.sink, "voltages": self.voltages}
+        found = {
+            "source": self.source,
+            "tracker": self.tracker,
+            "f_engine": self.f_engine,
+            "sender": self.sink,
+            "voltages": self.voltages,
+        }
         return {name: block for name, block in found.items() if block}
 
     def progress(self):
@@ -38,8 +43,12 @@ class ObservedReceiving(Observed, ReceivingChain):
         return [self.sink]
 
     def named_blocks(self):
-        return {"receiver": self.source, "xengine": self.correlator, "visibilities": self.sink,
-                "snapshot": self.correlating.tap}
+        return {
+            "receiver": self.source,
+            "xengine": self.correlator,
+            "visibilities": self.sink,
+            "snapshot": self.correlating.tap,
+        }
 
     def progress(self):
         return self.sink.integrations() + self.sink.left_out()
@@ -57,8 +66,9 @@ def make_part(configuration, program):
         As the commands and blocks raise them.
     """
     options = configuration.options
-    note = f"configuration of {options.name}: " + json.dumps(configuration.sections,
-                                                             ensure_ascii=False)
+    note = f"configuration of {options.name}: " + json.dumps(
+        configuration.sections, ensure_ascii=False
+    )
     if options.role == "f":
         chain = make_sending(program, options, ObservedSending)
         chain.texts = list(chain.warnings) + chain.texts
@@ -68,7 +78,12 @@ def make_part(configuration, program):
             signals = open_input(options)
         except (CommandError, ValueError, RuntimeError, OSError) as error:
             raise InputFailure(str(error)) from error
-        chain = make_receiving(program, options, options.output, signals,
-                               functools.partial(ObservedReceiving, note=printable(note)))
+        chain = make_receiving(
+            program,
+            options,
+            options.output,
+            signals,
+            functools.partial(ObservedReceiving, note=printable(note)),
+        )
     chain.set_roll_over()
     return chain

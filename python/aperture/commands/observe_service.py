@@ -20,12 +20,12 @@ from .running import error_text
 from .tables import with_prefix
 from .terminal import say, show
 
-LOOK = 0.2               # s between two looks at the flowgraph
-DISK_LOOK = 1.0          # s, at the disks
-STATUS = 5.0             # s between two lines for systemd
-LINE = 60.0              # s between two lines of the log
-LONGEST_STOP = 30.0      # s that a flowgraph is given to end
-WATCHDOG, INTEGRATIONS = 10.0, 5   # s without an integration, and so many integrations
+LOOK = 0.2  # s between two looks at the flowgraph
+DISK_LOOK = 1.0  # s, at the disks
+STATUS = 5.0  # s between two lines for systemd
+LINE = 60.0  # s between two lines of the log
+LONGEST_STOP = 30.0  # s that a flowgraph is given to end
+WATCHDOG, INTEGRATIONS = 10.0, 5  # s without an integration, and so many integrations
 #: endings of files that have no room for a history: it stands beside them
 WITHOUT_HISTORY = (".fil", ".raw", ".fits", ".ar", ".ecsv", ".csv")
 
@@ -76,9 +76,9 @@ class Service:
         self._configuration, self._instrument = configuration, instrument
         self._notifier, self._make, self._statvfs = notifier, make, statvfs
         self._signals = Signals()
-        self._progress = None    # (number, since when), of integrations
-        self._before = 0         # integrations of flowgraphs that ended
-        self._told = {}          # what is done from time to time -> when it was
+        self._progress = None  # (number, since when), of integrations
+        self._before = 0  # integrations of flowgraphs that ended
+        self._told = {}  # what is done from time to time -> when it was
         self._use(configuration)
 
     def _use(self, configuration):
@@ -86,9 +86,20 @@ class Service:
         options = configuration.options
         self._backoff = Backoff(options.restart_after, options.restart_longest)
         self._guard = DiskGuard(
-            [name for name in (options.output, options.beam_file, options.voltages,
-                               options.beam_voltages) if name],
-            options.least_free, options.when_full, self._statvfs)
+            [
+                name
+                for name in (
+                    options.output,
+                    options.beam_file,
+                    options.voltages,
+                    options.beam_voltages,
+                )
+                if name
+            ],
+            options.least_free,
+            options.when_full,
+            self._statvfs,
+        )
 
     # ---- the whole run
 
@@ -140,8 +151,9 @@ class Service:
     def _wait(self, seconds):
         self._log(f"once more in {seconds:g} s")
         self._instrument.set_state("restarting")
-        self._notifier.status(f"waiting {seconds:g} s after a failure, "
-                              f"{self._instrument.restarts} restarts")
+        self._notifier.status(
+            f"waiting {seconds:g} s after a failure, {self._instrument.restarts} restarts"
+        )
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self._signals.stops:
             self._notifier.alive()
@@ -227,7 +239,7 @@ class Service:
         if limit == 0:
             return None
         if limit is None and options.role == "x":
-            return None          # others may be away for as long as they like
+            return None  # others may be away for as long as they like
         if limit is None:
             limit = WATCHDOG + INTEGRATIONS * chain.about()["engines"]["integration"]
         now, progress = time.monotonic(), chain.progress()
@@ -260,7 +272,7 @@ class Service:
                 if path.endswith(WITHOUT_HISTORY) and os.path.exists(path):
                     self._write_beside(path)
                 elif path.endswith(WITHOUT_HISTORY):
-                    known.discard(path)   # one that has its name when it is whole
+                    known.discard(path)  # one that has its name when it is whole
         for path in chain.files() if ended else chain.whole_files():
             if ("whole", path) not in known:
                 known.add(("whole", path))

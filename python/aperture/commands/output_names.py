@@ -12,9 +12,14 @@ from ..files.growing_file import check_path
 from .running import CommandError
 
 #: what may stand in braces -> what it becomes
-FIELDS = {"beam": "the name of a beam", "time": "the UTC time of the first integration",
-          "phase_center": "the name of a phase centre", "input": "the name of an input or antenna",
-          "channel": "the number of a channel", "id": "the name of a candidate"}
+FIELDS = {
+    "beam": "the name of a beam",
+    "time": "the UTC time of the first integration",
+    "phase_center": "the name of a phase centre",
+    "input": "the name of an input or antenna",
+    "channel": "the number of a channel",
+    "id": "the name of a candidate",
+}
 
 
 def check_output_name(name, endings, fields, option="-o"):
@@ -38,8 +43,9 @@ def check_output_name(name, endings, fields, option="-o"):
     CommandError
     """
     endings = (endings,) if isinstance(endings, str) else endings
-    wanted = f"expected the name of a file that ends in {' or '.join(endings)}, such as " \
-        f"out{endings[0]}"
+    wanted = (
+        f"expected the name of a file that ends in {' or '.join(endings)}, such as out{endings[0]}"
+    )
     if not name:
         raise CommandError(f"{option} '': {wanted}")
     ending = os.path.splitext(name)[1]

@@ -18,9 +18,15 @@ def parser():
         prog=environment.PROGRAM,
         description="Installs packages from PyPI that other commands need, into a virtual "
         f"environment over the system's packages, {environment.folder()} (APERTURE_VENV in the "
-        "environment names another). Without a group, it lists what there is.")
-    result.add_argument("groups", metavar="GROUP", nargs="*", default=[],
-                        help=", ".join([*environment.GROUPS, "all"]))
+        "environment names another). Without a group, it lists what there is.",
+    )
+    result.add_argument(
+        "groups",
+        metavar="GROUP",
+        nargs="*",
+        default=[],
+        help=", ".join([*environment.GROUPS, "all"]),
+    )
     return result
 
 
@@ -29,13 +35,24 @@ def install(options):
     known = environment.GROUPS
     for group in options.groups:
         if group not in (*known, "all"):
-            raise environment.PackageError(f"{group}: there is no such group: "
-                                           f"{', '.join(known)} or all")
+            raise environment.PackageError(
+                f"{group}: there is no such group: {', '.join(known)} or all"
+            )
     groups = list(known) if "all" in options.groups else options.groups
     installed = environment.install(groups)
     if not groups:
-        say(table([(name, "installed" if environment.is_installed(name) else "not installed",
-                    group.purpose) for name, group in known.items()]))
+        say(
+            table(
+                [
+                    (
+                        name,
+                        "installed" if environment.is_installed(name) else "not installed",
+                        group.purpose,
+                    )
+                    for name, group in known.items()
+                ]
+            )
+        )
     for group in groups:
         say(f"{group}: {'installed in' if group in installed else 'is in'} {environment.folder()}")
     return 0

@@ -29,8 +29,13 @@ from ..parameters.yaml_reader import YamlReader
 INPUT_SCHEMA = {
     "input": {"source": "input", "duration": "duration", "seed": "seed"},
     "array": {"description": "array"},
-    "engines": {"channels": "channels", "taps": "taps", "window": "window", "format": "format",
-                "integration": "integration"},
+    "engines": {
+        "channels": "channels",
+        "taps": "taps",
+        "window": "window",
+        "format": "format",
+        "integration": "integration",
+    },
     "calibration": {"file": "calibration"},
     "outputs": {"file": "output", "overwrite": "overwrite"},
     "device": {"name": "device"},
@@ -39,8 +44,10 @@ INPUT_SCHEMA = {
 
 def extend(schema, **sections):
     """A schema with more keys in some of its sections, each given as a dictionary."""
-    return {name: keys if isinstance(keys, Named) else {**keys, **sections.get(name, {})}
-            for name, keys in schema.items()}
+    return {
+        name: keys if isinstance(keys, Named) else {**keys, **sections.get(name, {})}
+        for name, keys in schema.items()
+    }
 
 
 class Named(dict):
@@ -69,7 +76,8 @@ class PlanReader(YamlReader):
                 continue
             for key, value in self._mapping(section, keys, schema[section]).items():
                 found[schema[section][key]] = self._value(
-                    f"{section}.{key}", value, actions[schema[section][key]])
+                    f"{section}.{key}", value, actions[schema[section][key]]
+                )
         return found
 
     def _mapping(self, field, values, known):
@@ -77,8 +85,9 @@ class PlanReader(YamlReader):
             refuse(field, values, f"a mapping of {', '.join(known)}")
         for key in values:
             if key not in known:
-                raise ParameterError(f"{field}.{key}" if field else key,
-                                     f"not known; allowed: {', '.join(known)}")
+                raise ParameterError(
+                    f"{field}.{key}" if field else key, f"not known; allowed: {', '.join(known)}"
+                )
         return values
 
     def _named(self, section, names, known):
@@ -119,10 +128,16 @@ class PlanParser(CommandParser):
     def __init__(self, schema, **arguments):
         super().__init__(**arguments)
         self.schema = schema
-        self.add_argument("--plan", metavar="FILE.yml",
-                          help="take what this file says; options take the place of what it says")
-        self.add_argument("--write-plan", metavar="FILE.yml",
-                          help="write the plan of these options into a new file, and do no more")
+        self.add_argument(
+            "--plan",
+            metavar="FILE.yml",
+            help="take what this file says; options take the place of what it says",
+        )
+        self.add_argument(
+            "--write-plan",
+            metavar="FILE.yml",
+            help="write the plan of these options into a new file, and do no more",
+        )
 
     def parse_args(self, args=None, namespace=None):
         """As argparse has it, with what a plan says as defaults."""
@@ -157,8 +172,11 @@ class PlanParser(CommandParser):
                 sections += self._named_text(section, getattr(options, keys.attribute, None))
                 continue
             values = {key: getattr(options, name) for key, name in keys.items()}
-            lines = [f"  {key}: {self._written(value)}" for key, value in values.items()
-                     if value is not None]
+            lines = [
+                f"  {key}: {self._written(value)}"
+                for key, value in values.items()
+                if value is not None
+            ]
             sections += [f"{section}:", *lines] if lines else []
         return "\n".join(sections) + "\n"
 
@@ -166,10 +184,13 @@ class PlanParser(CommandParser):
         """The lines of a section of names."""
         if not names:
             return []
-        entry = lambda keys: ", ".join(f"{key}: {self._written(value)}"
-                                       for key, value in keys.items())
-        return [f"{section}:", *(f"  {self._written(name)}: {{{entry(keys)}}}"
-                                 for name, keys in names.items())]
+        entry = lambda keys: ", ".join(
+            f"{key}: {self._written(value)}" for key, value in keys.items()
+        )
+        return [
+            f"{section}:",
+            *(f"  {self._written(name)}: {{{entry(keys)}}}" for name, keys in names.items()),
+        ]
 
     @staticmethod
     def _written(value):

@@ -32,25 +32,41 @@ def json_schema(schema, actions, title, descriptions, required):
     """
     sections = {}
     for name, keys in schema.items():
-        section = {"type": "object", "additionalProperties": _named(keys)} \
-            if isinstance(keys, Named) else {
-                "type": "object", "additionalProperties": False,
-                "properties": {key: _property(actions[attribute])
-                               for key, attribute in keys.items()}}
+        section = (
+            {"type": "object", "additionalProperties": _named(keys)}
+            if isinstance(keys, Named)
+            else {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    key: _property(actions[attribute]) for key, attribute in keys.items()
+                },
+            }
+        )
         if name in descriptions:
             section["description"] = descriptions[name]
         if name in required:
             section["required"] = required[name]
         sections[name] = section
-    return {"$schema": DRAFT, "title": title, "type": "object", "additionalProperties": False,
-            "properties": sections, "required": list(required)}
+    return {
+        "$schema": DRAFT,
+        "title": title,
+        "type": "object",
+        "additionalProperties": False,
+        "properties": sections,
+        "required": list(required),
+    }
 
 
 def _named(keys):
     """What each name of a section of names has."""
-    return {"type": "object", "additionalProperties": False,
-            "properties": {key: {"type": ["string", "number"], "description": text}
-                           for key, text in keys.items()}}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            key: {"type": ["string", "number"], "description": text} for key, text in keys.items()
+        },
+    }
 
 
 def _property(action):
@@ -77,8 +93,7 @@ def _type(action):
 
 
 def _help(action):
-    values = {key: value for key, value in vars(action).items()
-              if value is not argparse.SUPPRESS}
+    values = {key: value for key, value in vars(action).items() if value is not argparse.SUPPRESS}
     if values.get("choices") is not None:
         values["choices"] = ", ".join(map(str, values["choices"]))
     return (action.help or "") % {**values, "prog": "aperture_observe"}

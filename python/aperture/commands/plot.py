@@ -52,8 +52,8 @@ from ..plots.style import delay_text
 from ..plots.time_axis import Zone, clock_text
 from .running import run_command
 
-MAX_PANELS = 28        # the baselines of 8 antennas; more would be too small to read
-MAX_MATRIX = 128       # inputs; a pixel each
+MAX_PANELS = 28  # the baselines of 8 antennas; more would be too small to read
+MAX_MATRIX = 128  # inputs; a pixel each
 AMPLITUDE_MAP = "viridis"
 PHASE_MAP = "twilight"  # cyclic: -180 and +180 degrees look the same
 # Okabe and Ito's colours, told apart by colour-blind readers too, without the yellow
@@ -66,16 +66,17 @@ SMALL = 7
 @dataclass
 class Panels:
     """What is drawn for the baselines, all arrays [product][time][channel] or [.][delay]."""
+
     products: list
-    values: np.ndarray      # complex; coherences, or visibilities without autocorrelations
+    values: np.ndarray  # complex; coherences, or visibilities without autocorrelations
     is_coherence: bool
-    seconds: np.ndarray     # [time], middles, from the start of the file's first integration
-    step: float             # seconds between them
+    seconds: np.ndarray  # [time], middles, from the start of the file's first integration
+    step: float  # seconds between them
     frequencies: np.ndarray  # [channel], in the unit
-    unit: str               # of the frequencies
-    delays: np.ndarray      # [delay], seconds
-    lags: np.ndarray        # [product][delay], root mean square over time
-    channel_width: float    # Hz
+    unit: str  # of the frequencies
+    delays: np.ndarray  # [delay], seconds
+    lags: np.ndarray  # [product][delay], root mean square over time
+    channel_width: float  # Hz
 
 
 def frequency_unit(frequencies):
@@ -127,21 +128,37 @@ def peak_text(panels, index, peak):
 def read_panels(file, products, integrations):
     """Reads the products and the autocorrelations that normalise them."""
     available = set(file.autos())
-    needed = sorted({auto for product in products for auto in file.autos_of(product)},
-                    key=lambda auto: (auto.first, auto.polarization))
+    needed = sorted(
+        {auto for product in products for auto in file.autos_of(product)},
+        key=lambda auto: (auto.first, auto.polarization),
+    )
     is_coherence = bool(products) and all(auto in available for auto in needed)
     values, times = file.read(products + (needed if is_coherence else []), integrations)
     if is_coherence:
         place = {auto: len(products) + index for index, auto in enumerate(needed)}
         autos = [file.autos_of(product) for product in products]
-        values = np.array([coherence(values[i], values[place[a]], values[place[b]])
-                           for i, (a, b) in enumerate(autos)])
+        values = np.array(
+            [
+                coherence(values[i], values[place[a]], values[place[b]])
+                for i, (a, b) in enumerate(autos)
+            ]
+        )
     delays, magnitudes = root_mean_square_lags(without_edge(values), file.channel_width)
     unit, size = frequency_unit(file.frequencies)
     seconds = (times - file.start) * 86400
     step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else file.integration_time or 1.0
-    return Panels(products, values, is_coherence, seconds, step, file.frequencies / size, unit,
-                  delays, magnitudes, file.channel_width)
+    return Panels(
+        products,
+        values,
+        is_coherence,
+        seconds,
+        step,
+        file.frequencies / size,
+        unit,
+        delays,
+        magnitudes,
+        file.channel_width,
+    )
 
 
 def draw_bandpasses(axis, file, autos, power, unit, size):
@@ -150,14 +167,27 @@ def draw_bandpasses(axis, file, autos, power, unit, size):
     levels = decibels(power)
     if len(autos) <= 8:
         for index, (auto, level) in enumerate(zip(autos, levels)):
-            axis.plot(frequencies, level, lw=1, color=COLOURS[index % len(COLOURS)],
-                      ls=LINES[index // len(COLOURS)], label=file.label(auto))
+            axis.plot(
+                frequencies,
+                level,
+                lw=1,
+                color=COLOURS[index % len(COLOURS)],
+                ls=LINES[index // len(COLOURS)],
+                label=file.label(auto),
+            )
     else:
         for index, level in enumerate(levels):
-            axis.plot(frequencies, level, lw=0.6, color=COLOURS[5], alpha=0.5,
-                      label=None if index else f"{len(autos)} inputs")
-        axis.plot(frequencies, np.nanmedian(levels, axis=0), lw=1.5, color=COLOURS[6],
-                  label="median")
+            axis.plot(
+                frequencies,
+                level,
+                lw=0.6,
+                color=COLOURS[5],
+                alpha=0.5,
+                label=None if index else f"{len(autos)} inputs",
+            )
+        axis.plot(
+            frequencies, np.nanmedian(levels, axis=0), lw=1.5, color=COLOURS[6], label="median"
+        )
         _name_outliers(axis, file, autos, levels, frequencies)
     # A dead channel (an empty band edge, a DC notch) must not flatten all others.
     finite = levels[np.isfinite(levels)]
@@ -180,8 +210,13 @@ def _name_outliers(axis, file, autos, levels, frequencies):
     difference = np.nanmedian(levels - np.nanmedian(levels, axis=0), axis=1)
     for index in np.argsort(-np.abs(np.nan_to_num(difference)))[:5]:
         if abs(difference[index]) > 3:
-            axis.annotate(file.label(autos[index]), (frequencies[-1], levels[index][-1]),
-                          fontsize=SMALL, color=COLOURS[1], ha="right")
+            axis.annotate(
+                file.label(autos[index]),
+                (frequencies[-1], levels[index][-1]),
+                fontsize=SMALL,
+                color=COLOURS[1],
+                ha="right",
+            )
 
 
 def draw_matrix(figure, place, file, integration):
@@ -201,11 +236,16 @@ def draw_matrix(figure, place, file, integration):
     for which in (axis.xaxis, axis.yaxis):
         which.set_ticks(range(0, len(names), every), names[::every], fontsize=SMALL)
     axis.tick_params(axis="x", rotation=90)
-    axis.set_title("All pairs: correlation (below) and phase (above)\n"
-                   f"integration {integration} (from 0); highest lag of the whole band",
-                   loc="left", fontsize=9)
-    for part, picture, text, ticks in ((parts[1], shown, "correlation", None),
-                                       (parts[2], phases, "phase (°)", range(-180, 181, 90))):
+    axis.set_title(
+        "All pairs: correlation (below) and phase (above)\n"
+        f"integration {integration} (from 0); highest lag of the whole band",
+        loc="left",
+        fontsize=9,
+    )
+    for part, picture, text, ticks in (
+        (parts[1], shown, "correlation", None),
+        (parts[2], phases, "phase (°)", range(-180, 181, 90)),
+    ):
         bar = figure.colorbar(picture, cax=figure.add_subplot(part), ticks=ticks)
         bar.set_label(text, fontsize=8)
         bar.ax.tick_params(labelsize=SMALL)
@@ -223,8 +263,16 @@ def draw_lags(axis, panels, index, span, length):
     if is_clear(panels.lags[index]):
         peak = peak_of(delays, lag)
         axis.axvline(peak / size, lw=0.7, ls=":", color=COLOURS[1])
-        axis.text(0.98, 0.93, peak_text(panels, index, peak), transform=axis.transAxes,
-                  ha="right", va="top", fontsize=SMALL, color=COLOURS[1])
+        axis.text(
+            0.98,
+            0.93,
+            peak_text(panels, index, peak),
+            transform=axis.transAxes,
+            ha="right",
+            va="top",
+            fontsize=SMALL,
+            color=COLOURS[1],
+        )
     axis.set_xlim(-span / size, span / size)
     axis.set_ylim(0, 1.05 * max(np.max(panels.lags), 1e-12))
     axis.grid(alpha=0.3)
@@ -244,10 +292,13 @@ def draw_baseline(axes, panels, index, title, span, length, top, columns, first_
     if len(values) > 1:
         unit, size = time_unit(panels.seconds[-1] + panels.step)
         start, stop = edges(panels.seconds / size, panels.step / size)
-        place = dict(extent=(low, high, start, stop), aspect="auto", origin="lower",
-                     interpolation="nearest")
-        images = (axes[0].imshow(amplitude, cmap=AMPLITUDE_MAP, vmin=0, vmax=top, **place),
-                  axes[1].imshow(phase, cmap=PHASE_MAP, vmin=-180, vmax=180, **place))
+        place = dict(
+            extent=(low, high, start, stop), aspect="auto", origin="lower", interpolation="nearest"
+        )
+        images = (
+            axes[0].imshow(amplitude, cmap=AMPLITUDE_MAP, vmin=0, vmax=top, **place),
+            axes[1].imshow(phase, cmap=PHASE_MAP, vmin=-180, vmax=180, **place),
+        )
         names = (f"amplitude\ntime ({unit})", f"phase\ntime ({unit})")
         for axis in axes[:2]:
             axis.set_facecolor(FLAGGED)
@@ -293,9 +344,13 @@ def draw_grid(figure, place, file, panels):
     columns = columns_for(count)
     rows = -(-count // columns)
     waterfalls = len(panels.seconds) > 1
-    grid = place.subgridspec(rows, columns + waterfalls, hspace=0.22,
-                             wspace=0.12 if columns > 1 else 0.05,
-                             width_ratios=[1] * columns + [0.03] * waterfalls)
+    grid = place.subgridspec(
+        rows,
+        columns + waterfalls,
+        hspace=0.22,
+        wspace=0.12 if columns > 1 else 0.05,
+        width_ratios=[1] * columns + [0.03] * waterfalls,
+    )
     lengths = [length for length in map(file.length, panels.products) if length]
     span = lag_range(panels, lengths, file.channel_width * len(file.frequencies))
     amplitudes = np.abs(panels.values)
@@ -309,8 +364,7 @@ def draw_grid(figure, place, file, panels):
         axes = [figure.add_subplot(part) for part in split_cell(grid[row, column])]
         length = file.length(product)
         title = file.label(product) + (f"   {length:.4g} m" if length else "")
-        images = draw_baseline(axes, panels, index, title, span, length, top, columns,
-                               column == 0)
+        images = draw_baseline(axes, panels, index, title, span, length, top, columns, column == 0)
     if images:
         parts = split_cell(grid[0, columns])
         texts = ("correlation" if panels.is_coherence else "amplitude", "phase (°)")
@@ -327,10 +381,12 @@ def describe(file, panels, shown, total, integration, zone):
     centre = file.frequencies[len(file.frequencies) // 2]
     per = f" of {file.integration_time:.4g} s" if file.integration_time else ""
     count = len(file.times)
-    line = (f"{len(file.antennas)} antenna{'s'[:len(file.antennas) > 1]}, "
-            f"{len(file.autos())} inputs, {centre / size:.6g} {unit}, {width / 1e6:.4g} MHz in "
-            f"{len(file.frequencies)} channels, {count} integration{'s'[:count > 1]}{per}, "
-            f"from {utc(file.start)} UTC")
+    line = (
+        f"{len(file.antennas)} antenna{'s'[: len(file.antennas) > 1]}, "
+        f"{len(file.autos())} inputs, {centre / size:.6g} {unit}, {width / 1e6:.4g} MHz in "
+        f"{len(file.frequencies)} channels, {count} integration{'s'[: count > 1]}{per}, "
+        f"from {utc(file.start)} UTC"
+    )
     notes = []
     if shown < total:
         notes.append(f"{shown} of {total} baselines, evenly spread in length")
@@ -382,17 +438,28 @@ def make_figure(file, baselines=None, integration=None, zone=None):
     top, gap = 7.4 if with_lost else 4.6, 0.9
     height = top + gap + cell * rows + 1.4
     figure = plt.figure(figsize=(width, height))
-    outer = figure.add_gridspec(2, 1, height_ratios=(top, max(cell * rows, 0.01)),
-                                hspace=gap / ((top + cell * rows) / 2), left=0.8 / width,
-                                right=1 - 0.75 / width, top=1 - 1.05 / height,
-                                bottom=0.5 / height)
+    outer = figure.add_gridspec(
+        2,
+        1,
+        height_ratios=(top, max(cell * rows, 0.01)),
+        hspace=gap / ((top + cell * rows) / 2),
+        left=0.8 / width,
+        right=1 - 0.75 / width,
+        top=1 - 1.05 / height,
+        bottom=0.5 / height,
+    )
     unit, size = frequency_unit(file.frequencies)
     place = outer[0]
     if with_lost:
         halves = place.subgridspec(2, 1, height_ratios=(4.2, 2.3), hspace=0.42)
         place = halves[0]
-        draw_lost(figure.add_subplot(halves[1]), lost, file.frequencies / size, unit,
-                  file.integration_time or 1.0)
+        draw_lost(
+            figure.add_subplot(halves[1]),
+            lost,
+            file.frequencies / size,
+            unit,
+            file.integration_time or 1.0,
+        )
     if with_matrix:
         upper = place.subgridspec(1, 2, width_ratios=(width - 8.2, 6.5), wspace=0.08)
         shown = integration if integration is not None else len(file.times) // 2
@@ -407,13 +474,22 @@ def make_figure(file, baselines=None, integration=None, zone=None):
         bandpasses.set_axis_off()
     if products:
         draw_grid(figure, outer[1], file, panels)
-    figure.suptitle(file.telescope.replace("$", r"\$"), x=0.8 / width, y=1 - 0.15 / height,
-                    ha="left", va="top",
-                    fontsize=14, fontweight="bold")
-    figure.text(0.8 / width, 1 - 0.45 / height,
-                describe(file, panels, len(products), len(candidates), integration,
-                         zone or Zone()),
-                va="top", fontsize=9)
+    figure.suptitle(
+        file.telescope.replace("$", r"\$"),
+        x=0.8 / width,
+        y=1 - 0.15 / height,
+        ha="left",
+        va="top",
+        fontsize=14,
+        fontweight="bold",
+    )
+    figure.text(
+        0.8 / width,
+        1 - 0.45 / height,
+        describe(file, panels, len(products), len(candidates), integration, zone or Zone()),
+        va="top",
+        fontsize=9,
+    )
     return figure
 
 
@@ -435,45 +511,84 @@ def parser():
         "and bandpass; of several, or of one with several beams, the light curves of all beams. Of "
         "folded profiles (PSRFITS): the profile, over frequency and over time. Of "
         "an array description with --beams: the pattern of the first beam, and where the others "
-        "are.")
-    result.add_argument("files", metavar="FILE", nargs="+",
-                        help="one UVH5 file, filterbank files (.fil), one file of folded profiles "
-                        "(.fits), or an array description")
-    result.add_argument("-o", "--output", required=True, metavar="PNG",
-                        help="picture to write; its ending chooses the format (png, pdf, svg); "
-                        "html: of a UVH5 file, a report with fringes, closure phases and u, v "
-                        "coverage")
-    result.add_argument("--baselines", metavar="A-B,...",
-                        help="pairs of antennas (A1-A2: both polarisations) or of inputs "
-                        f"(A1x-A2y); default: all, of more than {MAX_PANELS} an even choice")
-    result.add_argument("--integration", type=int, metavar="N",
-                        help="only this one, from 0; negative numbers count from the end")
-    result.add_argument("--time-zone", metavar="ZONE",
-                        help="of the local time beside UTC, an IANA name such as Europe/Berlin "
-                        "(default: the system's)")
-    result.add_argument("--beams", metavar="BEAMS",
-                        help="of an array: as in aperture_beams --help")
-    result.add_argument("--field", type=float, metavar="DEGREES",
-                        help="of a pattern: width on the sky (default: some side lobes)")
-    result.add_argument("--dm", type=float, metavar="DM",
-                        help="of folded profiles: the dispersion measure with which channels are "
-                        "lined up (default: that of the file)")
-    result.add_argument("--dpi", type=int, default=100, metavar="N",
-                        help="dots per inch, 30 to 600 (default: %(default)s)")
+        "are.",
+    )
+    result.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="one UVH5 file, filterbank files (.fil), one file of folded profiles "
+        "(.fits), or an array description",
+    )
+    result.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="PNG",
+        help="picture to write; its ending chooses the format (png, pdf, svg); "
+        "html: of a UVH5 file, a report with fringes, closure phases and u, v "
+        "coverage",
+    )
+    result.add_argument(
+        "--baselines",
+        metavar="A-B,...",
+        help="pairs of antennas (A1-A2: both polarisations) or of inputs "
+        f"(A1x-A2y); default: all, of more than {MAX_PANELS} an even choice",
+    )
+    result.add_argument(
+        "--integration",
+        type=int,
+        metavar="N",
+        help="only this one, from 0; negative numbers count from the end",
+    )
+    result.add_argument(
+        "--time-zone",
+        metavar="ZONE",
+        help="of the local time beside UTC, an IANA name such as Europe/Berlin "
+        "(default: the system's)",
+    )
+    result.add_argument("--beams", metavar="BEAMS", help="of an array: as in aperture_beams --help")
+    result.add_argument(
+        "--field",
+        type=float,
+        metavar="DEGREES",
+        help="of a pattern: width on the sky (default: some side lobes)",
+    )
+    result.add_argument(
+        "--dm",
+        type=float,
+        metavar="DM",
+        help="of folded profiles: the dispersion measure with which channels are "
+        "lined up (default: that of the file)",
+    )
+    result.add_argument(
+        "--dpi",
+        type=int,
+        default=100,
+        metavar="N",
+        help="dots per inch, 30 to 600 (default: %(default)s)",
+    )
     return result
 
 
 #: which options choose what is shown, and of what
-CHOICES = {"field": "the pattern of an array", "dm": "folded profiles", "baselines": "a UVH5 file",
-           "integration": "a UVH5 file", "time_zone": "a UVH5 file"}
+CHOICES = {
+    "field": "the pattern of an array",
+    "dm": "folded profiles",
+    "baselines": "a UVH5 file",
+    "integration": "a UVH5 file",
+    "time_zone": "a UVH5 file",
+}
 
 
 def refuse_choices(options, kind):
     """Those of other kinds of pictures."""
     for name, of in CHOICES.items():
         if of != kind and getattr(options, name) is not None:
-            raise PlotError(f"--{name.replace('_', '-')} {getattr(options, name)}: chooses what is "
-                            f"shown of {of}, not of {kind}")
+            raise PlotError(
+                f"--{name.replace('_', '-')} {getattr(options, name)}: chooses what is "
+                f"shown of {of}, not of {kind}"
+            )
 
 
 def check_output(path):
@@ -497,8 +612,10 @@ def choose_figure(options):
         refuse_choices(options, "the pattern of an array")
         for name in files:
             if name.endswith((".fil", ".uvh5")):
-                raise PlotError(f"{name}: --beams {options.beams} goes with an array description, "
-                                "a YAML file or a shipped name, not with what was observed")
+                raise PlotError(
+                    f"{name}: --beams {options.beams} goes with an array description, "
+                    "a YAML file or a shipped name, not with what was observed"
+                )
         if len(files) > 1:
             raise PlotError(f"--beams: one array description, not {len(files)} files")
         if options.field is not None and not 0 < options.field <= 180:
@@ -516,12 +633,15 @@ def choose_figure(options):
             raise PlotError(f"--dm {options.dm:g}: expected 0 to 1e6 pc/cm^3")
         return profile_figure(files[0], options.dm)
     if files[0].endswith((".yml", ".yaml")) or files[0] in shipped_arrays():
-        raise PlotError(f"{files[0]}: an array description is drawn with its beams: add --beams, "
-                        "for example --beams grid:az=180,el=60")
+        raise PlotError(
+            f"{files[0]}: an array description is drawn with its beams: add --beams, "
+            "for example --beams grid:az=180,el=60"
+        )
     refuse_choices(options, "a UVH5 file")
     if len(files) > 1:
-        raise PlotError(f"{files[1]}: one UVH5 file at a time; several files are filterbank files, "
-                        "named .fil")
+        raise PlotError(
+            f"{files[1]}: one UVH5 file at a time; several files are filterbank files, named .fil"
+        )
     zone = Zone(options.time_zone)
     with VisibilityFile(files[0]) as file:
         return make_figure(file, options.baselines, options.integration, zone)
@@ -530,6 +650,7 @@ def choose_figure(options):
 def report(options):
     """Writes the report of one UVH5 file."""
     from .report import make_report, write_report  # pictures do without it
+
     refuse_choices(options, "a UVH5 file")
     name = options.files[0]
     if len(options.files) > 1 or options.beams is not None or name.endswith(".fil"):
@@ -537,8 +658,9 @@ def report(options):
     check_uvh5(name, "what is drawn")
     zone = Zone(options.time_zone)
     with VisibilityFile(name) as file:
-        write_report(options.output, make_report(file, options, read_panels, make_figure, utc,
-                                                 zone))
+        write_report(
+            options.output, make_report(file, options, read_panels, make_figure, utc, zone)
+        )
 
 
 def draw(options):

@@ -5,7 +5,6 @@
 #
 """How far a command is: a bar on a terminal, a line from time to time in a log."""
 
-
 import math
 import shutil
 import time

@@ -26,15 +26,23 @@ from gnuradio.aperture.testing.tiers import long_test
 
 
 class qa_beams_command(Observations, gr_unittest.TestCase):
-
     def test_a_beam_on_a_source(self):
         # the noise of ten inputs adds up in power, a source in voltage; 6400 values of mean 1
         for format, normalise, gains, expected in (
-                ("fc32", "signal", True, 2 + 1 / 10), ("fc32", "noise", False, 2 * 10 + 1),
-                # an rms of 20 steps in both parts is the noise and the source of an input
-                ("sc8", "noise", True, (2 * 10 + 1) * 800 / 3)):
-            out = self.observe("--beams", "grid:az=170,el=55", "--format", format,
-                               "--normalise", normalise, source=self.array(gains=gains))
+            ("fc32", "signal", True, 2 + 1 / 10),
+            ("fc32", "noise", False, 2 * 10 + 1),
+            # an rms of 20 steps in both parts is the noise and the source of an input
+            ("sc8", "noise", True, (2 * 10 + 1) * 800 / 3),
+        ):
+            out = self.observe(
+                "--beams",
+                "grid:az=170,el=55",
+                "--format",
+                format,
+                "--normalise",
+                normalise,
+                source=self.array(gains=gains),
+            )
             file = FilterbankFile(self.path("out.fil"))
             self.assertAlmostEqual(file.read()[:, 0, 1:].mean() / expected, 1, delta=0.08)
             self.assertIn("beams         1, 0 of which follow the sky", out)
@@ -46,10 +54,19 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         source = self.array(letters="xy", gains=False)
         grid = "grid:az=170,el=55,columns=3,spacing=2,name=b"
         for products, ifs in ((None, 1), ("IQUV", 4), ("coherency", 4)):
-            self.observe("--beams", grid, *(["--products", products] if products else []),
-                         "--format", "fc32", source=source, output="b-{beam}.fil")
-            powers = [FilterbankFile(self.path(f"b-b_{i}.fil")).read()[..., 1:].mean(axis=(0, 2))
-                      for i in range(3)]
+            self.observe(
+                "--beams",
+                grid,
+                *(["--products", products] if products else []),
+                "--format",
+                "fc32",
+                source=source,
+                output="b-{beam}.fil",
+            )
+            powers = [
+                FilterbankFile(self.path(f"b-b_{i}.fil")).read()[..., 1:].mean(axis=(0, 2))
+                for i in range(3)
+            ]
             self.assertEqual({len(power) for power in powers}, {ifs})
             # the source is unpolarised: 2 x (20 + 1) in I, half of it in XX and YY
             expected = {1: [42], 4: [42, 0, 0, 0] if products == "IQUV" else [21, 21, 0, 0]}[ifs]
@@ -60,10 +77,20 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
 
     def test_beams_from_a_file_that_move_and_stand(self):
         with open(self.path("beams.yaml"), "w") as file:
-            file.write("beams:\n  - {name: moves, ra: 10, dec: 60}\n"
-                       "  - {name: stays, azimuth: 170, elevation: 55}\n")
-        out = self.observe("--beams", self.path("beams.yaml"), "--nbits", 8, "--sum-channels", 4,
-                           "--phase-error", 0.001)
+            file.write(
+                "beams:\n  - {name: moves, ra: 10, dec: 60}\n"
+                "  - {name: stays, azimuth: 170, elevation: 55}\n"
+            )
+        out = self.observe(
+            "--beams",
+            self.path("beams.yaml"),
+            "--nbits",
+            8,
+            "--sum-channels",
+            4,
+            "--phase-error",
+            0.001,
+        )
         self.assertIn("beams         2, 1 of which follow the sky", out)
         self.assertIn("ra 10.0000° dec +60.0000°, follows", out)
         file = FilterbankFile(self.path("out.fil"))
@@ -82,10 +109,26 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         ra, dec = geometry.azel_to_radec(170.0, 55.0, DEFAULT_START_TIME, 52.0, 5.0, 10.0)
         array.sources = [Source("s", ra=float(ra), dec=float(dec), flux=5.0)]
         save_array(array, self.path("slow.yaml"))
-        arguments = ["--input", "sim:" + self.path("slow.yaml"), "--channels", 16, "--format",
-                     "fc32", "--normalise", "signal", "--duration", 4, "--device", DEVICE, "-o",
-                     self.path("out.fil"), "--beams", f"grid:ra={ra},dec={dec}", "--integration",
-                     0.01]
+        arguments = [
+            "--input",
+            "sim:" + self.path("slow.yaml"),
+            "--channels",
+            16,
+            "--format",
+            "fc32",
+            "--normalise",
+            "signal",
+            "--duration",
+            4,
+            "--device",
+            DEVICE,
+            "-o",
+            self.path("out.fil"),
+            "--beams",
+            f"grid:ra={ra},dec={dec}",
+            "--integration",
+            0.01,
+        ]
         code, out, err = run(beams_command, *arguments)
         self.assertEqual((code, err), (0, ""))
         # 2e5 values: four deviations, and a loss of 0.03%
@@ -95,8 +138,11 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         # where it cannot be, it is said
         code, out, err = run(beams_command, *arguments, "--phase-error", 0.001, "--duration", 1)
         self.assertEqual(code, 0)
-        self.assertRegex(err, "warning: --phase-error 0.001: weights hold for .*, frames last .*: "
-                         "phases are wrong by up to 0.0[0-9]*°\n")
+        self.assertRegex(
+            err,
+            "warning: --phase-error 0.001: weights hold for .*, frames last .*: "
+            "phases are wrong by up to 0.0[0-9]*°\n",
+        )
 
     def test_sub_arrays_and_incoherent_beams_beside_the_others(self):
         """One flowgraph: a beam that tracks, one that stands still, sub-arrays, sums of powers."""
@@ -112,10 +158,18 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         # beams of n antennas, normalised to the noise of one: 2 n + 1; sums of n powers: 3 n
         expected = {"tracks": 21, "stays": 21, "four": 9, "field": 30, "some": 9, "incoherent": 3}
         for letters, products in (("x", "power"), ("xy", "IQUV"), ("xy", "coherency")):
-            out = self.observe("--beams", self.path("beams.yaml"), "--format", "fc32",
-                               "--products", products, "--incoherent", "A2",
-                               source=self.array(letters=letters, gains=False),
-                               output=products + "-{beam}.fil")
+            out = self.observe(
+                "--beams",
+                self.path("beams.yaml"),
+                "--format",
+                "fc32",
+                "--products",
+                products,
+                "--incoherent",
+                "A2",
+                source=self.array(letters=letters, gains=False),
+                output=products + "-{beam}.fil",
+            )
             self.assertIn("6, 1 of which follow the sky, 3 incoherent", out)
             for name, level in expected.items():
                 file = FilterbankFile(self.path(f"{products}-{name}.fil"))
@@ -124,13 +178,16 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                 np.testing.assert_allclose(
                     found,
                     {"power": [1], "IQUV": [2, 0, 0, 0], "coherency": [1, 1, 0, 0]}[products],
-                    atol=0.13, err_msg=f"{products} {name}")
+                    atol=0.13,
+                    err_msg=f"{products} {name}",
+                )
 
     def test_incoherent_beams_alone(self):
         with open(self.path("beams.yaml"), "w") as file:
             file.write("beams: [{name: field, incoherent: true}]\n")
-        self.observe("--beams", self.path("beams.yaml"), "--format", "fc32",
-                     source=self.array(gains=False))
+        self.observe(
+            "--beams", self.path("beams.yaml"), "--format", "fc32", source=self.array(gains=False)
+        )
         file = FilterbankFile(self.path("out.fil"))
         self.assertAlmostEqual(file.read()[..., 1:].mean(), 30, delta=2)
 
@@ -138,8 +195,11 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         """Also of an inverted band, real or complex: those frequencies are in the file."""
         for dimensions in (1, 2):
             for bandwidth in (16, -16):
-                write_dada(self.path("a.dada"), np.ones((4000, 2, dimensions), int).squeeze(),
-                           bandwidth=bandwidth)
+                write_dada(
+                    self.path("a.dada"),
+                    np.ones((4000, 2, dimensions), int).squeeze(),
+                    bandwidth=bandwidth,
+                )
                 made = []
 
                 def make(**given):
@@ -147,10 +207,20 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                     return made[-1]
 
                 with mock.patch.object(beam_forming, "pointing", make):
-                    self.observe("--beams", "grid:az=170,el=55", "--format", "fc32", "--duration",
-                                 1e-4, source="dada:" + self.path("a.dada"))
-                np.testing.assert_allclose(FilterbankFile(self.path("out.fil")).frequencies,
-                                           made[0].frequencies(), rtol=1e-12)
+                    self.observe(
+                        "--beams",
+                        "grid:az=170,el=55",
+                        "--format",
+                        "fc32",
+                        "--duration",
+                        1e-4,
+                        source="dada:" + self.path("a.dada"),
+                    )
+                np.testing.assert_allclose(
+                    FilterbankFile(self.path("out.fil")).frequencies,
+                    made[0].frequencies(),
+                    rtol=1e-12,
+                )
 
     def test_an_input_that_begins_with_zeros(self):
         """Is said, and has the weight of the others when it comes alive."""
@@ -161,13 +231,29 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         array.antennas = [Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (15.0, 0.0, 0.0))]
         array.inputs = [Input("A", "x"), Input("B", "x")]
         save_array(array, self.path("two.yaml"))
-        code, _, err = run(beams_command, "--input", "dada:" + self.path("a.dada"), "--array",
-                           self.path("two.yaml"), "--channels", 32, "--device", DEVICE, "-o",
-                           self.path("out.fil"), "--beams", "grid:az=0,el=90",
-                           "--integration", 1e-4)
+        code, _, err = run(
+            beams_command,
+            "--input",
+            "dada:" + self.path("a.dada"),
+            "--array",
+            self.path("two.yaml"),
+            "--channels",
+            32,
+            "--device",
+            DEVICE,
+            "-o",
+            self.path("out.fil"),
+            "--beams",
+            "grid:az=0,el=90",
+            "--integration",
+            1e-4,
+        )
         self.assertEqual(code, 0)
-        self.assertRegex(err, "aperture_beams: warning: input Bx does not change where the gain is "
-                         "measured .*: its gain is 13")
+        self.assertRegex(
+            err,
+            "aperture_beams: warning: input Bx does not change where the gain is "
+            "measured .*: its gain is 13",
+        )
         powers = FilterbankFile(self.path("out.fil")).read().mean(axis=(1, 2))
         # of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of their
         # power
@@ -175,48 +261,113 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         np.testing.assert_allclose(powers[34:60], 800 * 1.2, rtol=0.1)
 
     def test_beams_below_the_horizon_are_said(self):
-        for beams, names in (("grid:ra=0,dec=-60,columns=5,spacing=1",
-                              "'beam 0', 'beam 1', 'beam 2', 'beam 3' and 1 more"),
-                             ("grid:ra=0,dec=-60", "'beam'"), ("grid:ra=0,dec=85", None),
-                             ("grid:az=0,el=0", None)):
-            code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
-                               "fc32", "--duration", 0.01, "--device", DEVICE, "-o",
-                               self.path("out.fil"), "--beams", beams)
+        for beams, names in (
+            (
+                "grid:ra=0,dec=-60,columns=5,spacing=1",
+                "'beam 0', 'beam 1', 'beam 2', 'beam 3' and 1 more",
+            ),
+            ("grid:ra=0,dec=-60", "'beam'"),
+            ("grid:ra=0,dec=85", None),
+            ("grid:az=0,el=0", None),
+        ):
+            code, _, err = run(
+                beams_command,
+                "--input",
+                self.array(),
+                "--channels",
+                32,
+                "--format",
+                "fc32",
+                "--duration",
+                0.01,
+                "--device",
+                DEVICE,
+                "-o",
+                self.path("out.fil"),
+                "--beams",
+                beams,
+            )
             self.assertEqual(code, 0)
-            self.assertEqual(err, "" if names is None else
-                             f"aperture_beams: warning: below the horizon at the start: {names}\n")
+            self.assertEqual(
+                err,
+                ""
+                if names is None
+                else f"aperture_beams: warning: below the horizon at the start: {names}\n",
+            )
 
     def test_beams_of_dead_inputs_are_said(self):
         array = array_of("xy")
-        dead = [replace(entry, gain=0) if entry.antenna in ("A1", "A2") or
-                (entry.antenna, entry.polarization) == ("A3", "y") else entry
-                for entry in array.inputs]
+        dead = [
+            replace(entry, gain=0)
+            if entry.antenna in ("A1", "A2") or (entry.antenna, entry.polarization) == ("A3", "y")
+            else entry
+            for entry in array.inputs
+        ]
         save_array(replace(array, inputs=dead), self.path("dead.yaml"))
         with open(self.path("beams.yaml"), "w") as file:
             file.write("beams:\n")
             for name, antennas in (("none", "A1, A2"), ("x", "A1, A3"), ("one", "A0, A1")):
-                file.write(f"  - {{name: {name}, azimuth: 0, elevation: 80, "
-                           f"antennas: [{antennas}]}}\n")
-        code, _, err = run(beams_command, "--input", "sim:" + self.path("dead.yaml"),
-                           "--channels", 32, "--format", "fc32", "--duration", 0.01,
-                           "--device", DEVICE, "-o", self.path("out.fil"),
-                           "--beams", self.path("beams.yaml"))
-        self.assertEqual((code, err), (0, "aperture_beams: warning: zeros, as all inputs of a "
-                                       "polarisation have a gain of 0: 'none', 'x'\n"))
+                file.write(
+                    f"  - {{name: {name}, azimuth: 0, elevation: 80, antennas: [{antennas}]}}\n"
+                )
+        code, _, err = run(
+            beams_command,
+            "--input",
+            "sim:" + self.path("dead.yaml"),
+            "--channels",
+            32,
+            "--format",
+            "fc32",
+            "--duration",
+            0.01,
+            "--device",
+            DEVICE,
+            "-o",
+            self.path("out.fil"),
+            "--beams",
+            self.path("beams.yaml"),
+        )
+        self.assertEqual(
+            (code, err),
+            (
+                0,
+                "aperture_beams: warning: zeros, as all inputs of a "
+                "polarisation have a gain of 0: 'none', 'x'\n",
+            ),
+        )
 
     def test_an_error_of_pointing_is_an_error_of_the_command(self):
         def refuse(*_):
             raise ValueError("no weights today")
 
         with mock.patch.object(pointing, "_follow", refuse):
-            code, _, err = run(beams_command, "--input", self.array(), "--channels", 32, "--format",
-                               "fc32", "--duration", 0.01, "--device", DEVICE, "-o",
-                               self.path("out.fil"), "--beams", "grid:ra=0,dec=85")
+            code, _, err = run(
+                beams_command,
+                "--input",
+                self.array(),
+                "--channels",
+                32,
+                "--format",
+                "fc32",
+                "--duration",
+                0.01,
+                "--device",
+                DEVICE,
+                "-o",
+                self.path("out.fil"),
+                "--beams",
+                "grid:ra=0,dec=85",
+            )
         self.assertEqual((code, err), (1, "aperture_beams: error: no weights today\n"))
 
     def test_names_with_the_time(self):
-        out = self.observe("--beams", "grid:az=170,el=55,columns=2,spacing=2,name=b", "--format",
-                           "fc32", output="{time}-{beam}.fil")
+        out = self.observe(
+            "--beams",
+            "grid:az=170,el=55,columns=2,spacing=2,name=b",
+            "--format",
+            "fc32",
+            output="{time}-{beam}.fil",
+        )
         names = sorted(name for name in os.listdir(self.folder) if name.endswith(".fil"))
         self.assertEqual(len(names), 2)
         for number, name in enumerate(names):
@@ -228,8 +379,9 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         with open(self.path("beams.yaml"), "w") as file:
             file.write("beams: [{name: .., azimuth: 1, elevation: 60}]")
         os.makedirs(self.path("out/beam"))
-        self.observe("--beams", self.path("beams.yaml"), "--format", "fc32",
-                     output="out/{beam}/z.fil")
+        self.observe(
+            "--beams", self.path("beams.yaml"), "--format", "fc32", output="out/{beam}/z.fil"
+        )
         self.assertEqual(os.listdir(self.path("out/beam")), ["z.fil"])
         self.assertNotIn("z.fil", os.listdir(self.folder))
 
@@ -240,33 +392,52 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         with open(self.path("old.fil"), "w"):
             pass
         for arguments, code, text in (
-                (["--beams", "grid:az=1"], 1, "beam 'beam' has azimuth"),
-                (["--beams", "/nowhere.yaml"], 1, "/nowhere.yaml"),
-                (["--beams", ""], 1, "beams: '' is not allowed; it must be the name of a file"),
-                (["--beams", "grid:az=1,el=1", "--duration", "1e300"], 1,
-                 "--duration 1e+300: expected at most 4.6"),
-                (["--beams", "grid:az=1,el=1", "-o", self.path("x" * 245 + ".fil")], 1,
-                 ".fil: the name of this file has more than 247 bytes"),
-                (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
-                (["--beams", "grid:az=1,el=1", "--incoherent", "A1+B7"], 1, "'B7'"),
-                (["--beams", "grid:az=1,el=1,antennas=B7"], 1,
-                 "beams[0].beam 'beam': antennas: 'B7'"),
-                (["--beams", "grid:az=1,el=1", "--sum-channels", "3"], 1, "--sum-channels 3"),
-                (["--beams", "grid:az=1,el=1", "-o", "/nowhere/x.fil"], 1, "no folder"),
-                (["--beams", "grid:az=1,el=1", "-o", ""], 1, "-o '': expected the name of"),
-                (["--beams", "grid:az=1,el=1", "-o", "b.h5"], 1, "that ends in .fil"),
-                (["--beams", "grid:az=1,el=1", "-o", "b{beem}.fil"], 1, "{beem} is not known"),
-                (["--beams", fifo], 1, "this is a FIFO; the description of beams must be a file"),
-                (["--beams", "grid:az=1,el=1", "--window", "hanning"], 1,
-                 "'hanning' is not allowed"),
-                (["--beams", "grid:az=1,el=1", "--no-overwrite", "-o", self.path("old.fil")], 1,
-                 "--no-overwrite keeps it"),
-                (["--beams", "grid:az=1,el=1", "-o", "/proc/{beam}.fil"], 1,
-                 "/proc/beam.fil: no file can be made in its folder"),
-                (["--beams", "grid:az=1,el=1", "--nbits", "16"], 2, "--nbits"),
-                ([], 2, "--beams")):
-            found, out, err = run(beams_command, "--input", source, "--channels", 32, "-o",
-                                  self.path("x.fil"), *arguments)
+            (["--beams", "grid:az=1"], 1, "beam 'beam' has azimuth"),
+            (["--beams", "/nowhere.yaml"], 1, "/nowhere.yaml"),
+            (["--beams", ""], 1, "beams: '' is not allowed; it must be the name of a file"),
+            (
+                ["--beams", "grid:az=1,el=1", "--duration", "1e300"],
+                1,
+                "--duration 1e+300: expected at most 4.6",
+            ),
+            (
+                ["--beams", "grid:az=1,el=1", "-o", self.path("x" * 245 + ".fil")],
+                1,
+                ".fil: the name of this file has more than 247 bytes",
+            ),
+            (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
+            (["--beams", "grid:az=1,el=1", "--incoherent", "A1+B7"], 1, "'B7'"),
+            (["--beams", "grid:az=1,el=1,antennas=B7"], 1, "beams[0].beam 'beam': antennas: 'B7'"),
+            (["--beams", "grid:az=1,el=1", "--sum-channels", "3"], 1, "--sum-channels 3"),
+            (["--beams", "grid:az=1,el=1", "-o", "/nowhere/x.fil"], 1, "no folder"),
+            (["--beams", "grid:az=1,el=1", "-o", ""], 1, "-o '': expected the name of"),
+            (["--beams", "grid:az=1,el=1", "-o", "b.h5"], 1, "that ends in .fil"),
+            (["--beams", "grid:az=1,el=1", "-o", "b{beem}.fil"], 1, "{beem} is not known"),
+            (["--beams", fifo], 1, "this is a FIFO; the description of beams must be a file"),
+            (["--beams", "grid:az=1,el=1", "--window", "hanning"], 1, "'hanning' is not allowed"),
+            (
+                ["--beams", "grid:az=1,el=1", "--no-overwrite", "-o", self.path("old.fil")],
+                1,
+                "--no-overwrite keeps it",
+            ),
+            (
+                ["--beams", "grid:az=1,el=1", "-o", "/proc/{beam}.fil"],
+                1,
+                "/proc/beam.fil: no file can be made in its folder",
+            ),
+            (["--beams", "grid:az=1,el=1", "--nbits", "16"], 2, "--nbits"),
+            ([], 2, "--beams"),
+        ):
+            found, out, err = run(
+                beams_command,
+                "--input",
+                source,
+                "--channels",
+                32,
+                "-o",
+                self.path("x.fil"),
+                *arguments,
+            )
             self.assertEqual(found, code, err)
             self.assertEqual(out, "")  # nothing has been said or computed
             self.assertIn(text, err)
@@ -276,33 +447,61 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
     def test_what_is_read_is_not_replaced(self):
         source = self.array()
         write_dada(self.path("a.dada"), noise(1000, 1))
-        for target, name in (("a.dada", "b-one.fil"), ("a.dada", "a.fil"),
-                             ("array.yaml", "array.fil"), ("beams.yaml", "beams.fil")):
+        for target, name in (
+            ("a.dada", "b-one.fil"),
+            ("a.dada", "a.fil"),
+            ("array.yaml", "array.fil"),
+            ("beams.yaml", "beams.fil"),
+        ):
             os.symlink(self.path(target), self.path(name))
         with open(self.path("beams.yaml"), "w") as file:
             file.write("beams: [{name: one, azimuth: 1, elevation: 60}]")
         recording, beams = "dada:" + self.path("a.dada"), self.path("beams.yaml")
         before = {name: os.stat(self.path(name)).st_size for name in os.listdir(self.folder)}
         for given, output, option in (
-                (source, "array.fil", "--input"), (recording, "a.fil", "--input"),
-                (recording, "b-{beam}.fil", "--input"),
-                (recording, f"../{os.path.basename(self.folder)}/a.fil", "--input"),
-                (source, "beams.fil", "--beams")):
-            code, _, err = run(beams_command, "--input", given, "--beams", beams, "--channels", 32,
-                               "--device", DEVICE, "--duration", 1e-4, "-o", self.path(output))
+            (source, "array.fil", "--input"),
+            (recording, "a.fil", "--input"),
+            (recording, "b-{beam}.fil", "--input"),
+            (recording, f"../{os.path.basename(self.folder)}/a.fil", "--input"),
+            (source, "beams.fil", "--beams"),
+        ):
+            code, _, err = run(
+                beams_command,
+                "--input",
+                given,
+                "--beams",
+                beams,
+                "--channels",
+                32,
+                "--device",
+                DEVICE,
+                "--duration",
+                1e-4,
+                "-o",
+                self.path(output),
+            )
             self.assertEqual(code, 1)
             self.assertRegex(err, f"-o .*: is the file that {option} names, and would be replaced")
-        self.assertEqual({name: os.stat(self.path(name)).st_size
-                          for name in os.listdir(self.folder)}, before)
+        self.assertEqual(
+            {name: os.stat(self.path(name)).st_size for name in os.listdir(self.folder)}, before
+        )
 
     def test_interrupt(self):
         path = self.path("x.fil")
-        out = self.interrupt(lambda: os.path.exists(path) and os.path.getsize(path) > 10000,
-                             "--input", self.array(), "--beams", "grid:az=170,el=55",
-                             "--format", "fc32", "-o", path)
+        out = self.interrupt(
+            lambda: os.path.exists(path) and os.path.getsize(path) > 10000,
+            "--input",
+            self.array(),
+            "--beams",
+            "grid:az=170,el=55",
+            "--format",
+            "fc32",
+            "-o",
+            path,
+        )
         self.assertIn("integrations", out)
         self.assertGreater(FilterbankFile(path).samples, 50)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_beams_command)

@@ -33,22 +33,54 @@ SINK = importlib.import_module("gnuradio.aperture.psrfits_sink")
 class qa_beams_fold(Observations, gr_unittest.TestCase):
     def pulsar(self):
         """Ten antennas, 0.2 MHz at 150 MHz, and a pulsar whose pulses are as strong as noise."""
-        array = replace(array_of(gains=False), sample_rate=2e5, sources=[
-            Source("psr", azimuth=170.0, elevation=55.0, dm=0.5,
-                   pulsars=[Pulsar(PERIOD, 0.002, peak_flux=1.0, phase=0.3)])])
+        array = replace(
+            array_of(gains=False),
+            sample_rate=2e5,
+            sources=[
+                Source(
+                    "psr",
+                    azimuth=170.0,
+                    elevation=55.0,
+                    dm=0.5,
+                    pulsars=[Pulsar(PERIOD, 0.002, peak_flux=1.0, phase=0.3)],
+                )
+            ],
+        )
         save_array(array, self.path("array.yaml"))
         return "sim:" + self.path("array.yaml")
 
     def run_command(self, *arguments):
-        return run(beams_command, "--input", self.pulsar(), "--channels", 16, "--duration", 0.8,
-                   "--format", "fc32", "--integration", 0.0005, "--device", DEVICE,
-                   "--beams", "grid:az=170,el=55,columns=3,spacing=20,name=b", *arguments)
+        return run(
+            beams_command,
+            "--input",
+            self.pulsar(),
+            "--channels",
+            16,
+            "--duration",
+            0.8,
+            "--format",
+            "fc32",
+            "--integration",
+            0.0005,
+            "--device",
+            DEVICE,
+            "--beams",
+            "grid:az=170,el=55,columns=3,spacing=20,name=b",
+            *arguments,
+        )
 
     def test_period(self):
         """In the beam that looks at it, at the phase that it has, beside a filterbank file."""
         code, out, err = self.run_command(
-            "-o", self.path("{beam}.fil"), "--fold", f"{PERIOD},dm=0.5", "--subintegration", 0.4,
-            "--fold-bins", 40)
+            "-o",
+            self.path("{beam}.fil"),
+            "--fold",
+            f"{PERIOD},dm=0.5",
+            "--subintegration",
+            0.4,
+            "--fold-bins",
+            40,
+        )
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"folded +with a period of 0.04 s: 2 sub-integrations, 800.*ms, S/N")
         self.assertTrue(os.path.exists(self.path("b_1.fil")))
@@ -68,11 +100,18 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
     def test_model_alone(self):
         """By a .par file, without a filterbank file, and from a plan."""
         with open(self.path("psr.par"), "w") as file:
-            file.write(f"PSR J0000+0000\nRAJ 00:00:00\nDECJ 60:00:00\nF0 {1 / PERIOD}\n"
-                       "PEPOCH 60310\nDM 0.5\n")
-        code, _, err = self.run_command("--fold", self.path("psr.par"), "--profiles",
-                                        self.path("p-{beam}.fits"), "--write-plan",
-                                        self.path("plan.yml"))
+            file.write(
+                f"PSR J0000+0000\nRAJ 00:00:00\nDECJ 60:00:00\nF0 {1 / PERIOD}\n"
+                "PEPOCH 60310\nDM 0.5\n"
+            )
+        code, _, err = self.run_command(
+            "--fold",
+            self.path("psr.par"),
+            "--profiles",
+            self.path("p-{beam}.fits"),
+            "--write-plan",
+            self.path("plan.yml"),
+        )
         self.assertEqual((code, err), (0, ""))
         code, out, err = run(beams_command, "--plan", self.path("plan.yml"))
         self.assertEqual((code, err), (0, ""))
@@ -97,10 +136,30 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
         with mock.patch.object(SINK, "WRITE_INTERVAL", 0.2):
             helper.start()
             code, out, err = run(
-                beams_command, "--input", self.pulsar(), "--channels", 32, "--duration", "inf",
-                "--format", "fc32", "--integration", 0.0005, "--device", DEVICE, "--beams",
-                "grid:az=170,el=55,name=b", "--profiles", path, "--fold", f"{PERIOD},dm=0.5",
-                "--subintegration", 0.4, "--fold-bins", 40)
+                beams_command,
+                "--input",
+                self.pulsar(),
+                "--channels",
+                32,
+                "--duration",
+                "inf",
+                "--format",
+                "fc32",
+                "--integration",
+                0.0005,
+                "--device",
+                DEVICE,
+                "--beams",
+                "grid:az=170,el=55,name=b",
+                "--profiles",
+                path,
+                "--fold",
+                f"{PERIOD},dm=0.5",
+                "--subintegration",
+                0.4,
+                "--fold-bins",
+                40,
+            )
         helper.join()
         self.assertEqual((code, err), (0, ""))
         self.assertIn("sub-integrations", out)
@@ -108,12 +167,13 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
 
     def test_errors(self):
         for arguments, message in (
-                ((), "-o: expected the name of a file, unless there is --"),
-                (("--fold", "x"), "argument --fold: 'x' is not allowed: a period from"),
-                (("--fold", "0.5,d=3"), "argument --fold: '0.5,d=3' is not allowed"),
-                (("--fold", "none.par"), "none.par"),
-                (("--fold", "1", "--profiles", "x.fil"), "--profiles x.fil: expected the name"),
-                (("--fold", "1", "--profiles", "x.fits"), "a name with {beam} in it")):
+            ((), "-o: expected the name of a file, unless there is --"),
+            (("--fold", "x"), "argument --fold: 'x' is not allowed: a period from"),
+            (("--fold", "0.5,d=3"), "argument --fold: '0.5,d=3' is not allowed"),
+            (("--fold", "none.par"), "none.par"),
+            (("--fold", "1", "--profiles", "x.fil"), "--profiles x.fil: expected the name"),
+            (("--fold", "1", "--profiles", "x.fits"), "a name with {beam} in it"),
+        ):
             code, _, err = self.run_command(*arguments)
             self.assertIn(message, err)
             self.assertIn(code, (1, 2))

@@ -34,16 +34,39 @@ BEFORE = float(delay(DM, 1.5e8))
 class qa_beams_search(Observations, gr_unittest.TestCase):
     def burst(self):
         """Ten antennas, 0.4 MHz at 150 MHz, and a pulse that takes 20 ms through the band."""
-        array = replace(array_of(gains=False), sample_rate=4e5, sources=[
-            Source("burst", azimuth=170.0, elevation=55.0, dm=DM,
-                   pulses=[Pulse(DEFAULT_START_TIME + TIME - BEFORE, WIDTH, peak_flux=0.6)])])
+        array = replace(
+            array_of(gains=False),
+            sample_rate=4e5,
+            sources=[
+                Source(
+                    "burst",
+                    azimuth=170.0,
+                    elevation=55.0,
+                    dm=DM,
+                    pulses=[Pulse(DEFAULT_START_TIME + TIME - BEFORE, WIDTH, peak_flux=0.6)],
+                )
+            ],
+        )
         save_array(array, self.path("array.yaml"))
         return "sim:" + self.path("array.yaml")
 
     def run_command(self, *arguments, source=None):
-        return run(beams_command, "--input", source or self.burst(), "--channels", 32,
-                   "--duration", 2.0, "--integration", 0.0008, "--device", DEVICE,
-                   "--beams", "grid:az=170,el=55,columns=3,spacing=20,name=b", *arguments)
+        return run(
+            beams_command,
+            "--input",
+            source or self.burst(),
+            "--channels",
+            32,
+            "--duration",
+            2.0,
+            "--integration",
+            0.0008,
+            "--device",
+            DEVICE,
+            "--beams",
+            "grid:az=170,el=55,columns=3,spacing=20,name=b",
+            *arguments,
+        )
 
     def rows(self, name):
         with open(self.path(name)) as file:
@@ -52,8 +75,13 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
     def test_burst(self):
         """In the right beam, at its time and DM; with a picture and its voltages."""
         code, out, err = self.run_command(
-            "-o", self.path("{beam}.fil"), "--search", "dm=0:40:0.5,baseline=0.5,window=0.5",
-            "--dump", self.path("burst-{id}-{time}.dada"))
+            "-o",
+            self.path("{beam}.fil"),
+            "--search",
+            "dm=0:40:0.5,baseline=0.5,window=0.5",
+            "--dump",
+            self.path("burst-{id}-{time}.dada"),
+        )
         self.assertEqual((code, err), (0, ""))
         best = max(self.rows("beams-candidates.ecsv"), key=lambda row: float(row["snr"]))
         self.assertEqual(best["beam"], "1")
@@ -72,17 +100,45 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         """Of a recording, which comes as fast as it is read, each candidate has its voltages and
         its picture, whole."""
         self.burst()
-        array = replace(load_array(self.path("array.yaml")), sources=[
-            Source("bursts", azimuth=170.0, elevation=55.0, dm=DM, pulses=[
-                Pulse(DEFAULT_START_TIME + 0.7 + 0.6 * i - BEFORE, WIDTH, peak_flux=0.6)
-                for i in range(4)])])
+        array = replace(
+            load_array(self.path("array.yaml")),
+            sources=[
+                Source(
+                    "bursts",
+                    azimuth=170.0,
+                    elevation=55.0,
+                    dm=DM,
+                    pulses=[
+                        Pulse(DEFAULT_START_TIME + 0.7 + 0.6 * i - BEFORE, WIDTH, peak_flux=0.6)
+                        for i in range(4)
+                    ],
+                )
+            ],
+        )
         save_array(array, self.path("array.yaml"))
         code, out, err = run(
-            beams_command, "--input", "sim:" + self.path("array.yaml"), "--channels", 32,
-            "--duration", 3.5, "--integration", 0.0008, "--device", DEVICE, "--beams",
-            "grid:az=170,el=55,name=b", "--search", "dm=0:40:0.5,baseline=0.5,window=0.5",
-            "--candidates", self.path("c.csv"), "--pictures", 3, "--dump",
-            self.path("burst-{id}-{time}.dada"))
+            beams_command,
+            "--input",
+            "sim:" + self.path("array.yaml"),
+            "--channels",
+            32,
+            "--duration",
+            3.5,
+            "--integration",
+            0.0008,
+            "--device",
+            DEVICE,
+            "--beams",
+            "grid:az=170,el=55,name=b",
+            "--search",
+            "dm=0:40:0.5,baseline=0.5,window=0.5",
+            "--candidates",
+            self.path("c.csv"),
+            "--pictures",
+            3,
+            "--dump",
+            self.path("burst-{id}-{time}.dada"),
+        )
         self.assertEqual((code, err), (0, ""))
         rows = self.rows("c.csv")
         self.assertEqual(len(rows), 4)
@@ -98,16 +154,26 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
     def test_short_ring(self):
         """What a ring is too short for is said before, and what was lost after."""
         code, out, err = self.run_command(
-            "--search", "dm=0:40:0.5,baseline=0.5,window=0.5", "--candidates", self.path("c.csv"),
-            "--dump", self.path("b-{id}-{time}.dada"), "--dump-seconds", 0.06)
+            "--search",
+            "dm=0:40:0.5,baseline=0.5,window=0.5",
+            "--candidates",
+            self.path("c.csv"),
+            "--dump",
+            self.path("b-{id}-{time}.dada"),
+            "--dump-seconds",
+            0.06,
+        )
         self.assertEqual(code, 0)
         self.assertIn("note: --dump-seconds 0.06: the search takes up to", out)
         for hold in (False, True):
-            ring = SimpleNamespace(problems=lambda: ["dump a: full", "dump b: late"],
-                                   counts=lambda: {"written": 3, "failed": 1, "refused": 1})
+            ring = SimpleNamespace(
+                problems=lambda: ["dump a: full", "dump b: late"],
+                counts=lambda: {"written": 3, "failed": 1, "refused": 1},
+            )
             texts, failed = Searching.problems(SimpleNamespace(ring=ring, _hold=hold))
-            self.assertEqual(texts, ["--dump: 2 of 5 dumps were not written: dump a: full (and 1 "
-                                     "more)"])
+            self.assertEqual(
+                texts, ["--dump: 2 of 5 dumps were not written: dump a: full (and 1 more)"]
+            )
             self.assertEqual(failed, hold)
 
     def test_noise(self):
@@ -115,9 +181,16 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         source = replace(array_of(gains=False), sample_rate=4e5, sources=[])
         save_array(source, self.path("noise.yaml"))
         code, _, err = self.run_command(
-            "--search", "dm=0:40,baseline=0.5", "--candidates", self.path("none.csv"),
-            "--pictures", 0, "--write-plan", self.path("plan.yml"),
-            source="sim:" + self.path("noise.yaml"))
+            "--search",
+            "dm=0:40,baseline=0.5",
+            "--candidates",
+            self.path("none.csv"),
+            "--pictures",
+            0,
+            "--write-plan",
+            self.path("plan.yml"),
+            source="sim:" + self.path("noise.yaml"),
+        )
         self.assertEqual((code, err), (0, ""))
         code, out, err = run(beams_command, "--plan", self.path("plan.yml"))
         self.assertEqual((code, err), (0, ""))
@@ -128,9 +201,19 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         """Ctrl-C leaves a table with what was found, and filterbank files, whole."""
         out = self.interrupt(
             lambda: os.path.exists(self.path("table.csv")) and self.rows("table.csv"),
-            "--input", self.burst(), "--integration", 0.0008, "--beams",
-            "grid:az=170,el=55,name=b", "-o", self.path("{beam}.fil"), "--candidates",
-            self.path("table.csv"), "--search", "dm=0:40:0.5,baseline=0.5,window=0.5")
+            "--input",
+            self.burst(),
+            "--integration",
+            0.0008,
+            "--beams",
+            "grid:az=170,el=55,name=b",
+            "-o",
+            self.path("{beam}.fil"),
+            "--candidates",
+            self.path("table.csv"),
+            "--search",
+            "dm=0:40:0.5,baseline=0.5,window=0.5",
+        )
         found = self.rows("table.csv")
         self.assertRegex(out, rf"candidates +{len(found)} in ")
         self.assertAlmostEqual(max(float(row["snr"]) for row in found), float(found[0]["snr"]))
@@ -139,15 +222,16 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
 
     def test_errors(self):
         for arguments, message in (
-                (("--search", "0:3:1"), "argument --search: '0:3:1' is not allowed: dm=LOW"),
-                (("--search", "dm=3:0:1"), "argument --search: dm: '3:0:1' is not allowed"),
-                (("--search", "dm=0:1,threshold=x"), "threshold: 'x' is not allowed: a number"),
-                (("--search", "dm=0:1,zero_dm=1"), "zero_dm: '1' is not allowed: yes or no"),
-                (("--search", "threshold=7"), "lacks dm=LOW:HIGH:STEP"),
-                (("--dump", "x.dada", "--fold", "1"), "--dump: is of --search, which is not"),
-                (("--search", "dm=0:1", "--dump", "x.fil"), "--dump x.fil: expected the name"),
-                (("--search", "dm=0:1", "--candidates", "x"), "--candidates x: expected"),
-                ((), "-o: expected the name of a file, unless there is --search or --fold")):
+            (("--search", "0:3:1"), "argument --search: '0:3:1' is not allowed: dm=LOW"),
+            (("--search", "dm=3:0:1"), "argument --search: dm: '3:0:1' is not allowed"),
+            (("--search", "dm=0:1,threshold=x"), "threshold: 'x' is not allowed: a number"),
+            (("--search", "dm=0:1,zero_dm=1"), "zero_dm: '1' is not allowed: yes or no"),
+            (("--search", "threshold=7"), "lacks dm=LOW:HIGH:STEP"),
+            (("--dump", "x.dada", "--fold", "1"), "--dump: is of --search, which is not"),
+            (("--search", "dm=0:1", "--dump", "x.fil"), "--dump x.fil: expected the name"),
+            (("--search", "dm=0:1", "--candidates", "x"), "--candidates x: expected"),
+            ((), "-o: expected the name of a file, unless there is --search or --fold"),
+        ):
             code, _, err = self.run_command(*arguments)
             self.assertIn(message, err)
             self.assertIn(code, (1, 2))

@@ -46,20 +46,32 @@ FILTERS = ([1.0], [1.0, 0.25j, -0.1], [0.9, -0.2 + 0.1j])
 def bench():
     """Three receivers on one noise source, 30 times as strong as their own noise."""
     return ArrayDescription(
-        name="bench", latitude=52.0, longitude=5.0, height=10.0,
+        name="bench",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna(name, (0.0, 0.0, 0.0)) for name in "ABC"],
         inputs=[Input(name, "x", gain, cable) for name, gain, cable in zip("ABC", GAINS, CABLES)],
-        sample_rate=RATE, center_frequency=1.42e9,
-        sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=30.0)])
+        sample_rate=RATE,
+        center_frequency=1.42e9,
+        sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=30.0)],
+    )
 
 
 def hidden():
     """Responses [input][channel] of all of that."""
     baseband = (np.arange(CHANNELS) - CHANNELS // 2) * RATE / CHANNELS
-    return np.array([gain * np.exp(-2j * np.pi * (1.42e9 + baseband) * cable)
-                     * (np.exp(-2j * np.pi * np.outer(baseband / RATE, np.arange(len(taps))))
-                        @ np.array(taps))
-                     for gain, cable, taps in zip(GAINS, CABLES, FILTERS)])
+    return np.array(
+        [
+            gain
+            * np.exp(-2j * np.pi * (1.42e9 + baseband) * cable)
+            * (
+                np.exp(-2j * np.pi * np.outer(baseband / RATE, np.arange(len(taps))))
+                @ np.array(taps)
+            )
+            for gain, cable, taps in zip(GAINS, CABLES, FILTERS)
+        ]
+    )
 
 
 class Correlator(gr.top_block):
@@ -69,10 +81,12 @@ class Correlator(gr.top_block):
         super().__init__()
         array = bench()
         self.source = aperture.array_source(array, samples=(spectra + 7) * CHANNELS, seed=seed)
-        self.f_engine = aperture.f_engine(channels=CHANNELS, inputs=3, spectra_per_frame=500,
-                                          device=DEVICE)
-        self.correlator = aperture.xengine(channels=CHANNELS, inputs=3, spectra_per_frame=500,
-                                           integration=20, device=DEVICE)
+        self.f_engine = aperture.f_engine(
+            channels=CHANNELS, inputs=3, spectra_per_frame=500, device=DEVICE
+        )
+        self.correlator = aperture.xengine(
+            channels=CHANNELS, inputs=3, spectra_per_frame=500, integration=20, device=DEVICE
+        )
         self.sink = aperture.uvh5_sink(path, array, CHANNELS, **options)
         for port, taps in enumerate(FILTERS):
             self.connect((self.source, port), fir.fir_filter_ccc(1, taps), (self.f_engine, port))
@@ -93,7 +107,6 @@ def visibilities(path):
 
 
 class qa_calibrate(gr_unittest.TestCase):
-
     @classmethod
     def setUpClass(cls):
         cls._folder = tempfile.TemporaryDirectory()
@@ -101,8 +114,9 @@ class qa_calibrate(gr_unittest.TestCase):
         Correlator(cls.raw, SPECTRA).observe()
         cls.made = os.path.join(cls._folder.name, "bench.yml")
         cls.picture = os.path.join(cls._folder.name, "bench.png")
-        cls.said = run(calibrate, cls.raw, "-o", cls.made, "--reference", "Ax", "--plot",
-                       cls.picture)
+        cls.said = run(
+            calibrate, cls.raw, "-o", cls.made, "--reference", "Ax", "--plot", cls.picture
+        )
 
     @classmethod
     def tearDownClass(cls):
@@ -151,9 +165,14 @@ class qa_calibrate(gr_unittest.TestCase):
             values, keywords = visibilities(path)
             self.assertIn("noise", keywords["CALIB"])
             self.assertIn(self.made, keywords["CALIB"])
-            self.assertEqual(keywords["CALSTATE"], {
-                "apply": "applied to the visibilities", "note": "not applied",
-                "applied": "applied by the F-engine"}[how])
+            self.assertEqual(
+                keywords["CALSTATE"],
+                {
+                    "apply": "applied to the visibilities",
+                    "note": "not applied",
+                    "applied": "applied by the F-engine",
+                }[how],
+            )
             _, err = self.calibrate(path, "-o", self.path("left.yml"))
             self.assertEqual("what is left after it" in err, how != "note")
             if how == "apply":
@@ -168,16 +187,18 @@ class qa_calibrate(gr_unittest.TestCase):
                 corrections = calibration.corrections(frequencies_of(CHANNELS))
                 a, b = np.array([[0, 1], [0, 2], [1, 2]]).T
                 np.testing.assert_allclose(
-                    values * corrections[b] * corrections[a].conj(), mean, rtol=1e-5)
+                    values * corrections[b] * corrections[a].conj(), mean, rtol=1e-5
+                )
 
     def test_wrong_parameters_of_the_sink(self):
         for options, text in (
-                (dict(calibrate="maybe"), "calibrate: 'maybe' is not allowed: apply, "),
-                (dict(scale="Jy"), "scale: 'Jy' is not allowed"),
-                (dict(gains=[1, 2]), "gains: .* a factor above 0 for each of 3"),
-                (dict(gains=[1, 2, 0]), "gains: "),
-                (dict(calibration=self.made, scale="kelvin"), "kelvin: input Ax"),
-                (dict(calibration=self.made, array="two-dish"), None)):
+            (dict(calibrate="maybe"), "calibrate: 'maybe' is not allowed: apply, "),
+            (dict(scale="Jy"), "scale: 'Jy' is not allowed"),
+            (dict(gains=[1, 2]), "gains: .* a factor above 0 for each of 3"),
+            (dict(gains=[1, 2, 0]), "gains: "),
+            (dict(calibration=self.made, scale="kelvin"), "kelvin: input Ax"),
+            (dict(calibration=self.made, array="two-dish"), None),
+        ):
             array = options.pop("array", bench())
             if text is None:
                 aperture.uvh5_sink(self.path("x.uvh5"), array, CHANNELS, **options)
@@ -193,8 +214,10 @@ class qa_calibrate(gr_unittest.TestCase):
         calibration.band = type(calibration.band)(1.5e9, 62500.0, CHANNELS)
         correlator = Correlator(self.path("other.uvh5"), 1000, calibration=calibration)
         correlator.run()
-        self.assertIn("the calibration is for 32 channels of 62.5 kHz from 1500 to 1501.9375 MHz",
-                      correlator.sink.error())
+        self.assertIn(
+            "the calibration is for 32 channels of 62.5 kHz from 1500 to 1501.9375 MHz",
+            correlator.sink.error(),
+        )
         self.assertFalse(os.path.exists(self.path("other.uvh5")))
 
     def test_gains_for_8_bits(self):
@@ -205,10 +228,12 @@ class qa_calibrate(gr_unittest.TestCase):
         array = array_of("ABC")
         gains, _ = hidden_gains(3, 45)
         rng = np.random.default_rng(3)
-        products = products_of(gains * levels[:, None], [(50.0, np.zeros(3))], frequencies, 4000,
-                               rng)
-        write_observation(path, array, frequencies, [products], 4000,
-                          keywords={"GAINS": "Ax:3 Bx:20 Cx:0.5"})
+        products = products_of(
+            gains * levels[:, None], [(50.0, np.zeros(3))], frequencies, 4000, rng
+        )
+        write_observation(
+            path, array, frequencies, [products], 4000, keywords={"GAINS": "Ax:3 Bx:20 Cx:0.5"}
+        )
         self.calibrate(path, "-o", self.path("levels.yml"))
         calibration = aperture.load_calibration(self.path("levels.yml"))
         product = np.abs(calibration.corrections(frequencies, ["Ax", "Bx", "Cx"]) * gains)
@@ -216,8 +241,9 @@ class qa_calibrate(gr_unittest.TestCase):
         with h5py.File(path, "r+") as file:
             del file["Header/extra_keywords/GAINS"]
             file["Header/extra_keywords/GAINS"] = np.bytes_("Ax:3 Bx")
-        self.assertIn("GAINS has 'Bx', which is no gain",
-                      self.refused(path, "-o", self.path("levels.yml")))
+        self.assertIn(
+            "GAINS has 'Bx', which is no gain", self.refused(path, "-o", self.path("levels.yml"))
+        )
 
     def test_janskys(self):
         """
@@ -228,8 +254,9 @@ class qa_calibrate(gr_unittest.TestCase):
         with open(model, "w") as file:
             file.write("sources:\n  - {name: s, azimuth: 0, elevation: 90, flux: 300}\n")
         made, other = self.path("jansky.yml"), self.path("array.yml")
-        self.calibrate(self.raw, "-o", made, "--source", model, "--uvcal",
-                       self.path("jansky.calh5"))
+        self.calibrate(
+            self.raw, "-o", made, "--source", model, "--uvcal", self.path("jansky.calh5")
+        )
         for name in (made, self.path("jansky.calh5")):
             self.assertEqual(aperture.load_calibration(name).unit, "Jy")
         with h5py.File(self.path("jansky.calh5")) as file:
@@ -237,8 +264,11 @@ class qa_calibrate(gr_unittest.TestCase):
         # fluxes of an array are in units of the receivers' noise
         save_array(bench(), other)
         self.calibrate(self.raw, "-o", self.path("other.yml"), "--source", other)
-        for calibration, how, unit in ((made, "apply", "Jy"), (made, "note", "uncalib"),
-                                       (self.path("other.yml"), "apply", "uncalib")):
+        for calibration, how, unit in (
+            (made, "apply", "Jy"),
+            (made, "note", "uncalib"),
+            (self.path("other.yml"), "apply", "uncalib"),
+        ):
             path = self.path("janskys.uvh5")
             Correlator(path, 10000, seed=2, calibration=calibration, calibrate=how).observe()
             with h5py.File(path) as file:
@@ -255,8 +285,7 @@ class qa_calibrate(gr_unittest.TestCase):
         path, start = self.path("long.uvh5"), 1704067200
         star = aperture.parse_direction("23:23:24 +58:48:54")
         a, b = np.tril_indices(4)
-        for length, center, cause in ((15.0, None, True), (0.05, None, False),
-                                      (15.0, star, False)):
+        for length, center, cause in ((15.0, None, True), (0.05, None, False), (15.0, star, False)):
             products = []
             for number in range(4):
                 moments = start + number * length + (np.arange(40) - 19.5) / 40 * length
@@ -265,8 +294,9 @@ class qa_calibrate(gr_unittest.TestCase):
                 sums = 0
                 for moment in moments:
                     place = geometry.radec_to_azel(star.ra, star.dec, moment, 52.0, 5.0, 10.0)
-                    phasors = np.exp(-2j * np.pi * np.outer(
-                        frequencies, delays_towards(array, *place)))
+                    phasors = np.exp(
+                        -2j * np.pi * np.outer(frequencies, delays_towards(array, *place))
+                    )
                     sums = sums + phasors[:, a] * phasors[:, b].conj() / len(moments)
                 if center is not None:
                     sums = np.ones_like(sums)
@@ -279,13 +309,29 @@ class qa_calibrate(gr_unittest.TestCase):
                 layout = Uvh5Layout(array, frequencies, WIDTH, tracked=center)
                 with open(path, "wb") as file:
                     file.write(layout.create())
-                layout.append(path, [layout.integration(
-                    each.astype(np.complex64), 2440587.5 + (start + i * length) / 86400, spectra,
-                    [spectra], 1 / WIDTH) for i, each in enumerate(products)])
-            code, _, err = run(calibrate, path, "-o", self.path("w.yml"), "--source",
-                               "23:23:24 +58:48:54")
-            self.assertEqual("an integration of 15 s is" in err and "turns of the fringes" in err
-                             and "aperture_fx --track" in err, cause, err)
+                layout.append(
+                    path,
+                    [
+                        layout.integration(
+                            each.astype(np.complex64),
+                            2440587.5 + (start + i * length) / 86400,
+                            spectra,
+                            [spectra],
+                            1 / WIDTH,
+                        )
+                        for i, each in enumerate(products)
+                    ],
+                )
+            code, _, err = run(
+                calibrate, path, "-o", self.path("w.yml"), "--source", "23:23:24 +58:48:54"
+            )
+            self.assertEqual(
+                "an integration of 15 s is" in err
+                and "turns of the fringes" in err
+                and "aperture_fx --track" in err,
+                cause,
+                err,
+            )
             self.assertEqual(code, 0, err)
 
     def test_few_channels(self):
@@ -294,12 +340,20 @@ class qa_calibrate(gr_unittest.TestCase):
         array, frequencies = array_of("ABC"), frequencies_of(45)
         gains, _ = hidden_gains(3, 45)
         rng = np.random.default_rng(3)
-        write_observation(self.path("few.uvh5"), array, frequencies, [products_of(
-            gains, [(50.0, np.zeros(3))], frequencies, 4000, rng)], 4000, flagged=range(8, 45))
+        write_observation(
+            self.path("few.uvh5"),
+            array,
+            frequencies,
+            [products_of(gains, [(50.0, np.zeros(3))], frequencies, 4000, rng)],
+            4000,
+            flagged=range(8, 45),
+        )
         made = self.path("few.yml")
-        self.assertRegex(self.refused(self.path("few.uvh5"), "-o", made),
-                         r"8\d.* % of the channels could not be measured in polarisation x, at "
-                         "most 75 % are")
+        self.assertRegex(
+            self.refused(self.path("few.uvh5"), "-o", made),
+            r"8\d.* % of the channels could not be measured in polarisation x, at "
+            "most 75 % are",
+        )
         self.assertFalse(os.path.exists(made))
         self.calibrate(self.path("few.uvh5"), "-o", made, "--most-flagged", 0.9)
         self.assertTrue(os.path.exists(made))
@@ -313,21 +367,41 @@ class qa_calibrate(gr_unittest.TestCase):
         receivers = np.array([50.0, 80.0, 120.0])
         for name, temperature in (("hot", 295.0), ("cold", 77.0)):
             own = np.sqrt(receivers + temperature)[:, None] * gains
-            write_observation(self.path(f"{name}.uvh5"), array, frequencies,
-                              [products_of(own, [], frequencies, 4000, rng) for _ in range(10)],
-                              4000)
+            write_observation(
+                self.path(f"{name}.uvh5"),
+                array,
+                frequencies,
+                [products_of(own, [], frequencies, 4000, rng) for _ in range(10)],
+                4000,
+            )
         return gains, receivers, frequencies
 
     def test_kelvin(self):
         """Hot and cold loads give receiver temperatures, and powers in kelvin."""
         gains, receivers, frequencies = self.loads()
-        out, _ = self.calibrate("-o", self.path("kelvin.yml"), "--hot", self.path("hot.uvh5"), 295,
-                                "--cold", self.path("cold.uvh5"), 77)
+        out, _ = self.calibrate(
+            "-o",
+            self.path("kelvin.yml"),
+            "--hot",
+            self.path("hot.uvh5"),
+            295,
+            "--cold",
+            self.path("cold.uvh5"),
+            77,
+        )
         self.assertIn("receiver", out)
         calibration = aperture.load_calibration(self.path("kelvin.yml"))
         # a cold load that is said to be warmer than it was: C has (295 - 2.11 * 220)/1.11 < 0
-        _, warnings = self.calibrate("-o", self.path("k.yml"), "--hot", self.path("hot.uvh5"), 295,
-                                     "--cold", self.path("cold.uvh5"), 220)
+        _, warnings = self.calibrate(
+            "-o",
+            self.path("k.yml"),
+            "--hot",
+            self.path("hot.uvh5"),
+            295,
+            "--cold",
+            self.path("cold.uvh5"),
+            220,
+        )
         self.assertIn("Ax, Bx, Cx: receivers below 0 K", warnings)
         for name, receiver, gain in zip(["Ax", "Bx", "Cx"], receivers, gains):
             entry = calibration.of(name)
@@ -336,9 +410,21 @@ class qa_calibrate(gr_unittest.TestCase):
             np.testing.assert_allclose(entry.receiver_temperature, receiver, atol=20)
             self.assertAlmostEqual(np.mean(entry.receiver_temperature), receiver, delta=3)
         # the same recording in two ranges of time
-        self.assertIn("does not rise", self.refused(
-            "-o", self.path("k.yml"), "--hot", self.path("hot.uvh5"), 295, "0-4", "--cold",
-            self.path("hot.uvh5"), 77, "5-9"))
+        self.assertIn(
+            "does not rise",
+            self.refused(
+                "-o",
+                self.path("k.yml"),
+                "--hot",
+                self.path("hot.uvh5"),
+                295,
+                "0-4",
+                "--cold",
+                self.path("hot.uvh5"),
+                77,
+                "5-9",
+            ),
+        )
         # beside a source, and into an older calibration
         rng = np.random.default_rng(4)
         path = self.path("source.uvh5")
@@ -348,16 +434,18 @@ class qa_calibrate(gr_unittest.TestCase):
         self.calibrate(path, "-o", self.path("both.yml"), *loads)
         self.calibrate(path, "-o", self.path("first.yml"))
         self.calibrate("--base", self.path("first.yml"), "-o", self.path("second.yml"), *loads)
-        both, second = (aperture.load_calibration(self.path(name))
-                        for name in ("both.yml", "second.yml"))
+        both, second = (
+            aperture.load_calibration(self.path(name)) for name in ("both.yml", "second.yml")
+        )
         self.assertTrue(both.has_kelvin)
         np.testing.assert_allclose(both.corrections(frequencies), second.corrections(frequencies))
         np.testing.assert_allclose(both.inputs[1].kelvin, second.inputs[1].kelvin)
         # a source of 3000 K at all inputs is that after it, and receivers of 100 K are
         corrected = both.apply(source, frequencies, ["Ax", "Bx", "Cx"], "kelvin")
         np.testing.assert_allclose(np.abs(corrected[:, [1, 3, 4]]), 3000, rtol=0.15)
-        np.testing.assert_allclose(np.mean(np.abs(corrected[:, [0, 2, 5]]), axis=0), 3100,
-                                   rtol=0.03)
+        np.testing.assert_allclose(
+            np.mean(np.abs(corrected[:, [0, 2, 5]]), axis=0), 3100, rtol=0.03
+        )
 
     def test_kelvin_in_the_file(self):
         calibration = aperture.load_calibration(self.made)
@@ -374,9 +462,20 @@ class qa_calibrate(gr_unittest.TestCase):
     def correlate(self, *arguments, output="fx.uvh5"):
         """aperture_fx of the bench, whose filters are left out; means and keywords."""
         save_array(bench(), self.path("bench.yaml"))
-        code, out, err = run(fx, "--input", "sim:" + self.path("bench.yaml"), "--channels",
-                             CHANNELS, "--duration", 0.4, "--device", DEVICE, "-o",
-                             self.path(output), *arguments)
+        code, out, err = run(
+            fx,
+            "--input",
+            "sim:" + self.path("bench.yaml"),
+            "--channels",
+            CHANNELS,
+            "--duration",
+            0.4,
+            "--device",
+            DEVICE,
+            "-o",
+            self.path(output),
+            *arguments,
+        )
         self.assertEqual((code, err), (0, ""), err)
         return visibilities(self.path(output))
 
@@ -389,8 +488,15 @@ class qa_calibrate(gr_unittest.TestCase):
         for by in ("f-engine", "sink", "nobody"):
             for kind in ("sc8", "fc32"):
                 values, keywords = self.correlate(
-                    "--calibration", self.path("bare.yml"), "--calibrate", by, "--format", kind,
-                    "--seed", 2)
+                    "--calibration",
+                    self.path("bare.yml"),
+                    "--calibrate",
+                    by,
+                    "--format",
+                    kind,
+                    "--seed",
+                    2,
+                )
                 self.assertEqual("GAINS" in keywords, by == "nobody" and kind == "sc8")
                 found[by, kind] = values[:, 1:]
                 if by != "nobody":
@@ -403,9 +509,21 @@ class qa_calibrate(gr_unittest.TestCase):
 
     def test_plan(self):
         plan = self.path("plan.yml")
-        code, _, err = run(fx, "--input", "sim:two-dish", "-o", "x.uvh5", "--calibration",
-                           "cal.yml", "--calibrate", "sink", "--scale", "kelvin", "--write-plan",
-                           plan)
+        code, _, err = run(
+            fx,
+            "--input",
+            "sim:two-dish",
+            "-o",
+            "x.uvh5",
+            "--calibration",
+            "cal.yml",
+            "--calibrate",
+            "sink",
+            "--scale",
+            "kelvin",
+            "--write-plan",
+            plan,
+        )
         self.assertEqual(code, 0, err)
         with open(plan) as file:
             text = file.read()
@@ -421,16 +539,27 @@ class qa_calibrate(gr_unittest.TestCase):
 
     def test_fx_errors(self):
         for arguments, text in (
-                (("--scale", "kelvin"), "--scale kelvin: needs a --calibration"),
-                (("--calibration", self.made, "--scale", "kelvin"), "kelvin: input Ax"),
-                (("--calibration", self.path("none.yml")), "none.yml: No such file"),
-                (("--calibration", self.raw), "not a text file|not YAML"),
-                (("--calibration", self._folder.name), "this is a folder"),
-                (("--calibration", self.made, "--input", "sim:two-dish"),
-                 "frequencies: the calibration is for")):
+            (("--scale", "kelvin"), "--scale kelvin: needs a --calibration"),
+            (("--calibration", self.made, "--scale", "kelvin"), "kelvin: input Ax"),
+            (("--calibration", self.path("none.yml")), "none.yml: No such file"),
+            (("--calibration", self.raw), "not a text file|not YAML"),
+            (("--calibration", self._folder.name), "this is a folder"),
+            (
+                ("--calibration", self.made, "--input", "sim:two-dish"),
+                "frequencies: the calibration is for",
+            ),
+        ):
             save_array(bench(), self.path("bench.yaml"))
-            code, _, err = run(fx, "--input", "sim:" + self.path("bench.yaml"), "--duration", 0.1,
-                               "-o", self.path("none.uvh5"), *arguments)
+            code, _, err = run(
+                fx,
+                "--input",
+                "sim:" + self.path("bench.yaml"),
+                "--duration",
+                0.1,
+                "-o",
+                self.path("none.uvh5"),
+                *arguments,
+            )
             with self.subTest(arguments=arguments):
                 self.assertEqual(code, 1)
                 self.assertRegex(err, text)
@@ -441,26 +570,60 @@ class qa_calibrate(gr_unittest.TestCase):
         gains and cables that the description knows, though these are made up where it is used."""
         array = array_of([f"A{i}" for i in range(6)])
         rng = np.random.default_rng(2)
-        inputs = [Input(entry.antenna, "x", complex(*rng.uniform(0.5, 1.5, 2)),
-                        rng.uniform(-1e-7, 1e-7)) for entry in array.inputs]
-        array = replace(array, inputs=inputs, sample_rate=RATE,
-                        sources=[Source("s", azimuth=130.0, elevation=50.0, flux=4.0)])
+        inputs = [
+            Input(entry.antenna, "x", complex(*rng.uniform(0.5, 1.5, 2)), rng.uniform(-1e-7, 1e-7))
+            for entry in array.inputs
+        ]
+        array = replace(
+            array,
+            inputs=inputs,
+            sample_rate=RATE,
+            sources=[Source("s", azimuth=130.0, elevation=50.0, flux=4.0)],
+        )
         save_array(array, self.path("array.yaml"))
         sim = "sim:" + self.path("array.yaml")
-        code, _, err = run(fx, "--input", sim, "--channels", CHANNELS, "--duration", 0.3, "-o",
-                           self.path("six.uvh5"), "--device", DEVICE)
+        code, _, err = run(
+            fx,
+            "--input",
+            sim,
+            "--channels",
+            CHANNELS,
+            "--duration",
+            0.3,
+            "-o",
+            self.path("six.uvh5"),
+            "--device",
+            DEVICE,
+        )
         self.assertEqual(code, 0, err)
-        self.calibrate(self.path("six.uvh5"), "-o", self.path("six.yml"), "--source",
-                       "az=130,el=50")
+        self.calibrate(
+            self.path("six.uvh5"), "-o", self.path("six.yml"), "--source", "az=130,el=50"
+        )
         with open(self.path("beams.yml"), "w") as file:
-            file.write("beams:\n- {name: on, azimuth: 130, elevation: 50}\n"
-                       "- {name: off, azimuth: 300, elevation: 60}\n")
+            file.write(
+                "beams:\n- {name: on, azimuth: 130, elevation: 50}\n"
+                "- {name: off, azimuth: 300, elevation: 60}\n"
+            )
         ratios = []
         for more in ((), ("--calibration", self.path("six.yml"))):
             code, _, err = run(
-                beams_command, "--input", sim, "--channels", CHANNELS, "--duration", 0.3, "-o",
-                self.path("six.fil"), "--beams", self.path("beams.yml"), "--integration", 0.01,
-                "--device", DEVICE, *more)
+                beams_command,
+                "--input",
+                sim,
+                "--channels",
+                CHANNELS,
+                "--duration",
+                0.3,
+                "-o",
+                self.path("six.fil"),
+                "--beams",
+                self.path("beams.yml"),
+                "--integration",
+                0.01,
+                "--device",
+                DEVICE,
+                *more,
+            )
             self.assertEqual((code, err), (0, ""), err)
             rows = FilterbankFile(self.path("six.fil")).read()
             ratios.append(np.mean(rows[:, 0], axis=0)[2:-2] / np.mean(rows[:, 1], axis=0)[2:-2])
@@ -471,36 +634,43 @@ class qa_calibrate(gr_unittest.TestCase):
     def test_what_is_refused(self):
         made = self.path("no.yml")
         for arguments, text in (
-                ((self.raw, "-o", self.path("no.txt")), "the name of a calibration ends in .yml"),
-                (("-o", made), "a UVH5 file of a source, or --hot and --cold"),
-                (("-o", made, "--hot", self.raw, "295"), "--hot and --cold: both are needed"),
-                (("-o", made, "--hot", self.raw, "x", "--cold", self.raw, "77"),
-                 "x is no temperature"),
-                (("-o", made, "--hot", self.raw, "77", "--cold", self.raw, "295"),
-                 "77 K of the hot load is not above 295 K"),
-                (("-o", made, "--hot", self.raw, "--cold", self.raw, "77"), "expected FILE.uvh5"),
-                ((self.path("not.uvh5"), "-o", made), "not.uvh5: no such file"),
-                ((self.made, "-o", made), "not a readable HDF5 file"),
-                ((self.raw, "-o", made, "--source", "sunny"), "source: 'sunny' is not known"),
-                ((self.raw, "-o", made, "--source", self.made), "not known; allowed: sources"),
-                ((self.raw, "-o", made, "--reference", "Q"), "reference: 'Q' is not allowed"),
-                ((self.raw, "-o", made, "--integrations", "0-99"), "--integrations 0-99: the file"),
-                ((self.raw, "-o", made, "--integrations", "x"), "expected numbers of integrations"),
-                ((self.raw, "-o", made, "--average", "-1"), "expected a whole number"),
-                ((self.raw, "-o", made, "--most-misfit", "0"), "expected a number above 0"),
-                ((self.raw, "-o", made, "--uvcal", self.path("a.fits")), "ends in .calh5"),
-                ((self.raw, "-o", made, "--plot", self._folder.name), "is a folder"),
-                ((self.raw, "-o", os.path.join(self._folder.name, "no", "cal.yml")),
-                 "there is no folder"),
-                (("-o", made, "--base", self.raw, "--hot", self.raw, "9", "--cold", self.raw, "1"),
-                 "not a text file|not YAML")):
+            ((self.raw, "-o", self.path("no.txt")), "the name of a calibration ends in .yml"),
+            (("-o", made), "a UVH5 file of a source, or --hot and --cold"),
+            (("-o", made, "--hot", self.raw, "295"), "--hot and --cold: both are needed"),
+            (("-o", made, "--hot", self.raw, "x", "--cold", self.raw, "77"), "x is no temperature"),
+            (
+                ("-o", made, "--hot", self.raw, "77", "--cold", self.raw, "295"),
+                "77 K of the hot load is not above 295 K",
+            ),
+            (("-o", made, "--hot", self.raw, "--cold", self.raw, "77"), "expected FILE.uvh5"),
+            ((self.path("not.uvh5"), "-o", made), "not.uvh5: no such file"),
+            ((self.made, "-o", made), "not a readable HDF5 file"),
+            ((self.raw, "-o", made, "--source", "sunny"), "source: 'sunny' is not known"),
+            ((self.raw, "-o", made, "--source", self.made), "not known; allowed: sources"),
+            ((self.raw, "-o", made, "--reference", "Q"), "reference: 'Q' is not allowed"),
+            ((self.raw, "-o", made, "--integrations", "0-99"), "--integrations 0-99: the file"),
+            ((self.raw, "-o", made, "--integrations", "x"), "expected numbers of integrations"),
+            ((self.raw, "-o", made, "--average", "-1"), "expected a whole number"),
+            ((self.raw, "-o", made, "--most-misfit", "0"), "expected a number above 0"),
+            ((self.raw, "-o", made, "--uvcal", self.path("a.fits")), "ends in .calh5"),
+            ((self.raw, "-o", made, "--plot", self._folder.name), "is a folder"),
+            (
+                (self.raw, "-o", os.path.join(self._folder.name, "no", "cal.yml")),
+                "there is no folder",
+            ),
+            (
+                ("-o", made, "--base", self.raw, "--hot", self.raw, "9", "--cold", self.raw, "1"),
+                "not a text file|not YAML",
+            ),
+        ):
             with self.subTest(arguments=[os.path.basename(str(one)) for one in arguments]):
                 self.assertRegex(self.refused(*arguments), text)
                 self.assertFalse(os.path.exists(made))
 
     def test_validity(self):
-        self.calibrate(self.raw, "-o", self.path("valid.yml"), "--valid", 60, "--integrations",
-                       "1-3")
+        self.calibrate(
+            self.raw, "-o", self.path("valid.yml"), "--valid", 60, "--integrations", "1-3"
+        )
         calibration = aperture.load_calibration(self.path("valid.yml"))
         begin, end = calibration.measured
         # integrations of 10000 spectra of 16 us, from the second on

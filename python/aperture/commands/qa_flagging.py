@@ -28,28 +28,43 @@ def parameters_of(*arguments, channels=64, spectra=512):
 
 
 class qa_flagging(gr_unittest.TestCase):
-
     def test_parameters(self):
         self.assertEqual(parameters_of(), {})
         found = parameters_of("--flag", "--bad-channels", "3,60-62", "--grow-channels", "2")
-        self.assertEqual(found, dict(
-            spectra_per_slice=256, kurtosis_false_alarms=0.0027, time_sum_sigma=0.0,
-            channel_sum_sigma=0.0, bad_channels=[3, 60, 61, 62], grown_slices=0,
-            grown_channels=2))
-        self.assertEqual(parameters_of("--flag-time", "6", "--flag-slice", "16")
-                         ["spectra_per_slice"], 16)
+        self.assertEqual(
+            found,
+            dict(
+                spectra_per_slice=256,
+                kurtosis_false_alarms=0.0027,
+                time_sum_sigma=0.0,
+                channel_sum_sigma=0.0,
+                bad_channels=[3, 60, 61, 62],
+                grown_slices=0,
+                grown_channels=2,
+            ),
+        )
+        self.assertEqual(
+            parameters_of("--flag-time", "6", "--flag-slice", "16")["spectra_per_slice"], 16
+        )
 
     def test_slices(self):
-        for spectra, least, expected in ((512, 64, 256), (256, 64, 256), (96, 64, 96), (7, 1, 7),
-                                         (1000, 64, 250), (30, 64, 30)):
+        for spectra, least, expected in (
+            (512, 64, 256),
+            (256, 64, 256),
+            (96, 64, 96),
+            (7, 1, 7),
+            (1000, 64, 250),
+            (30, 64, 30),
+        ):
             self.assertEqual(choose_slice(spectra, least), expected)
 
     def test_refused(self):
         for arguments, text in (
-                (("--grow-slices", "1"), "--grow-slices 1: needs --flag"),
-                (("--flag", "--flag-slice", "100"), "--flag-slice 100: a frame has 512"),
-                (("--flag", "--flag-slice", "32"), "needs slices of at least 64"),
-                (("--bad-channels", "64"), "--bad-channels 64: the channels are 0 to 63")):
+            (("--grow-slices", "1"), "--grow-slices 1: needs --flag"),
+            (("--flag", "--flag-slice", "100"), "--flag-slice 100: a frame has 512"),
+            (("--flag", "--flag-slice", "32"), "needs slices of at least 64"),
+            (("--bad-channels", "64"), "--bad-channels 64: the channels are 0 to 63"),
+        ):
             with self.assertRaisesRegex(CommandError, text):
                 parameters_of(*arguments)
 
@@ -57,8 +72,21 @@ class qa_flagging(gr_unittest.TestCase):
         """A bad channel has no weight, others nearly all of theirs; the plan says it likewise."""
         with tempfile.TemporaryDirectory() as folder:
             plan, path = Path(folder, "plan.yml"), Path(folder, "a.uvh5")
-            arguments = ["--input", "sim:two-dish", "--duration", "0.05", "--channels", "64",
-                         "--device", "cpu", "-o", str(path), "--flag", "--bad-channels", "5-6"]
+            arguments = [
+                "--input",
+                "sim:two-dish",
+                "--duration",
+                "0.05",
+                "--channels",
+                "64",
+                "--device",
+                "cpu",
+                "-o",
+                str(path),
+                "--flag",
+                "--bad-channels",
+                "5-6",
+            ]
             self.assertEqual(fx.main([*arguments, "--write-plan", str(plan)]), 0)
             self.assertIn("flagging:", plan.read_text())
             text = io.StringIO()

@@ -33,8 +33,7 @@ from gnuradio.aperture.testing.tiers import ALL
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 APP = os.path.join(HERE, "..", "..", "..", "apps", "aperture_fx")
-DATA = os.environ.get("APERTURE_DATA",
-                      os.path.join(HERE, "..", "..", "..", "..", "shared", "data"))
+DATA = os.environ.get("APERTURE_DATA", os.path.join(HERE, "..", "..", "..", "..", "shared", "data"))
 RECORDING = os.path.join(DATA, "effelsberg-b2016+28.dada")
 
 # UTC_START of recordings.py and the 100 s of OBS_OFFSET, 4 bytes a sample
@@ -54,13 +53,14 @@ def run(*arguments):
 
 def start_app(*arguments, **options):
     """The program as a process of its own, on DEVICE unless said otherwise."""
-    return subprocess.Popen([sys.executable, APP, "--device", DEVICE, *map(str, arguments)],
-                            text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-                                          **options})
+    return subprocess.Popen(
+        [sys.executable, APP, "--device", DEVICE, *map(str, arguments)],
+        text=True,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+    )
 
 
 class qa_fx(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = self._folder.name
@@ -97,10 +97,15 @@ class qa_fx(gr_unittest.TestCase):
         """found: from visibilities(); expected: [integration][channel][product of two inputs]"""
         hands = list(found["polarization_array"])
         # conj(x) y is V[1,0]
-        for number, product in ((-5, expected[..., 0]), (-6, expected[..., 2]),
-                                (-7, expected[..., 1]), (-8, expected[..., 1].conj())):
-            np.testing.assert_allclose(found["visdata"][:, 0, :, hands.index(number)], product,
-                                       atol=atol)
+        for number, product in (
+            (-5, expected[..., 0]),
+            (-6, expected[..., 2]),
+            (-7, expected[..., 1]),
+            (-8, expected[..., 1].conj()),
+        ):
+            np.testing.assert_allclose(
+                found["visdata"][:, 0, :, hands.index(number)], product, atol=atol
+            )
 
     # samples that are wrong
 
@@ -118,8 +123,9 @@ class qa_fx(gr_unittest.TestCase):
         NaN is in are missing, others are as they would be, and the gains are those of the noise.
         """
         rng = np.random.default_rng(2)
-        samples = (1e-3 * rng.normal(size=(2, 100000, 2))).astype(np.float32).view(
-            np.complex64)[..., 0]
+        samples = (
+            (1e-3 * rng.normal(size=(2, 100000, 2))).astype(np.float32).view(np.complex64)[..., 0]
+        )
         clean = self.raw(*samples)
         options = ("--channels", "64", "--integration", "0.02")
         code, _, _ = run("--input", clean, "-o", self.path("clean.uvh5"), *options)
@@ -127,8 +133,9 @@ class qa_fx(gr_unittest.TestCase):
         samples[0, [1000, 1003, 60000]] = np.nan, np.inf, np.nan
         samples[1, 5000] = 3e38
         for form in ("sc8", "fc32"):
-            code, text, errors = run("--input", self.raw(*samples), "-o", self.output,
-                                     "--format", form, *options)
+            code, text, errors = run(
+                "--input", self.raw(*samples), "-o", self.output, "--format", form, *options
+            )
             self.assertEqual(code, 0, errors)
             found = visibilities(self.output)
             self.assertTrue(np.isfinite(found["visdata"]).all())
@@ -139,8 +146,9 @@ class qa_fx(gr_unittest.TestCase):
             if form == "sc8":
                 good = visibilities(self.path("clean.uvh5"))
                 autos = np.median(np.abs(found["visdata"][:, [0, 2]]), axis=(0, 2, 3))
-                np.testing.assert_allclose(autos, np.median(np.abs(good["visdata"][:, [0, 2]]),
-                                                            axis=(0, 2, 3)), rtol=0.1)
+                np.testing.assert_allclose(
+                    autos, np.median(np.abs(good["visdata"][:, [0, 2]]), axis=(0, 2, 3)), rtol=0.1
+                )
 
     def test_stuck_receiver(self):
         """Every byte alike, 127 or another: it is said, it has no gain of its own, and its products
@@ -148,8 +156,14 @@ class qa_fx(gr_unittest.TestCase):
         rng = np.random.default_rng(3)
         noise = np.rint(rng.normal(127.5, 15, 200000)).astype(np.uint8)
         for level in (127, 90):
-            code, _, errors = run("--input", self.raw(np.full(200000, level, np.uint8), noise),
-                                  "--channels", "64", "-o", self.output)
+            code, _, errors = run(
+                "--input",
+                self.raw(np.full(200000, level, np.uint8), noise),
+                "--channels",
+                "64",
+                "-o",
+                self.output,
+            )
             self.assertEqual(code, 0, errors)
             self.assertIn("input A1x does not change where the gain is measured", errors)
             found = visibilities(self.output)
@@ -163,8 +177,9 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_recording_equals_the_reference_model(self):
         filename, samples = self.recording()
-        code, text, warnings = run("--input", "dada:" + filename, "--format", "fc32",
-                                   "-o", self.output)
+        code, text, warnings = run(
+            "--input", "dada:" + filename, "--format", "fc32", "-o", self.output
+        )
         self.assertEqual((code, warnings), (0, ""), text)
         # 16000 samples: 128 channels give 125 - 7 spectra, one integration
         spectra = self.spectra(samples, 128)
@@ -176,35 +191,74 @@ class qa_fx(gr_unittest.TestCase):
         self.check_one_dish(found, expected, 1e-5 * np.abs(expected).max())
         self.assertTrue(np.all(found["nsamples"] == 1))
         self.assertFalse(np.any(found["flags"]))
-        np.testing.assert_allclose(found["freq_array"].ravel(),
-                                   320e6 + (np.arange(128) - 64) * 125e3)
+        np.testing.assert_allclose(
+            found["freq_array"].ravel(), 320e6 + (np.arange(128) - 64) * 125e3
+        )
         np.testing.assert_allclose(found["integration_time"], 118 * 128 / 16e6)
         # the middle of the 15992... samples: Julian dates resolve 40 us
         middle = (8 * 128 - 1) / 2 + 117 / 2 * 128
         self.assertLess(abs(found["times"][0] - FIRST_SAMPLE - middle / 16e6 / 86400) * 86400, 1e-4)
         self.assertEqual(found["telescope_name"], b"Effelsberg")
-        for expected_text in ("128 channels", "spectra       118 of each input",
-                              "missing       0 spectra", "integrations  1 of 944 µs"):
+        for expected_text in (
+            "128 channels",
+            "spectra       118 of each input",
+            "missing       0 spectra",
+            "integrations  1 of 944 µs",
+        ):
             self.assertIn(expected_text, text)
 
     def test_8_bits_equal_the_reference_model(self):
         filename, samples = self.recording()
         spectra = self.spectra(samples, 100, 6, "hamming")
         # independent of levels.gains_for() but for its definition; the data have no carriers
-        gains = 20 / np.sqrt(np.mean(np.abs(spectra)**2, axis=(1, 2)) / 2)
-        code, text, _ = run("--input", "dada:" + filename, "--channels", 100, "--taps", 6,
-                            "--window", "hamming", "--integration", 1e-3, "-o", self.output)
+        gains = 20 / np.sqrt(np.mean(np.abs(spectra) ** 2, axis=(1, 2)) / 2)
+        code, text, _ = run(
+            "--input",
+            "dada:" + filename,
+            "--channels",
+            100,
+            "--taps",
+            6,
+            "--window",
+            "hamming",
+            "--integration",
+            1e-3,
+            "-o",
+            self.output,
+        )
         self.assertEqual(code, 0)
-        printed = [float(value) for value in
-                   re.search(r"gain for an rms of 20 steps: (.*)", text)[1].split(" to ")]
+        printed = [
+            float(value)
+            for value in re.search(r"gain for an rms of 20 steps: (.*)", text)[1].split(" to ")
+        ]
         np.testing.assert_allclose(printed, [gains.min(), gains.max()], rtol=2e-2)
 
-        options = fx.parser().parse_args(["--input", "dada:" + filename, "--window", "hamming",
-                                          "--taps", "6", "--device", DEVICE, "-o", self.output])
+        options = fx.parser().parse_args(
+            [
+                "--input",
+                "dada:" + filename,
+                "--window",
+                "hamming",
+                "--taps",
+                "6",
+                "--device",
+                DEVICE,
+                "-o",
+                self.output,
+            ]
+        )
         signals = inputs.open_input(options)
-        plan = make_plan(inputs=2, sample_rate=16e6, real=False, taps=6, bytes_per_value=2,
-                            samples=16000, channels=100, integration=1e-3,
-                            multiple=engines.frame_multiple(options))
+        plan = make_plan(
+            inputs=2,
+            sample_rate=16e6,
+            real=False,
+            taps=6,
+            bytes_per_value=2,
+            samples=16000,
+            channels=100,
+            integration=1e-3,
+            multiple=engines.frame_multiple(options),
+        )
         used = levels.measure_gains(signals, plan, options)
         voltages = reference.quantise(spectra * used.astype(np.float32)[:, None, None])[0]
         blocks, missing = reference.corner_turn(voltages, plan.spectra_per_frame)
@@ -212,8 +266,9 @@ class qa_fx(gr_unittest.TestCase):
         found = visibilities(self.output)["visdata"][:, 0]
         # A voltage in 1e4 may be rounded to the other side, by 1 of some 20 steps (60 at most)
         self.assertLess(np.mean(found[..., 0] != expected[..., 0]), 0.05)
-        self.check_one_dish(visibilities(self.output), expected,
-                            2 * 2 * 60 / plan.spectra_per_frame)
+        self.check_one_dish(
+            visibilities(self.output), expected, 2 * 2 * 60 / plan.spectra_per_frame
+        )
         # so is the rms that was asked for: re and im at 20 make 800
         self.assertAlmostEqual(np.mean(found[..., 0].real), 800, delta=40)
         self.check_statistics(text, voltages)
@@ -223,21 +278,35 @@ class qa_fx(gr_unittest.TestCase):
         with h5py.File(self.output) as file:
             found = {name: values[()] for name, values in file["InputStatistics"].items()}
         self.assertGreater(len(found["spectra"]), 0)
-        rms = np.sqrt((voltages[..., 0].astype(float)**2).mean(axis=(1, 2)))
+        rms = np.sqrt((voltages[..., 0].astype(float) ** 2).mean(axis=(1, 2)))
         np.testing.assert_allclose(found["rms_re"].mean(axis=0), rms, rtol=0.05)
         np.testing.assert_allclose(found["kurtosis"].mean(axis=0), 1, atol=0.1)
         self.assertEqual(found["missing"].max(), 0)
-        shown = re.search(r"input +gain +rms +kurtosis +clamped +missing\n +(\S+) +\S+ +([\d.]+), "
-                          r"([\d.]+) +([\d.]+) ", text)
+        shown = re.search(
+            r"input +gain +rms +kurtosis +clamped +missing\n +(\S+) +\S+ +([\d.]+), "
+            r"([\d.]+) +([\d.]+) ",
+            text,
+        )
         self.assertEqual(shown[1].encode(), found["inputs"][0])
         self.assertAlmostEqual(float(shown[2]), rms[0], delta=0.05 * rms[0])
 
     def test_no_spectrum_is_lost_at_the_end(self):
         filename, samples = self.recording()
         # 64 channels: 250 - 7 = 243 spectra in integrations of 40: 6 and one of 3
-        code, text, _ = run("--input", "dada:" + filename, "--channels", 64, "--format", "fc32",
-                            "--integration", 40 * 64 / 16e6, "--spectra-per-frame", 10,
-                            "-o", self.output)
+        code, text, _ = run(
+            "--input",
+            "dada:" + filename,
+            "--channels",
+            64,
+            "--format",
+            "fc32",
+            "--integration",
+            40 * 64 / 16e6,
+            "--spectra-per-frame",
+            10,
+            "-o",
+            self.output,
+        )
         self.assertEqual(code, 0)
         found = visibilities(self.output)
         self.assertEqual(len(found["times"]), 7)
@@ -261,19 +330,37 @@ class qa_fx(gr_unittest.TestCase):
         rotated = 0.7 * pair[:-1, :, ::-1] * (-1, 1)  # 0.7i times the sample before
         pair[1:] += rotated
         pair = np.rint(pair)
-        for samples, bandwidth, hop in ((real, 16, 20), (real, -16, 20), (pair, 16, 10),
-                                        (pair, -16, 10)):
+        for samples, bandwidth, hop in (
+            (real, 16, 20),
+            (real, -16, 20),
+            (pair, 16, 10),
+            (pair, -16, 10),
+        ):
             with self.subTest(bandwidth=bandwidth, hop=hop):
                 filename = self.path("band.dada")
                 write_dada(filename, samples, bandwidth=bandwidth)
-                code, text, error = run("--input", "dada:" + filename, "--channels", 10,
-                                        "--taps", 3, "--format", "fc32", "-o", self.output)
+                code, text, error = run(
+                    "--input",
+                    "dada:" + filename,
+                    "--channels",
+                    10,
+                    "--taps",
+                    3,
+                    "--format",
+                    "fc32",
+                    "-o",
+                    self.output,
+                )
                 self.assertEqual(code, 0, error)
                 kind = "s8" if hop == 20 else "sc8"
-                expected = reference.pfb(reference.decode(samples, kind)[0].T, 10,
-                                         reference.prototype(hop, 3), bandwidth < 0)
+                expected = reference.pfb(
+                    reference.decode(samples, kind)[0].T,
+                    10,
+                    reference.prototype(hop, 3),
+                    bandwidth < 0,
+                )
                 self.assertIn(f"spectra       {len(samples) // hop - 2} of each input", text)
-                power = np.mean(np.abs(expected[0])**2, axis=0)
+                power = np.mean(np.abs(expected[0]) ** 2, axis=0)
                 self.assertGreater(abs(power[2] - power[7]), 0.1 * power[2])
                 found = visibilities(self.output)
                 # fp32 filter and FFT
@@ -286,8 +373,18 @@ class qa_fx(gr_unittest.TestCase):
                 np.testing.assert_allclose(frequencies[0], lowest)
 
     def test_simulation_shows_the_source(self):
-        code, text, _ = run("--input", self.simulation(sample_rate=1e6, antennas=3), "--duration",
-                            0.5, "--integration", 0.25, "--channels", 50, "-o", self.output)
+        code, text, _ = run(
+            "--input",
+            self.simulation(sample_rate=1e6, antennas=3),
+            "--duration",
+            0.5,
+            "--integration",
+            0.25,
+            "--channels",
+            50,
+            "-o",
+            self.output,
+        )
         self.assertEqual(code, 0, text)
         found = visibilities(self.output)
         self.assertEqual(found["visdata"].shape[:3], (2, 6, 50))
@@ -296,8 +393,9 @@ class qa_fx(gr_unittest.TestCase):
         east = np.sin(np.radians(80)) * np.cos(np.radians(40))
         frequencies = found["freq_array"].ravel()
         pairs = list(zip(found["ant_1_array"][:6], found["ant_2_array"][:6]))
-        autos = [np.mean(found["visdata"][:, pairs.index((a, a)), :, 0].real, axis=0)
-                 for a in range(3)]
+        autos = [
+            np.mean(found["visdata"][:, pairs.index((a, a)), :, 0].real, axis=0) for a in range(3)
+        ]
         for auto in autos:
             # an rms of 20 steps in re and im; 20000 values in the gain, 10000 in a channel
             np.testing.assert_allclose(auto[1:], 800, rtol=0.06)  # [0]: see below
@@ -305,7 +403,8 @@ class qa_fx(gr_unittest.TestCase):
             for b in range(a + 1, 3):
                 delay = -15.0 * (b - a) * east / 299792458.0
                 rho = np.mean(found["visdata"][:, pairs.index((a, b)), :, 0], axis=0) / np.sqrt(
-                    autos[a] * autos[b])
+                    autos[a] * autos[b]
+                )
                 rotated = rho * np.exp(2j * np.pi * frequencies * delay)
                 # S/(1+S) = 1/3, noise 1/sqrt(10000) in each of 50 channels; without the edge
                 # channel, which the source does not fill
@@ -316,22 +415,38 @@ class qa_fx(gr_unittest.TestCase):
         """The Sun of a noon is seen, and tracked; at midnight it is not there."""
         filename = self.path("noon.yaml")
         with open(filename, "w", encoding="utf-8") as file:
-            file.write("name: noon\nlatitude: 52\nlongitude: 5\nheight: 0\nsample_rate: 1e5\n"
-                       "center_frequency: 1415e6\n"
-                       "antennas:\n  - {name: A, position: [0, 0, 0]}\n"
-                       "  - {name: B, position: [10, 0, 0]}\n"
-                       "sources:\n  - {name: Sun, body: sun}\n")
-        for start, seconds, coherence in (("2024-06-21T11:41:30.5Z", 1718970090.5, 0.5),
-                                          ("2024-06-21T23:41", 1719013260, 0)):
-            code, text, _ = run("--input", f"sim:{filename},start={start}", "--duration", 1,
-                                "--channels", 20, "--track", "sun", "-o", self.output)
+            file.write(
+                "name: noon\nlatitude: 52\nlongitude: 5\nheight: 0\nsample_rate: 1e5\n"
+                "center_frequency: 1415e6\n"
+                "antennas:\n  - {name: A, position: [0, 0, 0]}\n"
+                "  - {name: B, position: [10, 0, 0]}\n"
+                "sources:\n  - {name: Sun, body: sun}\n"
+            )
+        for start, seconds, coherence in (
+            ("2024-06-21T11:41:30.5Z", 1718970090.5, 0.5),
+            ("2024-06-21T23:41", 1719013260, 0),
+        ):
+            code, text, _ = run(
+                "--input",
+                f"sim:{filename},start={start}",
+                "--duration",
+                1,
+                "--channels",
+                20,
+                "--track",
+                "sun",
+                "-o",
+                self.output,
+            )
             self.assertEqual(code, 0, text)
             found = visibilities(self.output)
             times = (found["time_array"] - 2440587.5) * 86400
             self.assertLess(np.abs(times - seconds - 0.5).max(), 0.01)
             pairs = list(zip(found["ant_1_array"], found["ant_2_array"]))
-            cross, *autos = (found["visdata"][0, pairs.index(pair), 1:, 0].mean()
-                             for pair in ((0, 1), (0, 0), (1, 1)))
+            cross, *autos = (
+                found["visdata"][0, pairs.index(pair), 1:, 0].mean()
+                for pair in ((0, 1), (0, 0), (1, 1))
+            )
             # 95000 values: 0.003
             self.assertLess(abs(cross / np.sqrt(np.prod(autos)) - coherence), 0.015)
 
@@ -341,8 +456,18 @@ class qa_fx(gr_unittest.TestCase):
         says what was tracked. The same phases come of an untracked run that is turned to it, but
         for the coherence that a delay of 46 ns costs in windows of 50 us.
         """
-        common = ("--input", self.simulation(sample_rate=1e6, antennas=3), "--duration", 0.5,
-                  "--integration", 0.25, "--channels", 50, "--format", "fc32")
+        common = (
+            "--input",
+            self.simulation(sample_rate=1e6, antennas=3),
+            "--duration",
+            0.5,
+            "--integration",
+            0.25,
+            "--channels",
+            50,
+            "--format",
+            "fc32",
+        )
         code, text, warnings = run(*common, "--track", "az=80, el=40", "-o", self.output)
         self.assertEqual((code, warnings), (0, ""), text)
         self.assertRegex(text, "tracking az 80.000° el 40.000°: azimuth 80.0°, elevation 40.0°")
@@ -355,8 +480,14 @@ class qa_fx(gr_unittest.TestCase):
         plain = self.path("{phase_center}.uvh5")
         code, text, _ = run(*common, "--phase-centers", "az=80, el=40; zenith", "-o", plain)
         self.assertEqual(code, 0, text)
-        tracked, turned, zenith = (visibilities(name) for name in (
-            self.output, self.path("az_80.000_el_40.000.uvh5"), self.path("zenith.uvh5")))
+        tracked, turned, zenith = (
+            visibilities(name)
+            for name in (
+                self.output,
+                self.path("az_80.000_el_40.000.uvh5"),
+                self.path("zenith.uvh5"),
+            )
+        )
         self.assertIn(b"delays tracked az 80.000", tracked["history"])
         crosses = tracked["ant_1_array"][:6] != tracked["ant_2_array"][:6]
         for found in (tracked, turned):
@@ -364,13 +495,26 @@ class qa_fx(gr_unittest.TestCase):
             # 20000 spectra of 49 channels, coherence 1/3: 0.1 degrees
             self.assertLess(np.abs(np.angle(means, deg=True)).max(), 1)
         np.testing.assert_array_equal(tracked["uvw_array"], turned["uvw_array"])
-        self.assertGreater(np.abs(np.angle(zenith["visdata"][:, crosses, 1:].mean(axis=(0, 2)),
-                                           deg=True)).max(), 20)
+        self.assertGreater(
+            np.abs(np.angle(zenith["visdata"][:, crosses, 1:].mean(axis=(0, 2)), deg=True)).max(),
+            20,
+        )
 
     def test_tracking_below_the_horizon(self):
         code, text, warnings = run(
-            "--input", self.simulation(), "--duration", 0.1, "--channels", 16, "--format", "fc32",
-            "--track", "B0833-45", "-o", self.output)
+            "--input",
+            self.simulation(),
+            "--duration",
+            0.1,
+            "--channels",
+            16,
+            "--format",
+            "fc32",
+            "--track",
+            "B0833-45",
+            "-o",
+            self.output,
+        )
         self.assertEqual(code, 0, text)
         self.assertRegex(warnings, "B0833-45 is below the horizon at the start")
 
@@ -378,17 +522,30 @@ class qa_fx(gr_unittest.TestCase):
         """Integrations in which fringes on the sky turn are said, and which would be short enough;
         what is tracked, or near, has none."""
         far = small_array(antennas=3)
-        far.antennas = [replace(antenna, position=(3e4 * i, 0.0, 0.0))
-                        for i, antenna in enumerate(far.antennas)]
+        far.antennas = [
+            replace(antenna, position=(3e4 * i, 0.0, 0.0)) for i, antenna in enumerate(far.antennas)
+        ]
         save_array(far, self.path("far.yaml"))
         # w b f / c, across the Earth's axis
         turns = 7.2921e-5 * 6e4 * far.center_frequency / 299792458 * 0.1
         self.assertGreater(turns, 0.5)
-        common = ("--duration", 0.1, "--integration", 0.1, "--channels", 16, "--format", "fc32",
-                  "-o", self.output)
-        for source, more, told in ((self.path("far.yaml"), (), True),
-                                   (self.path("far.yaml"), ("--track", "zenith"), False),
-                                   (self.simulation()[4:], (), False)):
+        common = (
+            "--duration",
+            0.1,
+            "--integration",
+            0.1,
+            "--channels",
+            16,
+            "--format",
+            "fc32",
+            "-o",
+            self.output,
+        )
+        for source, more, told in (
+            (self.path("far.yaml"), (), True),
+            (self.path("far.yaml"), ("--track", "zenith"), False),
+            (self.simulation()[4:], (), False),
+        ):
             code, text, warnings = run("--input", "sim:" + source, *common, *more)
             self.assertEqual(code, 0, text)
             self.assertEqual(f"make up to {turns:.2g} turns meanwhile" in warnings, told, warnings)
@@ -396,8 +553,18 @@ class qa_fx(gr_unittest.TestCase):
     def test_a_seed_repeats_a_simulation(self):
         data = []
         for seed in (3, 3, 4):
-            code, _, _ = run("--input", self.simulation(), "--duration", 0.1, "--channels", 16,
-                             "--seed", seed, "-o", self.output)
+            code, _, _ = run(
+                "--input",
+                self.simulation(),
+                "--duration",
+                0.1,
+                "--channels",
+                16,
+                "--seed",
+                seed,
+                "-o",
+                self.output,
+            )
             self.assertEqual(code, 0)
             data.append(visibilities(self.output)["visdata"])
         np.testing.assert_array_equal(data[0], data[1])
@@ -407,8 +574,9 @@ class qa_fx(gr_unittest.TestCase):
         filename, _ = self.recording()
         description = small_array(sample_rate=16e6)
         save_array(description, self.path("array.yaml"))
-        code, _, warnings = run("--input", "dada:" + filename, "--array", self.path("array.yaml"),
-                                "-o", self.output)
+        code, _, warnings = run(
+            "--input", "dada:" + filename, "--array", self.path("array.yaml"), "-o", self.output
+        )
         self.assertEqual(code, 0)
         self.assertRegex(warnings, "centre frequency 408000000 Hz.*320000000 Hz, which is used")
         found = visibilities(self.output)
@@ -416,8 +584,9 @@ class qa_fx(gr_unittest.TestCase):
         self.assertAlmostEqual(found["freq_array"].ravel()[64], 320e6)
 
         save_array(small_array(antennas=3), self.path("array.yaml"))
-        code, _, error = run("--input", "dada:" + filename, "--array", self.path("array.yaml"),
-                             "-o", self.output)
+        code, _, error = run(
+            "--input", "dada:" + filename, "--array", self.path("array.yaml"), "-o", self.output
+        )
         self.assertEqual(code, 1)
         self.assertRegex(error, "array.yaml: it has 3 inputs, .* has 2")
 
@@ -436,8 +605,9 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_duration_of_a_recording(self):
         filename, _ = self.recording()
-        code, text, _ = run("--input", "dada:" + filename, "--duration", 5e-4, "--channels", 64,
-                            "-o", self.output)
+        code, text, _ = run(
+            "--input", "dada:" + filename, "--duration", 5e-4, "--channels", 64, "-o", self.output
+        )
         self.assertEqual(code, 0)
         self.assertIn(f"spectra       {125 - 7} of each input", text)
         code, _, warnings = run("--input", "dada:" + filename, "--duration", 2, "-o", self.output)
@@ -458,11 +628,20 @@ class qa_fx(gr_unittest.TestCase):
         save_array(small_array(), self.path("array.yaml"))
         os.symlink(self.path("a.dada"), self.path("a.uvh5"))
         os.symlink(self.path("array.yaml"), self.path("array.uvh5"))
-        for arguments, option in ((["dada:" + self.path("a.dada"), "-o", "a.uvh5"], "--input"),
-                                  (["dada:" + self.path("a.dada"), "--array",
-                                    self.path("array.yaml"), "-o", "array.uvh5"], "--array"),
-                                  (["sim:" + self.path("array.yaml"), "-o", "array.uvh5"],
-                                   "--input")):
+        for arguments, option in (
+            (["dada:" + self.path("a.dada"), "-o", "a.uvh5"], "--input"),
+            (
+                [
+                    "dada:" + self.path("a.dada"),
+                    "--array",
+                    self.path("array.yaml"),
+                    "-o",
+                    "array.uvh5",
+                ],
+                "--array",
+            ),
+            (["sim:" + self.path("array.yaml"), "-o", "array.uvh5"], "--input"),
+        ):
             read = [self.path("a.dada"), self.path("array.yaml")]
             before = [os.stat(path).st_size for path in read]
             code, _, error = run("--input", *arguments[:-1], self.path(arguments[-1]))
@@ -475,11 +654,15 @@ class qa_fx(gr_unittest.TestCase):
         random = np.random.default_rng(3)
         with open(self.path("a.cf32"), "wb") as file:
             file.write(random.bytes(400000))
-        code, _, error = run("--input", f"raw:{self.path('a.cf32')},rate=1e6,freq=1e9", "-o",
-                             self.output)
+        code, _, error = run(
+            "--input", f"raw:{self.path('a.cf32')},rate=1e6,freq=1e9", "-o", self.output
+        )
         self.assertEqual(code, 1)
-        self.assertRegex(error, r"input \S+: samples are not finite numbers: is the type right "
-                         r"that --input says\?\n$")
+        self.assertRegex(
+            error,
+            r"input \S+: samples are not finite numbers: is the type right "
+            r"that --input says\?\n$",
+        )
         self.assertNotIn("RuntimeWarning", error)
 
     # inputs without a signal
@@ -498,16 +681,28 @@ class qa_fx(gr_unittest.TestCase):
         """Until the file has integrations, or the process has ended."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and process.poll() is None:
-            with contextlib.suppress(OSError, KeyError, RuntimeError), \
-                    h5py.File(self.output, "r", locking=False) as file:
+            with (
+                contextlib.suppress(OSError, KeyError, RuntimeError),
+                h5py.File(self.output, "r", locking=False) as file,
+            ):
                 if file["Header/Ntimes"][()] >= integrations:
                     return
             time.sleep(0.1)
         self.fail("no data: " + str(process.communicate() if process.poll() is not None else ""))
 
     def test_interrupt_writes_all_that_was_in_flight(self):
-        process = start_app("--input", self.simulation(sample_rate=2e5), "--duration", "inf",
-                            "--integration", 0.5, "--channels", 64, "-o", self.output)
+        process = start_app(
+            "--input",
+            self.simulation(sample_rate=2e5),
+            "--duration",
+            "inf",
+            "--integration",
+            0.5,
+            "--channels",
+            64,
+            "-o",
+            self.output,
+        )
         try:
             self.wait_for_data(process)
             process.send_signal(signal.SIGINT)
@@ -527,8 +722,18 @@ class qa_fx(gr_unittest.TestCase):
         self.assertTrue(np.all(found["nsamples"][:-1] == 1))
 
     def test_interrupt_of_a_finite_input_is_no_success(self):
-        process = start_app("--input", self.simulation(sample_rate=2e5), "--duration", 3600,
-                            "--integration", 0.5, "--channels", 64, "-o", self.output)
+        process = start_app(
+            "--input",
+            self.simulation(sample_rate=2e5),
+            "--duration",
+            3600,
+            "--integration",
+            0.5,
+            "--channels",
+            64,
+            "-o",
+            self.output,
+        )
         try:
             self.wait_for_data(process)
             process.send_signal(signal.SIGINT)
@@ -537,15 +742,26 @@ class qa_fx(gr_unittest.TestCase):
             process.kill()
         self.assertEqual(process.returncode, 130)
         self.assertIn("interrupted before the end of the input", errors)
-        self.assertEqual(len(visibilities(self.output)["times"]),
-                         int(re.search(r"integrations +(\d+) of", text)[1]))
+        self.assertEqual(
+            len(visibilities(self.output)["times"]),
+            int(re.search(r"integrations +(\d+) of", text)[1]),
+        )
 
     # what the user sees
 
     def test_progress_on_a_terminal(self):
         leader, follower = pty.openpty()
-        process = start_app("--input", self.simulation(), "--duration", 5, "--channels", 64,
-                            "-o", self.output, stderr=follower)
+        process = start_app(
+            "--input",
+            self.simulation(),
+            "--duration",
+            5,
+            "--channels",
+            64,
+            "-o",
+            self.output,
+            stderr=follower,
+        )
         os.close(follower)
         shown = b""
         with contextlib.suppress(OSError):  # the end of a pty
@@ -555,8 +771,19 @@ class qa_fx(gr_unittest.TestCase):
         os.close(leader)
         self.assertEqual(process.returncode, 0, shown)
         self.assertRegex(shown.decode(), r"\r\[[#-]+\] +\d+ % .*sample/s, \S+ x real time")
-        for row in ("inputs", "channels", "integrations", "spectra", "missing", "clamped",
-                    "gain", "rate", "real time", "device", "file"):
+        for row in (
+            "inputs",
+            "channels",
+            "integrations",
+            "spectra",
+            "missing",
+            "clamped",
+            "gain",
+            "rate",
+            "real time",
+            "device",
+            "file",
+        ):
             self.assertRegex(text, rf"\n  {row} ")
         # which GPU, where it is one
         self.assertRegex(text, r"\n  device +(cpu|cuda:0 \(.+\)): F-engine \w.*, X-engine \w")
@@ -564,9 +791,20 @@ class qa_fx(gr_unittest.TestCase):
     def test_help(self):
         code, text, _ = run("--help")
         self.assertEqual(code, 0)
-        for option in ("--input", "--array", "--channels", "--taps", "--window",
-                       "--spectra-per-frame", "--format", "--integration", "--duration",
-                       "--device", "--seed", "-o"):
+        for option in (
+            "--input",
+            "--array",
+            "--channels",
+            "--taps",
+            "--window",
+            "--spectra-per-frame",
+            "--format",
+            "--integration",
+            "--duration",
+            "--device",
+            "--seed",
+            "-o",
+        ):
             self.assertIn(option, text)
 
     def test_help_of_inputs(self):
@@ -578,8 +816,11 @@ class qa_fx(gr_unittest.TestCase):
         self.assertRegex(text, r"\n  dada:FILE\S* +PSRDADA recordings")
         code, text, _ = run("--help-input", "sim")
         self.assertEqual(code, 0)
-        self.assertRegex(text, r"^sim:ARRAY.yaml\[,key=value...\]\n  a simulated array.*\n"
-                         "  start=TIME +time of the first sample in UTC")
+        self.assertRegex(
+            text,
+            r"^sim:ARRAY.yaml\[,key=value...\]\n  a simulated array.*\n"
+            "  start=TIME +time of the first sample in UTC",
+        )
         self.assertEqual(run("--help-input", "wav")[0], 2)
 
     # errors: exit code, one line, no traceback
@@ -596,18 +837,19 @@ class qa_fx(gr_unittest.TestCase):
     def test_argument_errors(self):
         recording = ("--input", "dada:" + self.recording()[0])
         for arguments, pattern in (
-                (("--channels", "7"), "--channels: 7: expected an even number from 4 to 65536"),
-                (("--channels", "x"), "--channels: x: expected an even number"),
-                (("--taps", "65"), "--taps: 65: expected a whole number from 1 to 64"),
-                (("--format", "sc4"), "--format: .*'sc4'.*sc8.*fc32"),
-                (("--integration", "-1"), "--integration: -1: expected a number of seconds"),
-                (("--integration", "inf"), "--integration: inf: expected"),
-                (("--integration", "nan"), "--integration: nan: expected"),
-                (("--duration", "0"), "--duration: 0: expected .* or inf"),
-                (("--spectra-per-frame", "0"), "--spectra-per-frame: 0: expected"),
-                (("--track", "Cas B"), "--track: direction: 'Cas B' is not known"),
-                (("--phase-centers", "sun;12:70:00 +1"), "--phase-centers: .*60 minutes"),
-                (("--device", "gpu"), "--device: gpu: expected auto, cpu, cuda or cuda:N")):
+            (("--channels", "7"), "--channels: 7: expected an even number from 4 to 65536"),
+            (("--channels", "x"), "--channels: x: expected an even number"),
+            (("--taps", "65"), "--taps: 65: expected a whole number from 1 to 64"),
+            (("--format", "sc4"), "--format: .*'sc4'.*sc8.*fc32"),
+            (("--integration", "-1"), "--integration: -1: expected a number of seconds"),
+            (("--integration", "inf"), "--integration: inf: expected"),
+            (("--integration", "nan"), "--integration: nan: expected"),
+            (("--duration", "0"), "--duration: 0: expected .* or inf"),
+            (("--spectra-per-frame", "0"), "--spectra-per-frame: 0: expected"),
+            (("--track", "Cas B"), "--track: direction: 'Cas B' is not known"),
+            (("--phase-centers", "sun;12:70:00 +1"), "--phase-centers: .*60 minutes"),
+            (("--device", "gpu"), "--device: gpu: expected auto, cpu, cuda or cuda:N"),
+        ):
             with self.subTest(arguments=arguments):
                 self.check_error(2, pattern, *recording, *arguments)
 
@@ -619,18 +861,21 @@ class qa_fx(gr_unittest.TestCase):
         with open(self.path("text.dada"), "w") as file:
             file.write("no header")
         for arguments, pattern in (
-                (("--input", "file.dada"), "--input file.dada: expected KIND:NAME, where KIND"),
-                (("--input", "dada:" + absent), "absent.dada"),
-                (("--input", "dada:" + self.path("text.dada")), "text.dada"),
-                (("--input", "sim:nowhere"), "nowhere"),
-                (("--input", self.simulation(), "--array", "x"), "--array x: a simulation has"),
-                ((*recording, "--seed", "1"), "--seed 1: only simulations"),
-                ((*recording, "--window", "welch"), "window: 'welch' is not allowed"),
-                ((*recording, "--spectra-per-frame", str(1 << 24)), "is not allowed; it must be at "
-                                                                    "most 2147483647 bytes"),
-                (("--input", "dada:" + self.folder), "this is a folder; a recording must be"),
-                (("--input", "dada:" + fifo), "this is a FIFO; a recording must be a file"),
-                ((*recording, "--channels", "4096"), "the input has 16000 samples")):
+            (("--input", "file.dada"), "--input file.dada: expected KIND:NAME, where KIND"),
+            (("--input", "dada:" + absent), "absent.dada"),
+            (("--input", "dada:" + self.path("text.dada")), "text.dada"),
+            (("--input", "sim:nowhere"), "nowhere"),
+            (("--input", self.simulation(), "--array", "x"), "--array x: a simulation has"),
+            ((*recording, "--seed", "1"), "--seed 1: only simulations"),
+            ((*recording, "--window", "welch"), "window: 'welch' is not allowed"),
+            (
+                (*recording, "--spectra-per-frame", str(1 << 24)),
+                "is not allowed; it must be at most 2147483647 bytes",
+            ),
+            (("--input", "dada:" + self.folder), "this is a folder; a recording must be"),
+            (("--input", "dada:" + fifo), "this is a FIFO; a recording must be a file"),
+            ((*recording, "--channels", "4096"), "the input has 16000 samples"),
+        ):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.check_error(1, pattern, *arguments), "")
         self.assertFalse(os.path.exists(self.output))
@@ -643,13 +888,14 @@ class qa_fx(gr_unittest.TestCase):
         with open(self.path("old.uvh5"), "w"):
             pass
         for output, pattern, *more in (
-                ("", "-o '': expected the name of a file that ends in .uvh5"),
-                ("x.h5", "-o x.h5: expected .* that ends in .uvh5 or .ms"),
-                ("x.fits", "-o x.fits: "),
-                ("{beam}.uvh5", "{beam} is not known; in braces may stand: {time}"),
-                ("/proc/x.uvh5", "/proc/x.uvh5: no file can be made in its folder"),
-                (self.path("full.uvh5"), "full.uvh5: there is something that is not a file"),
-                (self.path("old.uvh5"), "--no-overwrite keeps it", "--no-overwrite")):
+            ("", "-o '': expected the name of a file that ends in .uvh5"),
+            ("x.h5", "-o x.h5: expected .* that ends in .uvh5 or .ms"),
+            ("x.fits", "-o x.fits: "),
+            ("{beam}.uvh5", "{beam} is not known; in braces may stand: {time}"),
+            ("/proc/x.uvh5", "/proc/x.uvh5: no file can be made in its folder"),
+            (self.path("full.uvh5"), "full.uvh5: there is something that is not a file"),
+            (self.path("old.uvh5"), "--no-overwrite keeps it", "--no-overwrite"),
+        ):
             text = self.check_error(1, pattern, *recording, *more, output=output)
             self.assertEqual(text, "")  # nothing has been computed
         self.assertEqual(os.path.getsize(self.path("old.uvh5")), 0)
@@ -677,9 +923,10 @@ class qa_fx(gr_unittest.TestCase):
         found = visibilities(output)
         self.assertIn(rb"r\xff.dada, 16 channels", found["history"])
         self.assertRegex(text, r"file +.*o\\udcfe.uvh5, ")
-        for name, message in ((recording + "x", "No such file"),
-                              (os.fsdecode(os.path.join(folder, b"text\xff")),
-                               "HDR_SIZE is missing")):
+        for name, message in (
+            (recording + "x", "No such file"),
+            (os.fsdecode(os.path.join(folder, b"text\xff")), "HDR_SIZE is missing"),
+        ):
             if "text" in name:
                 with open(name, "w") as file:
                     file.write("no header")
@@ -701,8 +948,12 @@ class qa_fx(gr_unittest.TestCase):
         reader, writer = os.pipe()
         os.close(reader)
         with open("/dev/full", "w") as full:
-            ways = (dict(preexec_fn=lambda: (os.close(1), os.close(2))),
-                    dict(stdout=writer, stderr=full), dict(stdout=full), dict(stdout=writer))
+            ways = (
+                dict(preexec_fn=lambda: (os.close(1), os.close(2))),
+                dict(stdout=writer, stderr=full),
+                dict(stdout=full),
+                dict(stdout=writer),
+            )
             for streams in ways if ALL else ways[:2]:
                 with self.subTest(streams=streams):
                     process = start_app(*arguments, "-o", self.output, **streams)
@@ -716,9 +967,20 @@ class qa_fx(gr_unittest.TestCase):
     def test_a_terminal_that_is_closed(self):
         """Its progress bar fails with EIO, and nothing happens; SIGHUP ends the input."""
         leader, follower = pty.openpty()
-        process = start_app("--input", self.simulation(sample_rate=2e5), "--duration", "inf",
-                            "--integration", 0.5, "--channels", 64, "-o", self.output,
-                            stderr=follower, stdout=follower)
+        process = start_app(
+            "--input",
+            self.simulation(sample_rate=2e5),
+            "--duration",
+            "inf",
+            "--integration",
+            0.5,
+            "--channels",
+            64,
+            "-o",
+            self.output,
+            stderr=follower,
+            stdout=follower,
+        )
         os.close(follower)
         try:
             self.wait_for_data(process)
@@ -739,9 +1001,21 @@ class qa_fx(gr_unittest.TestCase):
             resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
         # what a GPU shares with the host is a file to the system, and would not fit, either
-        process = start_app("--input", self.simulation(), "--duration", 60, "--integration", 0.5,
-                            "--channels", 256, "--device", "cpu", "-o", self.output,
-                            preexec_fn=limit)
+        process = start_app(
+            "--input",
+            self.simulation(),
+            "--duration",
+            60,
+            "--integration",
+            0.5,
+            "--channels",
+            256,
+            "--device",
+            "cpu",
+            "-o",
+            self.output,
+            preexec_fn=limit,
+        )
         text, errors = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 1)
         self.assertRegex(errors, "^aperture_fx: error: .*out.uvh5: File too large\n$")
@@ -751,23 +1025,35 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_an_error_of_a_device_is_an_error_of_the_command(self):
         """Here one that ends a running flowgraph: memory that does not fit."""
+
         def large(make):
             def made(**parameters):
                 block = make(**{**parameters, "device": "emulated"})
                 block.set_min_output_buffer(10**6)
                 return block
+
             return made
 
         with mock.patch.object(front_end, "f_engine", large(front_end.f_engine)):
-            self.check_error(1, "emulated: [0-9]+ bytes of device memory were asked for",
-                             "--input", self.simulation())
+            self.check_error(
+                1,
+                "emulated: [0-9]+ bytes of device memory were asked for",
+                "--input",
+                self.simulation(),
+            )
         self.assertFalse(os.path.exists(self.output))
 
     def test_no_gpu(self):
         if any(device.startswith("cuda") for device in aperture.devices()):
             self.skipTest("there is a GPU")
-        self.check_error(1, "device: 'cuda' was asked for.*found: cpu", "--input",
-                         self.simulation(), "--device", "cuda")
+        self.check_error(
+            1,
+            "device: 'cuda' was asked for.*found: cpu",
+            "--input",
+            self.simulation(),
+            "--device",
+            "cuda",
+        )
 
     def test_the_exit_code_reaches_the_shell(self):
         process = start_app("--input", "sim:nowhere", "-o", self.output)
@@ -776,5 +1062,5 @@ class qa_fx(gr_unittest.TestCase):
         self.assertEqual(error.count("\n"), 1, error)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_fx)

@@ -11,14 +11,14 @@ from gnuradio.aperture.commands import fx_plan
 
 
 def plan_for(**changes):
-    parameters = dict(inputs=2, sample_rate=16e6, real=False, taps=8, bytes_per_value=2,
-                      samples=160_000_000)
+    parameters = dict(
+        inputs=2, sample_rate=16e6, real=False, taps=8, bytes_per_value=2, samples=160_000_000
+    )
     parameters.update(changes)
     return fx_plan.make_plan(**parameters)
 
 
 class qa_fx_plan(gr_unittest.TestCase):
-
     # channels
 
     def test_short_inputs_get_fewer_channels(self):
@@ -35,8 +35,8 @@ class qa_fx_plan(gr_unittest.TestCase):
     def test_the_choice_is_said(self):
         plan = plan_for(samples=16000)
         self.assertEqual(
-            (plan.channels, plan.spectra, plan.spectra_per_frame, plan.frames),
-            (128, 118, 118, 1))
+            (plan.channels, plan.spectra, plan.spectra_per_frame, plan.frames), (128, 118, 118, 1)
+        )
         self.assertEqual(len(plan.notes), 1)
         self.assertIn("128 channels", plan.notes[0])
         self.assertEqual(plan_for(samples=16000, channels=128).notes, ())
@@ -116,9 +116,12 @@ class qa_fx_plan(gr_unittest.TestCase):
         self.assertEqual((plan.spectra_per_frame * plan.frames, plan.spectra), (391, 977))
         # rounding up a short integration, or to a long frame, does not make the whole longer:
         # 0.01 s is 156 spectra of 256 channels
-        for changes, integrated in ((dict(integration=1e-9), 1), (dict(integration=1e-4), 2),
-                                    (dict(spectra_per_frame=100), 200),
-                                    (dict(spectra_per_frame=100000), 100000)):
+        for changes, integrated in (
+            (dict(integration=1e-9), 1),
+            (dict(integration=1e-4), 2),
+            (dict(spectra_per_frame=100), 200),
+            (dict(spectra_per_frame=100000), 100000),
+        ):
             plan = plan_for(samples=None, duration=0.01, sample_rate=4e6, channels=256, **changes)
             self.assertEqual(plan.spectra_per_frame * plan.frames, integrated)
             self.assertLessEqual(abs(plan.spectra - 156), 56)
@@ -130,5 +133,5 @@ class qa_fx_plan(gr_unittest.TestCase):
         self.assertAlmostEqual(endless.integration, 1.0)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_fx_plan)

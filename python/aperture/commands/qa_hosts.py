@@ -40,10 +40,14 @@ class qa_hosts(gr_unittest.TestCase):
     def test_taken(self):
         """Each host finds its part; F-engines send to X-engines in the order of the channels."""
         f1, a = self.options("f1"), self.options("a")
-        self.assertEqual((f1.role, f1.inputs_of, f1.device, f1.input, f1.to, f1.spectra_per_heap),
-                         ("f", Part(1, 2), "cpu", "sim:y16", "10.0.0.3:7148,10.0.0.4:7148", 32))
-        self.assertEqual((a.role, a.channels_of, a.listen, a.output, a.device, a.input),
-                         ("x", Part(0, 2), "10.0.0.3:7148", "a.uvh5", "auto", "sim:y8"))
+        self.assertEqual(
+            (f1.role, f1.inputs_of, f1.device, f1.input, f1.to, f1.spectra_per_heap),
+            ("f", Part(1, 2), "cpu", "sim:y16", "10.0.0.3:7148,10.0.0.4:7148", 32),
+        )
+        self.assertEqual(
+            (a.role, a.channels_of, a.listen, a.output, a.device, a.input),
+            ("x", Part(0, 2), "10.0.0.3:7148", "a.uvh5", "auto", "sim:y8"),
+        )
         check_role(f1)
         check_role(a)
         self.assertEqual(Part(1, 2).range_of("--inputs-of", 16, 2), (8, 8))
@@ -55,8 +59,9 @@ class qa_hosts(gr_unittest.TestCase):
             with open(plan, "w") as file:
                 file.write(PLAN)
             first = parser()
-            first.write_plan(first.parse_args(["--plan", plan, "--host", "a", "--write-plan",
-                                               again]))
+            first.write_plan(
+                first.parse_args(["--plan", plan, "--host", "a", "--write-plan", again])
+            )
             with open(again) as file:
                 text = file.read()
         self.assertEqual(self.options("a", text).hosts, self.options("a").hosts)
@@ -65,12 +70,17 @@ class qa_hosts(gr_unittest.TestCase):
     def test_refused(self):
         """Errors name the host, the key, its value and what is allowed."""
         for plan, text in (
-                (PLAN.replace("1/2, address", "2/2, address"), "hosts.b.channels: 2/2: expected"),
-                (PLAN.replace("role: f, inputs: 0/2", "role: g"), "hosts.f0.role: g: expected"),
-                (PLAN.replace("channels: 1/2", "channels: 0/2"), "hosts.a.channels: 0/2 does not"),
-                (PLAN.replace('address: "10.0.0.4:7148", ', ""), "hosts.b: has no address"),
-                (PLAN.replace("channels: 1/2", "channels: 1/3").replace(
-                    "channels: 0/2", "channels: 0/3"), "hosts: 2 of 3 parts")):
+            (PLAN.replace("1/2, address", "2/2, address"), "hosts.b.channels: 2/2: expected"),
+            (PLAN.replace("role: f, inputs: 0/2", "role: g"), "hosts.f0.role: g: expected"),
+            (PLAN.replace("channels: 1/2", "channels: 0/2"), "hosts.a.channels: 0/2 does not"),
+            (PLAN.replace('address: "10.0.0.4:7148", ', ""), "hosts.b: has no address"),
+            (
+                PLAN.replace("channels: 1/2", "channels: 1/3").replace(
+                    "channels: 0/2", "channels: 0/3"
+                ),
+                "hosts: 2 of 3 parts",
+            ),
+        ):
             with self.assertRaises(CommandError) as caught:
                 self.options("f0", plan)
             self.assertIn(text, str(caught.exception))
@@ -80,13 +90,19 @@ class qa_hosts(gr_unittest.TestCase):
         with self.assertRaises(SystemExit), contextlib.redirect_stderr(said):
             self.options("a", PLAN.replace("inputs: 0/2", "input_s: 0/2"))
         self.assertIn("hosts.f0.input_s: not known", said.getvalue())
-        for more, text in ((["--format", "fc32"], "--format fc32"), (["--flag"], "--flag"),
-                           (["--voltages", "v.raw"], "--voltages"),
-                           (["--devices", "cuda:0,cuda:1"], "cuda:1: not with --role x: ")):
+        for more, text in (
+            (["--format", "fc32"], "--format fc32"),
+            (["--flag"], "--flag"),
+            (["--voltages", "v.raw"], "--voltages"),
+            (["--devices", "cuda:0,cuda:1"], "cuda:1: not with --role x: "),
+        ):
             with self.assertRaisesRegex(CommandError, text):
                 check_role(self.options("a", PLAN, *more))
-        for arguments, text in ((["--to", "10.0.0.1:7148"], "--to"),
-                                (["--role", "f"], "needs --to"), (["--role", "x"], "--listen")):
+        for arguments, text in (
+            (["--to", "10.0.0.1:7148"], "--to"),
+            (["--role", "f"], "needs --to"),
+            (["--role", "x"], "--listen"),
+        ):
             with self.assertRaisesRegex(CommandError, text):
                 check_role(parser().parse_args(["--input", "sim:y8", "-o", "x.uvh5", *arguments]))
         with self.assertRaisesRegex(CommandError, "8 cannot be divided into 3"):

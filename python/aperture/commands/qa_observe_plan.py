@@ -63,27 +63,57 @@ SPOILT = (
     ("roll_seconds: 3600", "roll_seconds: 0", 10, "outputs.roll_seconds", "above 0", True),
     ("5 GB", "5 bananas", 11, "outputs.least_free_bytes", "expected bytes", True),
     ("when_full: oldest", "when_full: newest", 12, "outputs.when_full", "stop, oldest", True),
-    ("  file: \"beams-{time}.fil\"\nsearch: {trials: \"dm=0:50\", pictures: 0}\n", "", 13,
-     "beams.file", "nothing is done", False),
+    (
+        '  file: "beams-{time}.fil"\nsearch: {trials: "dm=0:50", pictures: 0}\n',
+        "",
+        13,
+        "beams.file",
+        "nothing is done",
+        False,
+    ),
     ('  directions: "grid:az=180,el=60"\n', "", 14, "beams.file", "needs beams.directions", False),
     ("dm=0:50", "dm=50", 16, "search.trials", "", False),
     ("pictures: 0", "pictures: -1", 16, "search.pictures", "0 to 6000", False),
     ("pictures: 0", 'candidates: "c.ecsv"', 16, "search.candidates", "{time}", False),
-    ("pictures: 0}", 'pictures: 0}\nfold: {by: "0.5", file: "p.fits"}', 17, "fold.file", "{time}",
-     False),
+    (
+        "pictures: 0}",
+        'pictures: 0}\nfold: {by: "0.5", file: "p.fits"}',
+        17,
+        "fold.file",
+        "{time}",
+        False,
+    ),
     ("pictures: 0", 'dump: "d-{id}.dada"', 16, "search.dump", "beside a section ring", False),
     ("dump-{id}-{time}.dada", "dump-{id}.txt", 17, "ring.file", "ends in", False),
     ("dump-{id}-{time}.dada", "dump-{time}.dada", 17, "ring.file", "{id}", False),
     ("seconds: 20", "seconds: soon", 17, "ring.seconds", "seconds above 0", True),
     ("restart: true", "restart: maybe", 18, "service.restart", "true or false", True),
     ("watchdog: 30", "watchdog: -1", 18, "service.watchdog", "expected 0 to", True),
-    ("device: {name: cpu}", 'device: {names: "emulated:0,emulated:1"}', 19, "device.names",
-     "not allowed with beams.directions", False),
+    (
+        "device: {name: cpu}",
+        'device: {names: "emulated:0,emulated:1"}',
+        19,
+        "device.names",
+        "not allowed with beams.directions",
+        False,
+    ),
     ("device: {name: cpu}", 'device: {names: "gpu:0"}', 19, "device.names", "gpu:0", False),
-    ("device: {name: cpu}", "monitoring: {listen: everywhere}", 19, "monitoring.listen",
-     "ADDRESS:PORT", False),
-    ("device: {name: cpu}", 'monitoring: {listen: "0.0.0.0:80"}', 19, "monitoring.token_file",
-     "missing", False),
+    (
+        "device: {name: cpu}",
+        "monitoring: {listen: everywhere}",
+        19,
+        "monitoring.listen",
+        "ADDRESS:PORT",
+        False,
+    ),
+    (
+        "device: {name: cpu}",
+        'monitoring: {listen: "0.0.0.0:80"}',
+        19,
+        "monitoring.token_file",
+        "missing",
+        False,
+    ),
     ("name: cpu", "name: gpu", 19, "device.name", "auto, cpu, cuda", True),
     ("device: {name: cpu}", "input: {}", 19, "input", "given twice, first on line 2", False),
     ("device: {name: cpu}", "device: {name: cpu", 20, "", "not YAML", False),
@@ -104,6 +134,7 @@ def run(*arguments):
 def validate(text):
     """Whether the schema allows a file."""
     import jsonschema
+
     try:
         jsonschema.validate(yaml.safe_load(text), schema_of(), jsonschema.Draft7Validator)
     except jsonschema.ValidationError:
@@ -112,7 +143,6 @@ def validate(text):
 
 
 class qa_observe_plan(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.path = os.path.join(self._folder.name, "lab.yml")
@@ -126,18 +156,24 @@ class qa_observe_plan(gr_unittest.TestCase):
 
     def test_a_good_one(self):
         self.write(GOOD)
-        self.assertEqual((0, f"{self.path}: nothing is wrong with it\n", ""),
-                         run("--check", self.path))
+        self.assertEqual(
+            (0, f"{self.path}: nothing is wrong with it\n", ""), run("--check", self.path)
+        )
         self.assertTrue(validate(GOOD))
         options = Configuration(self.path).options
-        self.assertEqual((64, 4, 0.5, "Cas A"), (options.channels, options.taps,
-                                                 options.integration, options.track))
-        self.assertEqual((5 * 10**9, "oldest", True, 30.0),
-                         (options.least_free, options.when_full, options.restart,
-                          options.watchdog))
+        self.assertEqual(
+            (64, 4, 0.5, "Cas A"),
+            (options.channels, options.taps, options.integration, options.track),
+        )
+        self.assertEqual(
+            (5 * 10**9, "oldest", True, 30.0),
+            (options.least_free, options.when_full, options.restart, options.watchdog),
+        )
         # what is not said is as the options of the other commands have it
-        self.assertEqual(("hann", "sc8", True, 32), (options.window, options.format,
-                                                     options.overwrite, options.nbits))
+        self.assertEqual(
+            ("hann", "sc8", True, 32),
+            (options.window, options.format, options.overwrite, options.nbits),
+        )
 
     def test_spoilt_ones(self):
         for before, after, line, field, text, seen in SPOILT:
@@ -148,16 +184,21 @@ class qa_observe_plan(gr_unittest.TestCase):
                 code, out, err = run(self.path)
                 self.assertEqual((2, ""), (code, out))
                 start = f"aperture_observe: error: {self.path}:{line}: "
-                self.assertEqual(start + (f"{field}: " if field else ""),
-                                 err[:len(start) + len(field) + (2 if field else 0)])
+                self.assertEqual(
+                    start + (f"{field}: " if field else ""),
+                    err[: len(start) + len(field) + (2 if field else 0)],
+                )
                 self.assertIn(text, err)
                 self.assertEqual(1, err.count("\n"))
                 if seen:
                     self.assertFalse(validate(spoilt), "the schema allows it")
 
     def test_no_file(self):
-        for arguments, text in (((self.path,), "No such file"), ((), "CONFIG.yml is missing"),
-                                ((os.path.dirname(self.path),), "is no file")):
+        for arguments, text in (
+            ((self.path,), "No such file"),
+            ((), "CONFIG.yml is missing"),
+            ((os.path.dirname(self.path),), "is no file"),
+        ):
             code, _, err = run(*arguments)
             self.assertEqual(2, code)
             self.assertIn(text, err)
@@ -165,11 +206,24 @@ class qa_observe_plan(gr_unittest.TestCase):
     def test_a_plan_of_aperture_fx_is_one(self):
         """As it writes plans, but for names without {time}."""
         from gnuradio.aperture.commands import fx
+
         parser = fx.parser()
-        options = parser.parse_args(["--input", "sim:y8", "-o", "y8-{time}.uvh5", "--track", "sun",
-                                     "--flag", "--integration", "2"])
-        text = "\n".join(line for line in parser.plan_text(options).splitlines()
-                         if "keep_uvh5" not in line)
+        options = parser.parse_args(
+            [
+                "--input",
+                "sim:y8",
+                "-o",
+                "y8-{time}.uvh5",
+                "--track",
+                "sun",
+                "--flag",
+                "--integration",
+                "2",
+            ]
+        )
+        text = "\n".join(
+            line for line in parser.plan_text(options).splitlines() if "keep_uvh5" not in line
+        )
         self.write(text)
         self.assertEqual(0, run("--check", self.path)[0], run("--check", self.path))
         self.assertTrue(validate(text))
@@ -179,6 +233,7 @@ class qa_observe_plan(gr_unittest.TestCase):
         self.assertEqual(0, code)
         schema = json.loads(out)
         import jsonschema
+
         jsonschema.Draft7Validator.check_schema(schema)
         for name, section in schema["properties"].items():
             self.assertIn("description", section, name)

@@ -34,7 +34,6 @@ from gnuradio.aperture.transients.psrfits import read_profiles
 
 
 class qa_observe_service(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)
@@ -53,7 +52,10 @@ class qa_observe_service(gr_unittest.TestCase):
             f'instrument: {{name: test}}\ninput: {{source: "sim:{self.folder}/two.yml"}}\n'
             f'engines: {{channels: 32, integration: 0.25}}\ndevice: {{name: "{DEVICE}"}}\n'
             f'outputs: {{file: "{self.folder}/v-{{time}}.uvh5"'
-            + "".join(f", {key}: {value}" for key, value in outputs.items()) + "}\n" + more)
+            + "".join(f", {key}: {value}" for key, value in outputs.items())
+            + "}\n"
+            + more
+        )
         return Configuration(str(path))
 
     def run_service(self, configuration, after=None, **arguments):
@@ -88,16 +90,16 @@ class qa_observe_service(gr_unittest.TestCase):
 
     def test_an_input_that_ends(self):
         self.configuration(roll_seconds=1)
-        code, out, err = self.run_service(
-            Configuration(str(self.edited("duration: 5"))))
+        code, out, err = self.run_service(Configuration(str(self.edited("duration: 5"))))
         self.assertEqual((0, ""), (code, err))
         np.testing.assert_allclose(np.diff(self.times()), 0.25, rtol=0.03)
         self.assertEqual(20, len(self.times()))
         files = [event["path"] for event in self.of("file")]
         self.assertEqual(sorted(map(str, self.folder.glob("*.uvh5"))), files)
         self.assertGreaterEqual(len(files), 4)
-        self.assertEqual(["starting", "running", "stopped"],
-                         [event["state"] for event in self.of("state")])
+        self.assertEqual(
+            ["starting", "running", "stopped"], [event["state"] for event in self.of("state")]
+        )
         self.assertIn("32 channels", out)
 
     def test_candidates_and_profiles(self):
@@ -111,11 +113,13 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
         self.configuration(more, roll_seconds=2, least_free_bytes="1 GB")
         code, _, err = self.run_service(
             Configuration(str(self.edited("duration: 5"))),
-            statvfs=lambda _: SimpleNamespace(f_bavail=10**6, f_frsize=1))
+            statvfs=lambda _: SimpleNamespace(f_bavail=10**6, f_frsize=1),
+        )
         self.assertEqual(0, code)
         self.assertIn("recording stops", err)
-        tables, profiles = (sorted(map(str, self.folder.glob(name)))
-                            for name in ("c-*.ecsv", "p-*.fits"))
+        tables, profiles = (
+            sorted(map(str, self.folder.glob(name))) for name in ("c-*.ecsv", "p-*.fits")
+        )
         self.assertEqual(1, len(tables))
         self.assertIn(len(profiles), (3, 4))
         lengths = [sum(read_profiles(path).lengths) for path in profiles]
@@ -135,7 +139,7 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
     def test_history_has_configuration_and_versions(self):
         self.configuration()
         self.run_service(Configuration(str(self.edited("duration: 1"))))
-        path, = self.folder.glob("*.uvh5")
+        (path,) = self.folder.glob("*.uvh5")
         with h5py.File(path) as file:
             text = file["Header/history"][()].decode()
         self.assertIn(f"GNU Radio {gr.version()}", text)
@@ -150,8 +154,9 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
             progress = chain.progress
             made.append(chain)
             # however slowly the second one starts, nothing is wrong with it
-            chain.progress = (lambda: min(progress(), 3)) if len(made) == 1 else \
-                itertools.count(1).__next__
+            chain.progress = (
+                (lambda: min(progress(), 3)) if len(made) == 1 else itertools.count(1).__next__
+            )
             return chain
 
         code, _, err = self.run_service(self.configuration("service: {watchdog: 1}\n"), make=make)
@@ -161,14 +166,21 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
         made.clear()
 
         def stop(instrument):
-            self.wait_for(lambda: instrument.restarts and instrument.state == "running"
-                          and instrument.describe()["blocks"])
+            self.wait_for(
+                lambda: (
+                    instrument.restarts
+                    and instrument.state == "running"
+                    and instrument.describe()["blocks"]
+                )
+            )
             time.sleep(0.5)
             os.kill(os.getpid(), signal.SIGTERM)
 
         code, _, err = self.run_service(
             self.configuration("service: {watchdog: 1, restart: true, restart_after: 0.1}\n"),
-            after=stop, make=make)
+            after=stop,
+            make=make,
+        )
         self.assertEqual(0, code)
         self.assertEqual(2, len(made))
 
@@ -211,8 +223,9 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
             os.kill(os.getpid(), signal.SIGTERM)
 
         hidden, left_out = [], []
-        code, _, err = self.run_service(self.configuration(least_free_bytes="2 MB"), after=fill,
-                                        statvfs=statvfs)
+        code, _, err = self.run_service(
+            self.configuration(least_free_bytes="2 MB"), after=fill, statvfs=statvfs
+        )
         self.assertEqual(0, code)
         self.assertEqual([[]], hidden)
         steps = np.diff(self.times())
@@ -234,8 +247,12 @@ ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
             self.assertEqual(0, self.run_service(configuration)[0])
             gc.collect()
             # of buffers between blocks, in shared memory
-            held.append(sum(str(os.getpid()) == line.split()[4] for line in
-                            Path("/proc/sysvipc/shm").read_text().splitlines()[1:]))
+            held.append(
+                sum(
+                    str(os.getpid()) == line.split()[4]
+                    for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+                )
+            )
         self.assertEqual(held[0], held[-1])
 
     def test_hooks_see_the_blocks(self):
@@ -251,7 +268,7 @@ beams: {{directions: "grid:az=180,el=60", file: "{self.folder}/p-{{time}}.fil"}}
         instrument.before_start(lambda found: seen.append(found.describe()))
         with contextlib.redirect_stdout(io.StringIO()):
             Service(Configuration(configuration.path), instrument, Notifier({})).run()
-        about, = seen
+        (about,) = seen
         self.assertEqual("voltage_ring", about["blocks"]["ring"]["type"])
         self.assertIn("gains", about["blocks"]["f_engine"]["in"])
         self.assertIn("status", about["blocks"]["tracker"]["out"])

@@ -33,7 +33,6 @@ def run(*arguments):
 
 
 class qa_plot(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.uvh5 = os.path.join(self._folder.name, "a.uvh5")
@@ -62,8 +61,12 @@ class qa_plot(gr_unittest.TestCase):
             figure = plot.make_figure(file)
         titles = [axis.get_title() for axis in figure.axes]
         self.assertIn("A1x–A1y", titles)
-        lines = [line for axis in figure.axes for line in axis.get_lines()
-                 if len(line.get_xdata()) == len(frequencies)]
+        lines = [
+            line
+            for axis in figure.axes
+            for line in axis.get_lines()
+            if len(line.get_xdata()) == len(frequencies)
+        ]
         bandpasses = [line for line in lines if line.get_label() in ("A1x", "A1y")]
         self.assertEqual(len(bandpasses), 2)
         good = np.arange(len(frequencies)) != 5
@@ -80,8 +83,13 @@ class qa_plot(gr_unittest.TestCase):
         write_array(self.uvh5, 3, integrations=8)
         with VisibilityFile(self.uvh5) as file:
             self.assertFalse(lost_of(file).by_channel)
-            self.assertFalse([axis for axis in plot.make_figure(file).axes
-                              if axis.get_title(loc="left").startswith("Flagged")])
+            self.assertFalse(
+                [
+                    axis
+                    for axis in plot.make_figure(file).axes
+                    if axis.get_title(loc="left").startswith("Flagged")
+                ]
+            )
         rng = np.random.default_rng(1)
         with h5py.File(self.uvh5, "r+") as file:
             first, second = (file[f"Header/ant_{i}_array"][()] for i in (1, 2))
@@ -93,10 +101,14 @@ class qa_plot(gr_unittest.TestCase):
         expected = 1 - fractions[first == second, :, 0].reshape(8, 3, -1).mean(axis=1)
         with VisibilityFile(self.uvh5) as file:
             np.testing.assert_allclose(lost_of(file).lost, expected, atol=1e-6)
-            np.testing.assert_allclose(lost_of(file, 2).lost,
-                                       expected.reshape(2, 4, -1).mean(axis=1), atol=1e-6)
-            shown = [axis for axis in plot.make_figure(file).axes
-                     if axis.get_title(loc="left").startswith("Flagged or missing")]
+            np.testing.assert_allclose(
+                lost_of(file, 2).lost, expected.reshape(2, 4, -1).mean(axis=1), atol=1e-6
+            )
+            shown = [
+                axis
+                for axis in plot.make_figure(file).axes
+                if axis.get_title(loc="left").startswith("Flagged or missing")
+            ]
         self.assertEqual(len(shown), 1)
         np.testing.assert_allclose(shown[0].images[0].get_array(), 100 * expected, atol=1e-4)
 
@@ -106,8 +118,12 @@ class qa_plot(gr_unittest.TestCase):
         self.check_picture(600)
         with VisibilityFile(self.uvh5) as file:
             figure = plot.make_figure(file)
-        images = [image for axis in figure.axes for image in axis.get_images()
-                  if np.shape(image.get_array()) == (6, len(frequencies))]
+        images = [
+            image
+            for axis in figure.axes
+            for image in axis.get_images()
+            if np.shape(image.get_array()) == (6, len(frequencies))
+        ]
         self.assertEqual([image.get_cmap().name for image in images], ["viridis", "twilight"])
         amplitude, phase = (np.ma.filled(image.get_array(), np.nan) for image in images)
         good = np.arange(len(frequencies)) != 9
@@ -154,8 +170,9 @@ class qa_plot(gr_unittest.TestCase):
         self.assertAlmostEqual(np.max(y), 0.25, delta=0.0005)
         # the peak is named; splines and the parabola are good to a thousandth of its 100 ns
         (name,) = [text.get_text() for text in axis.texts]
-        self.assertAlmostEqual(float(name.removeprefix("peak at ").removesuffix(" ns")), 90,
-                               delta=0.15)
+        self.assertAlmostEqual(
+            float(name.removeprefix("peak at ").removesuffix(" ns")), 90, delta=0.15
+        )
 
     def test_edge_of_the_band(self):
         """The first channel has both ends of the band in it, and counts neither in the lags nor in
@@ -164,8 +181,15 @@ class qa_plot(gr_unittest.TestCase):
         data = np.ones((8, 3, 64, 1), complex)
         data[:, 1, :, 0] = 0.9 * np.exp(-2j * np.pi * (frequencies - 1415e6) * 101e-9)
         data[:, 1, 0, 0] = 0.9 * np.cos(2 * np.pi * 1.2e6 * 101e-9)
-        write_file(self.uvh5, data, [(0, 0), (0, 1), (1, 1)], ["xx"], frequencies,
-                   [(0, 0, 0), (10, 0, 0)], 8)
+        write_file(
+            self.uvh5,
+            data,
+            [(0, 0), (0, 1), (1, 1)],
+            ["xx"],
+            frequencies,
+            [(0, 0, 0), (10, 0, 0)],
+            8,
+        )
         with VisibilityFile(self.uvh5) as file:
             panels = plot.read_panels(file, file.crosses(), None)
             _, fringe = baseline_figure(panels, 0, file.times, None, Zone())
@@ -191,15 +215,23 @@ class qa_plot(gr_unittest.TestCase):
         write_array(self.uvh5, 2, integrations=3)
         with VisibilityFile(self.uvh5) as file:
             figure = plot.make_figure(file)
-        self.assertTrue(any("from 2023-12-31 23:59:59.500 UTC" in text.get_text()
-                            for text in figure.texts))
+        self.assertTrue(
+            any("from 2023-12-31 23:59:59.500 UTC" in text.get_text() for text in figure.texts)
+        )
 
     def test_axes_of_narrow_bands(self):
         """Frequencies stand as they are, without an offset such as +1.42e3 beside the axis."""
         frequencies = 1420.4e6 + 100.0 * np.arange(16)
         data = np.ones((3, 3, 16, 1)) * np.array([1, 0.5, 1])[:, None, None]
-        write_file(self.uvh5, data, [(0, 0), (0, 1), (1, 1)], ("xx",), frequencies,
-                   [(0, 0, 0), (10, 0, 0)], 3)
+        write_file(
+            self.uvh5,
+            data,
+            [(0, 0), (0, 1), (1, 1)],
+            ("xx",),
+            frequencies,
+            [(0, 0, 0), (10, 0, 0)],
+            3,
+        )
         with VisibilityFile(self.uvh5) as file:
             figure = plot.make_figure(file)
         figure.canvas.draw()
@@ -219,8 +251,14 @@ class qa_plot(gr_unittest.TestCase):
 
     def test_without_autocorrelations(self):
         frequencies = 1e8 + 1e4 * np.arange(16)
-        write_file(self.uvh5, np.full((1, 1, 16, 1), 3 + 4j), [(0, 1)], ("xx",), frequencies,
-                   [(0, 0, 0), (5, 0, 0)])
+        write_file(
+            self.uvh5,
+            np.full((1, 1, 16, 1), 3 + 4j),
+            [(0, 1)],
+            ("xx",),
+            frequencies,
+            [(0, 0, 0), (5, 0, 0)],
+        )
         with VisibilityFile(self.uvh5) as file:
             figure = plot.make_figure(file)
         axis = next(axis for axis in figure.axes if axis.get_ylabel() == "amplitude")
@@ -247,30 +285,67 @@ class qa_plot(gr_unittest.TestCase):
         write_array(self.uvh5, 2)
         for output in ("", "a", ".png", self._folder.name, "a.fil"):
             self.check_error("-o .*: its ending is to be a format: .*png", self.uvh5, "-o", output)
-        self.check_error("-o /nowhere/a.png: there is no folder for this file", self.uvh5, "-o",
-                         "/nowhere/a.png")
+        self.check_error(
+            "-o /nowhere/a.png: there is no folder for this file", self.uvh5, "-o", "/nowhere/a.png"
+        )
         os.mkdir(os.path.join(self._folder.name, "x.ms"))
-        self.check_error("x.ms: this is a measurement set, and UVH5 is read here: "
-                         "aperture_convert .*x.ms .*x.uvh5 makes",
-                         os.path.join(self._folder.name, "x.ms/"), "-o", self.png)
-        self.check_error(f"{self._folder.name}: this is a folder", self._folder.name, "-o",
-                         self.png)
+        self.check_error(
+            "x.ms: this is a measurement set, and UVH5 is read here: "
+            "aperture_convert .*x.ms .*x.uvh5 makes",
+            os.path.join(self._folder.name, "x.ms/"),
+            "-o",
+            self.png,
+        )
+        self.check_error(
+            f"{self._folder.name}: this is a folder", self._folder.name, "-o", self.png
+        )
         self.check_error("--dpi 7: expected 30 to 600", self.uvh5, "-o", self.png, "--dpi", "7")
-        self.check_error("--baselines B-C: no such baseline.*A1, A2", self.uvh5, "-o", self.png,
-                         "--baselines", "B-C")
-        self.check_error("--field 3.0: chooses what is shown of the pattern of an array, not of a "
-                         "UVH5 file", self.uvh5, "-o", self.png, "--field", "3")
-        self.check_error("--integration 0: .*not of filterbank files", "a.fil", "-o", self.png,
-                         "--integration", "0")
-        self.check_error("--baselines A-B: .*not of the pattern", "best-2", "-o", self.png,
-                         "--beams", "0,90", "--baselines", "A-B")
-        self.check_error("best-2: an array description is drawn with its beams: add --beams, for "
-                         "example", "best-2", "-o", self.png)
+        self.check_error(
+            "--baselines B-C: no such baseline.*A1, A2",
+            self.uvh5,
+            "-o",
+            self.png,
+            "--baselines",
+            "B-C",
+        )
+        self.check_error(
+            "--field 3.0: chooses what is shown of the pattern of an array, not of a UVH5 file",
+            self.uvh5,
+            "-o",
+            self.png,
+            "--field",
+            "3",
+        )
+        self.check_error(
+            "--integration 0: .*not of filterbank files",
+            "a.fil",
+            "-o",
+            self.png,
+            "--integration",
+            "0",
+        )
+        self.check_error(
+            "--baselines A-B: .*not of the pattern",
+            "best-2",
+            "-o",
+            self.png,
+            "--beams",
+            "0,90",
+            "--baselines",
+            "A-B",
+        )
+        self.check_error(
+            "best-2: an array description is drawn with its beams: add --beams, for example",
+            "best-2",
+            "-o",
+            self.png,
+        )
         fifo = os.path.join(self._folder.name, "fifo.uvh5")
         os.mkfifo(fifo)
         for arguments in ((fifo,), ("best-2", "--beams", fifo)):
-            self.check_error("fifo.uvh5: this is a FIFO; .*must be a file", *arguments, "-o",
-                             self.png)
+            self.check_error(
+                "fifo.uvh5: this is a FIFO; .*must be a file", *arguments, "-o", self.png
+            )
         self.check_error("-o .*a.jpgx", self.uvh5, "-o", self.png[:-3] + "jpgx")
         self.check_error("-o /nowhere/a.png", self.uvh5, "-o", "/nowhere/a.png")
         with h5py.File(self.uvh5, "r+") as file:
@@ -278,13 +353,19 @@ class qa_plot(gr_unittest.TestCase):
             file["Header/time_array"] = np.zeros(2)
         self.check_error("visdata has 3 rows, but time_array has 2", self.uvh5, "-o", self.png)
         with h5py.File(self.uvh5, "r+") as file:
-            for name in ("Header/ant_1_array", "Header/ant_2_array", "Header/time_array",
-                         "Data/visdata", "Data/flags", "Data/nsamples"):
+            for name in (
+                "Header/ant_1_array",
+                "Header/ant_2_array",
+                "Header/time_array",
+                "Data/visdata",
+                "Data/flags",
+                "Data/nsamples",
+            ):
                 empty = file[name][:0]
                 del file[name]
                 file[name] = empty
         self.check_error("no integrations", self.uvh5, "-o", self.png)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_plot)

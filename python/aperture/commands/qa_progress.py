@@ -20,7 +20,6 @@ class terminal(io.StringIO):
 
 
 class qa_progress(gr_unittest.TestCase):
-
     def test_progress_bar_is_for_terminals(self):
         stream = io.StringIO()
         progress.ProgressBar(stream, 1000, 1e3).show(500)
@@ -68,9 +67,10 @@ class qa_progress(gr_unittest.TestCase):
         self.assertEqual(tables.with_prefix(0.5, "Hz"), "0.5 Hz")
         self.assertEqual(tables.seconds_text(0.000944), "944 µs")
         self.assertEqual(tables.seconds_text(3600), "3600 s")
-        self.assertEqual(tables.table([("a", "1"), ("long", "22", "3")]),
-                         "  a     1\n  long  22  3")
+        self.assertEqual(
+            tables.table([("a", "1"), ("long", "22", "3")]), "  a     1\n  long  22  3"
+        )
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_progress)

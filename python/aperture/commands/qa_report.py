@@ -46,11 +46,11 @@ class Page(HTMLParser):
 
 
 class qa_report(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
-        self.uvh5, self.html = (os.path.join(self._folder.name, name) for name in
-                                ("a<b.uvh5", "r.html"))
+        self.uvh5, self.html = (
+            os.path.join(self._folder.name, name) for name in ("a<b.uvh5", "r.html")
+        )
 
     def tearDown(self):
         self._folder.cleanup()
@@ -61,8 +61,9 @@ class qa_report(gr_unittest.TestCase):
         with open(self.html, encoding="utf-8") as file:
             text = file.read()
         # nothing is loaded from elsewhere
-        self.assertEqual(re.findall(r"""(?:src|href)=["'](?!data:)|https?:|url\(|<script""", text),
-                         [])
+        self.assertEqual(
+            re.findall(r"""(?:src|href)=["'](?!data:)|https?:|url\(|<script""", text), []
+        )
         page = Page(text)
         self.assertEqual(page.open, [])
         for source in page.pictures:
@@ -76,16 +77,27 @@ class qa_report(gr_unittest.TestCase):
         second, which is 0.8 less than 2 (one baseline), and so on."""
         write_array(self.uvh5, 3, ("xx", "yy"), channels=50, integrations=7, flagged=(5,))
         page = self.report("--time-zone", "Asia/Kathmandu")
-        for text in ("2024-01-01 05:44:59 +0545 to 2024-01-01 05:45:06 +0545",
-                     "Overview", "Fringes", "Closure phases", "A1x–A2x", "a<b.uvh5",
-                     "2023-12-31 23:59:59.500 to 2024-01-01 00:00:06.500"):
+        for text in (
+            "2024-01-01 05:44:59 +0545 to 2024-01-01 05:45:06 +0545",
+            "Overview",
+            "Fringes",
+            "Closure phases",
+            "A1x–A2x",
+            "a<b.uvh5",
+            "2023-12-31 23:59:59.500 to 2024-01-01 00:00:06.500",
+        ):
             self.assertIn(text, page.texts)
         # overview, closure phases, three baselines of two polarisations
         self.assertEqual(len(page.pictures), 8)
-        row = page.texts[page.texts.index("A1x–A2x"):][:4]
+        row = page.texts[page.texts.index("A1x–A2x") :][:4]
         self.assertEqual(row[1], "7 m")
-        delay, rate = map(float, re.search(r"delay ([\d.]+) ± .* ns, rate ([−\d.]+) ±", row[3])
-                          .expand(r"\1 \2").replace("−", "-").split())
+        delay, rate = map(
+            float,
+            re.search(r"delay ([\d.]+) ± .* ns, rate ([−\d.]+) ±", row[3])
+            .expand(r"\1 \2")
+            .replace("−", "-")
+            .split(),
+        )
         # in the middle of the observation
         self.assertAlmostEqual(delay, 36, delta=0.5)
         self.assertAlmostEqual(rate, 200, delta=6)
@@ -115,20 +127,25 @@ class qa_report(gr_unittest.TestCase):
             group["time_array"] = 2460310.5 + np.arange(3) / 86400
             group["spectra"] = [100, 100, 200]
             none = np.nan
-            for name, values in (("rms_re", [[20, 3, none]] * 3), ("rms_im", [[19, 4, none]] * 3),
-                                 ("kurtosis", [[1, 1, none], [2, 1, none], [1, 4, none]]),
-                                 ("clamped", [[0, 0.01, none]] * 3),
-                                 ("missing", [[0, 0.5, 1], [0, 0.5, 1], [0, 0, 1]])):
+            for name, values in (
+                ("rms_re", [[20, 3, none]] * 3),
+                ("rms_im", [[19, 4, none]] * 3),
+                ("kurtosis", [[1, 1, none], [2, 1, none], [1, 4, none]]),
+                ("clamped", [[0, 0.01, none]] * 3),
+                ("missing", [[0, 0.5, 1], [0, 0.5, 1], [0, 0, 1]]),
+            ):
                 group[name] = np.array(values, np.float32)
         page = self.report("--baselines", "A1-A2")
         at = page.texts.index("Inputs")
-        rows = [text for text in page.texts[at:at + 40] if text]
-        for row in (["A0x", "20, 19", "1.250", "1.000, 2.000", "0", "0"],
-                    # 50, 50 and 200 spectra
-                    ["A<1x", "3, 4", "3.000", "1.000, 4.000", "1 %", "25 %"],
-                    ["dead", "-", "-", "-", "-", "100 %"]):
+        rows = [text for text in page.texts[at : at + 40] if text]
+        for row in (
+            ["A0x", "20, 19", "1.250", "1.000, 2.000", "0", "0"],
+            # 50, 50 and 200 spectra
+            ["A<1x", "3, 4", "3.000", "1.000, 4.000", "1 %", "25 %"],
+            ["dead", "-", "-", "-", "-", "100 %"],
+        ):
             begin = rows.index(row[0])
-            self.assertEqual(rows[begin:begin + 6], row)
+            self.assertEqual(rows[begin : begin + 6], row)
         with h5py.File(self.uvh5, "a") as file:
             del file["InputStatistics/clamped"]
         code, _, errors = run(plot, self.uvh5, "-o", self.html)
@@ -144,16 +161,18 @@ class qa_report(gr_unittest.TestCase):
 
     def test_refuses(self):
         write_array(self.uvh5, 2)
-        for arguments, text in (([self.uvh5, self.uvh5], "a report is of one UVH5 file"),
-                                (["a.fil"], "a report is of one UVH5 file"),
-                                (["y8", "--beams", "grid:az=0,el=80"], "of one UVH5 file"),
-                                (["none.uvh5"], "none.uvh5: no such file"),
-                                ([self.uvh5, "--time-zone", "Mars"], "Mars: no such zone")):
+        for arguments, text in (
+            ([self.uvh5, self.uvh5], "a report is of one UVH5 file"),
+            (["a.fil"], "a report is of one UVH5 file"),
+            (["y8", "--beams", "grid:az=0,el=80"], "of one UVH5 file"),
+            (["none.uvh5"], "none.uvh5: no such file"),
+            ([self.uvh5, "--time-zone", "Mars"], "Mars: no such zone"),
+        ):
             code, _, errors = run(plot, *arguments, "-o", self.html)
             self.assertEqual(code, 1)
             self.assertIn(text, errors)
             self.assertFalse(os.path.exists(self.html))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_report)

@@ -25,7 +25,6 @@ from gnuradio.aperture.testing.qa_tools import PATIENCE
 
 
 class qa_running(gr_unittest.TestCase):
-
     def setUp(self):
         self.now = 7.0  # of the chain, which it moves on by 0.1 s with each look
 
@@ -39,10 +38,15 @@ class qa_running(gr_unittest.TestCase):
                 stopped.set()
 
         return SimpleNamespace(
-            source=SimpleNamespace(finish=stopped.set), stop=stopped.set,
-            start=lambda: None, wait=stopped.wait,
-            samples_done=lambda: samples(self.now - begin), losses=lambda: "",
-            adjust=adjust, ended=lambda: False)
+            source=SimpleNamespace(finish=stopped.set),
+            stop=stopped.set,
+            start=lambda: None,
+            wait=stopped.wait,
+            samples_done=lambda: samples(self.now - begin),
+            losses=lambda: "",
+            adjust=adjust,
+            ended=lambda: False,
+        )
 
     def test_the_speed_is_measured_after_the_start(self):
         bar = SimpleNamespace(show=lambda *_: None)
@@ -53,8 +57,7 @@ class qa_running(gr_unittest.TestCase):
             run = running.run_chain(self.chain(0.3, lambda t: 10**6), bar)
             self.assertIsNone(run.speed)
         self.assertEqual(tables.speed_text(None, 1e3), ("too short to measure",) * 2)
-        self.assertEqual(tables.speed_text(2.5e6, 1e6),
-                         ("2.5 Msample/s of each input", "x 2.5"))
+        self.assertEqual(tables.speed_text(2.5e6, 1e6), ("2.5 Msample/s of each input", "x 2.5"))
 
     def test_an_error_of_the_display_leaves_a_whole_file(self):
         ended = []
@@ -82,12 +85,18 @@ class qa_running(gr_unittest.TestCase):
     def test_any_exception_is_one_message_and_an_exit_code(self):
         parser = argparse.ArgumentParser()
         for error, text in (
-                (KeyError("x"), r"this should not happen, please report it: KeyError: 'x' "
-                                r"\(qa_running.py:\d+\)"),
-                (ValueError("one\ntwo"), "one two"), (RuntimeError(), "RuntimeError"),
-                (MemoryError(), "there is not enough memory for this"),
-                (OSError(28, "No space left", b"/a\xff"), r"/a\\?.*: No space left"),
-                (running.CommandError("told"), "told")):
+            (
+                KeyError("x"),
+                r"this should not happen, please report it: KeyError: 'x' "
+                r"\(qa_running.py:\d+\)",
+            ),
+            (ValueError("one\ntwo"), "one two"),
+            (RuntimeError(), "RuntimeError"),
+            (MemoryError(), "there is not enough memory for this"),
+            (OSError(28, "No space left", b"/a\xff"), r"/a\\?.*: No space left"),
+            (running.CommandError("told"), "told"),
+        ):
+
             def work(_):
                 raise error
 
@@ -100,8 +109,9 @@ class qa_running(gr_unittest.TestCase):
 
         with contextlib.redirect_stderr(io.StringIO()) as stderr:
             self.assertEqual(running.run_command("program", parser, interrupted, []), 130)
-        self.assertEqual(stderr.getvalue(), "program: error: interrupted before anything was "
-                                            "observed\n")
+        self.assertEqual(
+            stderr.getvalue(), "program: error: interrupted before anything was observed\n"
+        )
 
     def test_limits_of_the_system(self):
         """GNU Radio's own words are followed by what is to be done."""
@@ -115,10 +125,14 @@ class qa_running(gr_unittest.TestCase):
 
             lost = MemoryError("std::bad_alloc")
             self.assertEqual(advice(lost), "")
-            self.assertIn("kernel.shmmni is 32 segments: `sudo sysctl -w kernel.shmmni=4096`",
-                          advice(lost, shmmni=32))
-            self.assertIn("sysctl -w kernel.shmmax=1073741824 kernel.shmall=1048576`",
-                          advice(lost, shmmax=33554432, shmall=8192))
+            self.assertIn(
+                "kernel.shmmni is 32 segments: `sudo sysctl -w kernel.shmmni=4096`",
+                advice(lost, shmmni=32),
+            )
+            self.assertIn(
+                "sysctl -w kernel.shmmax=1073741824 kernel.shmall=1048576`",
+                advice(lost, shmmax=33554432, shmall=8192),
+            )
             self.assertEqual(advice(MemoryError("Unable to allocate 9 GiB"), shmmni=32), "")
             for name in limits:  # another kernel
                 Path(kernel, name).unlink()
@@ -133,9 +147,15 @@ class qa_running(gr_unittest.TestCase):
             ended.set()
 
         chain = SimpleNamespace(
-            source=SimpleNamespace(finish=lambda: calls.append("finish")), stop=stop,
-            start=lambda: calls.append("start"), wait=lambda: ended.wait(PATIENCE),
-            samples_done=lambda: 0, losses=lambda: "", adjust=lambda: None, ended=lambda: False)
+            source=SimpleNamespace(finish=lambda: calls.append("finish")),
+            stop=stop,
+            start=lambda: calls.append("start"),
+            wait=lambda: ended.wait(PATIENCE),
+            samples_done=lambda: 0,
+            losses=lambda: "",
+            adjust=lambda: None,
+            ended=lambda: False,
+        )
 
         def interrupt():
             while not calls:  # until the chain starts, signals are Python's
@@ -155,8 +175,10 @@ class qa_running(gr_unittest.TestCase):
         self.assertEqual(signal.getsignal(signal.SIGINT), before)
 
     def test_interrupts_that_come_together_are_one(self):
-        with mock.patch.object(running.time, "monotonic", lambda: self.now), \
-                running.Interrupts() as interrupts:
+        with (
+            mock.patch.object(running.time, "monotonic", lambda: self.now),
+            running.Interrupts() as interrupts,
+        ):
             for count in (1, 2):
                 for _ in range(2):
                     signal.raise_signal(signal.SIGINT)
@@ -165,5 +187,5 @@ class qa_running(gr_unittest.TestCase):
                 self.now += running.TOGETHER
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_running)

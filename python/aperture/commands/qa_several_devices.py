@@ -49,8 +49,12 @@ class qa_several_devices(gr_unittest.TestCase):
 
     def contents(self, path):
         with h5py.File(path) as file:
-            found = {f"{group}/{name}": value[()] for group in ("Header", "Data")
-                     for name, value in file[group].items() if isinstance(value, h5py.Dataset)}
+            found = {
+                f"{group}/{name}": value[()]
+                for group in ("Header", "Data")
+                for name, value in file[group].items()
+                if isinstance(value, h5py.Dataset)
+            }
         del found["Header/history"]  # names nothing but the time, and the gains
         return found
 
@@ -58,13 +62,26 @@ class qa_several_devices(gr_unittest.TestCase):
         """Runs it on one device and on several."""
         array = self.path("array.yml")
         save_array(description, array)
-        common = ["--input", f"sim:{array}", "--channels", 30, "--integration", 0.02,
-                  "--duration", 0.1, "--spectra-per-frame", 64, *options]
-        code, text, errors = self.run_fx(*common, "--device", "cpu" if KIND != "cuda" else "cuda",
-                                         "-o", self.path("one.uvh5"))
+        common = [
+            "--input",
+            f"sim:{array}",
+            "--channels",
+            30,
+            "--integration",
+            0.02,
+            "--duration",
+            0.1,
+            "--spectra-per-frame",
+            64,
+            *options,
+        ]
+        code, text, errors = self.run_fx(
+            *common, "--device", "cpu" if KIND != "cuda" else "cuda", "-o", self.path("one.uvh5")
+        )
         self.assertEqual(code, 0, errors)
-        code, text, errors = self.run_fx(*common, "--devices", several(count),
-                                         "-o", self.path("several.uvh5"))
+        code, text, errors = self.run_fx(
+            *common, "--devices", several(count), "-o", self.path("several.uvh5")
+        )
         self.assertEqual(code, 0, errors)
         one, both = self.contents(self.path("one.uvh5")), self.contents(self.path("several.uvh5"))
         self.assertEqual(one.keys(), both.keys())
@@ -79,19 +96,37 @@ class qa_several_devices(gr_unittest.TestCase):
 
     def test_bit_for_bit(self):
         text = self.check(small_array(antennas=5), 2)
-        self.assertIn(", ".join(name.replace("emulated:0", "emulated")
-                                for name in several(2).split(",")), text)
+        self.assertIn(
+            ", ".join(name.replace("emulated:0", "emulated") for name in several(2).split(",")),
+            text,
+        )
         self.assertIn("rms", text)  # statistics of the first device's channels
 
     def test_with_delays_and_flags(self):
         """More devices than go into the inputs; what is tracked; masks and their counts."""
-        text = self.check(small_array(antennas=5), 3, "--track", "az=40, el=70", "--flag", 0.01,
-                          "--format", "fc32")
+        text = self.check(
+            small_array(antennas=5),
+            3,
+            "--track",
+            "az=40, el=70",
+            "--flag",
+            0.01,
+            "--format",
+            "fc32",
+        )
         self.assertIn("flagged", text)
 
     def test_plan(self):
-        code, _, errors = self.run_fx("--input", "sim:two-dish", "-o", self.path("x.uvh5"),
-                                      "--devices", several(2), "--write-plan", self.path("p.yml"))
+        code, _, errors = self.run_fx(
+            "--input",
+            "sim:two-dish",
+            "-o",
+            self.path("x.uvh5"),
+            "--devices",
+            several(2),
+            "--write-plan",
+            self.path("p.yml"),
+        )
         self.assertEqual(code, 0, errors)
         with open(self.path("p.yml"), encoding="utf-8") as file:
             self.assertIn(f'names: "{several(2)}"', file.read())
@@ -99,9 +134,10 @@ class qa_several_devices(gr_unittest.TestCase):
     def test_refused(self):
         common = ["--input", "sim:two-dish", "-o", self.path("x.uvh5")]
         for text, options in (
-                ("3 devices are more than the 2 inputs", ["--devices", several(3)]),
-                ("not with --devices", ["--devices", several(2), "--voltages", "{input}.raw"]),
-                ("expected auto, cpu, cuda or cuda:N", ["--devices", "cpu,gpu"])):
+            ("3 devices are more than the 2 inputs", ["--devices", several(3)]),
+            ("not with --devices", ["--devices", several(2), "--voltages", "{input}.raw"]),
+            ("expected auto, cpu, cuda or cuda:N", ["--devices", "cpu,gpu"]),
+        ):
             code, _, errors = self.run_fx(*common, *options)
             self.assertNotEqual(code, 0)
             self.assertIn(text, errors)

@@ -32,7 +32,6 @@ with open(sys.argv[1], "w") as told:
 
 
 class qa_terminal(gr_unittest.TestCase):
-
     def start(self, name, **streams):
         return subprocess.Popen([sys.executable, "-c", PROGRAM, name], **streams)
 
@@ -48,17 +47,18 @@ class qa_terminal(gr_unittest.TestCase):
         name = os.path.join(folder.name, "told")
         with open("/dev/full", "w") as full:  # ENOSPC
             self.check(self.start(name, stdout=full, stderr=full), name)
-        reader, writer = os.pipe()            # EPIPE
+        reader, writer = os.pipe()  # EPIPE
         os.close(reader)
         self.check(self.start(name, stdout=writer, stderr=writer), name)
         os.close(writer)
-        leader, follower = pty.openpty()      # EIO
+        leader, follower = pty.openpty()  # EIO
         os.close(leader)
         self.check(self.start(name, stdout=follower, stderr=follower), name)
         os.close(follower)
         # closed: the file that is opened next must not get what is printed
-        self.check(self.start(name, preexec_fn=lambda: (os.close(0), os.close(1), os.close(2))),
-                   name)
+        self.check(
+            self.start(name, preexec_fn=lambda: (os.close(0), os.close(1), os.close(2))), name
+        )
 
     def test_a_progress_bar_ends_with_its_terminal(self):
         class gone(io.StringIO):
@@ -85,5 +85,5 @@ class qa_terminal(gr_unittest.TestCase):
         self.assertEqual(stream.buffer.getvalue(), b"\\xb5 \\udcff\n")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_terminal)

@@ -23,18 +23,29 @@ def receivers_table(source, names):
     wrong = []
     for name, state in zip(names, states):
         known = state.aligned
-        rows.append((name, state.receiver,
-                     f"{state.offset:.3f} samples" if known else "unknown",
-                     f"{math.degrees(state.phase):.1f}°" if known else "-",
-                     f"{state.snr:.3g}" if state.snr else "-", str(state.slips),
-                     f"{state.missing} samples", str(state.losses)))
+        rows.append(
+            (
+                name,
+                state.receiver,
+                f"{state.offset:.3f} samples" if known else "unknown",
+                f"{math.degrees(state.phase):.1f}°" if known else "-",
+                f"{state.snr:.3g}" if state.snr else "-",
+                str(state.slips),
+                f"{state.missing} samples",
+                str(state.losses),
+            )
+        )
         if not known and state.losses:
-            wrong.append(f"  {name} lost samples {state.losses} times, and was not lined up since: "
-                         "what came counts as missing.")
+            wrong.append(
+                f"  {name} lost samples {state.losses} times, and was not lined up since: "
+                "what came counts as missing."
+            )
         elif not known and "two clocks: " in state.reason:
             wrong.append(f"  {name} and {names[0]}: {state.reason}.")
         elif not known:
-            wrong.append(f"  {name} does not correlate with {names[0]}: its offset is unknown, and "
-                         "its samples count as missing. Is there a common source (a noise source, "
-                         "the Sun), and is it tuned to the same band?")
+            wrong.append(
+                f"  {name} does not correlate with {names[0]}: its offset is unknown, and "
+                "its samples count as missing. Is there a common source (a noise source, "
+                "the Sun), and is it tuned to the same band?"
+            )
     return "\n".join([table(rows), *wrong])

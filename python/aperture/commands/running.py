@@ -19,8 +19,8 @@ from .progress import ProgressBar
 from .surroundings import advice
 from .terminal import fail, prepare_streams, say, warn
 
-TOGETHER = 0.2           # s
-INTERRUPTED = 130        # exit code, as shells count signals: 128 + SIGINT
+TOGETHER = 0.2  # s
+INTERRUPTED = 130  # exit code, as shells count signals: 128 + SIGINT
 SHORTEST_MEASURED = 0.5  # s, of a run whose speed is told
 
 
@@ -36,6 +36,7 @@ class Run:
     interrupts: how many there were; speed: samples of each input in a second, from when the first
     ones were taken to the end, without the start-up; None if that was too short to measure.
     """
+
     interrupts: int
     speed: float | None
 
@@ -93,8 +94,15 @@ def run_chain(chain, bar):
                         chain.source.finish()
                     else:
                         chain.stop()
-                bar.show(samples, "ending, again Ctrl-C stops at once" if handled == 1
-                         else "stopping" if handled else "", chain.losses())
+                bar.show(
+                    samples,
+                    "ending, again Ctrl-C stops at once"
+                    if handled == 1
+                    else "stopping"
+                    if handled
+                    else "",
+                    chain.losses(),
+                )
         except BaseException:
             # the files must be whole whatever happens here
             chain.stop()
@@ -165,8 +173,10 @@ def unexpected_text(error):
     while last.tb_next is not None:
         last = last.tb_next
     place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-    return f"this should not happen, please report it: {type(error).__name__}: " \
-           f"{error_text(error)} ({place})"
+    return (
+        f"this should not happen, please report it: {type(error).__name__}: "
+        f"{error_text(error)} ({place})"
+    )
 
 
 def run_command(program, parser, work, arguments):

@@ -28,21 +28,29 @@ from .running import CommandError
 from .tables import seconds_text, with_prefix
 
 #: the plan's section: key -> attribute of the options
-SEARCH_SCHEMA = {"search": {"trials": "search", "candidates": "candidates", "pictures": "pictures",
-                            "dump": "dump", "dump_seconds": "dump_seconds"}}
+SEARCH_SCHEMA = {
+    "search": {
+        "trials": "search",
+        "candidates": "candidates",
+        "pictures": "pictures",
+        "dump": "dump",
+        "dump_seconds": "dump_seconds",
+    }
+}
 TABLE_ENDINGS = (".ecsv", ".csv")
 DUMP_ENDINGS = (*VOLTAGE_ENDINGS[:2], ".dada")
 SEGMENTS = 32
-ITEM_SECONDS = 0.25       # of dedispersed powers in an item, about
-ITEM_BYTES = 1 << 26      # of an item at most, unless decimations need more
-PICTURE_BYTES = 1 << 32   # of powers that are kept for pictures
-MOST_DUMPS = 1000         # of a recording, which waits for them
-CANDIDATE_MARGIN = 0.5    # s, more than what a candidate has before its pulse
+ITEM_SECONDS = 0.25  # of dedispersed powers in an item, about
+ITEM_BYTES = 1 << 26  # of an item at most, unless decimations need more
+PICTURE_BYTES = 1 << 32  # of powers that are kept for pictures
+MOST_DUMPS = 1000  # of a recording, which waits for them
+CANDIDATE_MARGIN = 0.5  # s, more than what a candidate has before its pulse
 
 
 @dataclass(frozen=True)
 class Search:
     """What --search says; docs/beams.md has the meanings."""
+
     dm: str
     threshold: float = 7.0
     pulse_width: float = 0.0
@@ -72,8 +80,10 @@ def parse_search(text):
         name, sign, value = word.partition("=")
         name = name.strip()
         if not sign or name not in kinds or name in found:
-            raise ValueError(f"{word!r} is not allowed: dm=LOW:HIGH:STEP or dm=LOW:HIGH (pc/cm^3), "
-                             f"and, each once, {', '.join(list(kinds)[1:])}")
+            raise ValueError(
+                f"{word!r} is not allowed: dm=LOW:HIGH:STEP or dm=LOW:HIGH (pc/cm^3), "
+                f"and, each once, {', '.join(list(kinds)[1:])}"
+            )
         kind = kinds[name]
         try:
             if kind is bool:
@@ -81,8 +91,9 @@ def parse_search(text):
             else:
                 found[name] = kind(value)
         except (KeyError, ValueError):
-            raise ValueError(f"{name}: {value!r} is not allowed: "
-                             f"{'yes or no' if kind is bool else 'a number'}") from None
+            raise ValueError(
+                f"{name}: {value!r} is not allowed: {'yes or no' if kind is bool else 'a number'}"
+            ) from None
         if kind is float and not (0 <= found[name] < math.inf):
             raise ValueError(f"{name}: {value} is not allowed: 0 or more")
     if "dm" not in found:
@@ -103,24 +114,43 @@ def search_text(text):
 
 def add_search_options(add):
     """The options of a command that may search for pulses."""
-    add("--search", type=search_text, metavar="dm=LOW:HIGH:STEP",
+    add(
+        "--search",
+        type=search_text,
+        metavar="dm=LOW:HIGH:STEP",
         help="also search for dispersed pulses, with trials of these dispersion measures (pc/cm^3; "
         "without STEP as many as are needed); behind commas threshold=7 (S/N), widest=0.25 (s), "
-        "min_dm, most_beams and more, see docs/beams.md")
-    add("--candidates", metavar="FILE.ecsv",
+        "min_dm, most_beams and more, see docs/beams.md",
+    )
+    add(
+        "--candidates",
+        metavar="FILE.ecsv",
         help="of --search: the table of candidates, .ecsv or .csv; {time} becomes the UTC time of "
-        "the start (default: named after -o, or candidates-{time}.ecsv)")
-    add("--pictures", type=float, default=10.0, metavar="N",
+        "the start (default: named after -o, or candidates-{time}.ecsv)",
+    )
+    add(
+        "--pictures",
+        type=float,
+        default=10.0,
+        metavar="N",
         help="of --search: pictures of candidates in a minute at most, beside the table; 0: none "
-        "(default: %(default)g)")
-    add("--dump", metavar="FILE",
+        "(default: %(default)g)",
+    )
+    add(
+        "--dump",
+        metavar="FILE",
         help="of --search: the voltages of all inputs around each candidate: .sigmf-meta, .raw "
         "(GUPPI raw) or .dada, with {time} in the name, which becomes the UTC time of the first "
         "spectrum; {id} becomes the name of the candidate, and {input} or {channel} makes a file "
-        "for each")
-    add("--dump-seconds", type=positive_seconds(False), metavar="SECONDS",
+        "for each",
+    )
+    add(
+        "--dump-seconds",
+        type=positive_seconds(False),
+        metavar="SECONDS",
         help="of --dump: how long voltages are kept in memory (default: as long as the search "
-        "takes to find a pulse)")
+        "takes to find a pulse)",
+    )
 
 
 def check_search(options):
@@ -171,31 +201,62 @@ class Searching:
         shift = channels // 2 * summed + (summed - 1) / 2 - plan.channels // 2
         center = array.center_frequency + shift * width
         if not center - bandwidth / 2 > 0:
-            raise CommandError(f"--search: the centre frequency is {center:g} Hz with a band of "
-                               f"{bandwidth:g} Hz; dispersion needs the true one")
+            raise CommandError(
+                f"--search: the centre frequency is {center:g} Hz with a band of "
+                f"{bandwidth:g} Hz; dispersion needs the true one"
+            )
         time = plan.integration
-        trials = plan_trials(wanted.dm, channels, center, bandwidth, time,
-                             tolerance=wanted.smearing, pulse_width=wanted.pulse_width)
+        trials = plan_trials(
+            wanted.dm,
+            channels,
+            center,
+            bandwidth,
+            time,
+            tolerance=wanted.smearing,
+            pulse_width=wanted.pulse_width,
+        )
         self.trials = trials
         most = max(trials.decimations)
-        times = min(power_of_two(ITEM_SECONDS / time), power_of_two(ITEM_BYTES / 4 / rows /
-                                                                    len(trials)))
+        times = min(
+            power_of_two(ITEM_SECONDS / time), power_of_two(ITEM_BYTES / 4 / rows / len(trials))
+        )
         times = max(times, most, 16)
-        band = dict(channels=channels, center_frequency=center, bandwidth=bandwidth,
-                    sample_time=time)
-        shared = dict(band, beams=rows, dms=trials.dms, decimations=trials.decimations,
-                      times_per_item=times, device=options.device)
+        band = dict(
+            channels=channels, center_frequency=center, bandwidth=bandwidth, sample_time=time
+        )
+        shared = dict(
+            band,
+            beams=rows,
+            dms=trials.dms,
+            decimations=trials.decimations,
+            times_per_item=times,
+            device=options.device,
+        )
         window = max(wanted.window, 8 * SEGMENTS * time)
         self.normalizer = silent(
-            power_normalizer, channels=channels, beams=rows, sample_time=time, window=window,
-            segments=SEGMENTS, cell_threshold=wanted.cells, channel_threshold=wanted.channels,
-            spectrum_threshold=wanted.spectra, zero_dm=wanted.zero_dm, device=options.device)
+            power_normalizer,
+            channels=channels,
+            beams=rows,
+            sample_time=time,
+            window=window,
+            segments=SEGMENTS,
+            cell_threshold=wanted.cells,
+            channel_threshold=wanted.channels,
+            spectrum_threshold=wanted.spectra,
+            zero_dm=wanted.zero_dm,
+            device=options.device,
+        )
         self.dedisperser = silent(dedisperser, **shared)
         baseline = max(wanted.baseline, 64 * time)
         self.search = silent(
-            pulse_search, threshold=wanted.threshold, baseline=baseline,
-            widest=int(min(4096, max(1, wanted.widest / time))), min_dm=wanted.min_dm,
-            most_beams=wanted.most_beams, **shared)
+            pulse_search,
+            threshold=wanted.threshold,
+            baseline=baseline,
+            widest=int(min(4096, max(1, wanted.widest / time))),
+            min_dm=wanted.min_dm,
+            most_beams=wanted.most_beams,
+            **shared,
+        )
         # from a pulse at the top of the band to its message
         frequencies = channel_frequencies(channels, center, bandwidth)
         self.sweep = float(delay(max(trials.dms), frequencies[0], frequencies[-1]))
@@ -205,14 +266,25 @@ class Searching:
         self.notes = []
         if pictures and kept / time * rows * channels * 4 > PICTURE_BYTES:
             pictures = 0
-            self.notes.append(f"no pictures: the powers of {seconds_text(kept)} are more than "
-                              f"{with_prefix(PICTURE_BYTES, 'B')}")
+            self.notes.append(
+                f"no pictures: the powers of {seconds_text(kept)} are more than "
+                f"{with_prefix(PICTURE_BYTES, 'B')}"
+            )
         if plan.samples is not None and plan.samples / plan.sample_rate < self.sweep:
-            self.notes.append(f"the input is shorter than the {seconds_text(self.sweep)} that "
-                              "pulses of the largest DM take through the band: nothing comes out")
-        self.table = silent(candidate_sink, filename=candidates_name(options), beams=rows,
-                            pictures=pictures, seconds=kept, overwrite=options.overwrite,
-                            wait=is_recording(signals), **band)
+            self.notes.append(
+                f"the input is shorter than the {seconds_text(self.sweep)} that "
+                "pulses of the largest DM take through the band: nothing comes out"
+            )
+        self.table = silent(
+            candidate_sink,
+            filename=candidates_name(options),
+            beams=rows,
+            pictures=pictures,
+            seconds=kept,
+            overwrite=options.overwrite,
+            wait=is_recording(signals),
+            **band,
+        )
         self._pictures = pictures > 0
         self.ring = None
         if options.dump is not None:
@@ -222,10 +294,19 @@ class Searching:
             if is_recording(signals) and not self._hold:
                 self.notes.append(
                     f"--dump-seconds {options.dump_seconds:g}: the search takes up to "
-                    f"{seconds_text(kept)} to find a pulse, whose voltages may be overwritten then")
-            self.ring = make_ring("--dump", options, plan, signals, array, filename=options.dump,
-                                  seconds=kept_voltages, hold=self._hold,
-                                  **(dict(queue=MOST_DUMPS) if self._hold else {}))
+                    f"{seconds_text(kept)} to find a pulse, whose voltages may be overwritten then"
+                )
+            self.ring = make_ring(
+                "--dump",
+                options,
+                plan,
+                signals,
+                array,
+                filename=options.dump,
+                seconds=kept_voltages,
+                hold=self._hold,
+                **(dict(queue=MOST_DUMPS) if self._hold else {}),
+            )
             # a candidate comes when its pulse, and the baseline around it, have been searched
             behind = self.sweep + baseline + wanted.widest + 2 * times * time + CANDIDATE_MARGIN
             self.ring.follow(lambda: self.search.nitems_read(0) * times * time - behind)
@@ -242,8 +323,13 @@ class Searching:
 
     def parts(self):
         """The blocks."""
-        return [self.normalizer, self.dedisperser, self.search, self.table,
-                *([self.ring] if self.ring else [])]
+        return [
+            self.normalizer,
+            self.dedisperser,
+            self.search,
+            self.table,
+            *([self.ring] if self.ring else []),
+        ]
 
     def last(self):
         """What ends last."""
@@ -252,23 +338,35 @@ class Searching:
     def text(self):
         """What is searched for, for the lines at the start."""
         first, final = self.trials.dms[0], self.trials.dms[-1]
-        return f"{len(self.trials)} trials from DM {first:g} to {final:g} pc/cm^3, sweep of up " \
+        return (
+            f"{len(self.trials)} trials from DM {first:g} to {final:g} pc/cm^3, sweep of up "
             f"to {seconds_text(self.sweep)}"
+        )
 
     def rows(self):
         """Of the table at the end."""
         counts = self.normalizer.counts()
         names = [("cells", "cell"), ("in channels", "channel"), ("in spectra", "spectrum")]
         flagged = ", ".join(f"{sum(counts[key])} {name}" for name, key in names)
-        found = [("flagged", f"{flagged}, of all beams"),
-                 ("search", self.text()),
-                 ("candidates", f"{self.table.candidates()} in {', '.join(self.table.files())}"
-                  + (f", {self.table.drawn()} with a picture" if self._pictures else ""))]
+        found = [
+            ("flagged", f"{flagged}, of all beams"),
+            ("search", self.text()),
+            (
+                "candidates",
+                f"{self.table.candidates()} in {', '.join(self.table.files())}"
+                + (f", {self.table.drawn()} with a picture" if self._pictures else ""),
+            ),
+        ]
         if self.ring:
             dumps = self.ring.counts()
             size = with_prefix(self.ring.bytes_written(), "B")
-            found.append(("dumps", f"{dumps['written']} written, {dumps['failed']} failed, "
-                          f"{dumps['refused']} refused; {size}"))
+            found.append(
+                (
+                    "dumps",
+                    f"{dumps['written']} written, {dumps['failed']} failed, "
+                    f"{dumps['refused']} refused; {size}",
+                )
+            )
         return found
 
     def problems(self):
@@ -279,8 +377,11 @@ class Searching:
             return [], False
         counts = self.ring.counts()
         lost = counts["failed"] + counts["refused"]
-        text = f"--dump: {lost} of {lost + counts['written']} dumps were not written" if lost else \
-            "--dump: not all dumps are complete"
+        text = (
+            f"--dump: {lost} of {lost + counts['written']} dumps were not written"
+            if lost
+            else "--dump: not all dumps are complete"
+        )
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         return [f"{text}: {problems[0]}{more}"], self._hold
 
@@ -296,10 +397,20 @@ def make_ring(option, options, plan, signals, array, filename, seconds, **more):
     rate = plan.sample_rate / plan.hop / plan.spectra_per_frame
     try:
         return silent_hier(
-            voltage_ring, filename=filename, kind="inputs", type=options.format,
-            channels=plan.channels, inputs=signals.inputs,
-            spectra_per_frame=plan.spectra_per_frame, seconds=seconds, rate=rate, array=array,
-            names=list(array.input_names), device=options.device, **more)
+            voltage_ring,
+            filename=filename,
+            kind="inputs",
+            type=options.format,
+            channels=plan.channels,
+            inputs=signals.inputs,
+            spectra_per_frame=plan.spectra_per_frame,
+            seconds=seconds,
+            rate=rate,
+            array=array,
+            names=list(array.input_names),
+            device=options.device,
+            **more,
+        )
     except ParameterError as error:
         if error.field != "filename":
             raise
@@ -309,6 +420,7 @@ def make_ring(option, options, plan, signals, array, filename, seconds, **more):
 def silent_hier(make, **parameters):
     """As silent(), of a block that is made of others."""
     from gnuradio import gr
+
     gr.logging().set_default_level(gr.log_levels.off)
     try:
         return make(**parameters)

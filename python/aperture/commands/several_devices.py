@@ -33,9 +33,13 @@ def device_names(text):
 
 def add_devices_option(add):
     """The option of a command that can use several devices."""
-    add("--devices", type=device_names, metavar="NAME,NAME[,...]",
+    add(
+        "--devices",
+        type=device_names,
+        metavar="NAME,NAME[,...]",
         help="several GPUs, such as cuda:0,cuda:1: each channelises a range of the inputs and "
-        "correlates a range of the channels; takes the place of --device")
+        "correlates a range of the channels; takes the place of --device",
+    )
 
 
 def devices_of(options):
@@ -57,15 +61,21 @@ def check_several_devices(options, signals, plan):
     if names is None:
         return
     if options.voltages:
-        raise CommandError(f"--voltages {options.voltages}: not with --devices: no device has all "
-                           "channels of all inputs")
+        raise CommandError(
+            f"--voltages {options.voltages}: not with --devices: no device has all "
+            "channels of all inputs"
+        )
     for what, count in (("inputs", signals.inputs), ("channels", plan.channels)):
         if len(names) > count:
-            raise CommandError(f"--devices {options.devices}: {len(names)} devices are more than "
-                               f"the {count} {what}")
+            raise CommandError(
+                f"--devices {options.devices}: {len(names)} devices are more than "
+                f"the {count} {what}"
+            )
     if 1 < signals.ports < len(names):
-        raise CommandError(f"--devices {options.devices}: the input has {signals.ports} streams, "
-                           f"and {len(names)} devices need one each")
+        raise CommandError(
+            f"--devices {options.devices}: the input has {signals.ports} streams, "
+            f"and {len(names)} devices need one each"
+        )
 
 
 def _split(message, first, count):
@@ -79,7 +89,7 @@ def _split(message, first, count):
     for name in FOR_EACH_INPUT:
         value = pmt.dict_ref(message, pmt.intern(name), pmt.PMT_NIL)
         if pmt.is_f64vector(value) and pmt.length(value) > 1:
-            own = pmt.f64vector_elements(value)[first:first + count]
+            own = pmt.f64vector_elements(value)[first : first + count]
             message = pmt.dict_add(message, pmt.intern(name), pmt.init_f64vector(len(own), own))
     return message
 
@@ -116,9 +126,14 @@ class FEngines:
         self.ranges = [exchange.range_of(part, len(names), units) for part in range(len(names))]
         del parameters["inputs"], parameters["inputs_per_port"], parameters["device"]
         self.engines = [
-            f_engine(inputs=count, inputs_per_port=count if signals.ports == 1 else 1,
-                     device=name, **parameters)
-            for name, (_, count) in zip(names, self.ranges)]
+            f_engine(
+                inputs=count,
+                inputs_per_port=count if signals.ports == 1 else 1,
+                device=name,
+                **parameters,
+            )
+            for name, (_, count) in zip(names, self.ranges)
+        ]
 
     def _of(self, number):
         """The engine of an input, and its number there."""
@@ -188,9 +203,11 @@ class FEngines:
 
     def delays(self):
         """Models of the delays, as of f_engine."""
-        return [{**model, "input": model["input"] + first}
-                for engine, (first, _) in zip(self.engines, self.ranges)
-                for model in engine.delays()]
+        return [
+            {**model, "input": model["input"] + first}
+            for engine, (first, _) in zip(self.engines, self.ranges)
+            for model in engine.delays()
+        ]
 
     def nitems_read(self, port):
         """Items that all engines have taken."""
@@ -242,17 +259,31 @@ class XEngines:
         #: of the first device
         self.channels = exchange.range_of(0, len(self.names), channels)[1]
         del parameters["device"]
-        self.engines = [xengine(
-            channels=exchange.range_of(part, len(self.names), channels)[1],
-            spectra_per_slice=masked, device=name, **parameters)
-            for part, name in enumerate(self.names)]
-        self.exchanges = [exchange(
-            channels=channels, inputs=parameters["inputs"], type=parameters["type"],
-            spectra_per_frame=parameters["spectra_per_frame"], input_devices=self.names,
-            output_devices=self.names, spectra_per_slice=slice_)
-            for slice_ in ([0, masked] if masked else [0])]
-        self.joins = [join_channels(channels, parameters["inputs"], len(self.names), kind)
-                      for kind in ("fc32", "u32")[:len(self.exchanges)]]
+        self.engines = [
+            xengine(
+                channels=exchange.range_of(part, len(self.names), channels)[1],
+                spectra_per_slice=masked,
+                device=name,
+                **parameters,
+            )
+            for part, name in enumerate(self.names)
+        ]
+        self.exchanges = [
+            exchange(
+                channels=channels,
+                inputs=parameters["inputs"],
+                type=parameters["type"],
+                spectra_per_frame=parameters["spectra_per_frame"],
+                input_devices=self.names,
+                output_devices=self.names,
+                spectra_per_slice=slice_,
+            )
+            for slice_ in ([0, masked] if masked else [0])
+        ]
+        self.joins = [
+            join_channels(channels, parameters["inputs"], len(self.names), kind)
+            for kind in ("fc32", "u32")[: len(self.exchanges)]
+        ]
 
     def connect(self, flowgraph, sink):
         """From the F-engines to a sink, whose second port takes counts."""

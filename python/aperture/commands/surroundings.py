@@ -10,8 +10,11 @@ from pathlib import Path
 
 #: limits of System V shared memory, of which GNU Radio makes its buffers: what Linux sets, and what
 #: they count
-USUAL = {"shmmni": (4096, "segments"), "shmmax": (1 << 30, "bytes of a segment"),
-         "shmall": (1 << 20, "pages of all segments")}
+USUAL = {
+    "shmmni": (4096, "segments"),
+    "shmmax": (1 << 30, "bytes of a segment"),
+    "shmall": (1 << 20, "pages of all segments"),
+}
 
 
 def small_limits(kernel="/proc/sys/kernel"):
@@ -27,9 +30,11 @@ def small_limits(kernel="/proc/sys/kernel"):
             commands.append(f"kernel.{name}={usual}")
     if not found:
         return ""
-    return (f"GNU Radio's buffers are System V shared memory, and {', '.join(found)}: "
-            f"`sudo sysctl -w {' '.join(commands)}` allows what is usual (a line of each in "
-            "/etc/sysctl.d keeps it; a container gets it by --sysctl)")
+    return (
+        f"GNU Radio's buffers are System V shared memory, and {', '.join(found)}: "
+        f"`sudo sysctl -w {' '.join(commands)}` allows what is usual (a line of each in "
+        "/etc/sysctl.d keeps it; a container gets it by --sysctl)"
+    )
 
 
 def advice(error, kernel="/proc/sys/kernel"):
@@ -38,7 +43,9 @@ def advice(error, kernel="/proc/sys/kernel"):
     if isinstance(error, MemoryError) and "bad_alloc" in text:
         return small_limits(kernel)
     if "filesystem error" in text and ".gnuradio" in text:
-        return ("GNU Radio keeps settings in the folder .gnuradio of HOME, which is "
-                f"{os.environ.get('HOME') or 'not set'}: set HOME to a folder in which you may "
-                "write, HOME=/tmp for example")
+        return (
+            "GNU Radio keeps settings in the folder .gnuradio of HOME, which is "
+            f"{os.environ.get('HOME') or 'not set'}: set HOME to a folder in which you may "
+            "write, HOME=/tmp for example"
+        )
     return ""

@@ -5,7 +5,6 @@
 #
 """Numbers with units, and tables of them, as the commands print them."""
 
-
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
@@ -37,17 +36,21 @@ def device_text(*blocks):
     """Where blocks run, all on one device, and how; blocks: (what it is, block) of each."""
     _, block = blocks[0]
     what = block.device_description()
-    return (block.device_name() + (f" ({what})" if what else "") + ": "
-            + ", ".join(f"{name} {one.implementation()}" for name, one in blocks))
+    return (
+        block.device_name()
+        + (f" ({what})" if what else "")
+        + ": "
+        + ", ".join(f"{name} {one.implementation()}" for name, one in blocks)
+    )
 
 
 def table(rows):
     """Rows of texts, the first of each a name, as lines of aligned columns."""
-    widths = [max(len(row[i]) for row in rows if i < len(row))
-              for i in range(max(map(len, rows)))]
-    return "\n".join("  " + "  ".join(cell.ljust(width)
-                                      for cell, width in zip(row, widths)).rstrip()
-                     for row in rows)
+    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
+    return "\n".join(
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+        for row in rows
+    )
 
 
 def unused_rows(source):
@@ -57,7 +60,7 @@ def unused_rows(source):
     if "received" in counts or "dropped" in counts:
         return _packet_rows(counts)
     skipped = counts.pop("skipped", 0)
-    texts = [f"{count} {what} frame{'s'[:count != 1]}" for what, count in counts.items()]
+    texts = [f"{count} {what} frame{'s'[: count != 1]}" for what, count in counts.items()]
     texts += [f"{skipped} bytes between frames"] if skipped else []
     return [("not used", ", ".join(texts))] if texts else []
 
@@ -67,5 +70,7 @@ def _packet_rows(counts):
     senders = counts.pop("senders", 0)
     came = ", ".join(f"{counts.pop(name, 0)} {name}" for name in ("received", "used"))
     lost = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(counts.items())]
-    return [("packets", f"{came}, of {senders} sender{'s'[:senders != 1]}"),
-            *([("", ", ".join(lost))] if lost else [])]
+    return [
+        ("packets", f"{came}, of {senders} sender{'s'[: senders != 1]}"),
+        *([("", ", ".join(lost))] if lost else []),
+    ]

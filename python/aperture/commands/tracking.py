@@ -43,12 +43,20 @@ def direction_texts(text):
 
 def add_tracking_options(add):
     """The options of a command that may track."""
-    add("--track", type=direction_text, metavar="DIRECTION",
+    add(
+        "--track",
+        type=direction_text,
+        metavar="DIRECTION",
         help="keep the delays on this direction, so that its fringes stop: sun, 'Cas A', "
-        "'23:23:24 +58:48:54' (ICRS), '350.85, 58.815' (degrees), 'az=180, el=45'")
-    add("--phase-centers", type=direction_texts, metavar="DIRECTION[;...]",
+        "'23:23:24 +58:48:54' (ICRS), '350.85, 58.815' (degrees), 'az=180, el=45'",
+    )
+    add(
+        "--phase-centers",
+        type=direction_texts,
+        metavar="DIRECTION[;...]",
         help="turn the phases to these directions, each in a file of its own ({phase_center} in "
-        "the name), whatever is tracked")
+        "the name), whatever is tracked",
+    )
 
 
 def phase_centers_of(options):
@@ -62,15 +70,18 @@ def untracked_texts(options, description, integration):
     moves with the sky, if nothing is tracked."""
     if options.track is not None:
         return []
-    rate = fastest_fringe(description.input_positions(), description.latitude,
-                          description.center_frequency)
+    rate = fastest_fringe(
+        description.input_positions(), description.latitude, description.center_frequency
+    )
     if rate * integration < WASHED_OUT:
         return []
     length = longest_baseline(description.input_positions())
-    return [f"--integration {seconds_text(integration)}: on a baseline of {length:.4g} m the "
-            f"fringes of a source on the sky make up to {rate * integration:.2g} turns meanwhile, "
-            "and are washed out: --track follows a source, or take "
-            f"{seconds_text(WASHED_OUT / 4 / rate, 2)} or less"]
+    return [
+        f"--integration {seconds_text(integration)}: on a baseline of {length:.4g} m the "
+        f"fringes of a source on the sky make up to {rate * integration:.2g} turns meanwhile, "
+        "and are washed out: --track follows a source, or take "
+        f"{seconds_text(WASHED_OUT / 4 / rate, 2)} or less"
+    ]
 
 
 def most_delay(description, sample_rate):
@@ -84,14 +95,22 @@ def make_tracker(options, signals, channels, source):
     """The delay_tracker of --track; None without, and where a command has no such option."""
     if getattr(options, "track", None) is None:
         return None
-    return silent(delay_tracker, array=signals.description, direction=options.track,
-                  channels=channels, real=signals.real, inverted=signals.inverted,
-                  item_size=source.output_signature().sizeof_stream_item(0))
+    return silent(
+        delay_tracker,
+        array=signals.description,
+        direction=options.track,
+        channels=channels,
+        real=signals.real,
+        inverted=signals.inverted,
+        item_size=source.output_signature().sizeof_stream_item(0),
+    )
 
 
 def start_text(direction, signals):
     """Where a direction is at the start, and whether that is below the horizon."""
     time = sum(signals.start_time)
     azimuth, elevation = azimuth_elevation(direction, time, signals.description)
-    return (f"azimuth {float(azimuth):.1f}°, elevation {float(elevation):.1f}° at the start",
-            bool(elevation < 0))
+    return (
+        f"azimuth {float(azimuth):.1f}°, elevation {float(elevation):.1f}° at the start",
+        bool(elevation < 0),
+    )

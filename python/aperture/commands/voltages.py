@@ -20,8 +20,11 @@ from .tables import with_prefix
 #: the plan's section: key -> attribute of the options
 VOLTAGES_SCHEMA = {"voltages": {"file": "voltages", "channels": "voltage_channels"}}
 #: parameter of the block -> option of the commands
-OPTIONS = {"filename": "--voltages", "selected_channels": "--voltage-channels",
-           "type": "--format with --voltages"}
+OPTIONS = {
+    "filename": "--voltages",
+    "selected_channels": "--voltage-channels",
+    "type": "--format with --voltages",
+}
 PART = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -44,26 +47,35 @@ def channel_text(text):
     try:
         numbers_of(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: channels from 0, such as 512, "
-                                         "3,7 or 500-503") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed: channels from 0, such as 512, 3,7 or 500-503"
+        ) from None
     return text
 
 
 def add_voltage_options(add, what):
     """The options of a command that may write voltages; what: input or beam."""
-    add("--voltages", metavar="FILE",
+    add(
+        "--voltages",
+        metavar="FILE",
         help=f"also write the voltages of each {what}: .raw (GUPPI raw, with {{{what}}} in the "
         "name) or .sigmf-meta (SigMF, with {channel} in it); {time} becomes the UTC time of the "
-        "first frame")
-    add("--voltage-channels", type=channel_text, metavar="N,N-N",
-        help="of --voltages: these channels, from 0, both ends of a range included (default: all)")
+        "first frame",
+    )
+    add(
+        "--voltage-channels",
+        type=channel_text,
+        metavar="N,N-N",
+        help="of --voltages: these channels, from 0, both ends of a range included (default: all)",
+    )
 
 
 def check_voltages(options, what):
     """Refuses, before anything else, what is no name of a file of voltages."""
     if options.voltages is not None:
-        check_output_name(options.voltages, VOLTAGE_ENDINGS[:2], ["time", what, "channel"],
-                          "--voltages")
+        check_output_name(
+            options.voltages, VOLTAGE_ENDINGS[:2], ["time", what, "channel"], "--voltages"
+        )
 
 
 def pairs_of(array):
@@ -83,8 +95,11 @@ def pairs_of(array):
     for number, entry in enumerate(array.inputs):
         antennas.setdefault(entry.antenna, []).append((entry.polarization in "yl", number))
     if all(sorted(first for first, _ in each) == [False, True] for each in antennas.values()):
-        return 2, [number for each in antennas.values() for _, number in sorted(each)], \
-            list(antennas)
+        return (
+            2,
+            [number for each in antennas.values() for _, number in sorted(each)],
+            list(antennas),
+        )
     return 1, list(range(len(array.inputs))), list(array.input_names)
 
 
@@ -95,10 +110,16 @@ def make_voltage_sink(options, plan, array, **parameters):
     channels = options.voltage_channels
     try:
         return silent(
-            voltage_sink, filename=options.voltages, channels=plan.channels,
-            spectra_per_frame=plan.spectra_per_frame, type=options.format, array=array,
+            voltage_sink,
+            filename=options.voltages,
+            channels=plan.channels,
+            spectra_per_frame=plan.spectra_per_frame,
+            type=options.format,
+            array=array,
             selected_channels=None if channels is None else numbers_of(channels),
-            overwrite=options.overwrite, **parameters)
+            overwrite=options.overwrite,
+            **parameters,
+        )
     except ParameterError as error:
         if error.field not in OPTIONS:
             raise
@@ -108,9 +129,16 @@ def make_voltage_sink(options, plan, array, **parameters):
 def make_input_voltages(options, plan, signals, description):
     """The block for --voltages of inputs, or None; description: of what they are."""
     polarizations, order, names = pairs_of(signals.description)
-    return make_voltage_sink(options, plan, signals.description, inputs=signals.inputs,
-                             polarizations=polarizations, selected_inputs=order, names=names,
-                             description=description)
+    return make_voltage_sink(
+        options,
+        plan,
+        signals.description,
+        inputs=signals.inputs,
+        polarizations=polarizations,
+        selected_inputs=order,
+        names=names,
+        description=description,
+    )
 
 
 def voltages_row(sink):

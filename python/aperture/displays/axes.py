@@ -13,6 +13,7 @@ import numpy as np
 @dataclass(frozen=True)
 class Channels:
     """The channels of an edge in Hz: the frequency of the first one, and their width."""
+
     first: float
     width: float
     count: int
@@ -72,5 +73,7 @@ def with_breaks(times, step, *curves):
     across."""
     after = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
     middles = (times[after - 1] + times[after]) / 2 if len(after) else []
-    return [np.insert(times, after, middles),
-            *[np.insert(np.asarray(curve, float), after, np.nan) for curve in curves]]
+    return [
+        np.insert(times, after, middles),
+        *[np.insert(np.asarray(curve, float), after, np.nan) for curve in curves],
+    ]

@@ -20,8 +20,14 @@ MISSING = 1e-9, 5e-2
 #: before the channeliser
 CLAMPED = 1e-3, 1e-2
 GOOD, WARN, BAD, NEUTRAL = range(4)
-LEVELS = {"good": GOOD, "low": WARN, "high": WARN, "too low": BAD, "too high": BAD,
-          "no signal": BAD}
+LEVELS = {
+    "good": GOOD,
+    "low": WARN,
+    "high": WARN,
+    "too low": BAD,
+    "too high": BAD,
+    "no signal": BAD,
+}
 #: dB that all curves are given at least
 LEAST_SPAN = 6.0
 
@@ -33,6 +39,7 @@ class InputState:
     it, "" where there is none to be said; clamped, missing: parts of all, None: not known; grades:
     GOOD, WARN, BAD or NEUTRAL of level, clamped, missing.
     """
+
     name: str
     decibels: np.ndarray
     rms: float
@@ -54,6 +61,7 @@ class Bandpasses:
     that all curves lie between; range: of levels in steps, None where there are none; words: a
     sentence.
     """
+
     inputs: list
     frequencies: np.ndarray | None
     low: float
@@ -123,10 +131,10 @@ class BandpassView:
         if count < spectra:
             # a piece of each row, which is what memory gives fast
             begin = (spectra - count) // 2
-            values = np.ascontiguousarray(values[:, :, begin:begin + count])
+            values = np.ascontiguousarray(values[:, :, begin : begin + count])
         values = parts_of(values.reshape(-1), self._type, (self._channels, inputs, count))
         power = np.einsum("citk,citk->cit", values, values)
-        there = power.any(axis=0)                                   # [input][spectrum]
+        there = power.any(axis=0)  # [input][spectrum]
         used = np.maximum(there.sum(axis=1), 1)
         clamped = None
         if self._range is not None:
@@ -158,23 +166,27 @@ class BandpassView:
         clamped_samples and missing, which count from the start on."""
         size = len(self._names)
         if any(len(counts[key]) != size for key in ("clamped", "clamped_samples", "missing")):
-            raise ValueError(f"a message counts is of {len(counts['missing'])} inputs, and not of "
-                             f"{size}")
+            raise ValueError(
+                f"a message counts is of {len(counts['missing'])} inputs, and not of {size}"
+            )
         before = self._counts
         self._counts = counts
         if before is None or counts["spectra"] <= before["spectra"]:
             return
         spectra = counts["spectra"] - before["spectra"]
-        new = {key: np.subtract(counts[key], before[key], dtype=float)
-               for key in ("clamped", "clamped_samples", "missing")}
+        new = {
+            key: np.subtract(counts[key], before[key], dtype=float)
+            for key in ("clamped", "clamped_samples", "missing")
+        }
         all_clamped = (new["clamped"] + new["clamped_samples"]) / (spectra * counts["channels"])
         self._counted = np.clip(all_clamped, 0, 1), np.clip(new["missing"] / spectra, 0, 1)
 
     def _add(self, power, clamped, missing, frequencies):
         now = host.monotonic()
-        power = np.asarray(power, float).T                          # [input][channel]
+        power = np.asarray(power, float).T  # [input][channel]
         tuned = (frequencies is None) != (self._frequencies is None) or (
-            frequencies is not None and not np.array_equal(frequencies, self._frequencies))
+            frequencies is not None and not np.array_equal(frequencies, self._frequencies)
+        )
         part = 1.0
         if self._power is not None and not tuned and self._averaging > 0:
             part = 1 - np.exp(-max(now - self._when, 1e-3) / self._averaging)
@@ -204,12 +216,21 @@ class BandpassView:
         clamped, missing = self._clamped, self._missing
         if self._counted is not None:
             clamped, missing = self._counted
-        inputs = [self._state(number, None if clamped is None else float(clamped[number]),
-                              None if missing is None else float(missing[number]))
-                  for number in range(len(self._names))]
-        return Bandpasses(inputs, self._frequencies, *decibel_span(
-                              [state.decibels for state in inputs], dynamic_range),
-                          self._range, self._words(inputs))
+        inputs = [
+            self._state(
+                number,
+                None if clamped is None else float(clamped[number]),
+                None if missing is None else float(missing[number]),
+            )
+            for number in range(len(self._names))
+        ]
+        return Bandpasses(
+            inputs,
+            self._frequencies,
+            *decibel_span([state.decibels for state in inputs], dynamic_range),
+            self._range,
+            self._words(inputs),
+        )
 
     def _state(self, number, clamped, missing):
         power = self._power[number]
@@ -228,11 +249,18 @@ class BandpassView:
         several = {1: "the input", 2: "both inputs"}.get(count, f"all {count} inputs")
         if not ones:
             if self._range is None:
-                return f"{several}: nothing clamped, nothing missing" if inputs[0].missing \
-                    is not None else several
+                return (
+                    f"{several}: nothing clamped, nothing missing"
+                    if inputs[0].missing is not None
+                    else several
+                )
             return f"{several}: a good level"
-        if count > 1 and len(ones) == count and len({state.level for state in ones}) == 1 \
-                and all(state.grades[2] not in (WARN, BAD) for state in ones):
+        if (
+            count > 1
+            and len(ones) == count
+            and len({state.level for state in ones}) == 1
+            and all(state.grades[2] not in (WARN, BAD) for state in ones)
+        ):
             # of one cause, such as the gain of all
             worst = max(ones, key=lambda state: state.clamped or 0)
             return f"{several}: {self._complaint(worst)}"
@@ -248,9 +276,11 @@ class BandpassView:
         if state.grades[2] in (WARN, BAD):
             found.append(f"{percent(state.missing)} missing")
         if state.grades[0] in (WARN, BAD):
-            found.append("no signal" if state.level == "no signal" else
-                         f"level {state.level} ({state.rms:.2g} steps, {self._range.target:g} "
-                         "are best)")
+            found.append(
+                "no signal"
+                if state.level == "no signal"
+                else f"level {state.level} ({state.rms:.2g} steps, {self._range.target:g} are best)"
+            )
         if state.grades[1] in (WARN, BAD):
             found.append(f"{percent(state.clamped)} clamped")
         return ", ".join(found)
@@ -280,8 +310,15 @@ def graded(part, limits):
 def percent(part):
     """A part of all in per cent, with the digits that a student reads."""
     value = 100 * part
-    return "0 %" if value == 0 else "< 0.01 %" if value < 0.01 else f"{value:.2g} %" \
-        if value < 99.5 else "100 %"
+    return (
+        "0 %"
+        if value == 0
+        else "< 0.01 %"
+        if value < 0.01
+        else f"{value:.2g} %"
+        if value < 99.5
+        else "100 %"
+    )
 
 
 def outline(decibels, columns):

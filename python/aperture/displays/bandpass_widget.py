@@ -79,8 +79,15 @@ class BandpassPanel(look.Panel):
         shown, words = self._newest()
         self.headline.setText(words or (shown.words if shown else "waiting for data"))
         self.headline.setToolTip(self.headline.text())
-        worst = BAD if words else max((state.grade for state in shown.inputs
-                                       if state.grade != NEUTRAL), default=GOOD) if shown else GOOD
+        worst = (
+            BAD
+            if words
+            else max(
+                (state.grade for state in shown.inputs if state.grade != NEUTRAL), default=GOOD
+            )
+            if shown
+            else GOOD
+        )
         ink = INK if worst == GOOD else INKS[worst]
         self.headline.setStyleSheet(f"color: {ink.name()}; background: {look.PAPER}; padding: 4px;")
         if shown is self._shown:
@@ -100,15 +107,16 @@ class BandpassPanel(look.Panel):
         shown = self._shown
         if shown is None:
             return
-        inputs = shown.inputs[self._first:self._first + MOST]
+        inputs = shown.inputs[self._first : self._first + MOST]
         columns = columns_of(len(inputs))
         rows = -(-len(inputs) // columns)
         area = QtCore.QRectF(LEFT_EDGE, 22, width - LEFT_EDGE - 10, height - 22 - FOOT)
         wide, tall = area.width() / columns, area.height() / rows
         for number, state in enumerate(inputs):
             row, column = divmod(number, columns)
-            cell = QtCore.QRectF(area.left() + column * wide, area.top() + row * tall, wide - GAP,
-                                 tall - GAP)
+            cell = QtCore.QRectF(
+                area.left() + column * wide, area.top() + row * tall, wide - GAP, tall - GAP
+            )
             box = cell.adjusted(0, HEAD, 0, 0)
             self._paint_head(painter, state, cell)
             self._paint_curve(painter, shown, state, box)
@@ -129,7 +137,8 @@ class BandpassPanel(look.Panel):
             level = f"{level} {state.level}".strip()
         room = head.width() - text_width(level, points, True) - 16
         name = QtGui.QFontMetricsF(look.font(points, True)).elidedText(
-            state.name, QtCore.Qt.ElideRight, max(room, 20))
+            state.name, QtCore.Qt.ElideRight, max(room, 20)
+        )
         text(painter, head, name, INK, points, True, LEFT)
         ink = INKS[state.grades[0]]
         text(painter, head.adjusted(0, 0, -11, 0), level, ink, points, True, RIGHT)
@@ -184,26 +193,41 @@ class BandpassPanel(look.Panel):
     def _paint_powers(self, painter, shown, box):
         for value in look.round_values(shown.low, shown.high, self._marks(box.height(), 30)):
             y = self._height(shown, value, box)
-            text(painter, QtCore.QRectF(18, y - 7, LEFT_EDGE - 22, 14),
-                 minus_signs(f"{value:g}"), points=FINE, align=RIGHT)
+            text(
+                painter,
+                QtCore.QRectF(18, y - 7, LEFT_EDGE - 22, 14),
+                minus_signs(f"{value:g}"),
+                points=FINE,
+                align=RIGHT,
+            )
 
     def _paint_frequencies(self, painter, shown, box):
         """At the lower edge: MHz, or numbers of channels."""
         low, high, _ = self._edges(shown)
         for most in range(self._marks(box.width(), 75), 12):
-            marks = [(box.left() + (value - low) / (high - low) * box.width(), f"{value:.10g}")
-                     for value in look.round_values(low, high, most)]
+            marks = [
+                (box.left() + (value - low) / (high - low) * box.width(), f"{value:.10g}")
+                for value in look.round_values(low, high, most)
+            ]
             # those that would run into the neighbour's are left out
-            marks = [(x, words) for x, words in marks
-                     if box.left() - 8 < x - text_width(words, FINE) / 2
-                     and x + text_width(words, FINE) / 2 < box.right() + 8]
+            marks = [
+                (x, words)
+                for x, words in marks
+                if box.left() - 8 < x - text_width(words, FINE) / 2
+                and x + text_width(words, FINE) / 2 < box.right() + 8
+            ]
             if marks:
                 break
         for x, words in marks:
             painter.setPen(QtGui.QPen(GREY, 1))
             painter.drawLine(QtCore.QPointF(x, box.bottom()), QtCore.QPointF(x, box.bottom() + 3))
-            text(painter, painting.around(QtCore.QPointF(x, box.bottom() + 10), 80, 14), words,
-                 points=FINE, align=CENTER)
+            text(
+                painter,
+                painting.around(QtCore.QPointF(x, box.bottom() + 10), 80, 14),
+                words,
+                points=FINE,
+                align=CENTER,
+            )
 
     @staticmethod
     def _edges(shown):
@@ -220,20 +244,34 @@ class BandpassPanel(look.Panel):
 
     def _paint_words(self, painter, shown, area, width, height):
         """Labels of the axes, and what the colours mean."""
-        text(painter, QtCore.QRectF(area.left(), area.bottom() + 14, area.width(), 15),
-             self._edges(shown)[2], points=FINE, align=CENTER)
+        text(
+            painter,
+            QtCore.QRectF(area.left(), area.bottom() + 14, area.width(), 15),
+            self._edges(shown)[2],
+            points=FINE,
+            align=CENTER,
+        )
         painter.save()
         painter.translate(10, area.center().y())
         painter.rotate(-90)
         unit = "power (dB of one step²)" if shown.range is not None else "power (dB)"
-        text(painter, painting.around(QtCore.QPointF(0, 0), area.height(), 15), unit, points=FINE,
-             align=CENTER)
+        text(
+            painter,
+            painting.around(QtCore.QPointF(0, 0), area.height(), 15),
+            unit,
+            points=FINE,
+            align=CENTER,
+        )
         painter.restore()
-        parts = [("rms"
-                  + (f" in steps: {shown.range.target:g} are best" if shown.range else ""), INK)]
+        parts = [
+            ("rms" + (f" in steps: {shown.range.target:g} are best" if shown.range else ""), INK)
+        ]
         if shown.range is not None:
-            parts += [(f"● good: {shown.range.low:g} to {shown.range.high:g}", INKS[GOOD]),
-                      ("● low, high, clamped, missing", INKS[WARN]), ("● wrong", INKS[BAD])]
+            parts += [
+                (f"● good: {shown.range.low:g} to {shown.range.high:g}", INKS[GOOD]),
+                ("● low, high, clamped, missing", INKS[WARN]),
+                ("● wrong", INKS[BAD]),
+            ]
         x = 8.0
         for words, ink in parts:
             wide = text_width(words, TINY)

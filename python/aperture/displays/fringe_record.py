@@ -43,6 +43,7 @@ class LiveFringe:
     stands out of the noise, for which `limit` is the coherence; period: seconds, 1/channel width,
     by a multiple of which the delay may be another one.
     """
+
     coherence: float
     delay: float
     rate: float
@@ -70,13 +71,15 @@ def fringe_text(names, fringe):
         return begin + "no data"
     if not fringe.clear:
         return begin + f"no clear fringe, coherence below {fringe.limit:.2g}"
-    text = begin + (f"coherence {fringe.coherence:.2f}, "
-                    f"delay {live_delay(fringe)}")
+    text = begin + (f"coherence {fringe.coherence:.2f}, delay {live_delay(fringe)}")
     if np.isfinite(fringe.rate):
         degrees = 360 * fringe.rate
         digits = decimals(360 * fringe.rate_error, MOST_DECIMALS)
-        text += ", phase standing still" if abs(degrees) < 2 * 360 * fringe.rate_error else \
-            f", phase rotating {rounded(degrees, digits, '+')}°/s"
+        text += (
+            ", phase standing still"
+            if abs(degrees) < 2 * 360 * fringe.rate_error
+            else f", phase rotating {rounded(degrees, digits, '+')}°/s"
+        )
     return minus_signs(text)
 
 
@@ -85,9 +88,9 @@ class _Baseline:
 
     def __init__(self, history, window):
         self.times = deque(maxlen=history)
-        self.spectra = deque(maxlen=history)     # coherence, complex64 [channel]
-        self.phasors = deque(maxlen=history)     # their mean over channels, without the delay
-        self.phases = deque(maxlen=history)      # of these, radians, unwrapped
+        self.spectra = deque(maxlen=history)  # coherence, complex64 [channel]
+        self.phasors = deque(maxlen=history)  # their mean over channels, without the delay
+        self.phases = deque(maxlen=history)  # of these, radians, unwrapped
         self.lag_powers = deque(maxlen=window)
         self.delay = None
 
@@ -184,10 +187,11 @@ class FringeRecord:
         kept.lag_powers.append(np.abs(amplitudes) ** 2)
         # the highest of the window, as one integration may be all noise
         power = np.mean(kept.lag_powers, axis=0)
-        newest = without_edge(list(kept.spectra)[-len(kept.lag_powers):])
+        newest = without_edge(list(kept.spectra)[-len(kept.lag_powers) :])
         kept.delay = refine_delay(newest, width, delays[np.argmax(power)])
-        phasor = complex(mean_over_channels(
-            without_delay(spectrum, self._channels.frequencies(), kept.delay)))
+        phasor = complex(
+            mean_over_channels(without_delay(spectrum, self._channels.frequencies(), kept.delay))
+        )
         before = next((phase for phase in reversed(kept.phases) if np.isfinite(phase)), None)
         phase = np.angle(phasor)
         if before is not None:
@@ -204,8 +208,9 @@ class FringeRecord:
         kept = self._baselines[pair]
         if not kept.times:
             return [np.zeros(0)] * 3
-        return with_breaks(np.array(kept.times), self._step(kept), np.abs(kept.phasors),
-                           np.degrees(kept.phases))
+        return with_breaks(
+            np.array(kept.times), self._step(kept), np.abs(kept.phasors), np.degrees(kept.phases)
+        )
 
     def lag_spectrum(self, pair):
         """Delays in seconds and the root mean square of the coherence there, of the newest
@@ -236,12 +241,14 @@ class FringeRecord:
         kept = self._baselines[pair]
         if not kept.lag_powers:
             return None
-        times = np.array(kept.times)[-self._window:]
-        spectra = without_edge(list(kept.spectra)[-self._window:]).astype(complex)
+        times = np.array(kept.times)[-self._window :]
+        spectra = without_edge(list(kept.spectra)[-self._window :]).astype(complex)
         straight = without_delay(spectra, self._channels.frequencies(), kept.delay)
         rate = self._rate(times, mean_over_channels(straight))
-        turned = straight * np.exp(-2j * np.pi * (0 if np.isnan(rate) else rate)
-                                   * (times - times[-1]))[:, None]
+        turned = (
+            straight
+            * np.exp(-2j * np.pi * (0 if np.isnan(rate) else rate) * (times - times[-1]))[:, None]
+        )
         good = turned[np.isfinite(turned)]
         mean = good.mean()
         scatter = np.sqrt(np.mean(np.abs(good - mean) ** 2))
@@ -253,9 +260,17 @@ class FringeRecord:
         error = noise / np.sqrt(2) / max(abs(mean), 1e-30)
         spans = [values.std() for values in (self._channels.frequencies(), times)]
         errors = [error / (2 * np.pi * span) if span > 0 else np.inf for span in spans]
-        return LiveFringe(float(abs(mean)), kept.delay, rate, errors[0], errors[1],
-                          float(np.angle(mean)), bool(abs(mean) > limit), float(limit),
-                          self._channels.period)
+        return LiveFringe(
+            float(abs(mean)),
+            kept.delay,
+            rate,
+            errors[0],
+            errors[1],
+            float(np.angle(mean)),
+            bool(abs(mean) > limit),
+            float(limit),
+            self._channels.period,
+        )
 
     def _rate(self, times, phasors):
         """Hz, by which the phase of phasors grows; NaN of fewer than three, or of such that lie too

@@ -17,7 +17,7 @@ from .fringe_record import MOST_DECIMALS, fringe_text, live_delay
 SIZE = (1040, 580)
 #: columns of the waterfall at most: more than a window has pixels
 MOST_COLUMNS = 1024
-LEAST_DEGREES = 40.0   # of the axis of phases
+LEAST_DEGREES = 40.0  # of the axis of phases
 PHASE, COHERENCE = "phase", "coherence"
 
 
@@ -32,7 +32,7 @@ class FringeWidget(look.Panel):
     def __init__(self, display):
         super().__init__(SIZE)
         self._display, self._record = display, display.record
-        self._own = list(self._record.baselines)   # those that stay when another is chosen
+        self._own = list(self._record.baselines)  # those that stay when another is chosen
         self._chosen = self._own[0]
         self._reason = ""  # why what is drawn is not aligned
         self._others = look.note("")
@@ -60,23 +60,34 @@ class FringeWidget(look.Panel):
         self.choices.addWidget(self._others, 1)
 
     def _make_plots(self):
-        self.phases = look.plot("phase at mid-band", ("", ""),
-                                ("phase", "°"), utc="bottom")
-        self.coherences = look.plot("coherence", ("", ""), ("coherence", ""),
-                                    utc="bottom")
+        self.phases = look.plot("phase at mid-band", ("", ""), ("phase", "°"), utc="bottom")
+        self.coherences = look.plot("coherence", ("", ""), ("coherence", ""), utc="bottom")
         self.lags = look.plot("lag spectrum", ("delay", "ns"), ("coherence", ""))
-        self.waterfall = look.Picture("fringes", ("frequency", "MHz"), ("", ""), utc="left",
-                                      values=("phase", "°"), colours=look.PHASE_MAP,
-                                      levels=(-180, 180))
-        for row, column, widget in ((0, 0, self.phases), (0, 1, self.coherences),
-                                    (1, 0, self.lags), (1, 1, self.waterfall.widget)):
+        self.waterfall = look.Picture(
+            "fringes",
+            ("frequency", "MHz"),
+            ("", ""),
+            utc="left",
+            values=("phase", "°"),
+            colours=look.PHASE_MAP,
+            levels=(-180, 180),
+        )
+        for row, column, widget in (
+            (0, 0, self.phases),
+            (0, 1, self.coherences),
+            (1, 0, self.lags),
+            (1, 1, self.waterfall.widget),
+        ):
             self.grid.addWidget(widget, row, column)
         for index in (0, 1):
             self.grid.setRowStretch(index, 1)
             self.grid.setColumnStretch(index, 1)
         self._mark = pyqtgraph.InfiniteLine(
-            angle=90, pen=look.pen(1, dashed=True), label="",
-            labelOpts={"color": look.COLOURS[1], "position": 0.92, "fill": "#FFFFFFD0"})
+            angle=90,
+            pen=look.pen(1, dashed=True),
+            label="",
+            labelOpts={"color": look.COLOURS[1], "position": 0.92, "fill": "#FFFFFFD0"},
+        )
         self._mark.label.setFont(look.font(look.LABEL_POINTS, bold=True))
         self._mark.hide()
         self.lags.addItem(self._mark)
@@ -99,12 +110,17 @@ class FringeWidget(look.Panel):
             name = self._name(pair)
             pen = look.pen(number)
             # dots: an integration between two gaps has no line
-            dots = {"symbol": "o", "symbolSize": 4, "symbolPen": None, "symbolBrush":
-                    look.colour(number)}
+            dots = {
+                "symbol": "o",
+                "symbolSize": 4,
+                "symbolPen": None,
+                "symbolBrush": look.colour(number),
+            }
             self._curves[pair] = (
                 self.phases.plot(name=name, pen=pen, connect="finite", **dots),
                 self.coherences.plot(name=name, pen=pen, connect="finite", **dots),
-                self.lags.plot(name=name, pen=pen))
+                self.lags.plot(name=name, pen=pen),
+            )
 
     def _name(self, pair):
         return "–".join(self._display.names[number] for number in pair)
@@ -128,7 +144,8 @@ class FringeWidget(look.Panel):
         if isinstance(found, str):
             self._say(found)
         elif self.isVisible() and (
-                found or self._reason != self._display.not_aligned(self._chosen)):
+            found or self._reason != self._display.not_aligned(self._chosen)
+        ):
             self._draw()
 
     def _say(self, text):
@@ -155,9 +172,13 @@ class FringeWidget(look.Panel):
         if not self._display.told_time:
             text += " (times by this computer's clock)"
         self._say(text)
-        self._others.setText("     ".join(
-            self._short(pair, fringe) for pair, fringe in fringes.items()
-            if pair != self._chosen))
+        self._others.setText(
+            "     ".join(
+                self._short(pair, fringe)
+                for pair, fringe in fringes.items()
+                if pair != self._chosen
+            )
+        )
         newest, largest, lowest, highest = None, 0.05, np.inf, -np.inf
         for pair, (phase, coherence, _) in self._curves.items():
             times, coherences, phases = self._record.curves(pair)
@@ -203,8 +224,12 @@ class FringeWidget(look.Panel):
             span = max(span, 2 * abs(fringe.delay))
         span = min(span, channels.period / 2)
         size, unit = delay_unit(span)
-        look.set_title(self.lags.getPlotItem(), "lag spectrum" if channels.count < 2 else
-                       f"lag spectrum, repeats every {channels.period / size:.4g} {unit}")
+        look.set_title(
+            self.lags.getPlotItem(),
+            "lag spectrum"
+            if channels.count < 2
+            else f"lag spectrum, repeats every {channels.period / size:.4g} {unit}",
+        )
         look.set_label(self.lags.getPlotItem(), "bottom", "delay", unit)
         for pair, lines in self._curves.items():
             delays, amplitudes = self._record.lag_spectrum(pair)
@@ -215,7 +240,8 @@ class FringeWidget(look.Panel):
         if fringe is not None and fringe.clear:
             self._mark.setValue(fringe.delay / size)
             self._mark.label.setFormat(
-                delay_text(fringe.delay, fringe.delay_error, most=MOST_DECIMALS))
+                delay_text(fringe.delay, fringe.delay_error, most=MOST_DECIMALS)
+            )
 
     def _draw_waterfall(self):
         values, begin, step = self._record.waterfall(self._chosen)
@@ -241,8 +267,13 @@ class FringeWidget(look.Panel):
             finite = shown[np.isfinite(shown)]
             if finite.size:
                 self.waterfall.set_levels(0.0, float(np.percentile(finite, 99)))
-        self.waterfall.show(shown, (channels.first - channels.width / 2) / 1e6, begin,
-                            kept * channels.width / 1e6, len(values) * step)
+        self.waterfall.show(
+            shown,
+            (channels.first - channels.width / 2) / 1e6,
+            begin,
+            kept * channels.width / 1e6,
+            len(values) * step,
+        )
         self.waterfall.item.getAxis("left").set_date(begin + len(values) * step)
 
     # for tests and screen readers

@@ -30,16 +30,17 @@ INK, PAPER, FAINT = "#202020", "#FFFFFF", "#A0A0A0"
 HEADLINE_POINTS, TITLE_POINTS, LABEL_POINTS, TICK_POINTS = 11, 11, 10, 9
 #: of amplitudes and powers, and of phases, where both ends are the same
 AMPLITUDE_MAP, PHASE_MAP = "viridis", "CET-C6"
-ERROR_PAUSE = 300      # ms from one look for errors to the next
-LEAST_PAUSE = 100      # ms from one drawing to the next
+ERROR_PAUSE = 300  # ms from one look for errors to the next
+LEAST_PAUSE = 100  # ms from one drawing to the next
 #: at most this part of the time is spent with drawing, as long as that takes
 LARGEST_SHARE = 0.1
 #: pixels. Qt takes 1 ms of a processor for a smooth curve of a thousand points, and 100 ms where
 #: it is any wider
 LINE_WIDTH = 1
 
-pyqtgraph.setConfigOptions(background=PAPER, foreground=INK, antialias=True,
-                           imageAxisOrder="row-major")
+pyqtgraph.setConfigOptions(
+    background=PAPER, foreground=INK, antialias=True, imageAxisOrder="row-major"
+)
 
 
 def font(points, bold=False):
@@ -85,8 +86,28 @@ def set_title(plot, text):
 
 
 #: seconds between the marks of an axis of UTC
-UTC_SPACINGS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800,
-                21600, 43200]
+UTC_SPACINGS = [
+    0.1,
+    0.2,
+    0.5,
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    10800,
+    21600,
+    43200,
+]
 
 
 def utc_spacing(length, most):
@@ -170,8 +191,9 @@ def plot(title, x=("", ""), y=("", ""), utc=None):
 
 def legend(made, columns=2):
     """A legend in the upper left of a plot, for curves with names; add curves afterwards."""
-    item = made.getPlotItem().addLegend(offset=(8, 4), colCount=columns, labelTextSize="9pt",
-                                        labelTextColor=INK)
+    item = made.getPlotItem().addLegend(
+        offset=(8, 4), colCount=columns, labelTextSize="9pt", labelTextColor=INK
+    )
     item.setBrush(pyqtgraph.mkBrush(255, 255, 255, 200))
     return item
 
@@ -183,8 +205,10 @@ def round_values(low, high, most=6):
         return [-180, -90, 0, 90, 180]
     step = 10.0 ** np.floor(np.log10((high - low) / most))
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= most)
-    return [float(step * number)
-            for number in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
+    return [
+        float(step * number)
+        for number in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)
+    ]
 
 
 class Picture:
@@ -194,8 +218,16 @@ class Picture:
     widget: to be put into a layout; item: the plot's, for axes and marks on it.
     """
 
-    def __init__(self, title, x=("", ""), y=("", ""), values=("", ""), utc=None,
-                 colours=AMPLITUDE_MAP, levels=(0.0, 1.0)):
+    def __init__(
+        self,
+        title,
+        x=("", ""),
+        y=("", ""),
+        values=("", ""),
+        utc=None,
+        colours=AMPLITUDE_MAP,
+        levels=(0.0, 1.0),
+    ):
         self.widget = plot(title, x, y, utc)
         self.item = self.widget.getPlotItem()
         self.item.showGrid(x=False, y=False)
@@ -203,8 +235,12 @@ class Picture:
         self.image = pyqtgraph.ImageItem()
         self.item.addItem(self.image)
         self._bar = pyqtgraph.ColorBarItem(
-            values=levels, width=14, colorMap=pyqtgraph.colormap.get(colours),
-            label=label_text(*values), interactive=False)
+            values=levels,
+            width=14,
+            colorMap=pyqtgraph.colormap.get(colours),
+            label=label_text(*values),
+            interactive=False,
+        )
         self._bar.setImageItem(self.image, insert_in=self.item)
         self._bar.getAxis("right").setStyle(tickFont=font(TICK_POINTS))
         self.set_values(*values)
@@ -218,8 +254,9 @@ class Picture:
         """The values that have the first and the last colour."""
         if low < high:
             self._bar.setLevels((low, high))
-            self._bar.getAxis("right").setTicks([[(value, f"{value:g}".replace("-", "−"))
-                                                  for value in round_values(low, high)]])
+            self._bar.getAxis("right").setTicks(
+                [[(value, f"{value:g}".replace("-", "−")) for value in round_values(low, high)]]
+            )
 
     def set_colours(self, name):
         """One of pyqtgraph's maps of colours."""
@@ -299,7 +336,7 @@ class Panel(QtWidgets.QWidget):
         watch.timeout.connect(self._look_for_errors)
         watch.start(ERROR_PAUSE)
         self._is_new = True
-        self.choices = QtWidgets.QHBoxLayout()   # below it: what the user chooses
+        self.choices = QtWidgets.QHBoxLayout()  # below it: what the user chooses
         box.addLayout(self.choices)
         self.grid = QtWidgets.QGridLayout()
         self.grid.setSpacing(4)
@@ -342,16 +379,22 @@ def enlarge(window):
     One that fills the screen, or that GNU Radio Companion opens as the user has left it, stays.
     """
     settings = getattr(window, "settings", None)
-    if window.isMaximized() or window.isFullScreen() or (
-            isinstance(settings, QtCore.QSettings) and settings.contains("geometry")):
+    if (
+        window.isMaximized()
+        or window.isFullScreen()
+        or (isinstance(settings, QtCore.QSettings) and settings.contains("geometry"))
+    ):
         return
     size = QtCore.QSize(window.size())
     for area in window.findChildren(QtWidgets.QScrollArea):
         if area.widget() is not None and area.findChildren(Panel):
             missing = area.widget().sizeHint() - area.viewport().size()
             size += QtCore.QSize(max(missing.width(), 0), max(missing.height(), 0))
-    screen = window.screen().availableGeometry() if hasattr(window, "screen") else \
-        QtWidgets.QApplication.desktop().availableGeometry(window)
+    screen = (
+        window.screen().availableGeometry()
+        if hasattr(window, "screen")
+        else QtWidgets.QApplication.desktop().availableGeometry(window)
+    )
     border = window.frameGeometry().size() - window.size()
     size = size.boundedTo(screen.size() - border)
     if size == window.size():
@@ -359,8 +402,10 @@ def enlarge(window):
     window.resize(size)
     # and on the screen
     frame = window.frameGeometry()
-    window.move(max(screen.left(), min(frame.left(), screen.right() - frame.width() + 1)),
-                max(screen.top(), min(frame.top(), screen.bottom() - frame.height() + 1)))
+    window.move(
+        max(screen.left(), min(frame.left(), screen.right() - frame.width() + 1)),
+        max(screen.top(), min(frame.top(), screen.bottom() - frame.height() + 1)),
+    )
 
 
 class Ticker(QtCore.QObject):

@@ -55,8 +55,11 @@ class Canvas(QtWidgets.QWidget):
     def paintEvent(self, _):
         """Qt's name of what paints a widget."""
         painter = QtGui.QPainter(self)
-        painter.setRenderHints(QtGui.QPainter.Antialiasing | QtGui.QPainter.TextAntialiasing
-                               | QtGui.QPainter.SmoothPixmapTransform)
+        painter.setRenderHints(
+            QtGui.QPainter.Antialiasing
+            | QtGui.QPainter.TextAntialiasing
+            | QtGui.QPainter.SmoothPixmapTransform
+        )
         painter.fillRect(self.rect(), PAPER)
         self._paint(painter, self.width(), self.height())
         painter.end()

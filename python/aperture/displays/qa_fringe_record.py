@@ -36,8 +36,10 @@ def integration(time, delays, rates, coherence, channels=CHANNELS, rng=None, cou
     gains = np.linspace(1, 3, inputs)
     for a in range(inputs):
         for b in range(a + 1):
-            value = coherence * np.exp(-2j * np.pi * f * (delays[a] - delays[b])
-                                       + 2j * np.pi * (rates[a] - rates[b]) * (time - START))
+            value = coherence * np.exp(
+                -2j * np.pi * f * (delays[a] - delays[b])
+                + 2j * np.pi * (rates[a] - rates[b]) * (time - START)
+            )
             if rng is not None and a != b:
                 noise = rng.standard_normal((2, channels.count))
                 value = value + (noise[0] + 1j * noise[1]) / np.sqrt(2 * count)
@@ -103,8 +105,9 @@ class TestFringeRecord(unittest.TestCase):
         error = np.sqrt(1 / 1000 / 2 / (16 * 257))
         self.assertLess(abs(fringe.coherence - 0.2), 4 * error)
         for stated, span in ((fringe.delay_error, 257 * 9375), (fringe.rate_error, 8)):
-            self.assertAlmostEqual(stated * 2 * np.pi * span / np.sqrt(12) * 0.2 / error, 1,
-                                   delta=0.1)
+            self.assertAlmostEqual(
+                stated * 2 * np.pi * span / np.sqrt(12) * 0.2 / error, 1, delta=0.1
+            )
 
     def test_edge(self):
         """The first channel has both ends of the band in it, with other phases: the delay is true
@@ -133,8 +136,12 @@ class TestFringeRecord(unittest.TestCase):
             record = FringeRecord(2, [(0, 1)])
             seen = []
             for number, time in enumerate(START + 0.5 * np.arange(60)):
-                record.add(time, 0.5, CHANNELS, integration(
-                    time, (0, 83e-9), (0, 0.12), coherence, rng=rng))
+                record.add(
+                    time,
+                    0.5,
+                    CHANNELS,
+                    integration(time, (0, 83e-9), (0, 0.12), coherence, rng=rng),
+                )
                 if number >= 16:
                     seen.append(record.fringe((0, 1)).clear)
             self.assertEqual(set(seen), {clear})
@@ -162,8 +169,9 @@ class TestFringeRecord(unittest.TestCase):
         """Of a stream that is too fast, what was seen is drawn without gaps."""
         record = FringeRecord(2, [(0, 1)])
         for number in range(0, 300, 10):
-            record.add(START + number * 1e-3, 1e-3, CHANNELS,
-                       integration(START, (0, 5e-8), (0, 0), 0.5))
+            record.add(
+                START + number * 1e-3, 1e-3, CHANNELS, integration(START, (0, 5e-8), (0, 0), 0.5)
+            )
         picture, _, step = record.waterfall((0, 1))
         self.assertAlmostEqual(step, 0.01, delta=1e-6)
         self.assertEqual(len(picture), 30)
@@ -179,8 +187,9 @@ class TestFringeRecord(unittest.TestCase):
 
     def test_bounded(self):
         """It keeps `history` integrations, and only baselines that are followed."""
-        record = self.record((0, 1e-8, 0), (0, 0, 0), 0.5, START + np.arange(50.0), [(0, 2)],
-                             history=7)
+        record = self.record(
+            (0, 1e-8, 0), (0, 0, 0), 0.5, START + np.arange(50.0), [(0, 2)], history=7
+        )
         self.assertEqual(len(record.curves((0, 2))[0]), 7)
         self.assertEqual(len(record.waterfall((0, 2))[0]), 7)
         record.follow((1, 2))
@@ -191,23 +200,32 @@ class TestFringeRecord(unittest.TestCase):
 
     def test_text(self):
         fringe = LiveFringe(0.312, 12.4e-9, 3.1 / 360, 0.2e-9, 0.1 / 360, 0.0, True, 0.01)
-        self.assertEqual(fringe_text(("1", "2"), fringe),
-                         "inputs 1 and 2: coherence 0.31, delay +12.4 ns, phase rotating +3.1°/s")
+        self.assertEqual(
+            fringe_text(("1", "2"), fringe),
+            "inputs 1 and 2: coherence 0.31, delay +12.4 ns, phase rotating +3.1°/s",
+        )
         still = LiveFringe(0.312, -1.24e-6, 0.01 / 360, 2e-9, 0.1 / 360, 0.0, True, 0.01)
-        self.assertEqual(fringe_text(("A", "B"), still), "inputs A and B: coherence 0.31, "
-                         "delay −1.240 µs, phase standing still")
+        self.assertEqual(
+            fringe_text(("A", "B"), still),
+            "inputs A and B: coherence 0.31, delay −1.240 µs, phase standing still",
+        )
         vague = LiveFringe(0.312, -985e-9, np.nan, 0.7e-6, np.inf, 0.0, True, 0.01)
-        self.assertEqual(fringe_text(("A", "B"), vague),
-                         "inputs A and B: coherence 0.31, delay −1.0 µs")
+        self.assertEqual(
+            fringe_text(("A", "B"), vague), "inputs A and B: coherence 0.31, delay −1.0 µs"
+        )
         far = LiveFringe(0.312, -46.667e-6, np.nan, 1e-9, np.inf, 0.0, True, 0.01, 256 / 2.4e6)
-        self.assertEqual(fringe_text(("A", "B"), far), "inputs A and B: coherence 0.31, delay "
-                         "−46.667 µs (or n · 106.667 µs more or less)")
+        self.assertEqual(
+            fringe_text(("A", "B"), far),
+            "inputs A and B: coherence 0.31, delay −46.667 µs (or n · 106.667 µs more or less)",
+        )
         one = LiveFringe(0.312, 0.0, np.nan, 2e-9, np.inf, 0.0, True, 0.01)
-        self.assertEqual(fringe_text(("A", "B"), one),
-                         "inputs A and B: coherence 0.31, delay +0 ns")
+        self.assertEqual(
+            fringe_text(("A", "B"), one), "inputs A and B: coherence 0.31, delay +0 ns"
+        )
         noise = LiveFringe(0.0123, 0.0, 1.0, 1.0, 1.0, 0.0, False, 0.0212)
-        self.assertEqual(fringe_text(("A", "B"), noise),
-                         "inputs A and B: no clear fringe, coherence below 0.021")
+        self.assertEqual(
+            fringe_text(("A", "B"), noise), "inputs A and B: no clear fringe, coherence below 0.021"
+        )
         self.assertEqual(fringe_text(("A", "B"), None), "inputs A and B: no data")
 
     def test_grid(self):

@@ -16,6 +16,7 @@ COLOUR_MAP = "inferno"
 def _table():
     """uint8 [level][red, green, blue, alpha]."""
     from matplotlib import colormaps  # 0.1 s, which what only computes need not wait for
+
     return (colormaps[COLOUR_MAP](np.arange(256) / 255) * 255).round().astype(np.uint8)
 
 
@@ -26,7 +27,7 @@ def limits(image, dynamic_range=0.0):
     low = float(np.nanmedian(image))
     if dynamic_range:
         high = max(high, 1e-30)
-        low = high * 10**(-dynamic_range / 10)
+        low = high * 10 ** (-dynamic_range / 10)
     return low, high if high > low else low + 1e-30
 
 

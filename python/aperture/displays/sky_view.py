@@ -58,6 +58,7 @@ class SkyPicture:
     degrees; sources: (name, l, m) of those that are marked; time: UTC seconds since 1970, the
     middle of what is in it; seconds: how much; brightest: a sentence; lines: (name, text) pairs.
     """
+
     image: DirtyImage
     whole: bool
     to_uvw: np.ndarray
@@ -102,16 +103,25 @@ class SkyView:
     Raises ValueError that names the parameter.
     """
 
-    def __init__(self, array, channels, centre=WHOLE, width=0.0, pixels=0, weight="briggs",
-                 averaging=2.0, tracked=None):
+    def __init__(
+        self,
+        array,
+        channels,
+        centre=WHOLE,
+        width=0.0,
+        pixels=0,
+        weight="briggs",
+        averaging=2.0,
+        tracked=None,
+    ):
         self._array = array
         try:
             self._matrices = VisibilityMatrices(array, channels)
         except ImagingError as error:
             raise ValueError(f"array: {error}") from None
         self._lock = threading.RLock()
-        self._kept = deque()    # (time, seconds, BinnedVisibilities)
-        self._key = None        # what they have to agree in
+        self._kept = deque()  # (time, seconds, BinnedVisibilities)
+        self._key = None  # what they have to agree in
         if not isinstance(pixels, Integral) or not (pixels == 0 or 16 <= pixels <= 2048):
             refuse("pixels", pixels, "0, or 16 to 2048")
         self._pixels = even(pixels)
@@ -131,10 +141,14 @@ class SkyView:
             shortest = self._matrices.lengths().min()
             most = longest_for(WHOLE_SKY / pixels, frequency)
             if shortest > most:
-                refuse("centre", WHOLE, f"a direction such as 'zenith' or 'Cas A', around which a "
-                       f"field is shown: of array {self._array.name!r} the shortest baseline, "
-                       f"{shortest:.3g} m, is too long for a picture of the whole sky with "
-                       f"{pixels} pixels at {frequency / 1e6:.6g} MHz ({most:.3g} m)")
+                refuse(
+                    "centre",
+                    WHOLE,
+                    f"a direction such as 'zenith' or 'Cas A', around which a "
+                    f"field is shown: of array {self._array.name!r} the shortest baseline, "
+                    f"{shortest:.3g} m, is too long for a picture of the whole sky with "
+                    f"{pixels} pixels at {frequency / 1e6:.6g} MHz ({most:.3g} m)",
+                )
 
     def set_centre(self, centre, width=None):
         """Shows another part of the sky from the next image on."""
@@ -215,18 +229,33 @@ class SkyView:
             if key != self._key:
                 self._kept.clear()
                 self._key = key
-            tracked = None if self._tracked is None else unit_vectors(
-                [self._tracked], time, self._array)[0]
-            self._keep(time, seconds, self._matrices.reduce(
-                values, weights, frequencies, to_uvw, bins, tracked), averaging)
+            tracked = (
+                None
+                if self._tracked is None
+                else unit_vectors([self._tracked], time, self._array)[0]
+            )
+            self._keep(
+                time,
+                seconds,
+                self._matrices.reduce(values, weights, frequencies, to_uvw, bins, tracked),
+                averaging,
+            )
             kept = list(self._kept)
         middle = kept[len(kept) // 2][0]
         binned = add_up([part for _, _, part in kept]).within(longest)
         if not (binned.weights > 0).any():
             raise ImagingError("nothing is there of any pair of antennas")
         image, peak = make_direct_image(binned, field, weighting)
-        return self._described(image, peak, whole, to_uvw, middle,
-                               sum(seconds for _, seconds, _ in kept), frequencies, longest)
+        return self._described(
+            image,
+            peak,
+            whole,
+            to_uvw,
+            middle,
+            sum(seconds for _, seconds, _ in kept),
+            frequencies,
+            longest,
+        )
 
     def _keep(self, time, seconds, binned, averaging):
         """Adds visibilities, and drops those that are too old, or of a time that jumped."""
@@ -248,8 +277,11 @@ class SkyView:
         wave = geometry.SPEED_OF_LIGHT / frequency
         if self._centre is not None:
             pixels = self._pixels or 256
-            width = 2 * np.sin(np.radians(self._width / 2)) if self._width else min(
-                pixels * wave / reach / FIELD_PIXELS, 2 * np.sin(np.radians(55)))
+            width = (
+                2 * np.sin(np.radians(self._width / 2))
+                if self._width
+                else min(pixels * wave / reach / FIELD_PIXELS, 2 * np.sin(np.radians(55)))
+            )
             field = Field(self._centre, pixels, width / pixels)
             longest = longest_for(field.cell, frequency)
             bins = self._matrices.bins(frequencies, width, longest)
@@ -263,14 +295,15 @@ class SkyView:
             field = Field(ZENITH, pixels, WHOLE_SKY / pixels)
             longest = longest_for(field.cell, frequency)
             bins = self._matrices.bins(frequencies, WHOLE_SKY, longest)
-            work = 8 * len(self._matrices.places)**2 * np.pi / 4 * pixels**2 * bins
+            work = 8 * len(self._matrices.places) ** 2 * np.pi / 4 * pixels**2 * bins
             smaller = longest_for(WHOLE_SKY / max(pixels - 32, FEWEST), frequency)
             if work <= MOST_WORK or smaller < lengths.min():
                 break
         if lengths.min() > longest:
             raise ImagingError(
                 f"the shortest baseline, {lengths.min():.3g} m, is too long for a picture of the "
-                "whole sky: choose a field around a direction")
+                "whole sky: choose a field around a direction"
+            )
         return field, longest, bins
 
     # ---- words
@@ -278,8 +311,12 @@ class SkyView:
     def _described(self, image, peak, whole, to_uvw, time, seconds, frequencies, longest):
         array, field = self._array, image.field
         azimuth, elevation = horizontal(peak.l, peak.m, to_uvw)
-        ra, dec = (float(value) for value in geometry.azel_to_radec(
-            azimuth, elevation, time, array.latitude, array.longitude, array.height))
+        ra, dec = (
+            float(value)
+            for value in geometry.azel_to_radec(
+                azimuth, elevation, time, array.latitude, array.longitude, array.height
+            )
+        )
         wide = whole or field.width > WIDE
         nearest = nearest_name(towards(peak.l, peak.m, to_uvw), time, array, bright=wide)
         sources = names_near(field, time, array, to_uvw, wide)
@@ -291,25 +328,49 @@ class SkyView:
         lines = [
             ("time", f"{utc_text(time)} UTC"),
             ("sidereal time", f"{int(sidereal):02d}h{int(sidereal * 60 % 60):02d}m"),
-            ("frequency", f"{frequency / 1e6:.6g} MHz, {step * len(frequencies) / 1e6:.3g} MHz "
-             "wide"),
+            (
+                "frequency",
+                f"{frequency / 1e6:.6g} MHz, {step * len(frequencies) / 1e6:.3g} MHz wide",
+            ),
             ("averaged", f"{seconds:.3g} s, {POLARIZATIONS.get(letters, POLARIZATIONS[2])}"),
-            ("beam", f"{angle_text(image.beam.major)} × {angle_text(image.beam.minor)}, weights "
-             f"{self._weight}"),
-            ("baselines", f"up to {min(reach, longest):.3g} m"
-             + ("" if reach <= longest else f" of {reach:.3g} m: longer ones need more pixels"))]
-        return SkyPicture(image, whole, to_uvw, peak, azimuth, elevation, ra, dec, nearest,
-                          sources, time, seconds, frequency, float(step * len(frequencies)),
-                          self._words(peak, azimuth, elevation, nearest), [
-                              ("right ascension, declination",
-                               hours_text(ra, dec, image.beam.minor / 10)), *lines])
+            (
+                "beam",
+                f"{angle_text(image.beam.major)} × {angle_text(image.beam.minor)}, weights "
+                f"{self._weight}",
+            ),
+            (
+                "baselines",
+                f"up to {min(reach, longest):.3g} m"
+                + ("" if reach <= longest else f" of {reach:.3g} m: longer ones need more pixels"),
+            ),
+        ]
+        return SkyPicture(
+            image,
+            whole,
+            to_uvw,
+            peak,
+            azimuth,
+            elevation,
+            ra,
+            dec,
+            nearest,
+            sources,
+            time,
+            seconds,
+            frequency,
+            float(step * len(frequencies)),
+            self._words(peak, azimuth, elevation, nearest),
+            [("right ascension, declination", hours_text(ra, dec, image.beam.minor / 10)), *lines],
+        )
 
     @staticmethod
     def _words(peak, azimuth, elevation, nearest):
         """What a student is told of the brightest place."""
         if peak.contrast < LEAST_CONTRAST:
-            return (f"nothing stands out: the brightest place, az {azimuth:.1f}°, el "
-                    f"{elevation:.1f}°, is {peak.contrast:.1f} times the scatter of the picture")
+            return (
+                f"nothing stands out: the brightest place, az {azimuth:.1f}°, el "
+                f"{elevation:.1f}°, is {peak.contrast:.1f} times the scatter of the picture"
+            )
         text = f"brightest: az {azimuth:.1f}°, el {elevation:.1f}°"
         if nearest is None:
             return f"{text}; no named source is above the horizon"

@@ -17,8 +17,9 @@ VALUES = {"f32": (np.float32, 1), "fc32": (np.complex64, 1), "sc8": (np.int8, 2)
 
 def occupancy(data, slices, rows, channels):
     """Percent of the slices of a mask [channel][row][byte] that are flagged, [row][channel]."""
-    flags = np.unpackbits(data.view(np.uint8).reshape(channels, rows, -1), axis=-1,
-                          bitorder="little", count=slices)
+    flags = np.unpackbits(
+        data.view(np.uint8).reshape(channels, rows, -1), axis=-1, bitorder="little", count=slices
+    )
     return 100 * flags.mean(axis=-1).T
 
 
@@ -52,7 +53,7 @@ class WaterfallRecord:
 
     def __init__(self, rows, channels, history=200):
         self._rows, self._count, self._history = rows, channels, history
-        self.channels = None      # the Channels of the newest line, None where they are not known
+        self.channels = None  # the Channels of the newest line, None where they are not known
         self.clear()
 
     def clear(self):
@@ -111,7 +112,7 @@ class WaterfallRecord:
             # lines are as far apart as drawing takes, which is no gap of the stream
             for before, after, follows in zip(places, places[1:], list(self._follows)[1:]):
                 if follows and before >= 0:
-                    values[before + 1:after] = values[before]
+                    values[before + 1 : after] = values[before]
         return values, float(times[-1] - (length - 0.5) * step), step
 
 

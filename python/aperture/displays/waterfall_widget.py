@@ -14,7 +14,7 @@ from . import look
 from .waterfall_record import levels_of
 
 SIZE = (900, 560)
-MOST_COLUMNS = 1024   # of the picture: more than a window has pixels
+MOST_COLUMNS = 1024  # of the picture: more than a window has pixels
 
 
 class WaterfallWidget(look.Panel):
@@ -39,8 +39,9 @@ class WaterfallWidget(look.Panel):
         self._row.currentIndexChanged.connect(lambda _: self._draw())
         values = (display.quantity, unit)
         self.spectrum = look.plot("newest spectrum", ("", ""), values)
-        self.waterfall = look.Picture(f"{display.quantity} over time", ("", ""), ("", ""),
-                                      utc="left", values=values)
+        self.waterfall = look.Picture(
+            f"{display.quantity} over time", ("", ""), ("", ""), utc="left", values=values
+        )
         self._curve = self.spectrum.plot(pen=look.pen(0), connect="finite")
         self.grid.addWidget(self.spectrum, 0, 0)
         self.grid.addWidget(self.waterfall.widget, 1, 0)
@@ -113,8 +114,11 @@ class WaterfallWidget(look.Panel):
         highest = int(np.nanargmax(newest))
         mean, top = (self._scaled(value) for value in (finite.mean(), newest[highest]))
         where = f"{places[highest]:.7g} {unit}" if unit else f"channel {highest}"
-        text += minus_signs(f"mean {mean:.1f} {self._unit}".rstrip()
-                            + f", highest {top:.1f} {self._unit}".rstrip() + f" at {where}")
+        text += minus_signs(
+            f"mean {mean:.1f} {self._unit}".rstrip()
+            + f", highest {top:.1f} {self._unit}".rstrip()
+            + f" at {where}"
+        )
         if not self._display.told_time:
             text += " (times by this computer's clock)"
         self.headline.setText(text)

@@ -72,8 +72,10 @@ class Desk:
 
     def find(self, pattern):
         """Names, from the root on and in order, of what is there by a pattern as of a shell's."""
-        return sorted("/" + str(found.relative_to(self._root))
-                      for found in self._root.glob(pattern.lstrip("/")))
+        return sorted(
+            "/" + str(found.relative_to(self._root))
+            for found in self._root.glob(pattern.lstrip("/"))
+        )
 
     def exists(self, name):
         return self.path(name).exists()

@@ -8,7 +8,7 @@
 from dataclasses import dataclass
 
 PROBLEM = "problem"  # something is wrong, and somebody has to do something
-NOTICE = "notice"    # nothing is wrong as far as can be told, but it is worth knowing
+NOTICE = "notice"  # nothing is wrong as far as can be told, but it is worth knowing
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Finding:
     so, and what comes of it; remedy: what to do about it; commands: what to type for that, line by
     line; of: names of the things that it is about.
     """
+
     kind: str
     name: str
     what: str
@@ -32,6 +33,7 @@ class Finding:
 class Examination:
     """All that was found: things, each a dictionary with a `name`, findings about them, and where
     it was sought, as " in the first 10 s", if not everywhere."""
+
     subject: str
     things: list
     findings: list
@@ -43,7 +45,7 @@ class Examination:
 
 
 def names(things):
-    """"A, B and C", of things with a name, or texts."""
+    """ "A, B and C", of things with a name, or texts."""
     texts = [getattr(entry, "name", entry) for entry in things]
     return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + " and " + texts[-1]
 
@@ -53,10 +55,22 @@ def are(things):
 
 
 def problem(name, things, what, remedy, *commands):
-    return Finding(PROBLEM, name, what, remedy, commands,
-                   tuple(getattr(entry, "name", entry) for entry in things))
+    return Finding(
+        PROBLEM,
+        name,
+        what,
+        remedy,
+        commands,
+        tuple(getattr(entry, "name", entry) for entry in things),
+    )
 
 
 def notice(name, things, what, remedy="", *commands):
-    return Finding(NOTICE, name, what, remedy, commands,
-                   tuple(getattr(entry, "name", entry) for entry in things))
+    return Finding(
+        NOTICE,
+        name,
+        what,
+        remedy,
+        commands,
+        tuple(getattr(entry, "name", entry) for entry in things),
+    )

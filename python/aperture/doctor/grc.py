@@ -16,12 +16,25 @@ from gnuradio import gr
 
 PREFIX = "aperture_"
 #: blocks that pass samples on at the rate at which they come
-SAME_RATE = {"blocks_throttle", "blocks_throttle2", "blocks_multiply_const_xx",
-             "blocks_multiply_const_vxx", "blocks_add_xx", "blocks_add_const_vxx", "blocks_delay",
-             "blocks_copy", "blocks_head", "blocks_complex_to_interleaved_char",
-             "blocks_complex_to_interleaved_short", "channels_channel_model",
-             "aperture_receiver_tags", "aperture_stream_align", "aperture_copy",
-             "aperture_delay_tracker", "aperture_pointing"}
+SAME_RATE = {
+    "blocks_throttle",
+    "blocks_throttle2",
+    "blocks_multiply_const_xx",
+    "blocks_multiply_const_vxx",
+    "blocks_add_xx",
+    "blocks_add_const_vxx",
+    "blocks_delay",
+    "blocks_copy",
+    "blocks_head",
+    "blocks_complex_to_interleaved_char",
+    "blocks_complex_to_interleaved_short",
+    "channels_channel_model",
+    "aperture_receiver_tags",
+    "aperture_stream_align",
+    "aperture_copy",
+    "aperture_delay_tracker",
+    "aperture_pointing",
+}
 RATES = ("samp_rate", "sample_rate", "samples_per_second")
 REAL = ("f32", "s16", "s12", "s10", "s8")
 BYTES = {"fc32": 8, "sc8": 2, "sc4": 1}  # of a voltage in a frame
@@ -36,17 +49,23 @@ EDGES = {
     "input_source": ({}, dict(type="type", interleaved="inputs")),
     "dada_source": ({}, dict(type="type", interleaved="inputs")),
     "stream_align": (dict(type="type"), dict(type="type")),
-    "pfb_channelizer": (SAMPLES, dict(channels="channels", type="output_type",
-                                      interleaved="inputs_per_port")),
+    "pfb_channelizer": (
+        SAMPLES,
+        dict(channels="channels", type="output_type", interleaved="inputs_per_port"),
+    ),
     "corner_turn": (dict(channels="channels", type="type", interleaved="inputs_per_port"), FRAME),
     "f_engine": (SAMPLES, {**FRAME, "type": "output_type"}),
     "flagger": (FRAME, FRAME),
     "xengine": (FRAME, VISIBILITIES),
     "fx_correlator": (SAMPLES, VISIBILITIES),
-    "beamformer": (FRAME, dict(channels="channels", beams="beams", spectra="spectra_per_frame",
-                               type="output_type")),
-    "power_detector": (dict(channels="channels", beams="beams", spectra="spectra_per_frame",
-                            type="type"), {}),
+    "beamformer": (
+        FRAME,
+        dict(channels="channels", beams="beams", spectra="spectra_per_frame", type="output_type"),
+    ),
+    "power_detector": (
+        dict(channels="channels", beams="beams", spectra="spectra_per_frame", type="type"),
+        {},
+    ),
     "beam_power": (FRAME, {}),
     "select": (VISIBILITIES, {}),
     "uvh5_sink": (VISIBILITIES, {}),
@@ -66,11 +85,15 @@ def _platform():
     try:
         from gnuradio.grc.core.platform import Platform
     except ImportError as error:
-        raise RuntimeError(f"GNU Radio Companion is not installed ({error}), which reads "
-                           "flowgraphs") from None
+        raise RuntimeError(
+            f"GNU Radio Companion is not installed ({error}), which reads flowgraphs"
+        ) from None
     platform = Platform(
-        name="aperture_doctor", prefs=gr.prefs(), version=gr.version(),
-        version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()))
+        name="aperture_doctor",
+        prefs=gr.prefs(),
+        version=gr.version(),
+        version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()),
+    )
     platform.build_library()
     return platform
 
@@ -101,8 +124,10 @@ def load_flowgraph(filename):
             data = platform.parse_flow_graph(filename)
             flowgraph.import_data(data)
     except Exception as error:
-        raise FlowgraphError(f"{filename}: is not a flowgraph that GNU Radio Companion can read: "
-                             f"{' '.join(str(error).split())}") from None
+        raise FlowgraphError(
+            f"{filename}: is not a flowgraph that GNU Radio Companion can read: "
+            f"{' '.join(str(error).split())}"
+        ) from None
     # twice, as GRC does: ports depend on parameters
     flowgraph.rewrite()
     flowgraph.rewrite()
@@ -137,7 +162,7 @@ def label(block, key):
 
 def ours(block):
     """The name of one of our blocks without aperture_, or ""."""
-    return block.key[len(PREFIX):] if block.key.startswith(PREFIX) else ""
+    return block.key[len(PREFIX) :] if block.key.startswith(PREFIX) else ""
 
 
 def is_throttle(block):
@@ -147,6 +172,7 @@ def is_throttle(block):
 @dataclass(frozen=True)
 class Quantity:
     """What an edge carries, by a block that it ends at: value, and parameter that says so."""
+
     value: object
     key: str
 
@@ -175,6 +201,7 @@ class Flowgraph:
     Blocks that are disabled or bypassed are not among `blocks`, nor are connections to them among
     `connections`, which are those of streams.
     """
+
     flowgraph: object
     filename: str
     not_made: list
@@ -186,11 +213,21 @@ class Flowgraph:
 
     @functools.cached_property
     def connections(self):
-        return sorted((entry for entry in self.flowgraph.connections
-                       if entry.enabled and entry.source_port.domain == "stream"
-                       and entry.sink_port.domain == "stream"),
-                      key=lambda entry: (entry.source_block.name, entry.sink_block.name,
-                                         entry.source_port.key, entry.sink_port.key))
+        return sorted(
+            (
+                entry
+                for entry in self.flowgraph.connections
+                if entry.enabled
+                and entry.source_port.domain == "stream"
+                and entry.sink_port.domain == "stream"
+            ),
+            key=lambda entry: (
+                entry.source_block.name,
+                entry.sink_block.name,
+                entry.source_port.key,
+                entry.sink_port.key,
+            ),
+        )
 
     def of(self, *kinds):
         """Our blocks of these kinds."""
@@ -198,8 +235,11 @@ class Flowgraph:
 
     def feeders(self, block):
         """Blocks whose streams go into a block."""
-        return list(dict.fromkeys(entry.source_block for entry in self.connections
-                                  if entry.sink_block is block))
+        return list(
+            dict.fromkeys(
+                entry.source_block for entry in self.connections if entry.sink_block is block
+            )
+        )
 
     def above(self, block, passing=lambda block: True):
         """[(block, those between)] of all from which streams come, through such as `passing`

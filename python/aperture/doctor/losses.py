@@ -12,13 +12,13 @@ import numpy as np
 from .. import measure_offsets
 from .pairs import COMPARED, FEWEST_COMPARED, analytic, plain
 
-LONGEST = 1 << 18    # samples of a place at which two inputs are compared
+LONGEST = 1 << 18  # samples of a place at which two inputs are compared
 SHORTEST = 1 << 14
-SURE = 40.0          # coherence times the root of the samples, in a place
-SMALLEST = 2         # samples that are a loss; crystals and geometry move an offset by less
-KEPT = 0.5           # of the coherence, with which an offset holds on
-CLEAR = 2.0          # times as much in common as with the offset before: a carrier has as much
-MOST = 4             # losses of a pair, above which it is taken for two clocks that drift
+SURE = 40.0  # coherence times the root of the samples, in a place
+SMALLEST = 2  # samples that are a loss; crystals and geometry move an offset by less
+KEPT = 0.5  # of the coherence, with which an offset holds on
+CLEAR = 2.0  # times as much in common as with the offset before: a carrier has as much
+MOST = 4  # losses of a pair, above which it is taken for two clocks that drift
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Loss:
     number: of the input; samples: how many; begin, end: samples of the recording between which
     they were lost.
     """
+
     number: int
     samples: int
     begin: int
@@ -50,16 +51,17 @@ class _Places:
     def __init__(self, samples, pair):
         self._samples, self._pair = samples, pair
         self._factor = 1 if samples.parts.shape[2] == 2 else 2
-        size = (SURE / max(pair.coherence, 1e-3))**2
-        self.count = int(min(LONGEST, max(SHORTEST, 2**np.ceil(np.log2(size)))))
+        size = (SURE / max(pair.coherence, 1e-3)) ** 2
+        self.count = int(min(LONGEST, max(SHORTEST, 2 ** np.ceil(np.log2(size)))))
 
     def _has(self, place, offset, count, lacking=0.1):
         samples, pair = self._samples, self._pair
         first = place + offset
         if place < 0 or first < 0 or max(place, first) + count > samples.count:
             return False
-        missing = (np.mean(samples.missing[pair.number, place:place + count])
-                   + np.mean(samples.missing[pair.reference, first:first + count]))
+        missing = np.mean(samples.missing[pair.number, place : place + count]) + np.mean(
+            samples.missing[pair.reference, first : first + count]
+        )
         return missing < lacking
 
     def _found(self, place, offset, count, lacking=0.1):
@@ -73,8 +75,9 @@ class _Places:
         b = _piece(self._samples, self._pair.number, place, count)
         if not (a.any() and b.any()):
             return None
-        found = measure_offsets([a, np.conj(b) if self._pair.reversed else b],
-                                reference=0).inputs[1]
+        found = measure_offsets([a, np.conj(b) if self._pair.reversed else b], reference=0).inputs[
+            1
+        ]
         if not found.found:
             return None
         return offset + round(self._factor * (found.lag + found.fraction))

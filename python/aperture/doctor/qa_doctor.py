@@ -44,6 +44,7 @@ SECONDS = 0.7  # of a trial
 class Clock(threading.local):
     """Of a trial: each receiver's thread has its own time, which its reads move on. The computer's
     would tell of losses where a thread had to wait."""
+
     now = 0.0
 
     def __call__(self):
@@ -57,12 +58,23 @@ class Receiver:
     """Plays SoapySDR.Device: sends `arriving` of the samples that it should. late: (after which
     time, for how long) it keeps its caller waiting with what it has, in seconds, once."""
 
-    def __init__(self, error="", automatic=False, clocks=(), clock="", arriving=1.0, overflows=0,
-                 late=None, ranges=((225e3, 300e3), (900e3, 3.2e6))):
+    def __init__(
+        self,
+        error="",
+        automatic=False,
+        clocks=(),
+        clock="",
+        arriving=1.0,
+        overflows=0,
+        late=None,
+        ranges=((225e3, 300e3), (900e3, 3.2e6)),
+    ):
         self.error, self.automatic, self.clocks, self.clock = error, automatic, clocks, clock
         self.arriving, self.overflows, self.late = arriving, overflows, late
-        self.ranges = [SimpleNamespace(minimum=lambda low=low: low, maximum=lambda high=high: high)
-                       for low, high in ranges]
+        self.ranges = [
+            SimpleNamespace(minimum=lambda low=low: low, maximum=lambda high=high: high)
+            for low, high in ranges
+        ]
         self.rate, self.begin, self.sent, self.open_streams = None, None, 0, 0
 
     def hasGainMode(self, direction, channel):
@@ -111,6 +123,7 @@ class Receiver:
 
 class Soapy:
     """Plays the module SoapySDR; receivers: [(what is listed, Receiver)]."""
+
     SOAPY_SDR_RX, SOAPY_SDR_CF32, SOAPY_SDR_TIMEOUT, SOAPY_SDR_OVERFLOW = 1, "CF32", -1, -4
 
     def __init__(self, *receivers):
@@ -122,6 +135,7 @@ class Soapy:
                 raise RuntimeError(found.error)
             self.opened.append(entry)
             return found
+
         device.enumerate = lambda: [listed for listed, _ in receivers]
         self.Device = device
 
@@ -140,8 +154,9 @@ class qa_doctor(gr_unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.root)
         self.numbers = {}
         self.groups, self.usable = {"plugdev"}, True
-        trials = mock.patch.object(receivers, "try_receivers",
-                                   functools.partial(try_receivers, clock=CLOCK))
+        trials = mock.patch.object(
+            receivers, "try_receivers", functools.partial(try_receivers, clock=CLOCK)
+        )
         trials.start()
         self.addCleanup(trials.stop)
         # a desk on which all is well, but for what a test changes
@@ -160,23 +175,41 @@ class qa_doctor(gr_unittest.TestCase):
     def remove(self, name):
         os.unlink(os.path.join(self.root, name))
 
-    def plug_in(self, place, serial="1", *, ids="0bda:2838", speed="480", driver=None,
-                manufacturer="RTLSDRBlog", product="Blog V3"):
+    def plug_in(
+        self,
+        place,
+        serial="1",
+        *,
+        ids="0bda:2838",
+        speed="480",
+        driver=None,
+        manufacturer="RTLSDRBlog",
+        product="Blog V3",
+    ):
         """A device on USB, with the kernel's driver for it if there is one."""
         bus = int(place.split("-")[0])
         number = self.numbers[bus] = self.numbers.get(bus, 1) + 1
         vendor, kind = ids.split(":")
-        for name, text in (("idVendor", vendor), ("idProduct", kind), ("busnum", str(bus)),
-                           ("devnum", str(number)), ("speed", speed), ("serial", serial),
-                           ("manufacturer", manufacturer), ("product", product)):
+        for name, text in (
+            ("idVendor", vendor),
+            ("idProduct", kind),
+            ("busnum", str(bus)),
+            ("devnum", str(number)),
+            ("speed", speed),
+            ("serial", serial),
+            ("manufacturer", manufacturer),
+            ("product", product),
+        ):
             if text:
                 self.write(f"sys/bus/usb/devices/{place}/{name}", text + "\n")
         for interface in range(2):
             self.write(f"sys/bus/usb/devices/{place}:1.{interface}/bInterfaceNumber", "00\n")
         self.write(f"dev/bus/usb/{bus:03}/{number:03}", "")
         if driver:
-            os.symlink(f"../../../../bus/usb/drivers/{driver}", os.path.join(
-                self.root, f"sys/bus/usb/devices/{place}:1.0/driver"))
+            os.symlink(
+                f"../../../../bus/usb/drivers/{driver}",
+                os.path.join(self.root, f"sys/bus/usb/devices/{place}:1.0/driver"),
+            )
 
     def desk(self, soapy=None):
         return Desk(self.root, lambda: soapy, lambda path: self.usable, lambda: self.groups)
@@ -202,8 +235,10 @@ class qa_doctor(gr_unittest.TestCase):
         soapy = Soapy((listed("1"), Receiver()), (listed("2"), Receiver()))
         examination = self.examine(soapy)
         self.assertEqual(self.found(examination), {})
-        self.assertEqual([thing["name"] for thing in examination.things],
-                         ["RTL-SDR at USB 1-1", "RTL-SDR at USB 2-1.3"])
+        self.assertEqual(
+            [thing["name"] for thing in examination.things],
+            ["RTL-SDR at USB 1-1", "RTL-SDR at USB 2-1.3"],
+        )
         self.assertEqual(soapy.opened, [listed("1"), listed("2")])
         # all that can be told of clocks, and no more
         self.assertEqual(list(self.found(examination, NOTICE)), ["clocks-unknown"])
@@ -212,13 +247,18 @@ class qa_doctor(gr_unittest.TestCase):
         self.plug_in("1-4", ids="046d:c31c", manufacturer="Logitech", product="USB Keyboard")
         finding = self.only(self.examine(Soapy()))
         self.assertEqual(finding.name, "no-receiver")
-        self.assertEqual(finding.what, "This computer sees no receiver on USB, and SoapySDR lists "
-                         "none.")
+        self.assertEqual(
+            finding.what, "This computer sees no receiver on USB, and SoapySDR lists none."
+        )
         self.assertEqual(finding.commands, ("lsusb",))
 
     def test_a_sound_card_is_no_receiver(self):
-        self.assertEqual(self.only(self.examine(Soapy((
-            {"driver": "audio", "label": "Built-in"}, Receiver())))).name, "no-receiver")
+        self.assertEqual(
+            self.only(
+                self.examine(Soapy(({"driver": "audio", "label": "Built-in"}, Receiver())))
+            ).name,
+            "no-receiver",
+        )
 
     def test_equal_serials(self):
         """Two dongles from the factory; none is opened, because it would be the first twice."""
@@ -228,9 +268,12 @@ class qa_doctor(gr_unittest.TestCase):
         examination = self.examine(soapy)
         finding = self.only(examination)
         self.assertEqual(finding.name, "equal-serials")
-        self.assertEqual(finding.what, "The RTL-SDR at USB 1-1 and RTL-SDR at USB 1-2 have the "
-                         "same serial number, 00000001. SoapyRTLSDR opens dongles by their serial "
-                         "number, so that every source gets the first of them.")
+        self.assertEqual(
+            finding.what,
+            "The RTL-SDR at USB 1-1 and RTL-SDR at USB 1-2 have the "
+            "same serial number, 00000001. SoapyRTLSDR opens dongles by their serial "
+            "number, so that every source gets the first of them.",
+        )
         self.assertEqual(finding.commands, ("rtl_eeprom -s 1", "rtl_eeprom -s 2"))
         self.assertEqual(finding.of, ("RTL-SDR at USB 1-1", "RTL-SDR at USB 1-2"))
         self.assertEqual(soapy.opened, [])
@@ -239,8 +282,9 @@ class qa_doctor(gr_unittest.TestCase):
         self.remove("usr/bin/rtl_eeprom")
         self.plug_in("1-3", "2")
         finding = self.only(self.examine(soapy))
-        self.assertEqual(finding.commands, ("sudo apt install rtl-sdr", "rtl_eeprom -s 1",
-                                            "rtl_eeprom -s 3"))
+        self.assertEqual(
+            finding.commands, ("sudo apt install rtl-sdr", "rtl_eeprom -s 1", "rtl_eeprom -s 3")
+        )
         self.assertIn("then are serial=1, serial=3 and so on.", finding.remedy)
 
     def test_no_serials(self):
@@ -257,8 +301,10 @@ class qa_doctor(gr_unittest.TestCase):
         finding = self.only(self.examine(soapy, 0))
         self.assertEqual(finding.name, "dongle-too-new")
         self.assertIn(f"the library for it, /{LIBRARY}, is older than that", finding.what)
-        self.assertIn("git clone https://github.com/rtlsdrblog/rtl-sdr-blog && cd rtl-sdr-blog",
-                      finding.commands)
+        self.assertIn(
+            "git clone https://github.com/rtlsdrblog/rtl-sdr-blog && cd rtl-sdr-blog",
+            finding.commands,
+        )
         # of another number, which the module does not use
         self.write("usr/local/lib/librtlsdr.so.2", "RTLSDRBlog Blog V4")
         self.assertEqual(self.only(self.examine(soapy, 0)).name, "dongle-too-new")
@@ -268,46 +314,61 @@ class qa_doctor(gr_unittest.TestCase):
     def test_kernel_driver(self):
         self.plug_in("1-1", "1", driver="dvb_usb_rtl28xxu")
         self.plug_in("1-2", "2", driver="usbfs")
-        finding = self.only(self.examine(Soapy((listed("1"), Receiver()),
-                                               (listed("2"), Receiver()))))
+        finding = self.only(
+            self.examine(Soapy((listed("1"), Receiver()), (listed("2"), Receiver())))
+        )
         self.assertEqual(finding.name, "kernel-driver")
         self.assertEqual(finding.of, ("RTL-SDR at USB 1-1",))
-        self.assertEqual(finding.commands, (
-            "echo 'blacklist dvb_usb_rtl28xxu' | "
-            "sudo tee /etc/modprobe.d/dvb_usb_rtl28xxu.conf",
-            "sudo modprobe -r dvb_usb_rtl28xxu"))
+        self.assertEqual(
+            finding.commands,
+            (
+                "echo 'blacklist dvb_usb_rtl28xxu' | "
+                "sudo tee /etc/modprobe.d/dvb_usb_rtl28xxu.conf",
+                "sudo modprobe -r dvb_usb_rtl28xxu",
+            ),
+        )
 
     def test_no_permission(self):
         """Without rules, without the group, and with both."""
         self.plug_in("1-1")
         self.usable = False
         finding = self.only(self.examine())
-        self.assertEqual((finding.name, finding.commands),
-                         ("no-permission", ("sudo udevadm control --reload",)))
+        self.assertEqual(
+            (finding.name, finding.commands), ("no-permission", ("sudo udevadm control --reload",))
+        )
         self.groups = {"users"}
         finding = self.only(self.examine())
-        self.assertEqual((finding.name, finding.commands),
-                         ("no-permission", ("sudo adduser $USER plugdev",)))
+        self.assertEqual(
+            (finding.name, finding.commands), ("no-permission", ("sudo adduser $USER plugdev",))
+        )
         self.assertIn("log out and in again", finding.remedy)
         # a rule that is commented out is none
         self.write("usr/lib/udev/rules.d/60-librtlsdr0.rules", "#" + RULES.split("\n")[1])
         finding = self.only(self.examine())
-        self.assertEqual((finding.name, finding.commands),
-                         ("no-permission", ("sudo apt install librtlsdr0",)))
+        self.assertEqual(
+            (finding.name, finding.commands), ("no-permission", ("sudo apt install librtlsdr0",))
+        )
 
     def test_soapy_missing(self):
         """The module of each make by its package; without Python's module, nothing is tried."""
         self.plug_in("1-1")
-        self.plug_in("2-1", ids="1d50:6089", manufacturer="Great Scott Gadgets",
-                     product="HackRF One")
+        self.plug_in(
+            "2-1", ids="1d50:6089", manufacturer="Great Scott Gadgets", product="HackRF One"
+        )
         self.remove(MODULES + "librtlsdrSupport.so")
         examination = self.examine()
         problems = list(examination.problems)
-        self.assertEqual([(finding.name, finding.commands) for finding in problems],
-                         [("no-soapy-module", ("sudo apt install soapysdr-module-rtlsdr",)),
-                          ("no-soapy-module", ("sudo apt install soapysdr-module-hackrf",))])
-        self.assertEqual(self.found(examination, NOTICE)["no-soapy-python"].commands,
-                         ("sudo apt install python3-soapysdr",))
+        self.assertEqual(
+            [(finding.name, finding.commands) for finding in problems],
+            [
+                ("no-soapy-module", ("sudo apt install soapysdr-module-rtlsdr",)),
+                ("no-soapy-module", ("sudo apt install soapysdr-module-hackrf",)),
+            ],
+        )
+        self.assertEqual(
+            self.found(examination, NOTICE)["no-soapy-python"].commands,
+            ("sudo apt install python3-soapysdr",),
+        )
 
     def test_usb_memory(self):
         """15 × 256 kB each: three fit into the kernel's 16 MB with room to spare, four do not."""
@@ -317,8 +378,9 @@ class qa_doctor(gr_unittest.TestCase):
         self.plug_in("1-4", "4")
         finding = self.only(self.examine())
         self.assertEqual(finding.name, "usb-memory")
-        self.assertEqual(finding.commands[0],
-                         "echo 0 | sudo tee /sys/module/usbcore/parameters/usbfs_memory_mb")
+        self.assertEqual(
+            finding.commands[0], "echo 0 | sudo tee /sys/module/usbcore/parameters/usbfs_memory_mb"
+        )
         self.write("sys/module/usbcore/parameters/usbfs_memory_mb", "0\n")
         self.assertEqual(self.found(self.examine()), {})
 
@@ -338,8 +400,9 @@ class qa_doctor(gr_unittest.TestCase):
         self.assertEqual(self.found(examination), {})
         self.assertIn("19 of about 35 MB/s", self.found(examination, NOTICE)["shared-bus"].what)
         self.write(MODULES + "libHackRFSupport.so", "")
-        self.plug_in("1-5", ids="1d50:6089", manufacturer="Great Scott Gadgets",
-                     product="HackRF One")
+        self.plug_in(
+            "1-5", ids="1d50:6089", manufacturer="Great Scott Gadgets", product="HackRF One"
+        )
         finding = self.only(self.examine())
         self.assertEqual(finding.name, "crowded-bus")
         self.assertIn("39 MB/s", finding.what)
@@ -359,8 +422,9 @@ class qa_doctor(gr_unittest.TestCase):
         self.plug_in("1-1", "1")
         self.plug_in("1-2", "2")
         finding = self.only(self.examine(Soapy((listed("2"), Receiver()))))
-        self.assertEqual((finding.name, finding.commands),
-                         ("not-listed", ("SoapySDRUtil --find=driver=rtlsdr",)))
+        self.assertEqual(
+            (finding.name, finding.commands), ("not-listed", ("SoapySDRUtil --find=driver=rtlsdr",))
+        )
         self.assertIn("SoapySDR lists 1.", finding.what)
 
     def test_does_not_open(self):
@@ -370,9 +434,10 @@ class qa_doctor(gr_unittest.TestCase):
         busy = Receiver(error="Unable to open RTL-SDR device")
         other = Receiver(arriving=0)
         examination = self.examine(Soapy((listed("1"), busy), (listed("2"), other)))
-        self.assertEqual([(finding.name, finding.of) for finding in examination.problems],
-                         [("does-not-run", ("RTL-SDR at USB 1-1",)),
-                          ("does-not-run", ("RTL-SDR at USB 1-2",))])
+        self.assertEqual(
+            [(finding.name, finding.of) for finding in examination.problems],
+            [("does-not-run", ("RTL-SDR at USB 1-1",)), ("does-not-run", ("RTL-SDR at USB 1-2",))],
+        )
         self.assertIn("Unable to open RTL-SDR device.", examination.problems[0].what)
         self.assertIn("no samples come.", examination.problems[1].what)
         self.assertEqual(other.open_streams, 0)
@@ -387,14 +452,19 @@ class qa_doctor(gr_unittest.TestCase):
         self.plug_in("1-1", "1")
         self.plug_in("1-2", "2")
         self.plug_in("1-3", "3")
-        examination = self.examine(Soapy(
-            (listed("1"), Receiver(overflows=3)), (listed("2"), Receiver(arriving=0.9)),
-            (listed("3"), Receiver())))
-        self.assertEqual([(finding.name, finding.of) for finding in examination.problems],
-                         [("losses", ("RTL-SDR at USB 1-1",)), ("losses", ("RTL-SDR at USB 1-2",))])
+        examination = self.examine(
+            Soapy(
+                (listed("1"), Receiver(overflows=3)),
+                (listed("2"), Receiver(arriving=0.9)),
+                (listed("3"), Receiver()),
+            )
+        )
+        self.assertEqual(
+            [(finding.name, finding.of) for finding in examination.problems],
+            [("losses", ("RTL-SDR at USB 1-1",)), ("losses", ("RTL-SDR at USB 1-2",))],
+        )
         self.assertIn("its driver reported 3 losses", examination.problems[0].what)
-        self.assertIn("2.16 of 2.4 million samples a second arrived",
-                      examination.problems[1].what)
+        self.assertIn("2.16 of 2.4 million samples a second arrived", examination.problems[1].what)
 
     def test_late_calls(self):
         """A computer that is busy when the time is over has lost nothing."""
@@ -413,9 +483,17 @@ class qa_doctor(gr_unittest.TestCase):
     def test_own_clocks(self):
         """USRPs on the network, of which SoapySDR tells; one reference for both is well."""
         for clock, names in (("internal", ["own-clocks"]), ("external", [])):
-            soapy = Soapy(*((listed(serial, "uhd"), Receiver(
-                clocks=("internal", "external"), clock=clock, ranges=((2e5, 6e7),)))
-                for serial in ("A", "B")))
+            soapy = Soapy(
+                *(
+                    (
+                        listed(serial, "uhd"),
+                        Receiver(
+                            clocks=("internal", "external"), clock=clock, ranges=((2e5, 6e7),)
+                        ),
+                    )
+                    for serial in ("A", "B")
+                )
+            )
             examination = self.examine(soapy)
             self.assertEqual(self.found(examination), {})
             self.assertEqual(list(self.found(examination, NOTICE)), names)
@@ -426,8 +504,11 @@ class qa_doctor(gr_unittest.TestCase):
     def run_command(self, *arguments, soapy=None):
         """Its exit status, and what it prints."""
         out, err = io.StringIO(), io.StringIO()
-        with mock.patch.object(command, "Desk", lambda: self.desk(soapy)), \
-                contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            mock.patch.object(command, "Desk", lambda: self.desk(soapy)),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
             status = command.main(list(arguments))
         return status, out.getvalue(), err.getvalue()
 
@@ -436,8 +517,11 @@ class qa_doctor(gr_unittest.TestCase):
         soapy = Soapy((listed("00000001"), Receiver()))
         status, text, error = self.run_command("receivers", "--seconds", "0", soapy=soapy)
         self.assertEqual((status, error), (0, ""))
-        self.assertEqual(text, "Receivers:\n  RTL-SDR at USB 1-1: RTLSDRBlog Blog V3, serial "
-                         "00000001, 480 Mbit/s\n\nNothing wrong was found.\n")
+        self.assertEqual(
+            text,
+            "Receivers:\n  RTL-SDR at USB 1-1: RTLSDRBlog Blog V3, serial "
+            "00000001, 480 Mbit/s\n\nNothing wrong was found.\n",
+        )
         self.assertEqual(soapy.opened, [])
 
         self.plug_in("1-2", "00000001")
@@ -454,16 +538,25 @@ class qa_doctor(gr_unittest.TestCase):
         found = json.loads(text)
         self.assertFalse(found["healthy"])
         self.assertEqual(found["receivers"][0]["serial"], "00000001")
-        self.assertEqual([(finding["kind"], finding["name"]) for finding in found["findings"]][0],
-                         ("problem", "equal-serials"))
+        self.assertEqual(
+            [(finding["kind"], finding["name"]) for finding in found["findings"]][0],
+            ("problem", "equal-serials"),
+        )
 
     def test_wrong_arguments(self):
         status, text, error = self.run_command("transmitters")
         self.assertEqual((status, text), (1, ""))
-        self.assertRegex(error, "^aperture_doctor: error: transmitters: nothing .* what can be is "
-                         "receivers: the RTL-SDRs .*\n$")
-        for arguments in (["receivers", "--seconds", "-1"], ["receivers", "--seconds", "nan"],
-                          ["receivers", "--sample-rate", "0"], []):
+        self.assertRegex(
+            error,
+            "^aperture_doctor: error: transmitters: nothing .* what can be is "
+            "receivers: the RTL-SDRs .*\n$",
+        )
+        for arguments in (
+            ["receivers", "--seconds", "-1"],
+            ["receivers", "--seconds", "nan"],
+            ["receivers", "--sample-rate", "0"],
+            [],
+        ):
             with self.assertRaises(SystemExit) as caught:
                 self.run_command(*arguments)
             self.assertEqual(caught.exception.code, 2)
@@ -475,5 +568,5 @@ class qa_doctor(gr_unittest.TestCase):
         self.assertTrue(examination.things or examination.findings)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_doctor)

@@ -52,22 +52,29 @@ class qa_recordings(gr_unittest.TestCase):
         else:
             # the power is 1, that of a component a half
             steps = np.rint(parts * (rms * np.sqrt(2)) + (127.5 if kind == "cu8" else 0))
-            low, high, of = {"cu8": (0, 255, np.uint8), "sc8": (-128, 127, np.int8),
-                             "sc16": (-2048, 2047, np.int16)}[kind]
+            low, high, of = {
+                "cu8": (0, 255, np.uint8),
+                "sc8": (-128, 127, np.int8),
+                "sc16": (-2048, 2047, np.int16),
+            }[kind]
             np.clip(steps, low, high).astype(of).tofile(path)
         return path
 
     def text(self, *files, **values):
         values = {"rate": RATE, "freq": 1.42e9, "time": TIME, **values}
-        return "raw:" + ",".join(files) + "".join(f",{key}={value}"
-                                                   for key, value in values.items())
+        return (
+            "raw:" + ",".join(files) + "".join(f",{key}={value}" for key, value in values.items())
+        )
 
     def examine(self, *files, seconds=1.0, **values):
         return examine_recording(self.text(*files, **values), seconds)
 
     def found(self, examination, kind=PROBLEM):
-        return {finding.name: finding for finding in examination.findings
-                if finding.kind == kind and finding.name != "reader"}
+        return {
+            finding.name: finding
+            for finding in examination.findings
+            if finding.kind == kind and finding.name != "reader"
+        }
 
     def only(self, examination):
         """The one problem there is."""
@@ -76,8 +83,9 @@ class qa_recordings(gr_unittest.TestCase):
 
     def pair_with(self, second, kind="sc8", **options):
         """An examination of a healthy input and another one."""
-        return self.examine(self.write("a", self.pair[0], kind), self.write("b", second, kind,
-                                                                            **options))
+        return self.examine(
+            self.write("a", self.pair[0], kind), self.write("b", second, kind, **options)
+        )
 
     def test_healthy(self):
         """What is said of a good pair is what was put into it, in each type."""
@@ -87,11 +95,16 @@ class qa_recordings(gr_unittest.TestCase):
             self.assertEqual({finding.name for finding in examination.findings}, {"reader"}, kind)
             recording, a, b = examination.things
             self.assertIn("2 inputs of", recording["summary"])
-            self.assertIn("1 Msample/s, centre 1420 MHz, from 2024-06-01T12:00:00Z, 100.003 ms",
-                          recording["summary"])
+            self.assertIn(
+                "1 Msample/s, centre 1420 MHz, from 2024-06-01T12:00:00Z, 100.003 ms",
+                recording["summary"],
+            )
             # half of the power is common; sign and size as the receivers' own truth has them
-            self.assertRegex(b["summary"], r"coherence 0\.5\d?, offset \+0\.2\d samples, "
-                             r"phase -2[789]°")
+            self.assertRegex(
+                b["summary"],
+                r"coherence 0\.5\d?, offset \+0\.2\d samples, "
+                r"phase -2[789]°",
+            )
             self.assertEqual(a["clamped"], 0)
 
     def test_simulated(self):
@@ -101,16 +114,23 @@ class qa_recordings(gr_unittest.TestCase):
     def test_one_begins_later(self):
         finding = self.only(self.pair_with(self.later))
         self.assertEqual((finding.name, finding.of), ("offset", ("A1x", "A2x")))
-        self.assertRegex(finding.what, r"^A2x begins 3\.0002\d* ms \(3000\.2 samples\) later than "
-                         "A1x, ")
+        self.assertRegex(
+            finding.what,
+            r"^A2x begins 3\.0002\d* ms \(3000\.2 samples\) later than "
+            "A1x, ",
+        )
         self.assertIn("Stream Align", finding.remedy)
         # the other way round
-        finding = self.only(self.examine(self.write("a", self.later), self.write("b",
-                                                                                 self.pair[0])))
+        finding = self.only(
+            self.examine(self.write("a", self.later), self.write("b", self.pair[0]))
+        )
         self.assertRegex(finding.what, "^A1x begins 3.* later than A2x, ")
         # once the files say when they began, nothing is wrong with that
-        examination = self.examine(self.write("a", self.pair[0]), self.write("b", self.later),
-                                   time="2024-06-01T12:00:00Z;2024-06-01T12:00:00.003Z")
+        examination = self.examine(
+            self.write("a", self.pair[0]),
+            self.write("b", self.later),
+            time="2024-06-01T12:00:00Z;2024-06-01T12:00:00.003Z",
+        )
         self.assertNotIn("offset", self.found(examination))
 
     def long_pair(self, count, late=0):
@@ -127,10 +147,15 @@ class qa_recordings(gr_unittest.TestCase):
     def test_lost(self):
         """A buffer that one of two lost on the way, anywhere in the recording."""
         pair = self.long_pair(400000, late=20)
-        for which, at, count in ((1, 300000, 5000), (0, 300000, 5000), (1, 220000, 60000),
-                                 (0, 350000, 300), (1, 30000, 3)):
+        for which, at, count in (
+            (1, 300000, 5000),
+            (0, 300000, 5000),
+            (1, 220000, 60000),
+            (0, 350000, 300),
+            (1, 30000, 3),
+        ):
             samples = list(pair)
-            samples[which] = np.delete(samples[which], np.s_[at:at + count])
+            samples[which] = np.delete(samples[which], np.s_[at : at + count])
             with self.subTest(which=which, at=at, count=count):
                 files = [self.write(name, part) for name, part in zip("ab", samples)]
                 found = self.found(self.examine(*files))
@@ -138,16 +163,21 @@ class qa_recordings(gr_unittest.TestCase):
                 self.assertEqual(set(found) - {"missing"}, {"lost", "offset"})
                 self.assertEqual(found["lost"].of, (("A1x", "A2x")[which],))
                 self.assertIn(f" lost {count} samples ", found["lost"].what)
-                place = re.search(r"\) ([\d.]+) (m?s) after .*within ([\d.]+) (m?s)",
-                                  found["lost"].what).groups()
-                when, within = (float(value) * {"s": 1e6, "ms": 1e3}[unit]
-                                for value, unit in (place[:2], place[2:]))
+                place = re.search(
+                    r"\) ([\d.]+) (m?s) after .*within ([\d.]+) (m?s)", found["lost"].what
+                ).groups()
+                when, within = (
+                    float(value) * {"s": 1e6, "ms": 1e3}[unit]
+                    for value, unit in (place[:2], place[2:])
+                )
                 self.assertLess(abs(when - at), within)
                 self.assertLess(within, 40000)
         twice = np.delete(pair[1], [*range(100000, 100400), *range(300000, 300400)])
         examination = self.examine(self.write("a", pair[0]), self.write("b", twice))
-        self.assertEqual([finding.what[:23] for finding in examination.problems
-                          if finding.name == "lost"], ["A2x lost 400 samples (4"] * 2)
+        self.assertEqual(
+            [finding.what[:23] for finding in examination.problems if finding.name == "lost"],
+            ["A2x lost 400 samples (4"] * 2,
+        )
 
     def test_one_begins_much_later(self):
         """By more than half of the samples in which it is sought first."""
@@ -161,8 +191,9 @@ class qa_recordings(gr_unittest.TestCase):
         """What was not looked at is said, and so is why."""
         files = [self.write(name, samples) for name, samples in zip("ab", self.pair)]
         notice = self.found(self.examine(*files, seconds=0.06), NOTICE)["part"]
-        self.assertIn("Only the first 60 ms were looked at: nothing is said of the 40.003 ms",
-                      notice.what)
+        self.assertIn(
+            "Only the first 60 ms were looked at: nothing is said of the 40.003 ms", notice.what
+        )
         self.assertIn("--seconds 1 ", notice.remedy)
         with mock.patch.object(recordings, "MOST_BYTES", 6 * 50000):
             notice = self.found(self.examine(*files, seconds=0.06), NOTICE)["part"]
@@ -179,8 +210,10 @@ class qa_recordings(gr_unittest.TestCase):
         examination = self.pair_with(other)
         self.assertEqual(self.found(examination), {})
         self.assertEqual(list(self.found(examination, NOTICE)), ["nothing-in-common"])
-        files = [self.write(str(number), samples) for number, samples in enumerate(
-            (self.pair[0], self.pair[1], other, self.pair[1] * 1j))]
+        files = [
+            self.write(str(number), samples)
+            for number, samples in enumerate((self.pair[0], self.pair[1], other, self.pair[1] * 1j))
+        ]
         finding = self.only(self.examine(*files))
         self.assertEqual((finding.name, finding.of), ("nothing-in-common", ("A1x", "A3x")))
 
@@ -202,8 +235,9 @@ class qa_recordings(gr_unittest.TestCase):
         finding = self.only(self.pair_with(-self.pair[0]))
         self.assertEqual(finding.name, "opposite")
         # the same receiver, recorded from a little later on
-        finding = self.only(self.examine(self.write("a", self.pair[0][:-77]),
-                                         self.write("b", self.pair[0][77:])))
+        finding = self.only(
+            self.examine(self.write("a", self.pair[0][:-77]), self.write("b", self.pair[0][77:]))
+        )
         self.assertEqual(finding.name, "identical")
         self.assertIn("77 samples apart", finding.what)
 
@@ -214,8 +248,9 @@ class qa_recordings(gr_unittest.TestCase):
             self.assertEqual(list(problems), ["clamped"], kind)
             self.assertEqual(problems["clamped"].of, ("A2x",))
         parts = np.clip(self.pair[1].view(np.float32), -1, 1)
-        self.assertEqual(self.only(self.pair_with(parts.view(np.complex64), "fc32")).name,
-                         "clamped")
+        self.assertEqual(
+            self.only(self.pair_with(parts.view(np.complex64), "fc32")).name, "clamped"
+        )
 
     def test_carrier_is_not_clamped(self):
         """The extremes of a carrier pile up without being cut."""
@@ -250,14 +285,18 @@ class qa_recordings(gr_unittest.TestCase):
     def test_missing(self):
         """As the times of the files say."""
         examination = self.examine(
-            self.write("a", self.pair[0]), self.write("b", self.pair[1]),
-            time="2024-06-01T12:00:00Z;2024-06-01T12:00:00.01Z")
+            self.write("a", self.pair[0]),
+            self.write("b", self.pair[1]),
+            time="2024-06-01T12:00:00Z;2024-06-01T12:00:00.01Z",
+        )
         problems = self.found(examination)
         self.assertIn("missing", problems)
         # both begin at one time in truth, 10000 samples before what is said of the second
         self.assertRegex(problems["offset"].what, "^A1x begins 9.99.* later than A2x, ")
-        self.assertIn("its first 10000 samples are missing",
-                      " ".join(finding.what for finding in examination.findings))
+        self.assertIn(
+            "its first 10000 samples are missing",
+            " ".join(finding.what for finding in examination.findings),
+        )
 
     def test_levels(self):
         finding = self.only(self.pair_with(self.pair[1], rms=0.7))
@@ -283,12 +322,20 @@ class qa_recordings(gr_unittest.TestCase):
 
     def test_times_and_frequencies(self):
         files = [self.write(name, samples) for name, samples in zip("ab", self.pair)]
-        for values, expected in (({"time": "5"}, "time"), ({"time": "9000-01-01"}, "time"),
-                                 ({"freq": "0"}, "frequency")):
+        for values, expected in (
+            ({"time": "5"}, "time"),
+            ({"time": "9000-01-01"}, "time"),
+            ({"freq": "0"}, "frequency"),
+        ):
             self.assertEqual(self.only(self.examine(*files, **values)).name, expected)
         # a few samples, at no frequency, of what has nothing in common
-        few = [self.write(f"{name}3", noise(4999, 1, 0.7, seed)[:, 0].astype(np.float32).view(
-            np.complex64)[:, 0]) for seed, name in enumerate("ab")]
+        few = [
+            self.write(
+                f"{name}3",
+                noise(4999, 1, 0.7, seed)[:, 0].astype(np.float32).view(np.complex64)[:, 0],
+            )
+            for seed, name in enumerate("ab")
+        ]
         examination = self.examine(*few, freq="0")
         self.assertEqual(list(self.found(examination)), ["frequency"])
         short = [self.write(f"{name}2", samples[:20000]) for name, samples in zip("ab", self.pair)]
@@ -299,9 +346,11 @@ class qa_recordings(gr_unittest.TestCase):
         name = os.path.join(self.folder, "real.dada")
         rng = np.random.default_rng(5)
         common, own = rng.normal(size=COUNT + 100), rng.normal(size=(COUNT, 2))
-        first, later = common[:COUNT], common[40:COUNT + 40]
+        first, later = common[:COUNT], common[40 : COUNT + 40]
         for second, expected in (
-                (later, ["offset"]), (later * (-1)**np.arange(COUNT), ["reversed", "offset"])):
+            (later, ["offset"]),
+            (later * (-1) ** np.arange(COUNT), ["reversed", "offset"]),
+        ):
             samples = 12 * (np.stack([first, second], axis=1) + own)
             write_dada(name, np.clip(np.rint(samples), -127, 127))
             problems = self.found(examine_recording(input_text(name), 1))
@@ -343,14 +392,15 @@ class qa_recordings(gr_unittest.TestCase):
     def test_cannot_be_read(self):
         missing = os.path.join(self.folder, "none.dada")
         for arguments, error in (
-                ((missing,), "none.dada: No such file"),
-                (("a.cu8",), "rate is missing"),
-                ((self.text(missing, type="sc8"), "--seconds", "0"), "--seconds 0"),
-                (("sim:nowhere",), "nowhere")):
+            ((missing,), "none.dada: No such file"),
+            (("a.cu8",), "rate is missing"),
+            ((self.text(missing, type="sc8"), "--seconds", "0"), "--seconds 0"),
+            (("sim:nowhere",), "nowhere"),
+        ):
             status, out, err = self.run_command(*arguments)
             self.assertEqual((status, out), (1, ""), arguments)
             self.assertIn(error, err)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_recordings)

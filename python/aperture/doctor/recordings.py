@@ -24,20 +24,20 @@ from .losses import find_losses
 from .pairs import COMPARED, compare
 from .samples import TYPES, read_samples
 
-SECONDS = 10.0              # that are looked at, where nobody says how many
-MOST_BYTES = 1 << 29        # of samples, that are kept
-AT_ONCE = 1 << 20           # samples, of which sums are taken
-MOST_IN_SPECTRA = 1 << 22   # samples of each input, in which lines are sought
-MOST_COMPARED = 32          # inputs, with the first one
-MOST_WIDE = 4               # of them in as many samples as there are, where nothing is found
-PLACES = 48                 # of all pairs, at which losses are sought, but
-FEWEST_PLACES = 6           # of each
-MOST_UNUSED = 1e-2          # of what files hold
-CHANNELS = 1024             # of the spectra in which lines are sought
-LINE = 10.0                 # times the power of the channels around it
-SHORTEST = 0.05             # s
-EARTH = 7.2921e-5           # radians a second that the Earth turns
-OLDEST = 315532800          # 1980 in seconds since 1970; GPS time begins there, and little before
+SECONDS = 10.0  # that are looked at, where nobody says how many
+MOST_BYTES = 1 << 29  # of samples, that are kept
+AT_ONCE = 1 << 20  # samples, of which sums are taken
+MOST_IN_SPECTRA = 1 << 22  # samples of each input, in which lines are sought
+MOST_COMPARED = 32  # inputs, with the first one
+MOST_WIDE = 4  # of them in as many samples as there are, where nothing is found
+PLACES = 48  # of all pairs, at which losses are sought, but
+FEWEST_PLACES = 6  # of each
+MOST_UNUSED = 1e-2  # of what files hold
+CHANNELS = 1024  # of the spectra in which lines are sought
+LINE = 10.0  # times the power of the channels around it
+SHORTEST = 0.05  # s
+EARTH = 7.2921e-5  # radians a second that the Earth turns
+OLDEST = 315532800  # 1980 in seconds since 1970; GPS time begins there, and little before
 
 
 @dataclass
@@ -49,6 +49,7 @@ class Input:
     components at the ends of their range; zeros: fraction of the samples that are 0; image: how
     much the two components are alike, 0 to 1; lines: [(Hz from the centre, share of the power)].
     """
+
     number: int
     name: str
     samples: int
@@ -73,6 +74,7 @@ class Scene:
     """All that is known: signals, the seconds that were read, Inputs, what kept more from being
     read, Pairs with the first, Losses, what became of packets, and of frames in files, and whether
     more than fits into memory was to be read."""
+
     signals: object
     seconds: float
     inputs: list
@@ -87,8 +89,11 @@ class Scene:
     def rest(self):
         """Seconds that were not looked at; 0 of what has no end."""
         whole = self.signals.samples
-        return 0.0 if whole is None or self.error else max(
-            0.0, whole / self.signals.sample_rate - self.seconds)
+        return (
+            0.0
+            if whole is None or self.error
+            else max(0.0, whole / self.signals.sample_rate - self.seconds)
+        )
 
     def channel_text(self, offset):
         """A frequency, by its distance from the middle of the band."""
@@ -98,6 +103,7 @@ class Scene:
 
 # --- measuring ----------------------------------------------------------------------------------
 
+
 def _at_the_ends(parts, limit):
     """The fraction of values that were clamped: at the limit of the type, or such as pile up at the
     largest value that there is."""
@@ -105,7 +111,7 @@ def _at_the_ends(parts, limit):
         clamped = np.mean((parts >= limit) | (parts <= -limit))
         if clamped > 0:
             return float(clamped)
-    values, counts = np.unique(parts[:1 << 18], return_counts=True)
+    values, counts = np.unique(parts[: 1 << 18], return_counts=True)
     if len(values) < 16:
         return 0.0
     ends = 0
@@ -118,7 +124,7 @@ def _at_the_ends(parts, limit):
 
 def _lines(values, rate):
     """[(Hz from the middle of the band, share of the power)] of channels that stand out."""
-    values = values[:len(values) // CHANNELS * CHANNELS].reshape(-1, CHANNELS)
+    values = values[: len(values) // CHANNELS * CHANNELS].reshape(-1, CHANNELS)
     if len(values) < 16:
         return []
     window = np.hanning(CHANNELS).astype(np.float32)
@@ -128,11 +134,12 @@ def _lines(values, rate):
     else:
         spectra = np.fft.rfft(values * window, axis=1)[:, :-1]
         frequencies = np.fft.rfftfreq(CHANNELS, 1 / rate)[:-1] - rate / 4
-    power = np.mean(np.abs(spectra)**2, axis=0)
+    power = np.mean(np.abs(spectra) ** 2, axis=0)
     # beside the mean of the samples and what the window makes of it, which dc() tells of
-    power[np.abs(frequencies + (0 if np.iscomplexobj(values) else rate / 4)) < 2.5 * rate
-          / CHANNELS] = 0
-    near = np.array([np.median(power[max(0, k - 32):k + 33]) for k in range(len(power))])
+    power[
+        np.abs(frequencies + (0 if np.iscomplexobj(values) else rate / 4)) < 2.5 * rate / CHANNELS
+    ] = 0
+    near = np.array([np.median(power[max(0, k - 32) : k + 33]) for k in range(len(power))])
     out = np.flatnonzero(power > LINE * np.maximum(near, 1e-12 * power.max()))
     found = []
     for group in np.split(out, np.flatnonzero(np.diff(out) > 3) + 1) if len(out) else []:
@@ -148,15 +155,21 @@ def measure(samples, number, signals):
     """The Input of a number."""
     _, is_complex, limit = TYPES[signals.sample_type]
     parts = samples.of(number)
-    found = Input(number, signals.description.input_names[number], len(parts),
-                  float(np.mean(samples.missing[number])) if samples.count else 0.0)
+    found = Input(
+        number,
+        signals.description.input_names[number],
+        len(parts),
+        float(np.mean(samples.missing[number])) if samples.count else 0.0,
+    )
     if not len(parts):
         return found
     # in pieces, since what NumPy makes on the way is larger than the samples
-    pieces = [parts[first:first + AT_ONCE] for first in range(0, len(parts), AT_ONCE)]
+    pieces = [parts[first : first + AT_ONCE] for first in range(0, len(parts), AT_ONCE)]
     with np.errstate(all="ignore"):
-        found.finite = all(np.isfinite(piece).all()
-                           and np.abs(piece, dtype=np.float64).max() < 1e15 for piece in pieces)
+        found.finite = all(
+            np.isfinite(piece).all() and np.abs(piece, dtype=np.float64).max() < 1e15
+            for piece in pieces
+        )
     if not found.finite:
         return found
     found.constant = all((piece == parts[0]).all() for piece in pieces)
@@ -165,12 +178,13 @@ def measure(samples, number, signals):
     found.mean, found.parts = tuple(map(float, mean)), tuple(map(float, np.sqrt(power)))
     found.rms = float(np.sqrt(np.mean(power)))
     found.zeros = _dropped(parts)
-    found.few_levels = limit is not None and len(np.unique(parts[:1 << 16])) <= 16
+    found.few_levels = limit is not None and len(np.unique(parts[: 1 << 16])) <= 16
     if not found.constant:
         found.peak = _at_the_ends(parts.ravel(), limit)
         series = samples.series(number, 0, MOST_IN_SPECTRA)
-        found.lines = _lines(series - (complex(*found.mean) if is_complex else found.mean[0]),
-                             signals.sample_rate)
+        found.lines = _lines(
+            series - (complex(*found.mean) if is_complex else found.mean[0]), signals.sample_rate
+        )
     return found
 
 
@@ -189,6 +203,7 @@ def _begin(signals):
 
 # --- the recording as a whole -------------------------------------------------------------------
 
+
 def told(scene):
     """What the reader of the format has to say."""
     for text in scene.signals.warnings:
@@ -198,9 +213,13 @@ def told(scene):
 def broken(scene):
     """A file that cannot be read to its end."""
     if scene.error:
-        yield problem("broken", [], f"It could not be read on: {scene.error}.",
-                      "What came before was looked at. Copy the file again from where it was "
-                      "recorded, and look whether the disk is full there.")
+        yield problem(
+            "broken",
+            [],
+            f"It could not be read on: {scene.error}.",
+            "What came before was looked at. Copy the file again from where it was "
+            "recorded, and look whether the disk is full there.",
+        )
 
 
 def part(scene):
@@ -208,38 +227,55 @@ def part(scene):
     if scene.rest > 0:
         why = ", as more does not fit into the memory that this takes" if scene.full else ""
         yield notice(
-            "part", [], f"Only the first {length_text(scene.seconds)} were looked at{why}: nothing "
+            "part",
+            [],
+            f"Only the first {length_text(scene.seconds)} were looked at{why}: nothing "
             f"is said of the {length_text(scene.rest)} behind them.",
-            "" if scene.full else f"--seconds {np.ceil(scene.seconds + scene.rest):.0f} looks at "
-            "all of it.")
+            ""
+            if scene.full
+            else f"--seconds {np.ceil(scene.seconds + scene.rest):.0f} looks at all of it.",
+        )
 
 
 def unused(scene):
     """Frames and blocks that contradict the others, or are damaged."""
     if scene.signals.unused > MOST_UNUSED:
         yield problem(
-            "unused", [], f"{scene.signals.unused:.1%} of the blocks of the recording are not "
+            "unused",
+            [],
+            f"{scene.signals.unused:.1%} of the blocks of the recording are not "
             "used, as they are damaged or contradict the others.",
             "What its reader says of them stands below. Copy the files again from where they were "
-            "recorded; if they are the same there, the recorder writes what it does not say.")
+            "recorded; if they are the same there, the recorder writes what it does not say.",
+        )
     counts = {name: number for name, number in scene.frames.items() if number}
     skipped = counts.pop("skipped", 0)
     if counts or skipped:
-        frames = names([f"{number} {name} frame{'s' if number > 1 else ''}"
-                        for name, number in counts.items()]
-                       + ([f"{skipped} bytes between frames"] if skipped else []))
+        frames = names(
+            [f"{number} {name} frame{'s' if number > 1 else ''}" for name, number in counts.items()]
+            + ([f"{skipped} bytes between frames"] if skipped else [])
+        )
         lost = max((entry.missing for entry in scene.inputs), default=0.0)
         report = problem if lost > MOST_UNUSED else notice
-        yield report("unused", [], f"{frames} are not used.",
-                     "Copy the files again from where they were recorded.")
+        yield report(
+            "unused",
+            [],
+            f"{frames} are not used.",
+            "Copy the files again from where they were recorded.",
+        )
 
 
 def short(scene):
     """Too little to see anything in."""
     signals = scene.signals
     if signals.samples is not None and signals.samples / signals.sample_rate < SHORTEST:
-        yield notice("short", [], f"It is only {length_text(signals.samples / signals.sample_rate)}"
-                     " long, in which little can be seen.", "Record for some seconds at least.")
+        yield notice(
+            "short",
+            [],
+            f"It is only {length_text(signals.samples / signals.sample_rate)}"
+            " long, in which little can be seen.",
+            "Record for some seconds at least.",
+        )
 
 
 def times(scene):
@@ -247,36 +283,49 @@ def times(scene):
     start = scene.signals.start_time[0]
     if start < OLDEST:
         yield problem(
-            "time", [], f"It says that it began at {_begin(scene.signals)}: that is "
+            "time",
+            [],
+            f"It says that it began at {_begin(scene.signals)}: that is "
             "a clock that was never set, and directions on the sky will be wrong.",
             "Give the right time, with time= where the format has it (aperture_fx --help-input "
-            "KIND).")
+            "KIND).",
+        )
     elif start > time.time() + 86400:
         yield problem(
-            "time", [], f"It says that it began at {_begin(scene.signals)}, which is "
-            "in the future.", "Set the clock of the recorder, and give the right time with time=.")
+            "time",
+            [],
+            f"It says that it began at {_begin(scene.signals)}, which is in the future.",
+            "Set the clock of the recorder, and give the right time with time=.",
+        )
 
 
 def frequency(scene):
     """A frequency at baseband, where the sky has none."""
     if scene.signals.center_frequency < scene.signals.sample_rate / 2:
         yield problem(
-            "frequency", [], "Its centre frequency is "
+            "frequency",
+            [],
+            "Its centre frequency is "
             f"{scene.signals.center_frequency / 1e6:.6g} MHz, less than half of its band: whoever "
             "recorded it did not say where the receiver was tuned to. Delays and images need it.",
-            "Give the sky frequency of the middle of the band with freq=, in Hz.")
+            "Give the sky frequency of the middle of the band with freq=, in Hz.",
+        )
 
 
 # --- each input by itself -----------------------------------------------------------------------
+
 
 def not_numbers(scene):
     """Floats that cannot be."""
     wrong = [entry for entry in scene.inputs if not entry.finite]
     if wrong:
         yield problem(
-            "not-numbers", wrong, f"Samples of {names(wrong)} are not numbers, or beyond all "
+            "not-numbers",
+            wrong,
+            f"Samples of {names(wrong)} are not numbers, or beyond all "
             "measure: they were most likely not written as floats.",
-            "Look what the program that recorded them writes, and say it: type=cu8 for rtl_sdr.")
+            "Look what the program that recorded them writes, and say it: type=cu8 for rtl_sdr.",
+        )
 
 
 def silent(scene):
@@ -285,11 +334,14 @@ def silent(scene):
         if entry.finite and entry.constant:
             zero = not any(entry.mean)
             yield problem(
-                "silent", [entry], f"{entry.name} is " + (
-                    "zero throughout" if zero else f"stuck at {_value(entry.mean)} throughout")
+                "silent",
+                [entry],
+                f"{entry.name} is "
+                + ("zero throughout" if zero else f"stuck at {_value(entry.mean)} throughout")
                 + ": not even a receiver without an antenna is that quiet.",
                 "Nothing came from this receiver. Look whether it was the right device, whether it "
-                "was streaming, and whether this column of the file is the input that you mean.")
+                "was streaming, and whether this column of the file is the input that you mean.",
+            )
 
 
 def _value(mean):
@@ -301,39 +353,63 @@ def missing(scene):
     for entry in scene.inputs:
         if entry.samples == 0:
             yield problem(
-                "missing", [entry], f"{entry.name} has no samples in the first "
+                "missing",
+                [entry],
+                f"{entry.name} has no samples in the first "
                 f"{length_text(scene.seconds)}: it begins later, or lost them all.",
-                "Look at more of it with --seconds, or leave the input away.")
+                "Look at more of it with --seconds, or leave the input away.",
+            )
         elif entry.missing > 1e-2:
             yield problem(
-                "missing", [entry], f"{entry.missing:.1%} of the samples of {entry.name} are "
+                "missing",
+                [entry],
+                f"{entry.missing:.1%} of the samples of {entry.name} are "
                 "missing in what was looked at.",
                 "The recorder could not keep up, or its recording begins later than the others. "
-                "They count as missing and do no harm, but the integration is shorter.")
+                "They count as missing and do no harm, but the integration is shorter.",
+            )
         elif entry.missing > 0:
-            yield notice("missing", [entry], f"{entry.missing:.2g} of the samples of {entry.name} "
-                         "are missing; they will not be counted.")
+            yield notice(
+                "missing",
+                [entry],
+                f"{entry.missing:.2g} of the samples of {entry.name} "
+                "are missing; they will not be counted.",
+            )
         if entry.samples and entry.zeros > 1e-4 and not entry.silent:
             yield problem(
-                "zeros", [entry], f"{entry.zeros:.1%} of the samples of {entry.name} are zeros in "
+                "zeros",
+                [entry],
+                f"{entry.zeros:.1%} of the samples of {entry.name} are zeros in "
                 "rows of 64 or more: the recorder put them where it had lost samples, and nothing "
-                "marks them.", "They count as if the sky had been silent. Record again with a "
-                "lower sample rate or a faster disk, at best to memory (/dev/shm).")
+                "marks them.",
+                "They count as if the sky had been silent. Record again with a "
+                "lower sample rate or a faster disk, at best to memory (/dev/shm).",
+            )
 
 
 def packets(scene):
     """Packets that came and could not be used, or that the system threw away."""
     for name, what, remedy in (
-            ("dropped", "were thrown away by the system, as the socket's buffer was full",
-             "Let it be larger: `sysctl -w net.core.rmem_max=67108864`; docs/packets.md says what "
-             "else helps."),
-            ("wrong", "have another length or header than what was said of them",
-             "Compare layout, samples, inputs, coding and complex with what the sender does."),
-            ("late", "came behind the window", "Make window= longer."),
-            ("stray", "are of other times than the others",
-             "Is there a second sender, or one whose time is wrong? senders= says who is allowed."),
-            ("refused", "come from senders that are not allowed", "senders= says who is."),
-            ("unwanted", "are of streams that are not read", "streams= says which are.")):
+        (
+            "dropped",
+            "were thrown away by the system, as the socket's buffer was full",
+            "Let it be larger: `sysctl -w net.core.rmem_max=67108864`; docs/packets.md says what "
+            "else helps.",
+        ),
+        (
+            "wrong",
+            "have another length or header than what was said of them",
+            "Compare layout, samples, inputs, coding and complex with what the sender does.",
+        ),
+        ("late", "came behind the window", "Make window= longer."),
+        (
+            "stray",
+            "are of other times than the others",
+            "Is there a second sender, or one whose time is wrong? senders= says who is allowed.",
+        ),
+        ("refused", "come from senders that are not allowed", "senders= says who is."),
+        ("unwanted", "are of streams that are not read", "streams= says which are."),
+    ):
         number = scene.packets.get(name, 0)
         came = scene.packets.get("received", 0) + scene.packets.get("dropped", 0)
         if number:
@@ -346,16 +422,23 @@ def clamped(scene):
     for entry in scene.inputs:
         if entry.peak > 5e-3:
             yield problem(
-                "clamped", [entry], f"{entry.peak:.1%} of the values of {entry.name} are at the "
+                "clamped",
+                [entry],
+                f"{entry.peak:.1%} of the values of {entry.name} are at the "
                 "end of the range: the converter was overdriven. That makes signals out of "
                 "nothing, and lowers the coherence.",
                 "Lower the receiver's gain until the rms is about a sixth of the range (20 of 127 "
                 "steps). If it does not help, something strong outside of the band does it: put a "
                 "filter before the receiver. If the recording is from another program, its type "
-                "may be another one than was said.")
+                "may be another one than was said.",
+            )
         elif entry.peak > 1e-4:
-            yield notice("clamped", [entry], f"{entry.peak:.2g} of the values of {entry.name} are "
-                         "at the end of the range: a little less gain would be better.")
+            yield notice(
+                "clamped",
+                [entry],
+                f"{entry.peak:.2g} of the values of {entry.name} are "
+                "at the end of the range: a little less gain would be better.",
+            )
 
 
 def level(scene):
@@ -369,14 +452,21 @@ def level(scene):
             continue
         if entry.rms < lowest:
             yield problem(
-                "too-low", [entry], f"The level of {entry.name} is {entry.rms:.2g} steps of the "
+                "too-low",
+                [entry],
+                f"The level of {entry.name} is {entry.rms:.2g} steps of the "
                 "converter (rms): a good part of that is rounding, not sky.",
                 "Raise the receiver's gain by "
                 f"{20 * np.log10(RANGES['sc8'].target / max(entry.rms, 0.1)):.0f} dB. If it is as "
-                "high as it goes, the amplifier at the antenna has no power.")
+                "high as it goes, the amplifier at the antenna has no power.",
+            )
         elif entry.rms < RANGES["sc8"].low:
-            yield notice("low", [entry], f"The level of {entry.name} is {entry.rms:.2g} steps "
-                         "(rms), which is low.", "About 20 of 127 steps are best.")
+            yield notice(
+                "low",
+                [entry],
+                f"The level of {entry.name} is {entry.rms:.2g} steps (rms), which is low.",
+                "About 20 of 127 steps are best.",
+            )
 
 
 def unequal(scene):
@@ -388,9 +478,12 @@ def unequal(scene):
     weak = [entry for entry in there if entry.rms * 10 < strong.rms]
     if weak:
         yield notice(
-            "unequal", weak, f"{names(weak)} {are(weak)} more than 20 dB weaker than "
-            f"{strong.name}.", "Look whether the antenna is connected, and whether its amplifier "
-            "has power; give all receivers the same gain, with automatic gain switched off.")
+            "unequal",
+            weak,
+            f"{names(weak)} {are(weak)} more than 20 dB weaker than {strong.name}.",
+            "Look whether the antenna is connected, and whether its amplifier "
+            "has power; give all receivers the same gain, with automatic gain switched off.",
+        )
 
 
 def dc(scene):
@@ -400,17 +493,26 @@ def dc(scene):
             continue
         share = max(map(abs, entry.mean)) / entry.rms
         middle = "middle" if len(entry.mean) == 2 else "lower end"
-        text = (f"{entry.name} has a constant of {_value(entry.mean)} beside a signal of "
-                f"{entry.rms:.3g} (rms): a line at the {middle} of the band.")
+        text = (
+            f"{entry.name} has a constant of {_value(entry.mean)} beside a signal of "
+            f"{entry.rms:.3g} (rms): a line at the {middle} of the band."
+        )
         if share > 1:
             yield problem(
-                "dc-offset", [entry], text,
+                "dc-offset",
+                [entry],
+                text,
                 "If the file has unsigned bytes, its type is cu8 (or u8), not a signed one. "
                 "Otherwise tune the receiver some kHz beside what you look for, and leave the "
-                "channel there away.")
+                "channel there away.",
+            )
         elif share > 0.1:
-            yield notice("dc-offset", [entry], text,
-                         "All receivers that mix to baseband have one; leave this channel away.")
+            yield notice(
+                "dc-offset",
+                [entry],
+                text,
+                "All receivers that mix to baseband have one; leave this channel away.",
+            )
 
 
 def one_part(scene):
@@ -421,11 +523,14 @@ def one_part(scene):
         weak, strong = sorted(entry.parts)
         if weak * 4 < strong:
             yield problem(
-                "one-component", [entry], f"Real and imaginary part of {entry.name} differ in "
+                "one-component",
+                [entry],
+                f"Real and imaginary part of {entry.name} differ in "
                 f"level ({entry.parts[0]:.3g} and {entry.parts[1]:.3g}): what is above the centre "
                 "frequency appears below as well.",
                 "One channel of the receiver's converter is dead, or these are real samples (type "
-                "s8, s16 or f32, not complex).")
+                "s8, s16 or f32, not complex).",
+            )
 
 
 def lines(scene):
@@ -436,19 +541,26 @@ def lines(scene):
         share = sum(line[1] for line in entry.lines)
         places = names([scene.channel_text(offset) for offset, _ in entry.lines[:3]])
         count = len(entry.lines)
-        text = (f"{entry.name} has " + ("a narrow line" if count == 1 else f"{count} narrow lines")
-                + f" with {share:.0%} of the power, at {places}"
-                + (" and elsewhere." if count > 3 else "."))
+        text = (
+            f"{entry.name} has "
+            + ("a narrow line" if count == 1 else f"{count} narrow lines")
+            + f" with {share:.0%} of the power, at {places}"
+            + (" and elsewhere." if count > 3 else ".")
+        )
         if share > 0.5:
             yield problem(
-                "interference", [entry], text + " It is most of what this input sees.",
+                "interference",
+                [entry],
+                text + " It is most of what this input sees.",
                 "Find the transmitter (computers, power supplies and monitors are near ones), go "
-                "away from it, or tune away. Leave these channels away in what you make of it.")
+                "away from it, or tune away. Leave these channels away in what you make of it.",
+            )
         else:
             yield notice("interference", [entry], text, "Leave these channels away.")
 
 
 # --- inputs beside each other -------------------------------------------------------------------
+
 
 def _name(scene, number):
     return scene.inputs[number].name
@@ -461,13 +573,16 @@ def identical(scene):
             a, b = _name(scene, pair.reference), _name(scene, pair.number)
             later = f", {abs(pair.lag)} samples apart" if pair.lag else ""
             yield problem(
-                "identical" if pair.equal > 0 else "opposite", [a, b],
-                f"{a} and {b} have the same samples" + (
-                    "" if pair.equal > 0 else " with opposite signs") + f"{later}: both came from "
+                "identical" if pair.equal > 0 else "opposite",
+                [a, b],
+                f"{a} and {b} have the same samples"
+                + ("" if pair.equal > 0 else " with opposite signs")
+                + f"{later}: both came from "
                 "one receiver.",
                 "Two receivers never have the same noise. Give each dongle a serial number of its "
                 "own and name it in the recorder (see aperture_doctor receivers), or name two "
-                "different files.")
+                "different files.",
+            )
 
 
 def reversed_band(scene):
@@ -476,11 +591,14 @@ def reversed_band(scene):
         if pair.reversed:
             a, b = _name(scene, pair.reference), _name(scene, pair.number)
             yield problem(
-                "reversed", [a, b], f"{b} sees what {a} sees with its band reversed (coherence "
+                "reversed",
+                [a, b],
+                f"{b} sees what {a} sees with its band reversed (coherence "
                 f"{pair.coherence:.2f} when it is conjugated, none as it is).",
                 "One of them has its real and imaginary parts exchanged, or another sideband. Read "
                 f"{b} with inverted=yes in a file of its own, or exchange the two parts where it "
-                "is recorded.")
+                "is recorded.",
+            )
 
 
 def _light_time(description):
@@ -498,12 +616,15 @@ def two_clocks(scene):
             continue
         a, b = _name(scene, pair.reference), _name(scene, pair.number)
         yield problem(
-            "two-clocks", [a, b], f"The phase between {a} and {b} runs through "
+            "two-clocks",
+            [a, b],
+            f"The phase between {a} and {b} runs through "
             f"{abs(pair.drift):.3g} turns a second: they are on two clocks"
             + (f", which differ by {abs(pair.drift) / sky * 1e6:.2g} ppm." if sky > 0 else "."),
             "Give both receivers one clock (docs/lab/hardware.md); after that, record again. In a "
             "flowgraph, Clock Error of Stream Align follows two clocks, if there is a strong "
-            "common source.")
+            "common source.",
+        )
 
 
 def offset(scene):
@@ -516,12 +637,15 @@ def offset(scene):
         a, b = _name(scene, pair.reference), _name(scene, pair.number)
         late, early = (b, a) if pair.offset > 0 else (a, b)
         yield problem(
-            "offset", [a, b], f"{late} begins {length_text(abs(pair.offset) / rate)} "
+            "offset",
+            [a, b],
+            f"{late} begins {length_text(abs(pair.offset) / rate)} "
             f"({abs(pair.offset):.1f} samples) later than {early}, and no time says so: the "
             "fringes are lost, or rotate quickly along the band.",
             "In a flowgraph, put Stream Align behind the sources: it measures this and makes up "
             "for it. With raw: or sigmf:, give each file the time at which it began (time=...;... "
-            f"for raw:), {length_text(abs(pair.offset) / rate)} apart.")
+            f"for raw:), {length_text(abs(pair.offset) / rate)} apart.",
+        )
 
 
 def lost(scene):
@@ -531,13 +655,16 @@ def lost(scene):
         name = _name(scene, loss.number)
         middle, within = (loss.begin + loss.end) / 2 / rate, (loss.end - loss.begin) / 2 / rate
         yield problem(
-            "lost", [name], f"{name} lost {loss.samples} samples "
+            "lost",
+            [name],
+            f"{name} lost {loss.samples} samples "
             f"({length_text(loss.samples / rate)}) {length_text(middle)} after the beginning "
             f"(within {length_text(within)}), and nothing marks them: from there on it is ahead of "
             "the other inputs, and the fringes are lost.",
             "The computer did not keep up. Record again with a lower sample rate or a faster disk, "
             "at best to memory (/dev/shm), or in a flowgraph with Receiver Tags and Stream Align, "
-            "which notice a loss; of this recording, only use what comes before.")
+            "which notice a loss; of this recording, only use what comes before.",
+        )
 
 
 def nothing_in_common(scene):
@@ -549,24 +676,53 @@ def nothing_in_common(scene):
         what = f"{a} and {b} do not see the same signal, in what was looked at."
         if len(common) > len(apart):
             yield problem(
-                "nothing-in-common", [a, b], what + " The other inputs do.",
+                "nothing-in-common",
+                [a, b],
+                what + " The other inputs do.",
                 f"Look at the antenna and the cables of {b}, at its frequency, and whether it runs "
-                "on the same clock as the others.")
+                "on the same clock as the others.",
+            )
         else:
             yield notice(
-                "nothing-in-common", [a, b], what,
+                "nothing-in-common",
+                [a, b],
+                what,
                 "That is so for sources that are fainter than the receivers' noise. If a noise "
                 "source or the Sun was on: one input's antenna, frequency or polarisation is "
                 "another one, they run on two clocks, or they began more than "
-                f"{length_text(pair.compared / 2 / scene.signals.sample_rate)} apart.")
+                f"{length_text(pair.compared / 2 / scene.signals.sample_rate)} apart.",
+            )
 
 
-CHECKS = [unused, told, broken, part, short, times, frequency, not_numbers, silent, missing,
-          packets, clamped, level, unequal, dc, one_part, lines, identical, reversed_band,
-          two_clocks, offset, lost, nothing_in_common]
+CHECKS = [
+    unused,
+    told,
+    broken,
+    part,
+    short,
+    times,
+    frequency,
+    not_numbers,
+    silent,
+    missing,
+    packets,
+    clamped,
+    level,
+    unequal,
+    dc,
+    one_part,
+    lines,
+    identical,
+    reversed_band,
+    two_clocks,
+    offset,
+    lost,
+    nothing_in_common,
+]
 
 
 # --- the examination ----------------------------------------------------------------------------
+
 
 def input_text(text):
     """The text of an input that names a recording: itself, or with the kind that the ending of its
@@ -584,19 +740,26 @@ def _summary(scene, entry):
         parts.append(f"{entry.missing:.2g} missing")
     for pair in scene.pairs:
         if pair.number == entry.number and pair.found:
-            parts.append(f"with {_name(scene, pair.reference)}: coherence {pair.coherence:.2f}, "
-                         f"offset {pair.offset:+.2f} samples, phase "
-                         f"{np.degrees(pair.phase):+.0f}°")
+            parts.append(
+                f"with {_name(scene, pair.reference)}: coherence {pair.coherence:.2f}, "
+                f"offset {pair.offset:+.2f} samples, phase "
+                f"{np.degrees(pair.phase):+.0f}°"
+            )
     return ", ".join(parts)
 
 
 def _head(signals, seconds):
-    length = "without end" if signals.samples is None else length_text(
-        signals.samples / signals.sample_rate)
-    return (f"{signals.inputs} input{'s' if signals.inputs > 1 else ''} of {signals.sample_type}, "
-            f"{signals.sample_rate / 1e6:.9g} Msample/s, centre "
-            f"{signals.center_frequency / 1e6:.9g} MHz, from {_begin(signals)}, "
-            f"{length}; the first {length_text(seconds)} were looked at")
+    length = (
+        "without end"
+        if signals.samples is None
+        else length_text(signals.samples / signals.sample_rate)
+    )
+    return (
+        f"{signals.inputs} input{'s' if signals.inputs > 1 else ''} of {signals.sample_type}, "
+        f"{signals.sample_rate / 1e6:.9g} Msample/s, centre "
+        f"{signals.center_frequency / 1e6:.9g} MHz, from {_begin(signals)}, "
+        f"{length}; the first {length_text(seconds)} were looked at"
+    )
 
 
 def examine_recording(text, seconds=SECONDS, array=None):
@@ -619,8 +782,9 @@ def examine_recording(text, seconds=SECONDS, array=None):
     """
     signals = open_input(text, array)
     if signals.live or signals.ports != 1:
-        raise ValueError(f"{text}: is a receiver, not a recording; aperture_doctor receivers looks "
-                         "at receivers")
+        raise ValueError(
+            f"{text}: is a receiver, not a recording; aperture_doctor receivers looks at receivers"
+        )
     kind, is_complex, _ = TYPES[signals.sample_type]
     # with a byte of each input that says whether a sample is missing
     each = signals.inputs * (np.dtype(kind).itemsize * (2 if is_complex else 1) + 1)
@@ -629,27 +793,50 @@ def examine_recording(text, seconds=SECONDS, array=None):
         wanted = min(wanted, signals.samples)
     count = int(max(1, min(wanted, MOST_BYTES // each)))
     samples = read_samples(signals, count)
-    scene = Scene(signals, samples.count / signals.sample_rate,
-                  [measure(samples, number, signals) for number in range(signals.inputs)],
-                  samples.error, packets=samples.packets, frames=samples.frames,
-                  full=count < int(wanted))
+    scene = Scene(
+        signals,
+        samples.count / signals.sample_rate,
+        [measure(samples, number, signals) for number in range(signals.inputs)],
+        samples.error,
+        packets=samples.packets,
+        frames=samples.frames,
+        full=count < int(wanted),
+    )
     good = [entry.number for entry in scene.inputs if entry.finite and not entry.silent]
     _compare_all(scene, samples, good[0] if good else None, good[1:MOST_COMPARED])
     findings = [found for check in CHECKS for found in check(scene)]
     things = [{"name": "the recording", "summary": _head(signals, scene.seconds)}]
-    things += [{"name": entry.name, "summary": _summary(scene, entry), "rms": entry.rms,
-                "mean": list(entry.mean), "clamped": entry.peak, "missing": entry.missing}
-               for entry in scene.inputs]
-    return Examination("recording", things, findings,
-                       f" in the first {length_text(scene.seconds)}" if scene.rest else "")
+    things += [
+        {
+            "name": entry.name,
+            "summary": _summary(scene, entry),
+            "rms": entry.rms,
+            "mean": list(entry.mean),
+            "clamped": entry.peak,
+            "missing": entry.missing,
+        }
+        for entry in scene.inputs
+    ]
+    return Examination(
+        "recording",
+        things,
+        findings,
+        f" in the first {length_text(scene.seconds)}" if scene.rest else "",
+    )
 
 
 def _compare_all(scene, samples, reference, others):
     """Compares inputs with a reference: the Pairs and Losses of a scene."""
     rate, wide, losses = scene.signals.sample_rate, MOST_WIDE, {}
     for number in others:
-        pair = compare(samples, reference, number, scene.signals.center_frequency, rate,
-                       **({} if wide else {"most": COMPARED}))
+        pair = compare(
+            samples,
+            reference,
+            number,
+            scene.signals.center_frequency,
+            rate,
+            **({} if wide else {"most": COMPARED}),
+        )
         if pair is None:
             continue
         wide -= pair.compared > COMPARED

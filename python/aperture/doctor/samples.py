@@ -17,9 +17,14 @@ from ..streams.python_block import python_block
 from ..streams.tag_values import missing_run
 
 #: sample type -> type of a component, whether it is complex, and the largest value of it
-TYPES = {"fc32": (np.float32, True, None), "sc16": (np.int16, True, 32767),
-         "sc8": (np.int8, True, 127), "f32": (np.float32, False, None),
-         "s16": (np.int16, False, 32767), "s8": (np.int8, False, 127)}
+TYPES = {
+    "fc32": (np.float32, True, None),
+    "sc16": (np.int16, True, 32767),
+    "sc8": (np.int8, True, 127),
+    "f32": (np.float32, False, None),
+    "s16": (np.int16, False, 32767),
+    "s8": (np.int8, False, 127),
+}
 
 PATIENCE = 3.0  # s longer than its samples last, that are waited for what comes from a network
 
@@ -31,6 +36,7 @@ class Samples:
     error: why there are no more, or ""; packets: of inputs that are packets, what became of them,
     as packet_source.counts(); frames: of files of frames, likewise, as vdif_source.counts().
     """
+
     parts: np.ndarray
     missing: np.ndarray
     error: str = ""
@@ -47,7 +53,7 @@ class Samples:
 
     def series(self, number, first=0, count=None):
         """An input's samples in a row, complex64 or float32, 0 where missing."""
-        part = self.parts[first:None if count is None else first + count, number]
+        part = self.parts[first : None if count is None else first + count, number]
         values = np.ascontiguousarray(part, np.float32)
         return values.view(np.complex64)[:, 0] if part.shape[1] == 2 else values[:, 0]
 
@@ -56,23 +62,23 @@ class _Collector(python_block):
     """Keeps all bytes that come, of so many items at most, and the tags `missing`."""
 
     def __init__(self, size, count):
-        python_block.__init__(self, "collector", [(np.uint8, size)] if size > 1 else [np.uint8],
-                              None)
+        python_block.__init__(
+            self, "collector", [(np.uint8, size)] if size > 1 else [np.uint8], None
+        )
         self._room, self._used = np.empty((count, size), np.uint8), 0
         self.missing = []
 
     @property
     def items(self):
-        return self._room[:self._used]
+        return self._room[: self._used]
 
     def _work(self, input_items, output_items):
         items = input_items[0]
-        there = items[:len(self._room) - self._used].reshape(-1, self._room.shape[1])
-        self._room[self._used:self._used + len(there)] = there
+        there = items[: len(self._room) - self._used].reshape(-1, self._room.shape[1])
+        self._room[self._used : self._used + len(there)] = there
         self._used += len(there)
         first = self.nitems_read(0)
-        for tag in self.get_tags_in_range(0, first, first + len(items),
-                                          pmt.intern(tags.missing)):
+        for tag in self.get_tags_in_range(0, first, first + len(items), pmt.intern(tags.missing)):
             self.missing.append(missing_run(tag.value))
         return len(items)
 
@@ -116,11 +122,13 @@ def read_samples(signals, count):
     counts = getattr(source, "counts", dict)()
     if signals.endless and not len(collector.items):
         found = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-        raise RuntimeError("no packets came that can be used"
-                           + (f": {found}" if found else ", nor any others"))
+        raise RuntimeError(
+            "no packets came that can be used" + (f": {found}" if found else ", nor any others")
+        )
     parts = collector.items.reshape(-1).view(kind).reshape(-1, signals.inputs, width)
     missing = np.zeros((signals.inputs, len(parts)), bool)
     for number, first, length in collector.missing:
-        missing[number, first:first + length] = True
-    return Samples(parts, missing, error, counts if signals.endless else {},
-                   {} if signals.endless else counts)
+        missing[number, first : first + length] = True
+    return Samples(
+        parts, missing, error, counts if signals.endless else {}, {} if signals.endless else counts
+    )

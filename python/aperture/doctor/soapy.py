@@ -12,15 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MODULE_FOLDERS = ("/usr/local/lib/SoapySDR/modules*", "/usr/local/lib/*/SoapySDR/modules*",
-                  "/usr/lib/SoapySDR/modules*", "/usr/lib/*/SoapySDR/modules*")
+MODULE_FOLDERS = (
+    "/usr/local/lib/SoapySDR/modules*",
+    "/usr/local/lib/*/SoapySDR/modules*",
+    "/usr/lib/SoapySDR/modules*",
+    "/usr/lib/*/SoapySDR/modules*",
+)
 NOT_RADIOS = {"audio", "null"}  # drivers of SoapySDR that are no receivers
 
-READ = 1 << 16         # samples in a call
-LEAST_SPAN = 0.5       # s, below which a rate says nothing
-START = 0.3            # s, in which a stream may stumble
-WAIT = 500_000         # µs, of a call
-LAST = 3               # calls
+READ = 1 << 16  # samples in a call
+LEAST_SPAN = 0.5  # s, below which a rate says nothing
+START = 0.3  # s, in which a stream may stumble
+WAIT = 500_000  # µs, of a call
+LAST = 3  # calls
 
 
 def installed_modules(desk):
@@ -30,8 +34,11 @@ def installed_modules(desk):
 
 def listed(soapy):
     """What SoapySDR finds: dictionaries with `driver`, mostly with `serial` and `label`."""
-    return [entry for entry in (dict(found) for found in soapy.Device.enumerate())
-            if entry.get("driver") not in NOT_RADIOS]
+    return [
+        entry
+        for entry in (dict(found) for found in soapy.Device.enumerate())
+        if entry.get("driver") not in NOT_RADIOS
+    ]
 
 
 @dataclass
@@ -44,6 +51,7 @@ class Trial:
     source of its clock, where the driver tells; sample_rate: asked for; samples and span: how many
     came in how many seconds; overflows: how often the driver said that samples were lost.
     """
+
     name: str
     driver: str
     error: str = ""
@@ -70,8 +78,9 @@ def _prepare(soapy, entry, trial, wanted_rate):
     try:
         device = soapy.Device(entry)
         receive = soapy.SOAPY_SDR_RX
-        trial.automatic_gain = bool(device.hasGainMode(receive, 0)
-                                    and device.getGainMode(receive, 0))
+        trial.automatic_gain = bool(
+            device.hasGainMode(receive, 0) and device.getGainMode(receive, 0)
+        )
         if device.listClockSources():
             trial.clock = device.getClockSource()
         trial.sample_rate = _nearest_rate(device.getSampleRateRange(receive, 0), wanted_rate)
@@ -116,7 +125,8 @@ def _receive(soapy, device, trial, seconds, clock):
                 # what a busy computer is late with the next call gives, but there is none after
                 # the last one: of some of the last the one that was least late counts
                 trial.span, trial.samples = max(
-                    came, key=lambda each: each[1] / each[0] if each[0] else 0.0)
+                    came, key=lambda each: each[1] / each[0] if each[0] else 0.0
+                )
                 # silence at the end counts, but for a call that is being waited for
                 trial.span = max(trial.span, quiet - first - WAIT / 1e6)
             device.deactivateStream(stream)
@@ -139,8 +149,12 @@ def try_receivers(soapy, entries, seconds, clock=time.monotonic):
         trials.append(trial)
         device = _prepare(soapy, entry, trial, rate)
         if device is not None:
-            running.append((device, threading.Thread(
-                target=_receive, args=(soapy, device, trial, seconds, clock))))
+            running.append(
+                (
+                    device,
+                    threading.Thread(target=_receive, args=(soapy, device, trial, seconds, clock)),
+                )
+            )
     for _, thread in running:
         thread.start()
     for _, thread in running:

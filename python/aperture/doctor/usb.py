@@ -9,8 +9,12 @@ import re
 from dataclasses import dataclass
 
 DEVICES = "/sys/bus/usb/devices"
-UDEV_RULES = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d",
-              "/lib/udev/rules.d")
+UDEV_RULES = (
+    "/etc/udev/rules.d",
+    "/run/udev/rules.d",
+    "/usr/lib/udev/rules.d",
+    "/lib/udev/rules.d",
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,7 @@ class Make:
     udev rules let users open it; rate: samples a second, and sample_bytes: bytes of a complex
     sample on USB, as it is commonly run.
     """
+
     name: str
     driver: str
     module: str
@@ -32,26 +37,36 @@ class Make:
     sample_bytes: int
 
 
-RTLSDR = Make("RTL-SDR", "rtlsdr", "librtlsdrSupport.so", "soapysdr-module-rtlsdr", "librtlsdr0",
-              2.4e6, 2)
-HACKRF = Make("HackRF", "hackrf", "libHackRFSupport.so", "soapysdr-module-hackrf", "libhackrf0",
-              10e6, 2)
-AIRSPY = Make("Airspy", "airspy", "libairspySupport.so", "soapysdr-module-airspy", "libairspy0",
-              10e6, 4)
-LIMESDR = Make("LimeSDR", "lime", "libLMS7Support.so", "soapysdr-module-lms7",
-               "limesuite-udev", 10e6, 3)
-BLADERF = Make("bladeRF", "bladerf", "libbladeRFSupport.so", "soapysdr-module-bladerf",
-               "libbladerf2", 10e6, 4)
+RTLSDR = Make(
+    "RTL-SDR", "rtlsdr", "librtlsdrSupport.so", "soapysdr-module-rtlsdr", "librtlsdr0", 2.4e6, 2
+)
+HACKRF = Make(
+    "HackRF", "hackrf", "libHackRFSupport.so", "soapysdr-module-hackrf", "libhackrf0", 10e6, 2
+)
+AIRSPY = Make(
+    "Airspy", "airspy", "libairspySupport.so", "soapysdr-module-airspy", "libairspy0", 10e6, 4
+)
+LIMESDR = Make(
+    "LimeSDR", "lime", "libLMS7Support.so", "soapysdr-module-lms7", "limesuite-udev", 10e6, 3
+)
+BLADERF = Make(
+    "bladeRF", "bladerf", "libbladeRFSupport.so", "soapysdr-module-bladerf", "libbladerf2", 10e6, 4
+)
 USRP = Make("USRP", "uhd", "libuhdSupport.so", "soapysdr-module-uhd", "uhd-host", 10e6, 4)
 PLUTO = Make("PlutoSDR", "plutosdr", "", "", "libiio0", 2.4e6, 4)
 
 MAKES = {
-    ("0bda", "2832"): RTLSDR, ("0bda", "2838"): RTLSDR,
+    ("0bda", "2832"): RTLSDR,
+    ("0bda", "2838"): RTLSDR,
     ("1d50", "6089"): HACKRF,
     ("1d50", "60a1"): AIRSPY,
     ("1d50", "6108"): LIMESDR,
-    ("1d50", "6066"): BLADERF, ("2cf0", "5246"): BLADERF, ("2cf0", "5250"): BLADERF,
-    ("2500", "0020"): USRP, ("2500", "0021"): USRP, ("2500", "0022"): USRP,
+    ("1d50", "6066"): BLADERF,
+    ("2cf0", "5246"): BLADERF,
+    ("2cf0", "5250"): BLADERF,
+    ("2500", "0020"): USRP,
+    ("2500", "0021"): USRP,
+    ("2500", "0022"): USRP,
     ("0456", "b673"): PLUTO,
 }
 
@@ -65,6 +80,7 @@ class UsbReceiver:
     port 3 of a hub); node: the file that programs open; speed: of its connection, in Mbit/s (0:
     unknown); kernel_drivers: the names of those that hold a part of it.
     """
+
     make: Make
     place: str
     bus: int
@@ -83,21 +99,31 @@ class UsbReceiver:
     @property
     def is_blog_v4(self):
         """By the texts that librtlsdr itself knows it by."""
-        return (self.make is RTLSDR and self.manufacturer == "RTLSDRBlog"
-                and self.product == "Blog V4")
+        return (
+            self.make is RTLSDR and self.manufacturer == "RTLSDRBlog" and self.product == "Blog V4"
+        )
 
     def described(self):
         """As a dictionary, for people and programs."""
-        return {"name": self.name, "make": self.make.name, "manufacturer": self.manufacturer,
-                "product": self.product, "serial": self.serial, "bus": self.bus,
-                "speed_mbit": self.speed, "driver": self.make.driver}
+        return {
+            "name": self.name,
+            "make": self.make.name,
+            "manufacturer": self.manufacturer,
+            "product": self.product,
+            "serial": self.serial,
+            "bus": self.bus,
+            "speed_mbit": self.speed,
+            "driver": self.make.driver,
+        }
 
 
 def rules(desk):
     """The texts of all udev rules, without comments, by the names of their files."""
     names = [name for folder in UDEV_RULES for name in desk.find(folder + "/*.rules")]
-    return {name: "\n".join(line for line in desk.read(name).splitlines()
-                            if not line.startswith("#")) for name in names}
+    return {
+        name: "\n".join(line for line in desk.read(name).splitlines() if not line.startswith("#"))
+        for name in names
+    }
 
 
 def _rtlsdr_ids(desk):
@@ -131,11 +157,20 @@ def usb_receivers(desk):
             continue
         bus = int(_number(desk.read(path + "/busnum")))
         number = int(_number(desk.read(path + "/devnum")))
-        drivers = {desk.target(interface + "/driver")
-                   for interface in desk.find(f"{DEVICES}/{place}:*")}
-        found.append(UsbReceiver(
-            make, place, bus, f"/dev/bus/usb/{bus:03}/{number:03}",
-            _number(desk.read(path + "/speed")), desk.read(path + "/manufacturer"),
-            desk.read(path + "/product"), desk.read(path + "/serial"),
-            tuple(sorted(drivers - {""}))))
+        drivers = {
+            desk.target(interface + "/driver") for interface in desk.find(f"{DEVICES}/{place}:*")
+        }
+        found.append(
+            UsbReceiver(
+                make,
+                place,
+                bus,
+                f"/dev/bus/usb/{bus:03}/{number:03}",
+                _number(desk.read(path + "/speed")),
+                desk.read(path + "/manufacturer"),
+                desk.read(path + "/product"),
+                desk.read(path + "/serial"),
+                tuple(sorted(drivers - {""})),
+            )
+        )
     return found

@@ -17,10 +17,10 @@ from ..files.checked_file import PartFile
 from ..streams.python_block import text_of
 from .exact_clock import moment_of, time_entry
 
-PAUSE = 0.1              # s, after which also little is written that has come
-RUNS_TOLD = 5000         # of what is missing, in the description
-ROOM = 16384             # bytes that are kept for the description at a time,
-RUN_BYTES = 400          # and those of a run or a recording
+PAUSE = 0.1  # s, after which also little is written that has come
+RUNS_TOLD = 5000  # of what is missing, in the description
+ROOM = 16384  # bytes that are kept for the description at a time,
+RUN_BYTES = 400  # and those of a run or a recording
 OVERWRITTEN, NOT_RECEIVED = "overwritten", "missing"
 BEFORE, AFTER = "before the stream began", "after the stream ended"
 NO_TIME = "without a time"
@@ -42,8 +42,11 @@ class Budget:
     def take(self, count):
         """OSError: there are not so many any more."""
         if count > self.left:
-            raise OSError(errno.EDQUOT, f"disk_limit of {self.limit} bytes: {self.used} are "
-                          f"written, and {count} more would be too many")
+            raise OSError(
+                errno.EDQUOT,
+                f"disk_limit of {self.limit} bytes: {self.used} are "
+                f"written, and {count} more would be too many",
+            )
         self.used += count
 
 
@@ -58,7 +61,7 @@ class Dump:
 
     def __init__(self, trigger, selection, ring, budget):
         self.trigger, self.selection = trigger, selection
-        self.next = None         # the item that comes next; None: it is not known yet
+        self.next = None  # the item that comes next; None: it is not known yet
         self.finished, self.result, self.began = False, None, False
         self._ring, self._budget = ring, budget
         self._edge = selection.files.edge
@@ -137,8 +140,12 @@ class Dump:
             return True
         limit = min(end, newest) if stretch.end is None else min(end, newest, stretch.end)
         count = min(limit - self.next, self._at_once)
-        if count <= 0 or (count < self._at_once and limit == newest < end and not final
-                          and host.monotonic() < self._stepped + PAUSE):
+        if count <= 0 or (
+            count < self._at_once
+            and limit == newest < end
+            and not final
+            and host.monotonic() < self._stepped + PAUSE
+        ):
             if final and count <= 0:
                 self._lose(stretch.time(self.next), self.trigger.end, None, AFTER)
                 self.finish()
@@ -169,9 +176,18 @@ class Dump:
             return False
         known = min(max(begin, stretch.begin), end)
         if known - begin > stretch.tolerance:
-            self._lose(begin, known, None, NOT_RECEIVED if number else
-                       BEFORE if stretch.item == 0 else
-                       OVERWRITTEN if oldest >= stretch.item else NO_TIME)
+            self._lose(
+                begin,
+                known,
+                None,
+                NOT_RECEIVED
+                if number
+                else BEFORE
+                if stretch.item == 0
+                else OVERWRITTEN
+                if oldest >= stretch.item
+                else NO_TIME,
+            )
         self.next = max(first, oldest)
         there = self._stretch = self._stretch_of(self.next, clock[number:])
         since = there.time(self.next)
@@ -194,30 +210,44 @@ class Dump:
         if before is not None:
             gap = stretch.begin - before.time(stretch.item)
             if gap > stretch.tolerance:
-                self._lose(before.time(stretch.item), min(stretch.begin, self.trigger.end), None,
-                           NOT_RECEIVED)
+                self._lose(
+                    before.time(stretch.item),
+                    min(stretch.begin, self.trigger.end),
+                    None,
+                    NOT_RECEIVED,
+                )
         self._end_section()
         self._begin_section(stretch)
 
     def _begin_section(self, stretch):
         edge = self._edge
-        for name, value in (("rx_freq", stretch.frequency),
-                            *(() if edge.of_samples else (("bandwidth", stretch.bandwidth),))):
+        for name, value in (
+            ("rx_freq", stretch.frequency),
+            *(() if edge.of_samples else (("bandwidth", stretch.bandwidth),)),
+        ):
             if value is None:
                 raise ValueError(f"tags: the stream has no {name}, which the files need")
         seconds = moment_of(stretch.time(self.next)).seconds
         number = self.selection.free_number(self.trigger.id, seconds)
         if self._description is None:
             self._description = PartFile(
-                self.selection.description(self.trigger.id, seconds, number), False)
+                self.selection.description(self.trigger.id, seconds, number), False
+            )
             self._description.reserve(ROOM)
         self._section = self.selection.begin(
-            self.selection.paths(self.trigger.id, seconds, number), stretch, self.next)
+            self.selection.paths(self.trigger.id, seconds, number), stretch, self.next
+        )
         self._approximate = self._approximate or stretch.approximate
-        self._recordings.append({
-            "files": self._section.paths, "start": time_entry(self._section.start),
-            "samples": 0, "rate": stretch.samples_a_second,
-            "frequency": stretch.frequency, "bandwidth": stretch.bandwidth})
+        self._recordings.append(
+            {
+                "files": self._section.paths,
+                "start": time_entry(self._section.start),
+                "samples": 0,
+                "rate": stretch.samples_a_second,
+                "frequency": stretch.frequency,
+                "bandwidth": stretch.bandwidth,
+            }
+        )
         self.began = True
 
     def _end_section(self):
@@ -243,21 +273,26 @@ class Dump:
 
     def _write(self, stretch, data, overwritten):
         edge, selection = self._edge, self.selection
-        missing = [(number, first, count, NOT_RECEIVED) for number, first, count in
-                   self._ring.missing(self.next, len(data)) if number in selection.inputs
-                   and first + count > overwritten * edge.spectra]
+        missing = [
+            (number, first, count, NOT_RECEIVED)
+            for number, first, count in self._ring.missing(self.next, len(data))
+            if number in selection.inputs and first + count > overwritten * edge.spectra
+        ]
         if overwritten:
             missing.append((None, 0, overwritten * edge.spectra, OVERWRITTEN))
         self._reserve(len(missing))
         size = len(data) * selection.item_bytes
         self._budget.take(size)
-        moved = round((stretch.time(self.next) - self._section.start) * stretch.rate
-                      * edge.spectra)
+        moved = round((stretch.time(self.next) - self._section.start) * stretch.rate * edge.spectra)
         self._section.add(edge.samples_of(data, selection.channels), moved, missing)
         self._bytes += size
         for number, first, count, reason in missing:
-            self._lose(stretch.time(self.next, first), stretch.time(self.next, first + count),
-                       number, reason)
+            self._lose(
+                stretch.time(self.next, first),
+                stretch.time(self.next, first + count),
+                number,
+                reason,
+            )
         self.next += len(data)
 
     def _reserve(self, more):
@@ -275,7 +310,7 @@ class Dump:
             return
         if number is None:
             self._missing_seconds += end - begin
-        for run in reversed(self._missing[-2 * self._edge.inputs - 2:]):
+        for run in reversed(self._missing[-2 * self._edge.inputs - 2 :]):
             if run[2:] == [number, reason] and abs(run[1] - begin) < Fraction(1, 10**9):
                 run[1] = end
                 return
@@ -289,18 +324,31 @@ class Dump:
         trigger, selection = self.trigger, self.selection
         files = [path for recording in self._recordings for path in recording["files"]]
         return {
-            "id": trigger.id, "requested": {"start": time_entry(trigger.start),
-                                            "end": time_entry(trigger.end)},
-            "files": files, "recordings": self._recordings,
-            "kind": self._edge.kind, "channels": selection.channels, "inputs": selection.inputs,
+            "id": trigger.id,
+            "requested": {"start": time_entry(trigger.start), "end": time_entry(trigger.end)},
+            "files": files,
+            "recordings": self._recordings,
+            "kind": self._edge.kind,
+            "channels": selection.channels,
+            "inputs": selection.inputs,
             "names": [selection.files.names[number] for number in selection.inputs],
-            "candidate": dict(trigger.candidate), "approximate": self._approximate,
-            "bytes": self._bytes, "complete": not self._missing and self._error is None,
+            "candidate": dict(trigger.candidate),
+            "approximate": self._approximate,
+            "bytes": self._bytes,
+            "complete": not self._missing and self._error is None,
             "missing_seconds": float(self._missing_seconds),
-            "missing": [{"from": time_entry(begin), "to": time_entry(end), "input": number,
-                         "reason": MEANING.get(reason, reason)}
-                        for begin, end, number, reason in self._missing],
-            "missing_runs_left_out": self._not_told, "error": self._error}
+            "missing": [
+                {
+                    "from": time_entry(begin),
+                    "to": time_entry(end),
+                    "input": number,
+                    "reason": MEANING.get(reason, reason),
+                }
+                for begin, end, number, reason in self._missing
+            ],
+            "missing_runs_left_out": self._not_told,
+            "error": self._error,
+        }
 
     def finish(self):
         """Ends it with what is written, as whole files."""
@@ -312,7 +360,8 @@ class Dump:
         if not self._bytes and self._error is None:
             self._error = "nothing of it was there: " + (
                 ", ".join(sorted({MEANING.get(run[3], run[3]) for run in self._missing}))
-                or "no sample lies between start and end")
+                or "no sample lies between start and end"
+            )
         self.result = self._say()
         self.result["description"] = None
         if self._description is not None:

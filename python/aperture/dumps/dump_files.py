@@ -24,9 +24,9 @@ from .exact_clock import moment_of
 from .voltage_edge import arranged, time_first
 
 ID, CHANNEL = "{id}", "{channel}"
-SPARE_FILES = 64         # descriptors that are left to everything else
+SPARE_FILES = 64  # descriptors that are left to everything else
 LONGEST_ID = 64
-DESCRIPTION = ".json"    # ending of what is said of a dump
+DESCRIPTION = ".json"  # ending of what is said of a dump
 
 
 def numbers_of(name, values, most):
@@ -56,8 +56,18 @@ class DumpFiles:
     ValueError, OSError
     """
 
-    def __init__(self, edge, filename, polarizations, selected_channels, selected_inputs, names,
-                 array, description, blocks_per_file):
+    def __init__(
+        self,
+        edge,
+        filename,
+        polarizations,
+        selected_channels,
+        selected_inputs,
+        names,
+        array,
+        description,
+        blocks_per_file,
+    ):
         if polarizations not in (1, 2):
             refuse("polarizations", polarizations, "1 or 2")
         if not isinstance(blocks_per_file, Integral) or not 1 <= blocks_per_file < 2**31:
@@ -69,8 +79,9 @@ class DumpFiles:
             refuse("array", array, "an array description or the name of one")
         self.edge, self.polarizations = edge, int(polarizations)
         self.array, self.description, self.blocks = array, description, int(blocks_per_file)
-        self.names = [str(number) for number in range(edge.inputs)] if names is None \
-            else list(names)
+        self.names = (
+            [str(number) for number in range(edge.inputs)] if names is None else list(names)
+        )
         if len(self.names) != edge.inputs or not all(isinstance(name, str) for name in self.names):
             refuse("names", names, f"{edge.inputs} texts, one for each of the {edge.rows}")
         self.name = file_name(filename)
@@ -79,7 +90,7 @@ class DumpFiles:
         self._check_name()
         self._channels = numbers_of("selected_channels", selected_channels, edge.channels)
         self._inputs = numbers_of("selected_inputs", selected_inputs, edge.inputs)
-        self.select()            # complains of what the format cannot hold
+        self.select()  # complains of what the format cannot hold
         for path in self.select().paths("x" * LONGEST_ID, 0):
             check_path(path, True)
 
@@ -87,15 +98,22 @@ class DumpFiles:
         endings = (SIGMF_ENDINGS[0], GUPPI_ENDING, DADA_ENDING)
         if not self.name.endswith((*SIGMF_ENDINGS, GUPPI_ENDING, DADA_ENDING)):
             refuse("filename", self.name, f"a name that ends in {', '.join(endings)}")
-        check_fields(self.name, ("id", "time", self.edge.field[1:-1],
-                                 *([] if self.guppi else ["channel"])))
+        check_fields(
+            self.name, ("id", "time", self.edge.field[1:-1], *([] if self.guppi else ["channel"]))
+        )
         for field in (ID, TIME):
             if field not in os.path.basename(self.name):
-                refuse("filename", self.name, f"a name with {field} in it, or one dump would "
-                       "replace another")
+                refuse(
+                    "filename",
+                    self.name,
+                    f"a name with {field} in it, or one dump would replace another",
+                )
         if self.guppi and self.edge.of_samples:
-            refuse("filename", self.name, "SigMF or DADA: GUPPI raw has two channels or more, and "
-                   "samples are one")
+            refuse(
+                "filename",
+                self.name,
+                "SigMF or DADA: GUPPI raw has two channels or more, and samples are one",
+            )
         if self.guppi and self.edge.type == "fc32":
             refuse("type", self.edge.type, "sc8 or sc4: GUPPI raw has 8 bits")
 
@@ -119,9 +137,12 @@ class Selection:
         self.files, self.channels, self.inputs = files, channels, inputs
         edge, together = files.edge, files.polarizations
         if len(inputs) % together:
-            refuse("polarizations", together,
-                   f"1: {len(inputs)} {edge.rows} are written, which are no pairs")
-        self.pairs = [inputs[i:i + together] for i in range(0, len(inputs), together)]
+            refuse(
+                "polarizations",
+                together,
+                f"1: {len(inputs)} {edge.rows} are written, which are no pairs",
+            )
+        self.pairs = [inputs[i : i + together] for i in range(0, len(inputs), together)]
         self._check_format()
         rows = self.pairs if edge.field in files.name else [inputs]
         groups = [[channel] for channel in channels] if CHANNEL in files.name else [channels]
@@ -132,32 +153,54 @@ class Selection:
         count = len(self.parts) * (2 if files.sigmf else 1) + 1
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
         if count > most:
-            refuse("filename", files.name, f"at most {most} files at a time, as this process may "
-                   f"open no more (ulimit -n), and these are {count}: choose channels or inputs")
+            refuse(
+                "filename",
+                files.name,
+                f"at most {most} files at a time, as this process may "
+                f"open no more (ulimit -n), and these are {count}: choose channels or inputs",
+            )
 
     def _check_format(self):
         files, channels = self.files, self.channels
         one_each = CHANNEL in files.name
         if files.sigmf and len(channels) > 1 and not one_each:
-            refuse("filename", files.name, f"a name with {CHANNEL} in it: a SigMF recording has "
-                   f"one frequency, and {len(channels)} channels are written (or choose one of "
-                   "them)")
-        if not files.sigmf and not one_each and \
-                channels != list(range(channels[0], channels[0] + len(channels))):
-            refuse("channels", channels, "neighbours in ascending order, as GUPPI raw and DADA "
-                   "have them")
+            refuse(
+                "filename",
+                files.name,
+                f"a name with {CHANNEL} in it: a SigMF recording has "
+                f"one frequency, and {len(channels)} channels are written (or choose one of "
+                "them)",
+            )
+        if (
+            not files.sigmf
+            and not one_each
+            and channels != list(range(channels[0], channels[0] + len(channels)))
+        ):
+            refuse(
+                "channels",
+                channels,
+                "neighbours in ascending order, as GUPPI raw and DADA have them",
+            )
         if files.guppi and len(channels) < 2:
-            refuse("channels", channels, "at least two: readers of GUPPI raw take those of one "
-                   "for real samples")
+            refuse(
+                "channels",
+                channels,
+                "at least two: readers of GUPPI raw take those of one for real samples",
+            )
         if files.guppi and len(self.pairs) > 1 and files.edge.field not in files.name:
-            refuse("filename", files.name, f"a name with {files.edge.field} in it: a GUPPI raw "
-                   f"file has one of the {len(self.pairs)} {files.edge.rows} (or pairs of them)")
+            refuse(
+                "filename",
+                files.name,
+                f"a name with {files.edge.field} in it: a GUPPI raw "
+                f"file has one of the {len(self.pairs)} {files.edge.rows} (or pairs of them)",
+            )
 
     def _pattern(self, channels, inputs):
         edge = self.files.edge
         digits = len(str(edge.channels - 1))
         return self.files.name.replace(CHANNEL, f"{channels[0]:0{digits}d}").replace(
-            edge.field, name_text(self.files.names[inputs[0]]))
+            edge.field, name_text(self.files.names[inputs[0]])
+        )
 
     @property
     def item_bytes(self):
@@ -181,7 +224,8 @@ class Selection:
         """The first one with which none of these files is there."""
         number = 1
         while any(map(self._is_there, self.paths(id, seconds, number))) or os.path.lexists(
-                self.description(id, seconds, number)):
+            self.description(id, seconds, number)
+        ):
             number += 1
         return number
 
@@ -221,16 +265,22 @@ class Section:
             width = stretch.bandwidth / edge.channels
             # frames a second are rounded, the width of a channel is what they come from
             rate = width if math.isclose(rate, width, rel_tol=1e-12) else rate
-            frequencies = tuple(stretch.frequency + (channel - edge.channels // 2) * width
-                                for channel in channels)
+            frequencies = tuple(
+                stretch.frequency + (channel - edge.channels // 2) * width for channel in channels
+            )
         array = files.array
         recording = Recording(
-            frequencies=frequencies, width=width, rate=rate, start=moment_of(self.start),
+            frequencies=frequencies,
+            width=width,
+            rate=rate,
+            start=moment_of(self.start),
             names=tuple(files.names[number] for number in inputs),
-            source=", ".join(files.names[number] for number in inputs[::files.polarizations]),
-            channel=channels[0], telescope=array.name if array else "",
+            source=", ".join(files.names[number] for number in inputs[:: files.polarizations]),
+            channel=channels[0],
+            telescope=array.name if array else "",
             site=None if array is None else (array.latitude, array.longitude, array.height),
-            description=files.description)
+            description=files.description,
+        )
         if files.guppi:
             return GuppiWriter(path, recording, edge.spectra, files.blocks, False)
         return (SigmfWriter if files.sigmf else DadaWriter)(path, recording, edge.file_dtype, False)
@@ -241,8 +291,11 @@ class Section:
             for writer, (channels, _) in zip(self._writers, self._selection.parts):
                 frequency = stretch.frequency
                 if not self._edge.of_samples:
-                    frequency += (channels[0] - self._edge.channels // 2) \
-                        * stretch.bandwidth / self._edge.channels
+                    frequency += (
+                        (channels[0] - self._edge.channels // 2)
+                        * stretch.bandwidth
+                        / self._edge.channels
+                    )
                 writer.capture(moment_of(stretch.time(item)), frequency)
 
     def add(self, samples, moved, missing):
@@ -274,11 +327,19 @@ class Section:
         length = self._edge.spectra
         for item in range(len(samples)):
             begin = item * length
-            cut = [(place, max(first, begin) - begin,
-                    min(first + count, begin + length) - max(first, begin))
-                   for place, first, count, _ in missing]
-            writer.add(arranged(samples[item:item + 1], places, inputs), moved + begin,
-                       [run for run in cut if run[2] > 0])
+            cut = [
+                (
+                    place,
+                    max(first, begin) - begin,
+                    min(first + count, begin + length) - max(first, begin),
+                )
+                for place, first, count, _ in missing
+            ]
+            writer.add(
+                arranged(samples[item : item + 1], places, inputs),
+                moved + begin,
+                [run for run in cut if run[2] > 0],
+            )
 
     def finish(self):
         """All files become whole, also where one cannot; OSError: some are not."""

@@ -19,13 +19,13 @@ from .dump import MEANING, OVERWRITTEN, Budget, Dump
 from .exact_clock import stretches
 from .trigger import Refused, read_trigger
 
-IDLE = 0.02              # s between two looks
-GRACE = 0.3              # s in which messages may come whose senders have just ended
-NICE = 10                # by which the thread is behind those of the chain
-DUMPS_KEPT = 1000        # of which results() tells
-PROBLEMS_KEPT = 100      # of which problems() tells
-EVERYTHING = 2**62       # an item that never comes
-PATIENCE = 60.0          # s in which a stream that waits must have gone on
+IDLE = 0.02  # s between two looks
+GRACE = 0.3  # s in which messages may come whose senders have just ended
+NICE = 10  # by which the thread is behind those of the chain
+DUMPS_KEPT = 1000  # of which results() tells
+PROBLEMS_KEPT = 100  # of which problems() tells
+EVERYTHING = 2**62  # an item that never comes
+PATIENCE = 60.0  # s in which a stream that waits must have gone on
 
 
 class Dumper:
@@ -183,8 +183,10 @@ class Dumper:
             # better than to stand for ever
             self._hold = False
             self._ring.keep_from(EVERYTHING)
-            self._tell("the ring is too short for what sends its triggers: the stream waited in "
-                       "vain, and goes on; dumps may lack what is overwritten from now on")
+            self._tell(
+                "the ring is too short for what sends its triggers: the stream waited in "
+                "vain, and goes on; dumps may lack what is overwritten from now on"
+            )
 
     def _view(self):
         """Of the ring: Stretches, the oldest item and the one behind the newest."""
@@ -226,7 +228,8 @@ class Dumper:
             (self._tell if lost else self._warn)(
                 f"dump {dump.trigger.id}: {result['missing_seconds']:.6g} s of all inputs are "
                 f"missing; the first run, from {first['from']['utc']} to {first['to']['utc']}: "
-                f"{first['reason']}")
+                f"{first['reason']}"
+            )
         self._publish(event, result)
 
     # ---- triggers
@@ -257,18 +260,23 @@ class Dumper:
         selection = self._files.select(trigger.channels, trigger.inputs)
         clock, oldest, newest = self._view()
         if not clock and newest:
-            raise Refused("tags: the stream has no rx_time or no rx_rate, so that nobody knows "
-                          "which samples these are; receiver_tags adds them")
+            raise Refused(
+                "tags: the stream has no rx_time or no rx_rate, so that nobody knows "
+                "which samples these are; receiver_tags adds them"
+            )
         if trigger.relative and not clock:
             raise Refused("before: nothing has come yet")
         if clock:
             now = clock[-1].time(newest)
             if trigger.relative:
-                trigger = replace(trigger, start=now + trigger.start, end=now + trigger.end,
-                                  relative=False)
+                trigger = replace(
+                    trigger, start=now + trigger.start, end=now + trigger.end, relative=False
+                )
             if trigger.end - now > Fraction(self._longest_wait):
-                raise Refused(f"end: it is {float(trigger.end - now):.6g} s ahead of the stream, "
-                              f"and longest_wait is {self._longest_wait:g} s")
+                raise Refused(
+                    f"end: it is {float(trigger.end - now):.6g} s ahead of the stream, "
+                    f"and longest_wait is {self._longest_wait:g} s"
+                )
         dump = Dump(trigger, selection, self._ring, self._budget)
         if clock:
             self._check_room(dump, clock[-1].rate)
@@ -278,9 +286,12 @@ class Dumper:
         self._publish("accepted", {"id": trigger.id})
 
     def _check_room(self, dump, rate):
-        promised = sum(max(0, other.expected_bytes(rate) - other.bytes_written)
-                       for other in self._dumps)
+        promised = sum(
+            max(0, other.expected_bytes(rate) - other.bytes_written) for other in self._dumps
+        )
         wanted, left = dump.expected_bytes(rate), self._budget.left - promised
         if wanted > left:
-            raise Refused(f"disk_limit: {wanted} bytes were asked for, and "
-                          f"{max(0, int(left))} of {self._budget.limit} are left")
+            raise Refused(
+                f"disk_limit: {wanted} bytes were asked for, and "
+                f"{max(0, int(left))} of {self._budget.limit} are left"
+            )

@@ -76,11 +76,15 @@ class Stretch:
     def goes_on(self, other):
         """Whether a stretch behind this one is of the same recording: no sample was lost, or came
         twice, between where this one's clock has it and where it lies."""
-        same = all((mine is None) == (theirs is None)
-                   and (mine is None or math.isclose(mine, theirs, rel_tol=1e-9))
-                   for mine, theirs in ((self.frequency, other.frequency),
-                                        (self.bandwidth, other.bandwidth),
-                                        (self.rate, other.rate)))
+        same = all(
+            (mine is None) == (theirs is None)
+            and (mine is None or math.isclose(mine, theirs, rel_tol=1e-9))
+            for mine, theirs in (
+                (self.frequency, other.frequency),
+                (self.bandwidth, other.bandwidth),
+                (self.rate, other.rate),
+            )
+        )
         step = (other.begin - self.time(other.item)) * self.rate * self.spectra
         return same and abs(step) < LOSS
 

@@ -15,14 +15,20 @@ import pmt
 from .. import tags
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-END_OF_TIME = 253402300800    # the year 10000
-MOST_NUMBERS = 1 << 16        # of inputs or channels
+END_OF_TIME = 253402300800  # the year 10000
+MOST_NUMBERS = 1 << 16  # of inputs or channels
 #: of a candidate, numbers that the dump's description repeats
 CANDIDATE = ("dm", "width", "snr", "beam", "beams")
-VECTORS = {"u8vector": pmt.u8vector_elements, "s8vector": pmt.s8vector_elements,
-           "u16vector": pmt.u16vector_elements, "s16vector": pmt.s16vector_elements,
-           "u32vector": pmt.u32vector_elements, "s32vector": pmt.s32vector_elements,
-           "u64vector": pmt.u64vector_elements, "s64vector": pmt.s64vector_elements}
+VECTORS = {
+    "u8vector": pmt.u8vector_elements,
+    "s8vector": pmt.s8vector_elements,
+    "u16vector": pmt.u16vector_elements,
+    "s16vector": pmt.s16vector_elements,
+    "u32vector": pmt.u32vector_elements,
+    "s32vector": pmt.s32vector_elements,
+    "u64vector": pmt.u64vector_elements,
+    "s64vector": pmt.s64vector_elements,
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Trigger:
     newest item's end when it is taken; inputs, channels: numbers, or None for the ring's;
     candidate: what the message says of a candidate, numbers by key.
     """
+
     id: str
     start: Fraction
     end: Fraction
@@ -80,8 +87,15 @@ def read_trigger(message):
             relative = True
         if not start < end:
             raise Refused(f"end: {float(end):.15g} s is not after start, {float(start):.15g} s")
-        return Trigger(name, start, end, relative, _numbers("inputs", found.get("inputs")),
-                       _numbers("channels", found.get("channels")), _candidate(found))
+        return Trigger(
+            name,
+            start,
+            end,
+            relative,
+            _numbers("inputs", found.get("inputs")),
+            _numbers("channels", found.get("channels")),
+            _candidate(found),
+        )
     except Refused as error:
         error.id = name
         raise
@@ -119,8 +133,10 @@ def _time(key, value):
             fraction = pmt.to_double(part)
             if 0 <= seconds < END_OF_TIME and math.isfinite(fraction) and abs(fraction) <= 1e9:
                 return seconds + Fraction(fraction)
-    raise Refused(f"{key}: {_shown(value)} is not allowed: a tuple of whole seconds since 1970 "
-                  "(an integer, before the year 10000) and a finite fraction")
+    raise Refused(
+        f"{key}: {_shown(value)} is not allowed: a tuple of whole seconds since 1970 "
+        "(an integer, before the year 10000) and a finite fraction"
+    )
 
 
 def _seconds(key, value):
@@ -153,8 +169,9 @@ def _numbers(key, value):
                 found.append(_whole(pmt.car(value)))
                 value = pmt.cdr(value)
     if not found or None in found or len(found) > MOST_NUMBERS:
-        raise Refused(f"{key}: {_shown(value)} is not allowed: a vector of whole numbers, at least "
-                      "one")
+        raise Refused(
+            f"{key}: {_shown(value)} is not allowed: a vector of whole numbers, at least one"
+        )
     return tuple(int(number) for number in found)
 
 

@@ -19,8 +19,15 @@ SAMPLES = "samples"
 #: what the rows of an item are -> the field of a file's name
 ROWS = {SAMPLES: "input", "inputs": "input", "beams": "beam"}
 #: type -> that of one sample in memory; complex integers are one number
-TYPES = {"fc32": np.complex64, "sc16": np.uint32, "sc8": np.uint16, "sc4": np.uint8,
-         "f32": np.float32, "s16": np.int16, "s8": np.int8}
+TYPES = {
+    "fc32": np.complex64,
+    "sc16": np.uint32,
+    "sc8": np.uint16,
+    "sc4": np.uint8,
+    "f32": np.float32,
+    "s16": np.int16,
+    "s8": np.int8,
+}
 FRAME_TYPES = ("fc32", "sc8", "sc4")
 
 
@@ -31,6 +38,7 @@ class VoltageEdge:
     ([channel][beam][time]); type: of a sample; channels, inputs (or beams) and spectra: of an item,
     one channel and one spectrum of samples.
     """
+
     kind: str
     type: str
     channels: int
@@ -47,8 +55,11 @@ class VoltageEdge:
         allowed = TYPES if kind == SAMPLES else FRAME_TYPES
         if type not in allowed:
             refuse("type", type, ", ".join(allowed))
-        for name, value in (("channels", channels), ("inputs", inputs),
-                            ("spectra_per_frame", spectra_per_frame)):
+        for name, value in (
+            ("channels", channels),
+            ("inputs", inputs),
+            ("spectra_per_frame", spectra_per_frame),
+        ):
             if not isinstance(value, Integral) or not 1 <= value <= LARGEST_ITEM:
                 refuse(name, value, f"a whole number from 1 to {LARGEST_ITEM}")
         edge = cls(kind, type, int(channels), int(inputs), int(spectra_per_frame))
@@ -56,7 +67,8 @@ class VoltageEdge:
             raise ValueError(
                 f"spectra_per_frame: an item would be {channels} channels x {inputs} inputs x "
                 f"{spectra_per_frame} spectra x {edge.sample_size} bytes = {edge.item_size} bytes: "
-                f"at most {LARGEST_ITEM} are allowed")
+                f"at most {LARGEST_ITEM} are allowed"
+            )
         return edge
 
     @property
@@ -109,7 +121,8 @@ class VoltageEdge:
             are in files; of samples [item][1][input][1].
         """
         found = data.view(TYPES[self.type]).reshape(
-            len(data), max(channels) + 1 - min(channels), self.inputs, self.spectra)
+            len(data), max(channels) + 1 - min(channels), self.inputs, self.spectra
+        )
         return nibbles_to_bytes()[found] if self.type == "sc4" else found
 
 
@@ -119,16 +132,20 @@ def arranged(samples, channels, inputs):
     by their place.
     """
     items, _, _, spectra = samples.shape
-    if len(inputs) == samples.shape[2] == 1 or spectra == 1 and inputs == list(
-            range(samples.shape[2])):
+    if (
+        len(inputs) == samples.shape[2] == 1
+        or spectra == 1
+        and inputs == list(range(samples.shape[2]))
+    ):
         # in this order already, but for the channels
         found = samples[:, channels] if len(channels) < samples.shape[1] else samples
         return np.ascontiguousarray(found.transpose(1, 0, 3, 2)).reshape(
-            len(channels), items * spectra, len(inputs))
+            len(channels), items * spectra, len(inputs)
+        )
     out = np.empty((len(channels), items, spectra, len(inputs)), samples.dtype)
     if items == 1 and _neighbours(channels):
         # a block of GUPPI raw: few steps, as each is small
-        part = samples[0, channels[0]:channels[0] + len(channels)]
+        part = samples[0, channels[0] : channels[0] + len(channels)]
         for place, number in enumerate(inputs):
             out[:, 0, :, place] = part[:, number]
         return out.reshape(len(channels), spectra, len(inputs))
@@ -140,12 +157,14 @@ def arranged(samples, channels, inputs):
 
 def time_first(samples, channels, inputs):
     """[time][channel][input] of the same, contiguous."""
-    part = samples[:, channels[0]:channels[0] + len(channels)] if _neighbours(channels) \
+    part = (
+        samples[:, channels[0] : channels[0] + len(channels)]
+        if _neighbours(channels)
         else samples[:, channels]
+    )
     if inputs != list(range(samples.shape[2])):
         part = part[:, :, inputs]
-    return np.ascontiguousarray(part.transpose(0, 3, 1, 2)).reshape(
-        -1, len(channels), len(inputs))
+    return np.ascontiguousarray(part.transpose(0, 3, 1, 2)).reshape(-1, len(channels), len(inputs))
 
 
 def _neighbours(channels):

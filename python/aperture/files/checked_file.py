@@ -45,11 +45,18 @@ class CheckedFile:
         except FileNotFoundError:
             found = None
         if found is None or (found.st_dev, found.st_ino) != self._identity:
-            raise FileNotFoundError(errno.ENOENT, "the file was removed, renamed or replaced while "
-                                    "it was written", self.path)
+            raise FileNotFoundError(
+                errno.ENOENT,
+                "the file was removed, renamed or replaced while it was written",
+                self.path,
+            )
         if self._size is not None and found.st_size != self._size:
-            raise OSError(errno.EIO, "somebody else changed the file while it was written: it has "
-                          f"{found.st_size} bytes instead of {self._size}", self.path)
+            raise OSError(
+                errno.EIO,
+                "somebody else changed the file while it was written: it has "
+                f"{found.st_size} bytes instead of {self._size}",
+                self.path,
+            )
 
     def add(self, *pieces):
         """All of these bytes; of a full disk nothing, and OSError that names the file."""
@@ -58,7 +65,7 @@ class CheckedFile:
             for data in pieces:
                 view = memoryview(data).cast("B")
                 while len(view):
-                    view = view[os.write(self._file, view):]
+                    view = view[os.write(self._file, view) :]
         except OSError as error:
             os.ftruncate(self._file, self._size)
             os.lseek(self._file, self._size, os.SEEK_SET)
@@ -92,8 +99,13 @@ class PartFile(CheckedFile):
         check_path(path, overwrite)
         self._target, self._overwrite = os.path.realpath(path), overwrite
         name = part_name(path)
-        super().__init__(path, name, file_lock.open_locked(
-            name, path, others=(self._target, file_lock.lock_name(self._target))))
+        super().__init__(
+            path,
+            name,
+            file_lock.open_locked(
+                name, path, others=(self._target, file_lock.lock_name(self._target))
+            ),
+        )
         self.empty()
 
     def reserve(self, size):

@@ -53,8 +53,10 @@ def format_of(path):
     """The ending of a path in small letters, one of FORMATS; a / may follow it."""
     ending = os.path.splitext(str(path).rstrip("/"))[1].lower()
     if ending not in FORMATS:
-        raise ConversionError(f"{path}: its ending is to be one of " + ", ".join(
-            f"{ending} ({name})" for ending, name in FORMATS.items()))
+        raise ConversionError(
+            f"{path}: its ending is to be one of "
+            + ", ".join(f"{ending} ({name})" for ending, name in FORMATS.items())
+        )
     return ending
 
 
@@ -88,15 +90,18 @@ def read(path):
         warnings.simplefilter("always")
         try:
             # autocorrelations that are NaN are cleared below; write() checks them
-            data = UVData.from_file(path, check_extra=True, run_check_acceptability=True,
-                                    check_autos=False)
+            data = UVData.from_file(
+                path, check_extra=True, run_check_acceptability=True, check_autos=False
+            )
         except Exception as error:  # h5py, casacore, astropy and pyuvdata have theirs
             raise ConversionError(f"{path}: pyuvdata cannot read it: {error}") from None
     _make_ascii(data)
     notes = [str(warning.message) for warning in caught]
     if count := clear_not_numbers(data.data_array, data.nsample_array, data.flag_array):
-        notes.append(f"{count} visibilities that were not flagged are no numbers (NaN, or "
-                     "infinite): they are flagged now")
+        notes.append(
+            f"{count} visibilities that were not flagged are no numbers (NaN, or "
+            "infinite): they are flagged now"
+        )
     return data, notes
 
 
@@ -107,8 +112,7 @@ def _make_ascii(data):
         text = getattr(owner, name)
         if isinstance(text, str):
             setattr(owner, name, ascii_text(text))
-    telescope.antenna_names = np.array(ascii_names([str(name) for name in
-                                                    telescope.antenna_names]))
+    telescope.antenna_names = np.array(ascii_names([str(name) for name in telescope.antenna_names]))
     for entries in (data.extra_keywords, *data.phase_center_catalog.values()):
         for key, value in entries.items():
             if isinstance(value, str):
@@ -138,8 +142,14 @@ def phase(data, centre=zenith, name="zenith"):
     ra, dec = centre(seconds, *data.telescope.location_lat_lon_alt_degrees)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data.phase(lon=np.radians(ra), lat=np.radians(dec), cat_name=ascii_text(name),
-                   cat_type="sidereal", phase_frame="icrs", epoch="J2000")
+        data.phase(
+            lon=np.radians(ra),
+            lat=np.radians(dec),
+            cat_name=ascii_text(name),
+            cat_type="sidereal",
+            phase_frame="icrs",
+            epoch="J2000",
+        )
     return f"phased to {name}: RA {ra:.5f}°, Dec {dec:+.5f}° (ICRS)"
 
 
@@ -151,19 +161,25 @@ def _notes_on(data, ending):
     places = antennas.antenna_positions[used]
     extent = np.linalg.norm(places - places.mean(axis=0), axis=1).max() if len(places) else 0
     if len(places) > 1 and extent < TOGETHER:
-        notes.append("the antennas are all at one place: their positions were not known when the "
-                     "file was made (aperture_fx --array), and no image can be made of it")
+        notes.append(
+            "the antennas are all at one place: their positions were not known when the "
+            "file was made (aperture_fx --array), and no image can be made of it"
+        )
     if ending == ".uvfits":
         long = [name for name in antennas.antenna_names if len(name) > UVFITS_NAME]
         short = [name[:UVFITS_NAME] for name in antennas.antenna_names]
         if len(set(short)) < len(short):
-            raise ConversionError(f"UVFITS keeps {UVFITS_NAME} characters of the names of "
-                                  f"antennas, by which {', '.join(sorted(long)[:4])} would not be "
-                                  "told apart: write a measurement set")
+            raise ConversionError(
+                f"UVFITS keeps {UVFITS_NAME} characters of the names of "
+                f"antennas, by which {', '.join(sorted(long)[:4])} would not be "
+                "told apart: write a measurement set"
+            )
         if long:
-            notes.append(f"UVFITS keeps {UVFITS_NAME} characters of the names of antennas: "
-                         f"{long[0]} becomes {long[0][:UVFITS_NAME]}"
-                         + (" and so on" if len(long) > 1 else ""))
+            notes.append(
+                f"UVFITS keeps {UVFITS_NAME} characters of the names of antennas: "
+                f"{long[0]} becomes {long[0][:UVFITS_NAME]}"
+                + (" and so on" if len(long) > 1 else "")
+            )
     return notes
 
 
@@ -206,8 +222,11 @@ def write(data, path, overwrite=True, compression="none"):
             elif ending == ".uvfits":
                 data.write_uvfits(partial, **common)
             else:
-                data.write_uvh5(partial, data_compression=None if compression == "none" else
-                                compression, **common)
+                data.write_uvh5(
+                    partial,
+                    data_compression=None if compression == "none" else compression,
+                    **common,
+                )
             _remove(path)
             os.rename(partial, path)
         except OSError:
@@ -216,8 +235,11 @@ def write(data, path, overwrite=True, compression="none"):
             raise ConversionError(f"{path}: pyuvdata cannot write it: {error}") from None
         finally:
             _remove(partial)
-    return [str(warning.message) for warning in caught
-            if not str(warning.message).startswith(UNITS_WARNING)]
+    return [
+        str(warning.message)
+        for warning in caught
+        if not str(warning.message).startswith(UNITS_WARNING)
+    ]
 
 
 def convert(source, target, centre=None, name="centre", overwrite=True, compression="none"):
@@ -257,8 +279,11 @@ def convert(source, target, centre=None, name="centre", overwrite=True, compress
     if ending == ".uvfits":
         _number_from_one(data)
     data.history += ascii_text(
-        f"; converted from {os.path.basename(str(source).rstrip('/'))} by gr-aperture")
+        f"; converted from {os.path.basename(str(source).rstrip('/'))} by gr-aperture"
+    )
     notes += write(data, target, overwrite, compression)
-    counts = f"{data.Nants_data} antennas, {data.Ntimes} times, {data.Nfreqs} channels, " \
-        f"{data.Npols} polarisation{'s'[:data.Npols > 1]}"
+    counts = (
+        f"{data.Nants_data} antennas, {data.Ntimes} times, {data.Nfreqs} channels, "
+        f"{data.Npols} polarisation{'s'[: data.Npols > 1]}"
+    )
     return "; ".join([counts, *done]), notes

@@ -14,12 +14,17 @@ from ..parameters.ascii_text import ascii_text
 from .checked_file import PartFile
 
 HEADER_BYTES = 4096
-UNIX_EPOCH = 40587       # as a modified Julian date
+UNIX_EPOCH = 40587  # as a modified Julian date
 #: type of a sample -> NBIT and NDIM
-KINDS = {np.dtype(np.uint16): (8, 2), np.dtype(np.uint32): (16, 2),
-         np.dtype(np.complex64): (32, 2), np.dtype(np.int8): (8, 1), np.dtype(np.int16): (16, 1),
-         np.dtype(np.float32): (32, 1)}
-NOT_TOLD = "LOST_MORE"   # key: runs for which the header has no room
+KINDS = {
+    np.dtype(np.uint16): (8, 2),
+    np.dtype(np.uint32): (16, 2),
+    np.dtype(np.complex64): (32, 2),
+    np.dtype(np.int8): (8, 1),
+    np.dtype(np.int16): (16, 1),
+    np.dtype(np.float32): (32, 1),
+}
+NOT_TOLD = "LOST_MORE"  # key: runs for which the header has no room
 
 
 def header_bytes(values):
@@ -75,21 +80,30 @@ class DadaWriter:
         clean = lambda text: re.sub(r"#", "_", text)[:200].strip() or "unknown"
         middle = (recording.frequencies[0] + recording.frequencies[-1]) / 2
         return {
-            "HEADER": "DADA", "HDR_VERSION": "1.0", "DADA_VERSION": "1.0", "HDR_SIZE": HEADER_BYTES,
-            "INSTRUMENT": "gr-aperture", "TELESCOPE": clean(recording.telescope),
-            "SOURCE": clean(recording.source), "FREQ": megahertz(middle),
+            "HEADER": "DADA",
+            "HDR_VERSION": "1.0",
+            "DADA_VERSION": "1.0",
+            "HDR_SIZE": HEADER_BYTES,
+            "INSTRUMENT": "gr-aperture",
+            "TELESCOPE": clean(recording.telescope),
+            "SOURCE": clean(recording.source),
+            "FREQ": megahertz(middle),
             "BW": megahertz(channels * recording.width),
             "TSAMP": np.format_float_positional(1e6 / recording.rate, trim="-"),
-            "NBIT": bits, "NDIM": dimensions, "NPOL": inputs, "NCHAN": channels,
-            "ORDER": "TFP", "RESOLUTION": self._dtype.itemsize * inputs * channels,
+            "NBIT": bits,
+            "NDIM": dimensions,
+            "NPOL": inputs,
+            "NCHAN": channels,
+            "ORDER": "TFP",
+            "RESOLUTION": self._dtype.itemsize * inputs * channels,
             "FIRST_CHANNEL": recording.channel,
             "UTC_START": str(np.datetime64(start.seconds, "s")).replace("T", "-"),
             "PICOSECONDS": picoseconds,
-            "MJD_START": f"{date.numerator // date.denominator}."
-                         f"{int(date % 1 * 10**19):019d}",
+            "MJD_START": f"{date.numerator // date.denominator}.{int(date % 1 * 10**19):019d}",
             "OBS_OFFSET": 0,
             "FILE_SIZE": self._samples * self._dtype.itemsize * inputs * channels,
-            "LOST_SAMPLES": self._lost}
+            "LOST_SAMPLES": self._lost,
+        }
 
     def add(self, voltages, missing=()):
         """
@@ -104,12 +118,16 @@ class DadaWriter:
         inputs = len(self._recording.names)
         for number, first, count, *reason in missing:
             self._lost += count * (inputs if number is None else 1)
-            self._note("all" if number is None else number, self._samples + first, count,
-                       *(reason or ["missing"]))
+            self._note(
+                "all" if number is None else number,
+                self._samples + first,
+                count,
+                *(reason or ["missing"]),
+            )
         self._samples += len(voltages)
 
     def _note(self, number, first, count, reason):
-        for run in reversed(self._runs[-inputs_at_once(self._recording):]):
+        for run in reversed(self._runs[-inputs_at_once(self._recording) :]):
             if run[2:] == [number, reason] and run[0] + run[1] == first:
                 run[1] += count
                 return

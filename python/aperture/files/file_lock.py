@@ -22,8 +22,14 @@ import stat
 # what flock() says on file systems without locks
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 # what os.link() says on file systems without hard links
-NO_HARD_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS,
-                 errno.EMLINK)
+NO_HARD_LINKS = (
+    errno.EPERM,
+    errno.EACCES,
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.ENOSYS,
+    errno.EMLINK,
+)
 COPIED_AT_ONCE = 1 << 20  # bytes
 KINDS = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"))
 
@@ -43,8 +49,11 @@ def is_there(name):
         return False
     if not stat.S_ISREG(mode):
         kind = next((text for is_kind, text in KINDS if is_kind(mode)), "something that is no file")
-        raise FileExistsError(errno.EEXIST, f"a file of this name is needed, but there is {kind}, "
-                              "which is left as it is", name)
+        raise FileExistsError(
+            errno.EEXIST,
+            f"a file of this name is needed, but there is {kind}, which is left as it is",
+            name,
+        )
     return True
 
 
@@ -95,6 +104,7 @@ def link_or_copy(old, new):
 
 # ---- writers
 
+
 def lock(descriptor, path, kind=fcntl.LOCK_EX):
     """
     Locks an open file until it is closed; where there are no locks, nothing is done.
@@ -107,8 +117,11 @@ def lock(descriptor, path, kind=fcntl.LOCK_EX):
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise FileExistsError(errno.EEXIST, "another program or block writes this file at the same "
-                              "time; give it another name", str(path)) from None
+        raise FileExistsError(
+            errno.EEXIST,
+            "another program or block writes this file at the same time; give it another name",
+            str(path),
+        ) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
@@ -128,8 +141,9 @@ def open_locked(name, path, others=(), exclusive=False):
         else:
             is_there(name)
             # what has come since then is not followed, and not waited for
-            descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-                                 | os.O_NONBLOCK, 0o666)
+            descriptor = os.open(
+                name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666
+            )
         try:
             lock(descriptor, path)
             for other in others:
@@ -186,6 +200,7 @@ class LockFile:
 
 
 # ---- readers
+
 
 def claim(descriptor):
     """

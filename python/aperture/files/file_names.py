@@ -21,9 +21,13 @@ def check_fields(filename, allowed):
     """Refuses a name with a {word} that is none of those allowed."""
     for field in FIELD.findall(filename):
         if field not in allowed:
-            refuse("filename", filename, "a name in which "
-                   + " and ".join(f"{{{word}}}" for word in allowed)
-                   + f" may stand; {{{field}}} means nothing")
+            refuse(
+                "filename",
+                filename,
+                "a name in which "
+                + " and ".join(f"{{{word}}}" for word in allowed)
+                + f" may stand; {{{field}}} means nothing",
+            )
 
 
 def time_text(seconds):

@@ -22,25 +22,63 @@ from ..parameters.ascii_text import ascii_text
 from ..parameters.input_files import find_file
 
 #: names of telescopes.py -> SIGPROC's telescope_id
-TELESCOPE_IDS = {"Arecibo": 1, "Ooty": 2, "Nancay": 3, "Parkes": 4, "Lovell": 5, "GBT": 6,
-                 "GMRT": 7, "Effelsberg": 8, "ATCA": 9, "SRT": 10, "LOFAR": 11, "VLA": 12,
-                 "CHIME": 20, "FAST": 21, "MeerKAT": 64}
+TELESCOPE_IDS = {
+    "Arecibo": 1,
+    "Ooty": 2,
+    "Nancay": 3,
+    "Parkes": 4,
+    "Lovell": 5,
+    "GBT": 6,
+    "GMRT": 7,
+    "Effelsberg": 8,
+    "ATCA": 9,
+    "SRT": 10,
+    "LOFAR": 11,
+    "VLA": 12,
+    "CHIME": 20,
+    "FAST": 21,
+    "MeerKAT": 64,
+}
 
 # keyword -> how its value is stored ("s": a string with its length in front; "l": a long of C,
 # of 8 bytes or 4; "": it has none)
-KEYWORDS = {"source_name": "s", "rawdatafile": "s", "machine_id": "i", "telescope_id": "i",
-            "data_type": "i", "nchans": "i", "nbits": "i", "nifs": "i", "nbeams": "i",
-            "ibeam": "i", "nsamples": "i", "barycentric": "i", "pulsarcentric": "i",
-            "fch1": "d", "foff": "d", "tstart": "d", "tsamp": "d", "src_raj": "d",
-            "src_dej": "d", "az_start": "d", "za_start": "d", "refdm": "d", "period": "d",
-            "signed": "b", "npuls": "l", "nbins": "i", "FREQUENCY_START": "", "fchannel": "d",
-            "FREQUENCY_END": ""}
+KEYWORDS = {
+    "source_name": "s",
+    "rawdatafile": "s",
+    "machine_id": "i",
+    "telescope_id": "i",
+    "data_type": "i",
+    "nchans": "i",
+    "nbits": "i",
+    "nifs": "i",
+    "nbeams": "i",
+    "ibeam": "i",
+    "nsamples": "i",
+    "barycentric": "i",
+    "pulsarcentric": "i",
+    "fch1": "d",
+    "foff": "d",
+    "tstart": "d",
+    "tsamp": "d",
+    "src_raj": "d",
+    "src_dej": "d",
+    "az_start": "d",
+    "za_start": "d",
+    "refdm": "d",
+    "period": "d",
+    "signed": "b",
+    "npuls": "l",
+    "nbins": "i",
+    "FREQUENCY_START": "",
+    "fchannel": "d",
+    "FREQUENCY_END": "",
+}
 NEEDED = ("nchans", "nbits", "tsamp")
 # 8 bits: where the mean is put, and the standard deviation; 0.4 % of the
 # signal-to-noise ratio is lost
 LEVEL, SIGNED_LEVEL = 64.0, 128.0
 DEVIATION = 10.0
-MOST_CHANNELS = 1 << 24   # in a file that is read; more are a broken header
+MOST_CHANNELS = 1 << 24  # in a file that is read; more are a broken header
 SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
 
 
@@ -85,6 +123,7 @@ class Levels:
 
     offset, step: [if][channel], or more axes.
     """
+
     offset: np.ndarray
     step: np.ndarray
 
@@ -98,10 +137,12 @@ class Levels:
         count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
         mean = np.nansum(powers, axis=0) / count
         deviation = np.sqrt(np.nansum((powers - mean) ** 2, axis=0) / count)
-        level = np.where(np.broadcast_to(np.reshape(signed, (-1, 1)), mean.shape), SIGNED_LEVEL,
-                         LEVEL)
-        step = np.where(deviation > 1e-6 * np.abs(mean), deviation / DEVIATION,
-                        np.abs(mean) / LEVEL)
+        level = np.where(
+            np.broadcast_to(np.reshape(signed, (-1, 1)), mean.shape), SIGNED_LEVEL, LEVEL
+        )
+        step = np.where(
+            deviation > 1e-6 * np.abs(mean), deviation / DEVIATION, np.abs(mean) / LEVEL
+        )
         step = np.where(step > 0, step, 1.0)
         return cls(mean - level * step, step)
 
@@ -110,15 +151,15 @@ class Levels:
         count = max(1, SCALED_AT_ONCE // self.step.size)
         scratch = np.empty((min(count, len(powers)), *self.step.shape))
         for first in range(0, len(powers), count):
-            part = powers[first:first + count]
-            scaled = scratch[:len(part)]
+            part = powers[first : first + count]
+            scaled = scratch[: len(part)]
             np.subtract(part, self.offset, out=scaled)
             scaled /= self.step
             np.rint(scaled, out=scaled)
             # of a number and NaN, fmax takes the number
             np.fmax(scaled, 0, out=scaled)
             np.minimum(scaled, 255, out=scaled)
-            np.copyto(to[first:first + count], scaled, casting="unsafe")
+            np.copyto(to[first : first + count], scaled, casting="unsafe")
 
 
 class FilterbankFile:
@@ -139,14 +180,22 @@ class FilterbankFile:
         absent = [key for key in (*frequencies, *NEEDED) if key not in self.header]
         if absent:
             raise FilterbankError(f"{filename}: the header lacks {', '.join(absent)}")
-        kinds = {8: np.int8, 16: np.int16, 32: np.float32} if self.header.get("signed") else \
-            {8: np.uint8, 16: np.uint16, 32: np.float32}
+        kinds = (
+            {8: np.int8, 16: np.int16, 32: np.float32}
+            if self.header.get("signed")
+            else {8: np.uint8, 16: np.uint16, 32: np.float32}
+        )
         channels, self.ifs = self.header["nchans"], self.header.get("nifs", 1)
-        if (self.header["nbits"] not in kinds or not 1 <= channels <= MOST_CHANNELS
-                or not 1 <= self.ifs <= MOST_CHANNELS):
-            raise FilterbankError(f"{filename}: {self.header['nbits']} bits, {self.ifs} IFs, "
-                                  f"{channels} channels: 8, 16 or 32 bits are understood, and 1 to "
-                                  f"{MOST_CHANNELS} IFs and channels")
+        if (
+            self.header["nbits"] not in kinds
+            or not 1 <= channels <= MOST_CHANNELS
+            or not 1 <= self.ifs <= MOST_CHANNELS
+        ):
+            raise FilterbankError(
+                f"{filename}: {self.header['nbits']} bits, {self.ifs} IFs, "
+                f"{channels} channels: 8, 16 or 32 bits are understood, and 1 to "
+                f"{MOST_CHANNELS} IFs and channels"
+            )
         for key in ("fch1", "foff", "tsamp", "tstart"):
             value = self.header.get(key, 1.0)
             # the Julian dates of the years 0 to 3000; frequencies in MHz
@@ -159,9 +208,14 @@ class FilterbankFile:
         self.interval, self.start = self.header["tsamp"], self.header.get("tstart", 0.0)
         frequencies = 1e6 * self._frequencies(channels)
         self._direction = -1 if frequencies[-1] < frequencies[0] else 1
-        self.frequencies = frequencies[::self._direction]
-        self.width = 1e6 * abs(self.header["foff"]) if "foff" in self.header else float(
-            np.median(np.diff(self.frequencies))) if channels > 1 else 0.0
+        self.frequencies = frequencies[:: self._direction]
+        self.width = (
+            1e6 * abs(self.header["foff"])
+            if "foff" in self.header
+            else float(np.median(np.diff(self.frequencies)))
+            if channels > 1
+            else 0.0
+        )
 
     def _frequencies(self, channels):
         """[channel], MHz, as the file has them: in a table, or at equal distances."""
@@ -170,11 +224,16 @@ class FilterbankFile:
             return self.header["fch1"] + self.header["foff"] * np.arange(channels)
         table = np.array(table)
         steps = np.diff(table)
-        if len(table) != channels or not np.isfinite(table).all() or not (
-                (steps > 0).all() or (steps < 0).all()):
-            raise FilterbankError(f"{self.filename}: {len(table)} frequencies (fchannel) of "
-                                  f"{channels} channels: expected one of each, rising or falling "
-                                  "throughout")
+        if (
+            len(table) != channels
+            or not np.isfinite(table).all()
+            or not ((steps > 0).all() or (steps < 0).all())
+        ):
+            raise FilterbankError(
+                f"{self.filename}: {len(table)} frequencies (fchannel) of "
+                f"{channels} channels: expected one of each, rising or falling "
+                "throughout"
+            )
         return table
 
     def _read_header(self, file):
@@ -226,10 +285,14 @@ class FilterbankFile:
     def read(self, first=0, count=None):
         """float32 [sample][if][channel], channels in ascending order."""
         count = self.samples - first if count is None else min(count, self.samples - first)
-        data = np.fromfile(self.filename, self._kind, max(0, count) * self._sample
-                           // self._kind.itemsize, offset=self._begin + first * self._sample)
+        data = np.fromfile(
+            self.filename,
+            self._kind,
+            max(0, count) * self._sample // self._kind.itemsize,
+            offset=self._begin + first * self._sample,
+        )
         data = data.reshape(-1, self.ifs, len(self.frequencies))
-        return data[..., ::self._direction].astype(np.float32)
+        return data[..., :: self._direction].astype(np.float32)
 
     def averaged(self, most, count=None):
         """The first `count` samples (None: all) as by read(), float64, neighbours averaged so that

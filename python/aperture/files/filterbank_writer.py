@@ -55,8 +55,11 @@ class SampleFile(CheckedFile):
             return
         try:
             file = file_lock.open_locked(
-                self.target, path, others=(part, file_lock.lock_name(self.target)),
-                exclusive=not overwrite)
+                self.target,
+                path,
+                others=(part, file_lock.lock_name(self.target)),
+                exclusive=not overwrite,
+            )
         except FileExistsError:
             check_path(path, overwrite)
             raise
@@ -88,9 +91,13 @@ def _remove_part(part, path):
     file_lock.check_unlocked(part, path)
     with open(part, "rb") as file:
         start = file.read(len(HEADER_START))
-    if start != HEADER_START[:len(start)]:
-        raise FileExistsError(errno.EEXIST, "a file of this name is needed, but there is one that "
-                              "is no filterbank file, which is left as it is", part)
+    if start != HEADER_START[: len(start)]:
+        raise FileExistsError(
+            errno.EEXIST,
+            "a file of this name is needed, but there is one that "
+            "is no filterbank file, which is left as it is",
+            part,
+        )
     file_lock.remove_leftover(part)
 
 
@@ -160,19 +167,25 @@ class MissingSamples:
         """lost: bool [sample][IF], from sample `first` of the file on."""
         whole = lost.all(axis=1)
         found = [(*run, ALL_IFS) for run in runs(whole)]
-        found += [(*run, number) for number in range(lost.shape[1])
-                  for run in runs(lost[:, number] & ~whole)]
+        found += [
+            (*run, number)
+            for number in range(lost.shape[1])
+            for run in runs(lost[:, number] & ~whole)
+        ]
         if not found:
             return
-        lines = "".join(f"{first + begin} {count} {number}\n"
-                        for begin, count, number in sorted(found))
+        lines = "".join(
+            f"{first + begin} {count} {number}\n" for begin, count, number in sorted(found)
+        )
         try:
             if not file_lock.is_there(self._path):
                 os.close(file_lock.create(self._path))
             with open(self._path, "a", encoding="utf-8", opener=_without_links) as file:
                 if file.tell() == 0:
-                    lines = (f"# {ascii_text(self._name)}: nothing was received for these "
-                             "samples, which hold the mean: first, count, IF (-1: all)\n" + lines)
+                    lines = (
+                        f"# {ascii_text(self._name)}: nothing was received for these "
+                        "samples, which hold the mean: first, count, IF (-1: all)\n" + lines
+                    )
                 file.write(lines)
         except OSError as error:
             raise OSError(error.errno, error.strerror, self._path) from None
@@ -194,7 +207,7 @@ class RecentMean:
     def __init__(self, shape, samples):
         self._samples = samples
         self._count = np.zeros(shape[:-1], np.float32)  # [row][product]
-        self._mean = np.zeros(shape, np.float32)        # [row][product][channel]
+        self._mean = np.zeros(shape, np.float32)  # [row][product][channel]
         # sums of samples that are in none of them yet, none of which is missing
         self._waiting, self._sums, self._scratch = 0, np.zeros_like(self._mean), None
 
@@ -207,16 +220,16 @@ class RecentMean:
     def add(self, powers, lost=None):
         """powers: float32 [sample][row][product][channel]; lost: bool [sample][row][product],
         or [sample][row][product][channel]"""
-        powers = powers[-self._samples:]
+        powers = powers[-self._samples :]
         if lost is not None and lost.ndim == 4:
             # a channel that is lost is one whose power is no number
-            powers, lost = np.where(lost[-self._samples:], np.float32(np.nan), powers), None
+            powers, lost = np.where(lost[-self._samples :], np.float32(np.nan), powers), None
         if lost is None and self._wait_for_more(powers):
             return
         mean = self.mean
         count = np.full_like(self._count, len(powers))
         if lost is not None:
-            lost = lost[-self._samples:]
+            lost = lost[-self._samples :]
             powers = np.where(lost[..., None], np.float32(0), powers)
             count -= lost.sum(axis=0)
         sums = powers.sum(axis=0)

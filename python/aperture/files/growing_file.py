@@ -70,11 +70,11 @@ class GrowingFile:
         # can get the same inode number
         self._copies = {}
         self._names = {key: _hidden_name(self._path, key) for key in ("a", "b", "new")}
-        self._current = None     # copy that is published
-        self._missed = []        # pieces that the other one lacks
+        self._current = None  # copy that is published
+        self._missed = []  # pieces that the other one lacks
         self._begun = False
-        self._leases = True      # whether the kernel tells who has a copy open
-        self._lock = None        # held from the first pieces until it is closed
+        self._leases = True  # whether the kernel tells who has a copy open
+        self._lock = None  # held from the first pieces until it is closed
         check_path(path, overwrite)
         self.check_names(path)
 
@@ -127,10 +127,12 @@ class GrowingFile:
             Some of them are still there.
         """
         if self._lock is None:
-            return               # what is there is somebody else's
+            return  # what is there is somebody else's
         held, self._lock, problem = self._lock, None, None
-        for remove in (*(lambda name=name: file_lock.remove_leftover(name)
-                         for name in self._names.values()), held.release):
+        for remove in (
+            *(lambda name=name: file_lock.remove_leftover(name) for name in self._names.values()),
+            held.release,
+        ):
             try:
                 # what is no file is not ours
                 with contextlib.suppress(FileExistsError):
@@ -141,8 +143,11 @@ class GrowingFile:
             self._forget(key)
         self._current, self._begun, self._missed = None, False, []
         if problem is not None:
-            raise OSError(problem.errno, "the hidden files beside it could not be removed: "
-                          f"{problem.strerror}", self._path)
+            raise OSError(
+                problem.errno,
+                f"the hidden files beside it could not be removed: {problem.strerror}",
+                self._path,
+            )
 
     def _begin_file(self, descriptor):
         # nobody else knows of this file yet
@@ -171,8 +176,9 @@ class GrowingFile:
         except FileNotFoundError:
             return False
         if not os.path.samestat(found, os.fstat(self._copies[key])):
-            raise FileExistsError(errno.EEXIST, "another program writes this file at the same "
-                                  "time", self._path)
+            raise FileExistsError(
+                errno.EEXIST, "another program writes this file at the same time", self._path
+            )
         return found.st_nlink == 1
 
     def _make(self, key, write):
@@ -258,14 +264,16 @@ def check_path(path, overwrite):
         raise PermissionError(errno.EACCES, "the folder of this file is not writable", str(path))
     longest = os.pathconf(folder, "PC_NAME_MAX") - LONGEST_ADDITION
     if len(os.fsencode(os.path.basename(os.path.realpath(path)))) > longest:
-        raise OSError(errno.ENAMETOOLONG, f"the name of this file has more than {longest} bytes",
-                      str(path))
+        raise OSError(
+            errno.ENAMETOOLONG, f"the name of this file has more than {longest} bytes", str(path)
+        )
     try:
         # some say that they are writable, and are not: /proc
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise OSError(error.errno, f"no file can be made in its folder: {error.strerror}",
-                      str(path)) from None
+        raise OSError(
+            error.errno, f"no file can be made in its folder: {error.strerror}", str(path)
+        ) from None
     if not os.path.exists(path):
         return
     if not stat.S_ISREG(os.stat(path).st_mode):

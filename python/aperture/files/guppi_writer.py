@@ -15,27 +15,30 @@ from ..parameters.ascii_text import ascii_text
 from .checked_file import PartFile
 from .voltage_file import GUPPI_ENDING
 
-CARD = 80                # bytes
-UNIX_EPOCH = 40587       # as a modified Julian date
+CARD = 80  # bytes
+UNIX_EPOCH = 40587  # as a modified Julian date
 
 
 def numbered(path, number):
     """The name of one file of the sequence."""
-    return f"{path[:-len(GUPPI_ENDING)]}.{number:04d}{GUPPI_ENDING}"
+    return f"{path[: -len(GUPPI_ENDING)]}.{number:04d}{GUPPI_ENDING}"
 
 
 def sequence(path):
     """The files of a sequence that are there, in order."""
-    stem = path[:-len(GUPPI_ENDING)]
-    found = [name for name in glob.glob(f"{glob.escape(stem)}.*{GUPPI_ENDING}")
-             if re.fullmatch(r"\.\d{4,}", name[len(stem):-len(GUPPI_ENDING)])]
+    stem = path[: -len(GUPPI_ENDING)]
+    found = [
+        name
+        for name in glob.glob(f"{glob.escape(stem)}.*{GUPPI_ENDING}")
+        if re.fullmatch(r"\.\d{4,}", name[len(stem) : -len(GUPPI_ENDING)])
+    ]
     return sorted(found, key=lambda name: (len(name), name))
 
 
 def card(key, value):
     """A line of a header. What readers that split at = and quotes stumble over is not in it."""
     if isinstance(value, str):
-        text = re.sub(r"[^ -<>-~]|'", "_", ascii_text(value))[:CARD - 12]
+        text = re.sub(r"[^ -<>-~]|'", "_", ascii_text(value))[: CARD - 12]
         text = f"'{text:<8}'"
     elif isinstance(value, float):
         # a point, without which some readers take it for a whole number
@@ -77,12 +80,13 @@ class GuppiWriter:
 
     def __init__(self, path, recording, spectra, blocks, overwrite=True):
         if not overwrite and sequence(path):
-            raise FileExistsError(errno.EEXIST, "the file exists, and overwrite is False",
-                                  sequence(path)[0])
+            raise FileExistsError(
+                errno.EEXIST, "the file exists, and overwrite is False", sequence(path)[0]
+            )
         self._path, self._overwrite, self._blocks = path, overwrite, blocks
         self._recording, self._spectra = recording, spectra
         self.paths = []
-        self._written = 0        # blocks in the current file
+        self._written = 0  # blocks in the current file
         self._missing = self._total = 0
         self._file = None
         self._values = self._header()
@@ -93,16 +97,27 @@ class GuppiWriter:
         channels, parts = len(recording.frequencies), 2 * len(recording.names)
         middle = (recording.frequencies[0] + recording.frequencies[-1]) / 2
         return {
-            "BACKEND": "GUPPI", "TELESCOP": recording.telescope or "unknown",
-            "SRC_NAME": recording.source, "OBSERVER": "gr-aperture", "OBS_MODE": "RAW",
-            "PKTFMT": "1SFA", "NBITS": 8, "NPOL": parts, "OBSNCHAN": channels,
-            "OBSFREQ": middle / 1e6, "OBSBW": channels * recording.width / 1e6,
-            "CHAN_BW": recording.width / 1e6, "TBIN": 1 / recording.rate,
+            "BACKEND": "GUPPI",
+            "TELESCOP": recording.telescope or "unknown",
+            "SRC_NAME": recording.source,
+            "OBSERVER": "gr-aperture",
+            "OBS_MODE": "RAW",
+            "PKTFMT": "1SFA",
+            "NBITS": 8,
+            "NPOL": parts,
+            "OBSNCHAN": channels,
+            "OBSFREQ": middle / 1e6,
+            "OBSBW": channels * recording.width / 1e6,
+            "CHAN_BW": recording.width / 1e6,
+            "TBIN": 1 / recording.rate,
             "STT_IMJD": UNIX_EPOCH + recording.start.seconds // 86400,
             "STT_SMJD": recording.start.seconds % 86400,
             "STT_OFFS": float(recording.start.fraction),
             # a packet is one sample of all channels
-            "PKTSIZE": channels * parts, "PIPERBLK": self._spectra, "OVERLAP": 0, "DIRECTIO": 0,
+            "PKTSIZE": channels * parts,
+            "PIPERBLK": self._spectra,
+            "OVERLAP": 0,
+            "DIRECTIO": 0,
             "BLOCSIZE": channels * parts * self._spectra,
         }
 
@@ -131,8 +146,13 @@ class GuppiWriter:
         lost = sum(count * (names if number is None else 1) for number, _, count in missing)
         self._missing += lost
         self._total += self._spectra * names
-        values = {**self._values, "PKTIDX": first, "NDROP": lost // names,
-                  "DROPBLK": lost / (self._spectra * names), "DROPTOT": self._missing / self._total}
+        values = {
+            **self._values,
+            "PKTIDX": first,
+            "NDROP": lost // names,
+            "DROPBLK": lost / (self._spectra * names),
+            "DROPTOT": self._missing / self._total,
+        }
         self._file.add(header_bytes(values), voltages)
         self._written += 1
 
@@ -149,6 +169,6 @@ class GuppiWriter:
         if self._file is not None:
             self._finish_file()
         if self._overwrite and self.paths:
-            for name in sequence(self._path)[len(self.paths):]:
+            for name in sequence(self._path)[len(self.paths) :]:
                 with contextlib.suppress(OSError):
                     os.unlink(name)

@@ -44,28 +44,39 @@ from gnuradio.aperture.transients.psrfits import read_profiles, write_profiles
 START = 1704067200
 #: every way to give one, and what it is called in a file
 DIRECTIONS = {
-    "sun": "Sun", "zenith": "zenith", "Cas A": "Cas A", "PSR B0329+54": "B0329+54",
+    "sun": "Sun",
+    "zenith": "zenith",
+    "Cas A": "Cas A",
+    "PSR B0329+54": "B0329+54",
     "23:23:24 +58:48:54": "ra 350.85000 deg dec +58.81500 deg",
     "23h23m24s −58°48′54″": "ra 350.85000 deg dec -58.81500 deg",
     "350.85, 58.815": "ra 350.85000 deg dec +58.81500 deg",
     "az=180, el=45": "az 180.000 deg el 45.000 deg",
-    (350.85, 58.815): "ra 350.85000 deg dec +58.81500 deg"}
+    (350.85, 58.815): "ra 350.85000 deg dec +58.81500 deg",
+}
 NAMED = {"name": "Grüße, Ωmega", "ra": 10.0, "dec": 20.0}
 
 
 def directions():
     """(Direction, its name in a file)."""
     return [(aperture.parse_direction(given), name) for given, name in DIRECTIONS.items()] + [
-        (aperture.parse_direction(NAMED), "Grusse, ?mega")]
+        (aperture.parse_direction(NAMED), "Grusse, ?mega")
+    ]
 
 
 def array_of():
     """Names of which some differ in their accents only."""
     antennas = [Antenna(name, (10.0 * i, i, 0.0)) for i, name in enumerate(("Süd", "Sud", "Öst"))]
     return ArrayDescription(
-        name="Nançay µ", latitude=47.4, longitude=2.2, height=150.0, antennas=antennas,
-        inputs=[Input(antenna.name, "x") for antenna in antennas], sample_rate=1e6,
-        center_frequency=1.4e9)
+        name="Nançay µ",
+        latitude=47.4,
+        longitude=2.2,
+        height=150.0,
+        antennas=antennas,
+        inputs=[Input(antenna.name, "x") for antenna in antennas],
+        sample_rate=1e6,
+        center_frequency=1.4e9,
+    )
 
 
 class qa_ascii_text(gr_unittest.TestCase):
@@ -93,6 +104,7 @@ class qa_ascii_text(gr_unittest.TestCase):
                     text = text.encode() if isinstance(text, str) else bytes(text)
                     self.assertTrue(text.isascii(), f"{path}, {name}: {text}")
                     found[name] = text.decode()
+
         with h5py.File(path) as file:
             file.visititems(look)
         return found
@@ -102,13 +114,29 @@ class qa_ascii_text(gr_unittest.TestCase):
         with open(self.path(name), "wb") as file:
             file.write(layout.create())
         products = len(array.inputs) * (len(array.inputs) + 1) // 2
-        layout.append(self.path(name), [layout.integration(
-            np.ones((5, products), np.complex64), earth_rotation.julian_date(START), 1, [1], 1.0)])
+        layout.append(
+            self.path(name),
+            [
+                layout.integration(
+                    np.ones((5, products), np.complex64),
+                    earth_rotation.julian_date(START),
+                    1,
+                    [1],
+                    1.0,
+                )
+            ],
+        )
         return self.path(name)
 
     def test_texts(self):
-        for text, plain in (("plain", "plain"), ("é ñ ² Å", "e n 2 A"), ("−10°±3′", "-10 deg+-3'"),
-                            ("µs × 2", "us x 2"), ("北", "?"), ("", "")):
+        for text, plain in (
+            ("plain", "plain"),
+            ("é ñ ² Å", "e n 2 A"),
+            ("−10°±3′", "-10 deg+-3'"),
+            ("µs × 2", "us x 2"),
+            ("北", "?"),
+            ("", ""),
+        ):
             self.assertEqual(ascii_text(text), plain)
         names = ["Süd", "Sud", "Öst", "北", "南"]
         found = ascii_names(names)
@@ -119,15 +147,21 @@ class qa_ascii_text(gr_unittest.TestCase):
             self.assertEqual(find_name(name, names), place)
             self.assertEqual(find_name(names[place], found), place)
         self.assertIsNone(find_name("West", names))
-        for text in ("°", "a\"b\\c\n\t", "北🛰", "\x7f\x85\u2028"):
+        for text in ("°", 'a"b\\c\n\t', "北🛰", "\x7f\x85\u2028"):
             self.assertTrue(quoted(text).isascii())
             self.assertEqual(yaml.safe_load(quoted(text)), text)
 
     def test_uvh5(self):
         for direction, name in directions():
             for more in ({"phase_center": direction}, {"tracked": direction}):
-                path = self.write_uvh5("a.uvh5", array_of(), history=f"aperture_fx --track {name}°",
-                                       keywords={"CALIB": f"{direction}"}, statistics=True, **more)
+                path = self.write_uvh5(
+                    "a.uvh5",
+                    array_of(),
+                    history=f"aperture_fx --track {name}°",
+                    keywords={"CALIB": f"{direction}"},
+                    statistics=True,
+                    **more,
+                )
                 texts = self.check_hdf5(path)
                 self.assertEqual(texts["Header/phase_center_catalog/0/cat_name"], name)
                 with VisibilityFile(path) as file:
@@ -135,14 +169,18 @@ class qa_ascii_text(gr_unittest.TestCase):
 
     def test_joined(self):
         """A file of an earlier version, and one of another program, are as others behind it."""
-        path = self.write_uvh5("old.uvh5", array_of(),
-                               phase_center=aperture.parse_direction("10, 20"))
-        new = self.write_uvh5("new.uvh5", array_of(),
-                              phase_center=aperture.parse_direction("10, 20"))
+        path = self.write_uvh5(
+            "old.uvh5", array_of(), phase_center=aperture.parse_direction("10, 20")
+        )
+        new = self.write_uvh5(
+            "new.uvh5", array_of(), phase_center=aperture.parse_direction("10, 20")
+        )
         with h5py.File(path, "r+") as file:
-            for name, text in (("history", "at 10°"), ("telescope_name", "Nançay µ"),
-                               ("phase_center_catalog/0/cat_name",
-                                "ra 10.00000° dec +20.00000°")):
+            for name, text in (
+                ("history", "at 10°"),
+                ("telescope_name", "Nançay µ"),
+                ("phase_center_catalog/0/cat_name", "ra 10.00000° dec +20.00000°"),
+            ):
                 del file["Header"][name]
                 file["Header"][name] = np.bytes_(text.encode())
         merge([path, new], self.path("all.uvh5"))
@@ -151,9 +189,18 @@ class qa_ascii_text(gr_unittest.TestCase):
 
     def test_voltages(self):
         for direction, name in directions():
-            recording = Recording((1.4e9,), 1e6, 1e6, Moment(START, 0.0), ("Süd x", "Öst x"),
-                                  direction.name, 0, "Nançay", (47.0, 2.0, 100.0),
-                                  f"{direction} with ±")
+            recording = Recording(
+                (1.4e9,),
+                1e6,
+                1e6,
+                Moment(START, 0.0),
+                ("Süd x", "Öst x"),
+                direction.name,
+                0,
+                "Nançay",
+                (47.0, 2.0, 100.0),
+                f"{direction} with ±",
+            )
             voltages = np.zeros((64, 2), np.uint16)
             for kind, ending in ((DadaWriter, "dada"), (SigmfWriter, "sigmf-meta")):
                 writer = kind(self.path(f"a.{ending}"), recording, voltages.dtype)
@@ -183,15 +230,30 @@ class qa_ascii_text(gr_unittest.TestCase):
             field = Field(direction, 8, 1e-3)
             values = np.zeros((8, 8), np.float32)
             image = DirtyImage(field, values, values, Beam(1e-3, 1e-3, 0.0), 3)
-            about = dict(frequency=1.4e9, bandwidth=1e6, time="2024-01-01T00:00:00",
-                         telescope="Nançay µ", object=direction.name, unit="", stokes="I",
-                         history=[f"phased to {direction}"])
+            about = dict(
+                frequency=1.4e9,
+                bandwidth=1e6,
+                time="2024-01-01T00:00:00",
+                telescope="Nançay µ",
+                object=direction.name,
+                unit="",
+                stokes="I",
+                history=[f"phased to {direction}"],
+            )
             write_fits(self.path("a.fits"), values, image, (10.0, 20.0), about)
             self.check_text(self.path("a.fits"))
             self.assertEqual(fits.getheader(self.path("a.fits"))["OBJECT"], name)
             powers = np.ones((1, 1, 3, 16))
-            folded = FoldedProfiles(powers, powers, [(START, 0.0)], np.ones(1), np.ones(1),
-                                    1e9 + 1e6 * np.arange(3), source=direction.name, beam="Süd")
+            folded = FoldedProfiles(
+                powers,
+                powers,
+                [(START, 0.0)],
+                np.ones(1),
+                np.ones(1),
+                1e9 + 1e6 * np.arange(3),
+                source=direction.name,
+                beam="Süd",
+            )
             write_profiles(self.path("b.fits"), folded, replace(array_of(), name="Nançay"))
             with open(self.path("b.fits"), "rb") as file:
                 self.assertTrue(file.read(2 * 2880).isascii())
@@ -206,10 +268,14 @@ class qa_ascii_text(gr_unittest.TestCase):
         self.assertEqual(aperture.load_array(self.path("array.yml")), array)
         for direction, _ in directions():
             calibration = Calibration(
-                array.name, Band(1.4e9, 1e5, 5), [InputCalibration(name) for name in
-                                                  array.input_names],
-                source=str(direction), references=["Südx"], measured=(START, START + 1),
-                history=f"aperture_calibrate --source {direction}")
+                array.name,
+                Band(1.4e9, 1e5, 5),
+                [InputCalibration(name) for name in array.input_names],
+                source=str(direction),
+                references=["Südx"],
+                measured=(START, START + 1),
+                history=f"aperture_calibrate --source {direction}",
+            )
             aperture.save_calibration(calibration, self.path("cal.yml"))
             self.check_text(self.path("cal.yml"))
             found = aperture.load_calibration(self.path("cal.yml"))
@@ -217,9 +283,14 @@ class qa_ascii_text(gr_unittest.TestCase):
             path = self.write_uvh5("a.uvh5", array, tracked=direction)
             with VisibilityFile(path) as file:
                 # names as the file has them, of which the array's own are found
-                named = replace(calibration, references=[], inputs=[
-                    InputCalibration(file.names[number] + "x", delay=number * 1e-9)
-                    for number in sorted(file.names)])
+                named = replace(
+                    calibration,
+                    references=[],
+                    inputs=[
+                        InputCalibration(file.names[number] + "x", delay=number * 1e-9)
+                        for number in sorted(file.names)
+                    ],
+                )
                 save_uvcal(named, self.path("cal.calh5"), file)
             self.check_hdf5(self.path("cal.calh5"))
             self.assertEqual(len(load_uvcal(self.path("cal.calh5")).inputs), 3)
@@ -229,9 +300,21 @@ class qa_ascii_text(gr_unittest.TestCase):
         """aperture_fx with a tracked place, a history and a plan of its options."""
         for plan in ([f"--write-plan={self.path('plan.yml')}"], []):
             code, _, errors = run(
-                fx, "--input", "sim:two-dish", "--duration", "0.02", "--channels", "16",
-                "--device", "cpu", "--track", "23h23m24s +58°48′54″", "-o", self.path("fx.uvh5"),
-                *plan)
+                fx,
+                "--input",
+                "sim:two-dish",
+                "--duration",
+                "0.02",
+                "--channels",
+                "16",
+                "--device",
+                "cpu",
+                "--track",
+                "23h23m24s +58°48′54″",
+                "-o",
+                self.path("fx.uvh5"),
+                *plan,
+            )
             self.assertEqual(code, 0, errors)
         self.check_text(self.path("plan.yml"))
         self.check_hdf5(self.path("fx.uvh5"))

@@ -36,10 +36,15 @@ CHANNELS, INPUTS = 64, 4
 PRODUCTS = INPUTS * (INPUTS + 1) // 2
 
 ARRAY = ArrayDescription(
-    name="test", latitude=52.0, longitude=5.0, height=10.0,
+    name="test",
+    latitude=52.0,
+    longitude=5.0,
+    height=10.0,
     antennas=[Antenna(f"A{i}", (10.0 * i, 0.0, 0.0)) for i in range(INPUTS)],
     inputs=[Input(f"A{i}", "x") for i in range(INPUTS)],
-    sample_rate=1e6, center_frequency=1e8)
+    sample_rate=1e6,
+    center_frequency=1e8,
+)
 LAYOUT = Uvh5Layout(ARRAY, 1e8 + 1e3 * np.arange(CHANNELS), 1e3)
 
 
@@ -60,7 +65,6 @@ def open_file_on_a_full_disk(path):
 
 
 class qa_growing_file(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="qa_growing_file"))
         # behind what a test cleans up itself
@@ -74,18 +78,25 @@ class qa_growing_file(gr_unittest.TestCase):
             count, rows = int(header["Ntimes"][()]), int(header["Nblts"][()])
             self.assertEqual(rows, count * PRODUCTS)
             expected = np.repeat(np.arange(count), PRODUCTS)
-            for values in (*data.values(), *(header[name] for name in header
-                                             if name.startswith("phase_center_app")
-                                             or name in ("time_array", "lst_array",
-                                                         "ant_1_array", "uvw_array"))):
+            for values in (
+                *data.values(),
+                *(
+                    header[name]
+                    for name in header
+                    if name.startswith("phase_center_app")
+                    or name in ("time_array", "lst_array", "ant_1_array", "uvw_array")
+                ),
+            ):
                 self.assertEqual(len(values), rows)
             np.testing.assert_array_equal(
-                data["visdata"][()], np.broadcast_to(expected[:, np.newaxis, np.newaxis],
-                                                     (rows, CHANNELS, 1)))
+                data["visdata"][()],
+                np.broadcast_to(expected[:, np.newaxis, np.newaxis], (rows, CHANNELS, 1)),
+            )
             np.testing.assert_array_equal(data["nsamples"][()], 1)
             np.testing.assert_array_equal(data["flags"][()], False)
-            np.testing.assert_allclose(header["time_array"][()], 2460310.5 + expected / 86400,
-                                       rtol=0, atol=1e-9)
+            np.testing.assert_allclose(
+                header["time_array"][()], 2460310.5 + expected / 86400, rtol=0, atol=1e-9
+            )
         return count
 
     def names(self):
@@ -108,19 +119,34 @@ class qa_growing_file(gr_unittest.TestCase):
     def test_reserves_enough(self):
         # values that cannot be compressed, and one baseline (many small chunks)
         rng = np.random.default_rng(1)
-        one = ArrayDescription(name="one", latitude=0.0, longitude=0.0, height=0.0,
-                               antennas=ARRAY.antennas[:1], inputs=ARRAY.inputs[:1],
-                               sample_rate=1e6, center_frequency=1e8)
+        one = ArrayDescription(
+            name="one",
+            latitude=0.0,
+            longitude=0.0,
+            height=0.0,
+            antennas=ARRAY.antennas[:1],
+            inputs=ARRAY.inputs[:1],
+            sample_rate=1e6,
+            center_frequency=1e8,
+        )
         for layout in (LAYOUT, Uvh5Layout(one, [1e8], 1e3)):
             products = layout.map.product.max() + 1
             path = self.folder / "reserved"
             path.write_bytes(layout.create())
             size = path.stat().st_size
             for count in (1,) * 100 + (30, 100):
-                pieces = [layout.integration(
-                    rng.normal(size=(len(layout.frequencies), products, 2))
-                    .astype(np.float32).view(np.complex64)[:, :, 0], 2460310.5, 1000,
-                    rng.integers(0, 1001, products), 0.01) for _ in range(count)]
+                pieces = [
+                    layout.integration(
+                        rng.normal(size=(len(layout.frequencies), products, 2))
+                        .astype(np.float32)
+                        .view(np.complex64)[:, :, 0],
+                        2460310.5,
+                        1000,
+                        rng.integers(0, 1001, products),
+                        0.01,
+                    )
+                    for _ in range(count)
+                ]
                 layout.append(path, pieces)
                 self.assertLessEqual(path.stat().st_size - size, layout.bytes(pieces))
                 size = path.stat().st_size
@@ -209,8 +235,28 @@ class qa_growing_file(gr_unittest.TestCase):
         """Whatever little space there is: one error, and what is there is whole."""
         with small_disk(self, 600) as disk:
             path = disk / "test.uvh5"
-            for free in (0, 1, 3, 4, 7, 8, 12, 16, 20, 27, 28, 29, 32, 40, 60, 100, 200, 300, 400,
-                         500):
+            for free in (
+                0,
+                1,
+                3,
+                4,
+                7,
+                8,
+                12,
+                16,
+                20,
+                27,
+                28,
+                29,
+                32,
+                40,
+                60,
+                100,
+                200,
+                300,
+                400,
+                500,
+            ):
                 size = os.statvfs(disk).f_bavail * 4096 - free * 1024
                 (disk / "ballast").write_bytes(bytes(max(0, size)))
                 file, number = open_file_on_a_full_disk(path), 0
@@ -228,8 +274,20 @@ class qa_growing_file(gr_unittest.TestCase):
 
     def test_files_that_may_not_grow_at_all(self):
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        for limit in (0, 1, 100, 2047, 2048, 5000, 10_000, 20_000, 28_000, 29_000, 100_000,
-                      290_000):
+        for limit in (
+            0,
+            1,
+            100,
+            2047,
+            2048,
+            5000,
+            10_000,
+            20_000,
+            28_000,
+            29_000,
+            100_000,
+            290_000,
+        ):
             file = open_file(self.path)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
             try:
@@ -359,9 +417,15 @@ for _ in range(10):
             if name == "Data/visdata":
                 assert np.array_equal(values[::{PRODUCTS}, 0, 0], np.arange(count))
 """
-        readers = [subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE,
-                                    text=True, env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"})
-                   for _ in range(4)]
+        readers = [
+            subprocess.Popen(
+                [sys.executable, "-c", script],
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"},
+            )
+            for _ in range(4)
+        ]
         for reader in readers:
             errors = reader.communicate(timeout=PATIENCE)[1]
             self.assertEqual(reader.returncode, 0, errors)
@@ -397,8 +461,9 @@ for _ in range(10):
     def test_no_leases(self):
         """Where the kernel cannot tell who reads, HDF5's locks do."""
         for error in (errno.EAGAIN, errno.EINVAL):
-            with mock.patch.object(file_lock, "claim",
-                                   side_effect=OSError(error, "no leases")) as claim:
+            with mock.patch.object(
+                file_lock, "claim", side_effect=OSError(error, "no leases")
+            ) as claim:
                 file = open_file(self.path)
                 for number in range(5):
                     file.add([integration(number)])
@@ -468,8 +533,12 @@ for _ in range(10):
         precious.write_text("precious")
         for key in ("a", "b", "new", "lock"):
             name = self.folder / f".test.uvh5.{key}"
-            for make in (lambda: name.symlink_to(precious), lambda: name.symlink_to("absent"),
-                         lambda: os.mkfifo(name), name.mkdir):
+            for make in (
+                lambda: name.symlink_to(precious),
+                lambda: name.symlink_to("absent"),
+                lambda: os.mkfifo(name),
+                name.mkdir,
+            ):
                 file = open_file(self.path)
                 make()
                 before = os.lstat(name)
@@ -493,10 +562,16 @@ for _ in range(10):
                 self.path.write_text("precious")
                 return create()
 
-            with mock.patch.object(file, "_create", late), \
-                    mock.patch("os.link", os.link if links else mock.Mock(
-                        side_effect=OSError(errno.EPERM, "no hard links here"))), \
-                    self.assertRaisesRegex(FileExistsError, "overwrite is False"):
+            with (
+                mock.patch.object(file, "_create", late),
+                mock.patch(
+                    "os.link",
+                    os.link
+                    if links
+                    else mock.Mock(side_effect=OSError(errno.EPERM, "no hard links here")),
+                ),
+                self.assertRaisesRegex(FileExistsError, "overwrite is False"),
+            ):
                 file.add([integration(0)])
             file.close()
             self.assertEqual(self.path.read_text(), "precious")
@@ -534,8 +609,10 @@ for _ in range(10):
         for path in ("", f"{self.folder}/new/"):
             with self.assertRaises(ValueError) as caught:
                 open_file(path)
-            self.assertEqual(str(caught.exception),
-                             f"filename: {path!r} is not allowed; it must be the name of a file")
+            self.assertEqual(
+                str(caught.exception),
+                f"filename: {path!r} is not allowed; it must be the name of a file",
+            )
         self.assertEqual(self.names(), [])
 
     def test_symbolic_link(self):

@@ -29,9 +29,15 @@ def array_of():
     """Three antennas, in another order than in the file, and names with blanks in them."""
     antennas = [Antenna(f"Dish {i}", (10.0 * i, i * i, 0.0)) for i in (10, 2, 1)]
     return ArrayDescription(
-        name="test", latitude=52.0, longitude=5.0, height=10.0, antennas=antennas,
-        inputs=[Input(antenna.name, "x") for antenna in antennas], sample_rate=1e6,
-        center_frequency=1e9)
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
+        antennas=antennas,
+        inputs=[Input(antenna.name, "x") for antenna in antennas],
+        sample_rate=1e6,
+        center_frequency=1e9,
+    )
 
 
 class qa_uvh5_merge(gr_unittest.TestCase):
@@ -49,46 +55,80 @@ class qa_uvh5_merge(gr_unittest.TestCase):
 
     def write(self, name, channels, times, counted=100, offset=0.0, **more):
         """A file of some channels (a range) and times, as aperture_fx writes it."""
-        layout = Uvh5Layout(self.array, 1e9 + WIDTH * np.arange(channels.start, channels.stop)
-                            + offset, WIDTH, history="a test", **more)
+        layout = Uvh5Layout(
+            self.array,
+            1e9 + WIDTH * np.arange(channels.start, channels.stop) + offset,
+            WIDTH,
+            history="a test",
+            **more,
+        )
         path = self.path(name)
         with open(path, "wb") as file:
             file.write(layout.create())
-        layout.append(path, [layout.integration(
-            self.values[time][channels.start:channels.stop], BEGIN + time * LENGTH / 86400, 100,
-            np.full(self.products, counted), LENGTH / 100) for time in times])
+        layout.append(
+            path,
+            [
+                layout.integration(
+                    self.values[time][channels.start : channels.stop],
+                    BEGIN + time * LENGTH / 86400,
+                    100,
+                    np.full(self.products, counted),
+                    LENGTH / 100,
+                )
+                for time in times
+            ],
+        )
         return path
 
     def read(self, path):
         with h5py.File(path) as file:
             shape = (-1, int(file["Header/Nbls"][()]), *file["Data/visdata"].shape[1:])
-            return {**{name: file[f"Data/{name}"][:].reshape(shape)
-                       for name in ("visdata", "flags", "nsamples")},
-                    **{name: file[f"Header/{name}"][()] for name in (
-                        "freq_array", "time_array", "Ntimes", "Nblts", "Nfreqs", "uvw_array")}}
+            return {
+                **{
+                    name: file[f"Data/{name}"][:].reshape(shape)
+                    for name in ("visdata", "flags", "nsamples")
+                },
+                **{
+                    name: file[f"Header/{name}"][()]
+                    for name in (
+                        "freq_array",
+                        "time_array",
+                        "Ntimes",
+                        "Nblts",
+                        "Nfreqs",
+                        "uvw_array",
+                    )
+                },
+            }
 
     def test_whole(self):
         """Halves of the channels, in any order, are as one file would have been."""
         for more in ({}, {"phase_center": parse_direction("sun")}, {"compression": "gzip"}):
             whole = self.read(self.write("whole.uvh5", range(CHANNELS), range(TIMES), **more))
-            parts = [self.write("b.uvh5", range(4, 7), range(TIMES), **more),
-                     self.write("a.uvh5", range(4), range(TIMES), **more)]
+            parts = [
+                self.write("b.uvh5", range(4, 7), range(TIMES), **more),
+                self.write("a.uvh5", range(4), range(TIMES), **more),
+            ]
             found = merge(parts, self.path("all.uvh5"))
-            self.assertEqual((found["integrations"], found["channels"], found["flagged"]),
-                             (TIMES, CHANNELS, 0))
+            self.assertEqual(
+                (found["integrations"], found["channels"], found["flagged"]), (TIMES, CHANNELS, 0)
+            )
             joined = self.read(self.path("all.uvh5"))
             for name, value in whole.items():
                 np.testing.assert_allclose(joined[name], value, rtol=1e-15, err_msg=name)
             with h5py.File(self.path("all.uvh5")) as file:
                 if "phase_center" in more:
-                    self.assertEqual(file["Header/phase_center_catalog/0/cat_times"].shape,
-                                     (TIMES,))
+                    self.assertEqual(
+                        file["Header/phase_center_catalog/0/cat_times"].shape, (TIMES,)
+                    )
 
     def test_holes(self):
         """A host was away: what nobody has is flagged; a file that goes on is joined in time."""
-        parts = [self.write("a.uvh5", range(3), range(TIMES)),
-                 self.write("b0.uvh5", range(4, 7), range(2), counted=50),
-                 self.write("b1.uvh5", range(4, 7), [1, 4, 5])]
+        parts = [
+            self.write("a.uvh5", range(3), range(TIMES)),
+            self.write("b0.uvh5", range(4, 7), range(2), counted=50),
+            self.write("b1.uvh5", range(4, 7), [1, 4, 5]),
+        ]
         found = merge(parts, self.path("all.uvh5"))
         self.assertAlmostEqual(found["flagged"], (TIMES + 2 * 3) / (TIMES * CHANNELS))
         joined = self.read(self.path("all.uvh5"))
@@ -107,8 +147,10 @@ class qa_uvh5_merge(gr_unittest.TestCase):
     def test_not_numbers(self):
         """What is no number in a part, flagged or not, is flagged and 0, and another part's
         channel is taken for one that has nothing else."""
-        parts = [self.write("a.uvh5", range(4), range(TIMES)),
-                 self.write("b.uvh5", range(3, 7), range(TIMES), counted=50)]
+        parts = [
+            self.write("a.uvh5", range(4), range(TIMES)),
+            self.write("b.uvh5", range(3, 7), range(TIMES), counted=50),
+        ]
         with h5py.File(parts[0], "r+") as file:
             file["Data/visdata"][0, 1] = complex(np.nan, 0)
             file["Data/visdata"][:, 3] = np.nan
@@ -131,15 +173,22 @@ class qa_uvh5_merge(gr_unittest.TestCase):
         a, b = np.tril_indices(len(inputs))
         self.products = len(a)
         rng = np.random.default_rng(1)
-        self.values = (rng.normal(size=(TIMES, CHANNELS, len(a)))
-                       + 1j * rng.normal(size=(TIMES, CHANNELS, len(a)))).astype(np.complex64)
+        self.values = (
+            rng.normal(size=(TIMES, CHANNELS, len(a)))
+            + 1j * rng.normal(size=(TIMES, CHANNELS, len(a)))
+        ).astype(np.complex64)
         before = self.values
         whole = self.read(self.write("whole.uvh5", range(CHANNELS), range(TIMES)))["visdata"]
         parts = []
         # two runs, of which the second has its channels in two files; the last knows of no gains
-        for number, (channels, times, gains) in enumerate((
-                (range(CHANNELS), [0, 1], own[0]), (range(3), [2, 3], own[1]),
-                (range(3, CHANNELS), [2, 3], own[0]), (range(CHANNELS), [4, 5], own[2]))):
+        for number, (channels, times, gains) in enumerate(
+            (
+                (range(CHANNELS), [0, 1], own[0]),
+                (range(3), [2, 3], own[1]),
+                (range(3, CHANNELS), [2, 3], own[0]),
+                (range(CHANNELS), [4, 5], own[2]),
+            )
+        ):
             self.values = before * np.float32(np.array(gains)[a] * np.array(gains)[b])
             keywords = {} if number == 3 else {"GAINS": gains_text(inputs, gains)}
             parts.append(self.write(f"{number}.uvh5", channels, times, keywords=keywords))
@@ -152,15 +201,26 @@ class qa_uvh5_merge(gr_unittest.TestCase):
                 names = [name.decode() for name in file["Header/antenna_names"]]
                 ends = [file[f"Header/ant_{i}_array"][:6] for i in (1, 2)]
             self.assertEqual(told, {} if order[0] == 3 else dict(zip(inputs, own[order[0]])))
-            level = np.array([told.get(names[one] + "x", 1.0) * told.get(names[two] + "x", 1.0)
-                              for one, two in zip(*ends)])
-            np.testing.assert_allclose(self.read(self.path("all.uvh5"))["visdata"],
-                                       whole * level[:, None, None], rtol=1e-6)
+            level = np.array(
+                [
+                    told.get(names[one] + "x", 1.0) * told.get(names[two] + "x", 1.0)
+                    for one, two in zip(*ends)
+                ]
+            )
+            np.testing.assert_allclose(
+                self.read(self.path("all.uvh5"))["visdata"], whole * level[:, None, None], rtol=1e-6
+            )
         # where they agree, nothing is touched
         self.values = before
-        same = [self.write(f"same{i}.uvh5", range(CHANNELS), times,
-                           keywords={"GAINS": gains_text(inputs, own[0])})
-                for i, times in enumerate(([0, 1, 2], [3, 4, 5]))]
+        same = [
+            self.write(
+                f"same{i}.uvh5",
+                range(CHANNELS),
+                times,
+                keywords={"GAINS": gains_text(inputs, own[0])},
+            )
+            for i, times in enumerate(([0, 1, 2], [3, 4, 5]))
+        ]
         self.assertEqual(merge(same, self.path("all.uvh5"))["notes"], [])
         np.testing.assert_array_equal(self.read(self.path("all.uvh5"))["visdata"], whole)
 
@@ -171,21 +231,28 @@ class qa_uvh5_merge(gr_unittest.TestCase):
         noted = {"CALIB": "two.yml: noise", "CALSTATE": "not applied"}
         calibrated = self.write("a.uvh5", range(3), range(2), keywords=mine)
         for keywords, channels, times, refusal in (
-                (None, range(3, 7), range(2), "a.uvh5 are calibrated .by cal.yml: Cas A.,"),
-                (noted, range(3), range(2, 4), "a.uvh5 are calibrated"),
-                (other, range(3, 7), range(2), "same times are calibrated by .*, and by"),
-                (other, range(3), range(1, 4), "same times are calibrated"),
-                ({**mine, "VISUNITS": "K"}, range(3), range(2, 4),
-                 "in uncalib.* in K|in K.* in uncalib"),
-                (mine, range(3, 7), range(2), None), (other, range(3), range(2, 4), None)):
+            (None, range(3, 7), range(2), "a.uvh5 are calibrated .by cal.yml: Cas A.,"),
+            (noted, range(3), range(2, 4), "a.uvh5 are calibrated"),
+            (other, range(3, 7), range(2), "same times are calibrated by .*, and by"),
+            (other, range(3), range(1, 4), "same times are calibrated"),
+            (
+                {**mine, "VISUNITS": "K"},
+                range(3),
+                range(2, 4),
+                "in uncalib.* in K|in K.* in uncalib",
+            ),
+            (mine, range(3, 7), range(2), None),
+            (other, range(3), range(2, 4), None),
+        ):
             part = self.write("b.uvh5", channels, times, keywords=keywords)
             for pair in ([calibrated, part], [part, calibrated]):
                 if refusal is None:
                     merge(pair, self.path("all.uvh5"))
                     with h5py.File(self.path("all.uvh5")) as file:
                         text = file["Header/extra_keywords/CALIB"][()].decode()
-                    self.assertEqual(sorted(text.split("; ")),
-                                     sorted({mine["CALIB"], keywords["CALIB"]}))
+                    self.assertEqual(
+                        sorted(text.split("; ")), sorted({mine["CALIB"], keywords["CALIB"]})
+                    )
                     continue
                 with self.assertRaisesRegex(Uvh5Error, refusal):
                     merge(pair, self.path("none.uvh5"))

@@ -18,7 +18,6 @@ from gnuradio.aperture.testing.visibility_files import START, write_array, write
 
 
 class qa_uvh5_reader(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.uvh5 = os.path.join(self._folder.name, "a.uvh5")
@@ -33,8 +32,17 @@ class qa_uvh5_reader(gr_unittest.TestCase):
         data = random.normal(size=shape) + 1j * random.normal(size=shape)
         flags, nsamples = random.random(shape) < 0.3, random.random(shape)
         flags[:, 1, 2, 1] = True
-        write_file(self.uvh5, data, pairs, hands, 1e6 + 1e3 * np.arange(channels),
-                   [(0, 0, 0), (1, 0, 0)], times, flags, nsamples)
+        write_file(
+            self.uvh5,
+            data,
+            pairs,
+            hands,
+            1e6 + 1e3 * np.arange(channels),
+            [(0, 0, 0), (1, 0, 0)],
+            times,
+            flags,
+            nsamples,
+        )
         with VisibilityFile(self.uvh5) as file:
             values, middles = file.read([Product(0, 1, "xy"), Product(1, 1, "xx")], max_times=3)
         bins = [[0, 1, 2], [3, 4], [5, 6]]
@@ -45,8 +53,9 @@ class qa_uvh5_reader(gr_unittest.TestCase):
                 with np.errstate(invalid="ignore"):
                     mean = (w * data[members, pair, :, hand]).sum(0) / w.sum(0)
                 # the file holds complex64
-                np.testing.assert_allclose(values[index, b], np.where(w.sum(0) > 0, mean, np.nan),
-                                           atol=1e-6)
+                np.testing.assert_allclose(
+                    values[index, b], np.where(w.sum(0) > 0, mean, np.nan), atol=1e-6
+                )
         self.assertTrue(np.all(np.isnan(values[0, :, 2])))
         # Julian dates resolve 40 us
         np.testing.assert_allclose((middles - START) * 86400, [1, 3.5, 5.5], atol=1e-4)
@@ -68,5 +77,5 @@ class qa_uvh5_reader(gr_unittest.TestCase):
             np.testing.assert_allclose(file.read([Product(0, 1, "xx")])[0], ascending, atol=0.71)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_uvh5_reader)

@@ -28,7 +28,7 @@ class RollOver:
         self._filename = filename
         self._seconds = self._size = 0
         self._asked = threading.Event()
-        self.recording = True    # otherwise what comes is left out
+        self.recording = True  # otherwise what comes is left out
 
     def set(self, seconds=0.0, size=0):
         """
@@ -55,8 +55,11 @@ class RollOver:
     def check(self):
         """Refuses names without {time}: the next file would take the place of this one."""
         if TIME not in self._filename:
-            refuse("filename", self._filename, f"a name with {TIME} in it, where a file may follow "
-                   "on another")
+            refuse(
+                "filename",
+                self._filename,
+                f"a name with {TIME} in it, where a file may follow on another",
+            )
 
     def ask(self):
         """The next integration (or frame) begins a new file."""
@@ -104,8 +107,7 @@ class RollOver:
             return True
         if not self._seconds:
             return False
-        number = lambda when: math.floor((when[0] + when[1] + ROUNDING * interval)
-                                         / self._seconds)
+        number = lambda when: math.floor((when[0] + when[1] + ROUNDING * interval) / self._seconds)
         return number(time) != number(start)
 
     @property

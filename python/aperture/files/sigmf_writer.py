@@ -14,14 +14,21 @@ from .checked_file import PartFile
 from .voltage_file import SIGMF_ENDINGS
 
 #: unsigned integers stand for complex ones of half as many bits, re first
-DATATYPES = {np.dtype(np.uint16): "ci8", np.dtype(np.uint32): "ci16_le",
-             np.dtype(np.complex64): "cf32_le", np.dtype(np.int8): "ri8",
-             np.dtype(np.int16): "ri16_le", np.dtype(np.float32): "rf32_le"}
+DATATYPES = {
+    np.dtype(np.uint16): "ci8",
+    np.dtype(np.uint32): "ci16_le",
+    np.dtype(np.complex64): "cf32_le",
+    np.dtype(np.int8): "ri8",
+    np.dtype(np.int16): "ri16_le",
+    np.dtype(np.float32): "rf32_le",
+}
 #: label of an annotation -> what happened to these samples
-REASONS = {"missing": "nothing was received",
-           "overwritten": "overwritten before they could be written"}
-ROOM = 16384             # bytes of metadata that are reserved at a time,
-ENTRY = 400              # and those of a capture or an annotation
+REASONS = {
+    "missing": "nothing was received",
+    "overwritten": "overwritten before they could be written",
+}
+ROOM = 16384  # bytes of metadata that are reserved at a time,
+ENTRY = 400  # and those of a capture or an annotation
 
 
 def datetime_text(moment):
@@ -64,7 +71,7 @@ class SigmfWriter:
         self.paths = both_names(path)
         self._samples = 0
         self._captures, self._annotations = [], []
-        self._last = {}          # what is missing -> the annotation that the next run continues
+        self._last = {}  # what is missing -> the annotation that the next run continues
         self._meta = PartFile(self.paths[0], overwrite)
         try:
             self._data = PartFile(self.paths[1], overwrite)
@@ -75,8 +82,11 @@ class SigmfWriter:
 
     def capture(self, moment, frequency):
         """From the next sample on, time and frequency (Hz) are these."""
-        entry = {"core:sample_start": self._samples, "core:frequency": frequency,
-                 "core:datetime": datetime_text(moment)}
+        entry = {
+            "core:sample_start": self._samples,
+            "core:frequency": frequency,
+            "core:datetime": datetime_text(moment),
+        }
         if self._captures and self._captures[-1]["core:sample_start"] == self._samples:
             self._captures.pop()
         self._captures.append(entry)
@@ -105,8 +115,12 @@ class SigmfWriter:
         if last is not None and last["core:sample_start"] + last["core:sample_count"] == first:
             last["core:sample_count"] += count
             return
-        entry = {"core:sample_start": first, "core:sample_count": count, "core:label": reason,
-                 "core:comment": f"{REASONS[reason]}: zeros"}
+        entry = {
+            "core:sample_start": first,
+            "core:sample_count": count,
+            "core:label": reason,
+            "core:comment": f"{REASONS[reason]}: zeros",
+        }
         if number is not None:
             entry["core:comment"] = f"{REASONS[reason]} of {self._recording.names[number]}: zeros"
             entry["aperture:input"] = number
@@ -116,20 +130,25 @@ class SigmfWriter:
     def _global(self):
         recording = self._recording
         found = {
-            "core:version": "1.0.0", "core:datatype": DATATYPES[self._dtype],
-            "core:sample_rate": recording.rate, "core:num_channels": len(recording.names),
+            "core:version": "1.0.0",
+            "core:datatype": DATATYPES[self._dtype],
+            "core:sample_rate": recording.rate,
+            "core:num_channels": len(recording.names),
             "core:recorder": "gr-aperture",
             "core:description": recording.description,
             "core:extensions": [{"name": "aperture", "version": "1.0.0", "optional": True}],
-            "aperture:channel": recording.channel, "aperture:channel_width": recording.width,
+            "aperture:channel": recording.channel,
+            "aperture:channel_width": recording.width,
             "aperture:names": list(recording.names),
         }
         if recording.telescope:
             found["core:hw"] = recording.telescope
         if recording.site is not None:
             latitude, longitude, height = recording.site
-            found["core:geolocation"] = {"type": "Point",
-                                         "coordinates": [longitude, latitude, height]}
+            found["core:geolocation"] = {
+                "type": "Point",
+                "coordinates": [longitude, latitude, height],
+            }
         return found
 
     def finish(self):
@@ -140,11 +159,11 @@ class SigmfWriter:
             self.paths = []
             return
         # at the very end a time may have come of which there is no sample
-        captures = [entry for entry in self._captures
-                    if entry["core:sample_start"] < self._samples]
+        captures = [entry for entry in self._captures if entry["core:sample_start"] < self._samples]
         annotations = sorted(self._annotations, key=lambda entry: entry["core:sample_start"])
-        text = json.dumps({"global": self._global(), "captures": captures,
-                           "annotations": annotations}, indent=2)
+        text = json.dumps(
+            {"global": self._global(), "captures": captures, "annotations": annotations}, indent=2
+        )
         try:
             self._data.finish()
         except BaseException:

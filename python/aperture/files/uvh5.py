@@ -21,8 +21,18 @@ from ..parameters.ascii_text import ascii_names
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
 POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 
-MOUNTS = ("fixed", "alt-az", "equatorial", "x-y", "phased", "orbiting", "alt-az+nasmyth-r",
-          "alt-az+nasmyth-l", "other", "bizarre")
+MOUNTS = (
+    "fixed",
+    "alt-az",
+    "equatorial",
+    "x-y",
+    "phased",
+    "orbiting",
+    "alt-az+nasmyth-r",
+    "alt-az+nasmyth-l",
+    "other",
+    "bizarre",
+)
 
 #: extra keyword with the gains for 8 bits by which the voltages were multiplied
 GAINS = "GAINS"
@@ -38,10 +48,13 @@ BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
 #: how visibilities are compressed -> what h5py is told; all without loss. Every installation of
 #: h5py reads the first three; their bytes are shuffled, since the exponents of neighbours are
 #: alike.
-COMPRESSIONS = {"none": {}, "lzf": {"compression": "lzf", "shuffle": True},
-                "gzip": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
-                # blocks of a size that it chooses, each compressed by LZ4
-                "bitshuffle": {"compression": BITSHUFFLE, "compression_opts": (0, 2)}}
+COMPRESSIONS = {
+    "none": {},
+    "lzf": {"compression": "lzf", "shuffle": True},
+    "gzip": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
+    # blocks of a size that it chooses, each compressed by LZ4
+    "bitshuffle": {"compression": BITSHUFFLE, "compression_opts": (0, 2)},
+}
 
 
 def clear_not_numbers(visibilities, samples, flags=None):
@@ -84,6 +97,7 @@ def load_bitshuffle():
     import h5py
 
     from ..packages import environment
+
     if not h5py.h5z.filter_avail(BITSHUFFLE):
         environment.load("hdf5plugin", "compression")
 
@@ -114,8 +128,10 @@ def ascii_entry(value):
     array = np.asarray(value)
     if array.dtype.kind not in "SUO":
         return value
-    texts = [text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-             for text in array.ravel()]
+    texts = [
+        text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+        for text in array.ravel()
+    ]
     found = np.array([name.encode() for name in ascii_names(texts)], "S").reshape(array.shape)
     return found if array.shape else np.bytes_(found[()])
 
@@ -134,6 +150,7 @@ class ProductMap:
     Antennas are numbered from 0 in the order of their names, whatever their order and that of
     the inputs is in the array description, so that the file does not depend on it.
     """
+
     #: Antenna of each number: all of the array description, with or without inputs
     antennas: list
     #: "x", "y" or "r", "l": feeds that are in use
@@ -200,16 +217,20 @@ def map_products(array):
     for i, signal in enumerate(array.inputs):
         key = number[signal.antenna], signal.polarization
         if key in inputs:
-            raise ValueError(f"inputs {inputs[key]} and {i} of the array description are both "
-                             f"{signal.antenna} {signal.polarization}: a UVH5 file holds one")
+            raise ValueError(
+                f"inputs {inputs[key]} and {i} of the array description are both "
+                f"{signal.antenna} {signal.polarization}: a UVH5 file holds one"
+            )
         inputs[key] = i
     found = {polarization for _, polarization in inputs}
     for feeds in ("xy", "rl"):
         if found <= set(feeds):
             break
     else:
-        raise ValueError(f"polarisations {', '.join(sorted(found))} are in one array: a UVH5 "
-                         "file holds either x and y or l and r")
+        raise ValueError(
+            f"polarisations {', '.join(sorted(found))} are in one array: a UVH5 "
+            "file holds either x and y or l and r"
+        )
     feeds = "".join(feed for feed in feeds if feed in found)
     names = [name for name in POLARIZATIONS if set(name) <= set(feeds)]
 

@@ -24,16 +24,34 @@ from .uvh5 import (
 from .uvh5_reader import Uvh5Error
 
 #: what all parts must have alike
-ALIKE = ("antenna_names", "antenna_numbers", "antenna_positions", "polarization_array", "Nbls",
-         "telescope_name", "latitude", "longitude", "altitude")
-OF_ROWS = ("time_array", "integration_time", "lst_array", "ant_1_array", "ant_2_array",
-           "uvw_array", "phase_center_id_array", "phase_center_app_ra", "phase_center_app_dec",
-           "phase_center_frame_pa")
+ALIKE = (
+    "antenna_names",
+    "antenna_numbers",
+    "antenna_positions",
+    "polarization_array",
+    "Nbls",
+    "telescope_name",
+    "latitude",
+    "longitude",
+    "altitude",
+)
+OF_ROWS = (
+    "time_array",
+    "integration_time",
+    "lst_array",
+    "ant_1_array",
+    "ant_2_array",
+    "uvw_array",
+    "phase_center_id_array",
+    "phase_center_app_ra",
+    "phase_center_app_dec",
+    "phase_center_frame_pa",
+)
 OF_CHANNELS = ("freq_array", "channel_width", "flex_spw_id_array")
 EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")
 SECONDS_A_DAY = 86400
-SAME_TIME = 0.25         # of an integration
-SAME_CHANNEL = 1e-3      # of a channel
+SAME_TIME = 0.25  # of an integration
+SAME_CHANNEL = 1e-3  # of a channel
 
 
 def _text(value):
@@ -56,15 +74,20 @@ class _Part:
             self.widths = self.header["channel_width"][()]
             self.baselines = int(self.header["Nbls"][()])
             rows = self.header["time_array"][()]
-            if len(rows) % self.baselines or (
-                    rows.reshape(-1, self.baselines) != rows[::self.baselines, None]).any():
+            if (
+                len(rows) % self.baselines
+                or (rows.reshape(-1, self.baselines) != rows[:: self.baselines, None]).any()
+            ):
                 raise Uvh5Error(f"{path}: its rows are not all baselines of a time after another")
-            self.times = rows[::self.baselines]
-            self.lengths = self.header["integration_time"][::self.baselines]
-            self.antennas = [self.header[name][:self.baselines]
-                             for name in ("ant_1_array", "ant_2_array")]
-            self.keywords = {name: _text(entry[()]) for name, entry in
-                             self.header.get("extra_keywords", {}).items()}
+            self.times = rows[:: self.baselines]
+            self.lengths = self.header["integration_time"][:: self.baselines]
+            self.antennas = [
+                self.header[name][: self.baselines] for name in ("ant_1_array", "ant_2_array")
+            ]
+            self.keywords = {
+                name: _text(entry[()])
+                for name, entry in self.header.get("extra_keywords", {}).items()
+            }
             self.gains = gains_of(self.keywords.get(GAINS, ""))
             if has_bitshuffle(self.data["visdata"]):
                 load_bitshuffle()
@@ -84,33 +107,46 @@ class _Part:
     @property
     def unit(self):
         """Of the visibilities, for people."""
-        return self.keywords.get("VISUNITS") or _text(self.header["vis_units"][()]) \
-            if "vis_units" in self.header else "unknown units"
+        return (
+            self.keywords.get("VISUNITS") or _text(self.header["vis_units"][()])
+            if "vis_units" in self.header
+            else "unknown units"
+        )
 
     def levels(self):
         """The gains for 8 bits that each product has been multiplied with, [baseline][product]."""
         header = self.header
-        names = dict(zip(header["antenna_numbers"][()].tolist(),
-                         map(_text, header["antenna_names"][()])))
+        names = dict(
+            zip(header["antenna_numbers"][()].tolist(), map(_text, header["antenna_names"][()]))
+        )
         letters = {code: pair for pair, code in POLARIZATIONS.items()}
         pairs = [letters.get(int(code), "??") for code in header["polarization_array"]]
         level = lambda antenna, letter: self.gains.get(names.get(int(antenna), "") + letter, 1.0)
-        return np.array([[level(one, p) * level(two, q) for p, q in pairs]
-                         for one, two in zip(*self.antennas)])
+        return np.array(
+            [[level(one, p) * level(two, q) for p, q in pairs] for one, two in zip(*self.antennas)]
+        )
 
     def check_alike(self, other):
         for name in ALIKE:
-            if name in self.header and (name not in other.header or not np.array_equal(
-                    ascii_entry(self.header[name][()]), ascii_entry(other.header[name][()]))):
-                raise Uvh5Error(f"{self.path} and {other.path}: {name} differs: they are not parts "
-                                "of one observation")
+            if name in self.header and (
+                name not in other.header
+                or not np.array_equal(
+                    ascii_entry(self.header[name][()]), ascii_entry(other.header[name][()])
+                )
+            ):
+                raise Uvh5Error(
+                    f"{self.path} and {other.path}: {name} differs: they are not parts "
+                    "of one observation"
+                )
         if any((a != b).any() for a, b in zip(self.antennas, other.antennas)):
             raise Uvh5Error(f"{self.path} and {other.path}: the order of baselines differs")
         if abs(self.widths[0] - other.widths[0]) > SAME_CHANNEL * abs(other.widths[0]):
             raise Uvh5Error(f"{self.path} and {other.path}: channels have different widths")
-        names = [ascii_entry(each.header["phase_center_catalog/0/cat_name"][()])
-                 for each in (self, other)
-                 if "phase_center_catalog/0/cat_name" in each.header]
+        names = [
+            ascii_entry(each.header["phase_center_catalog/0/cat_name"][()])
+            for each in (self, other)
+            if "phase_center_catalog/0/cat_name" in each.header
+        ]
         if len(set(names)) > 1:
             raise Uvh5Error(f"{self.path} and {other.path}: phase centres differ")
 
@@ -122,18 +158,23 @@ def _check_scales(parts, places):
         pair = f"{first.path} and {part.path}"
         if bool(first.calibrated) != bool(part.calibrated):
             which = first if first.calibrated else part
-            raise Uvh5Error(f"{pair}: the visibilities of {which.path} are calibrated (by "
-                            f"{which.calibrated}), those of the other are not")
+            raise Uvh5Error(
+                f"{pair}: the visibilities of {which.path} are calibrated (by "
+                f"{which.calibrated}), those of the other are not"
+            )
         if first.unit != part.unit:
-            raise Uvh5Error(f"{pair}: the visibilities of one are in {first.unit}, those of the "
-                            f"other in {part.unit}")
+            raise Uvh5Error(
+                f"{pair}: the visibilities of one are in {first.unit}, those of the "
+                f"other in {part.unit}"
+            )
     times = [set(each.tolist()) for each in places]
     for number, part in enumerate(parts):
         for other, earlier in enumerate(parts[:number]):
             if part.calibrated != earlier.calibrated and times[number] & times[other]:
                 raise Uvh5Error(
                     f"{earlier.path} and {part.path}: visibilities of the same times are "
-                    f"calibrated by {earlier.calibrated}, and by {part.calibrated}")
+                    f"calibrated by {earlier.calibrated}, and by {part.calibrated}"
+                )
 
 
 def _bring_to_one_scale(parts):
@@ -145,14 +186,23 @@ def _bring_to_one_scale(parts):
     for part, level in zip(parts, levels):
         part.scale = None if np.array_equal(level, levels[0]) else levels[0] / level
     scaled = [part.path for part in parts if part.scale is not None]
-    return [f"{', '.join(scaled)}: had gains for 8 bits of its own, and is brought to those of "
-            f"{parts[0].path}"] if scaled else []
+    return (
+        [
+            f"{', '.join(scaled)}: had gains for 8 bits of its own, and is brought to those of "
+            f"{parts[0].path}"
+        ]
+        if scaled
+        else []
+    )
 
 
 def _union(parts):
     """Times of all parts, Julian dates, and of each part the place of each of its times."""
-    entries = sorted((time, number, place) for number, part in enumerate(parts)
-                     for place, time in enumerate(part.times))
+    entries = sorted(
+        (time, number, place)
+        for number, part in enumerate(parts)
+        for place, time in enumerate(part.times)
+    )
     places = [np.zeros(len(part.times), int) for part in parts]
     times, most = [], 0.0
     for time, number, place in entries:
@@ -242,8 +292,10 @@ def _write_header(file, parts, times, places, lowest, width, channels):
     for name in OF_ROWS:
         if name not in first.header:
             continue
-        rows = [parts[number].header[name][place * baselines:(place + 1) * baselines]
-                for number, place in (source[time] for time in range(len(times)))]
+        rows = [
+            parts[number].header[name][place * baselines : (place + 1) * baselines]
+            for number, place in (source[time] for time in range(len(times)))
+        ]
         header[name] = np.concatenate(rows)
     header["freq_array"] = lowest + width * np.arange(channels)
     header["channel_width"] = np.full(channels, width)
@@ -252,7 +304,8 @@ def _write_header(file, parts, times, places, lowest, width, channels):
     history = first.header["history"][()] if "history" in first.header else b""
     del header["history"]
     header["history"] = np.bytes_(
-        history + f"; joined of {len(parts)} files of parts of the channels or times".encode())
+        history + f"; joined of {len(parts)} files of parts of the channels or times".encode()
+    )
     for name in ("CALIB", "CALSTATE"):
         texts = list(dict.fromkeys(part.keywords[name] for part in parts if name in part.keywords))
         if len(texts) > 1:
@@ -261,16 +314,24 @@ def _write_header(file, parts, times, places, lowest, width, channels):
                 del keywords[name]
             keywords[name] = np.bytes_("; ".join(texts).encode())
     _make_ascii(header)
-    for name, value in (("Nfreqs", channels), ("Ntimes", len(times)),
-                        ("Nblts", len(times) * baselines)):
+    for name, value in (
+        ("Nfreqs", channels),
+        ("Ntimes", len(times)),
+        ("Nblts", len(times) * baselines),
+    ):
         header[name][()] = value
 
 
 def _make_ascii(header):
     """Writes the texts again, which may be those of another program."""
     texts = []
-    header.visititems(lambda name, entry: texts.append(name) if isinstance(entry, h5py.Dataset)
-                      and entry.dtype.kind in "SO" else None)
+    header.visititems(
+        lambda name, entry: (
+            texts.append(name)
+            if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "SO"
+            else None
+        )
+    )
     for name in texts:
         value = ascii_entry(header[name][()])
         del header[name]
@@ -289,7 +350,8 @@ def _write_catalogue(header, parts, source):
     for name in EPHEMERIS:
         del header[f"{entry}/{name}"]
         header[f"{entry}/{name}"] = np.array(
-            [parts[number].header[f"{entry}/{name}"][place] for number, place in source])
+            [parts[number].header[f"{entry}/{name}"][place] for number, place in source]
+        )
 
 
 def _write_data(file, parts, places, count, channels):
@@ -300,12 +362,20 @@ def _write_data(file, parts, places, count, channels):
     shape = (baselines, channels, polarizations)
     common = dict(shape=(count * baselines, *shape[1:]), chunks=shape)
     like = first.data["visdata"]
-    more = dict(compression=like.compression, compression_opts=like.compression_opts,
-                shuffle=like.shuffle) if like.compression else {}
+    more = (
+        dict(
+            compression=like.compression,
+            compression_opts=like.compression_opts,
+            shuffle=like.shuffle,
+        )
+        if like.compression
+        else {}
+    )
     data.create_dataset("visdata", dtype=np.complex64, **common, **more)
     data.create_dataset("flags", dtype=bool, compression="gzip", compression_opts=1, **common)
-    data.create_dataset("nsamples", dtype=np.float32, compression="gzip", compression_opts=1,
-                        **common)
+    data.create_dataset(
+        "nsamples", dtype=np.float32, compression="gzip", compression_opts=1, **common
+    )
     having = [[] for _ in range(count)]
     for number, each in enumerate(places):
         for place, time in enumerate(each):
@@ -319,8 +389,9 @@ def _write_data(file, parts, places, count, channels):
             part = parts[number]
             rows = slice(place * baselines, (place + 1) * baselines)
             where = slice(part.first, part.first + len(part.frequencies))
-            visibilities, found, flagged = (part.data[name][rows] for name in (
-                "visdata", "nsamples", "flags"))
+            visibilities, found, flagged = (
+                part.data[name][rows] for name in ("visdata", "nsamples", "flags")
+            )
             clear_not_numbers(visibilities, found, flagged)
             # of two files of one time and channel, that with more
             better = ~known[where] | (found.sum(axis=(0, 2)) > samples[:, where].sum(axis=(0, 2)))

@@ -25,12 +25,24 @@ from . import uvh5
 from .regular_file import check_regular
 
 #: code of the format -> polarisation product, or Stokes parameter
-POLARIZATIONS = {1: "I", 2: "Q", 3: "U", 4: "V",
-                 **{code: name for name, code in uvh5.POLARIZATIONS.items()}}
+POLARIZATIONS = {
+    1: "I",
+    2: "Q",
+    3: "U",
+    4: "V",
+    **{code: name for name, code in uvh5.POLARIZATIONS.items()},
+}
 
-REQUIRED = ("Header/ant_1_array", "Header/ant_2_array", "Header/time_array",
-            "Header/freq_array", "Header/polarization_array",
-            "Data/visdata", "Data/flags", "Data/nsamples")
+REQUIRED = (
+    "Header/ant_1_array",
+    "Header/ant_2_array",
+    "Header/time_array",
+    "Header/freq_array",
+    "Header/polarization_array",
+    "Data/visdata",
+    "Data/flags",
+    "Data/nsamples",
+)
 
 
 #: deflate makes data at most so many times smaller: no file holds more
@@ -60,13 +72,16 @@ def check_uvh5(filename, what_for):
     root, ending = os.path.splitext(name)
     other = OTHER_FORMATS.get(ending.lower())
     if other and os.path.exists(name):
-        raise Uvh5Error(f"{name}: this is {other}, and UVH5 is read here: aperture_convert {name} "
-                        f"{root}.uvh5 makes it of that")
+        raise Uvh5Error(
+            f"{name}: this is {other}, and UVH5 is read here: aperture_convert {name} "
+            f"{root}.uvh5 makes it of that"
+        )
     check_regular(filename, what_for)
 
 
 class Site(NamedTuple):
     """Where an array is: degrees (WGS84) and metres."""
+
     latitude: float
     longitude: float
     height: float
@@ -75,6 +90,7 @@ class Site(NamedTuple):
 @dataclass(frozen=True)
 class Product:
     """conj(signal of antenna `first` in `polarization[0]`) times that of `second` in [1]."""
+
     first: int
     second: int
     polarization: str
@@ -133,8 +149,10 @@ class VisibilityFile:
         filtered = dataset.id.get_create_plist().get_nfilters()
         most = self._size * (MOST_COMPRESSION if filtered else 1)
         if dataset.size is None or dataset.size * dataset.dtype.itemsize > most:
-            raise Uvh5Error(f"{self._filename}: damaged: {name} is said to be of shape "
-                            f"{dataset.shape}, and the file has {self._size} bytes")
+            raise Uvh5Error(
+                f"{self._filename}: damaged: {name} is said to be of shape "
+                f"{dataset.shape}, and the file has {self._size} bytes"
+            )
         return dataset
 
     def statistics(self):
@@ -147,24 +165,33 @@ class VisibilityFile:
             return None
         with self._damage_told():
             group = f"{uvh5.STATISTICS}/"
-            names = [name.decode(errors="replace") if isinstance(name, bytes) else str(name)
-                     for name in self._dataset(group + "inputs", "SO")[()]]
-            found = {"inputs": names, "times": self._numbers(group + "time_array", "f", DATES),
-                     "spectra": self._numbers(group + "spectra", "iu")}
+            names = [
+                name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+                for name in self._dataset(group + "inputs", "SO")[()]
+            ]
+            found = {
+                "inputs": names,
+                "times": self._numbers(group + "time_array", "f", DATES),
+                "spectra": self._numbers(group + "spectra", "iu"),
+            }
             shape = (len(found["times"]), len(names))
             for name in uvh5.MEASURED:
                 found[name] = self._dataset(group + name, "f")[()]
                 if found[name].shape != shape:
-                    raise Uvh5Error(f"{self._filename}: damaged: {group}{name} has the shape "
-                                    f"{found[name].shape}, and not {shape}")
+                    raise Uvh5Error(
+                        f"{self._filename}: damaged: {group}{name} has the shape "
+                        f"{found[name].shape}, and not {shape}"
+                    )
         return found if shape[0] else None
 
     def _numbers(self, name, kinds="iuf", limits=None):
         """All numbers of a dataset in one axis, which must be within the limits."""
         values = np.ravel(self._dataset(name, kinds)[()])
         if limits and not np.all((values >= limits[0]) & (values <= limits[1])):
-            raise Uvh5Error(f"{self._filename}: damaged: {name} has values outside of "
-                            f"{limits[0]:g} to {limits[1]:g}")
+            raise Uvh5Error(
+                f"{self._filename}: damaged: {name} has values outside of "
+                f"{limits[0]:g} to {limits[1]:g}"
+            )
         return values
 
     def _read_header(self, filename):
@@ -182,8 +209,11 @@ class VisibilityFile:
         self.second = self._numbers("Header/ant_2_array", "iu")
         times = self._numbers("Header/time_array", "f", DATES)
         rows = self._data.shape[0]
-        lengths = {"time_array": len(times), "ant_1_array": len(self.first),
-                   "ant_2_array": len(self.second)}
+        lengths = {
+            "time_array": len(times),
+            "ant_1_array": len(self.first),
+            "ant_2_array": len(self.second),
+        }
         wrong = [f"{name} has {length}" for name, length in lengths.items() if length != rows]
         if wrong:
             raise Uvh5Error(f"{filename}: visdata has {rows} rows, but {', '.join(wrong)}")
@@ -195,20 +225,23 @@ class VisibilityFile:
         for name, kinds in (("Data/visdata", "cV"), ("Data/flags", "biu"), ("Data/nsamples", "f")):
             found = self._dataset(name, kinds).shape
             if np.prod(found, dtype=object) != rows * len(frequencies) * len(polarizations):
-                raise Uvh5Error(f"{filename}: {name} is of shape {found}, but there are {rows} "
-                                f"rows, {len(frequencies)} channels, {len(polarizations)} "
-                                "polarisations")
+                raise Uvh5Error(
+                    f"{filename}: {name} is of shape {found}, but there are {rows} "
+                    f"rows, {len(frequencies)} channels, {len(polarizations)} "
+                    "polarisations"
+                )
         # Other programs write descending frequencies too; here they always ascend.
         self._direction = -1 if frequencies[0] > frequencies[-1] else 1
-        self.frequencies = frequencies[::self._direction]
+        self.frequencies = frequencies[:: self._direction]
         if len(self.frequencies) > 1:
             self.channel_width = abs(float(np.median(np.diff(self.frequencies))))
         else:
             self.channel_width = abs(float(self._numbers("Header/channel_width")[0]))
         if not 0 < self.channel_width <= FREQUENCIES[1]:
             raise Uvh5Error(f"{filename}: damaged: channels of {self.channel_width:g} Hz")
-        self.polarizations = [POLARIZATIONS.get(int(number), str(number))
-                              for number in polarizations]
+        self.polarizations = [
+            POLARIZATIONS.get(int(number), str(number)) for number in polarizations
+        ]
         self.integration_time = self.first_integration_time = None
         if "integration_time" in header:
             lengths = self._numbers("Header/integration_time", limits=LENGTHS)
@@ -231,19 +264,24 @@ class VisibilityFile:
         names = ("latitude", "longitude", "altitude")
         if not all(name in header for name in names):
             return None
-        return Site(*(float(self._numbers(f"Header/{name}", "iuf", (-1e8, 1e8))[0])
-                      for name in names))
+        return Site(
+            *(float(self._numbers(f"Header/{name}", "iuf", (-1e8, 1e8))[0]) for name in names)
+        )
 
     def _read_keywords(self, header):
         """Extra keywords that are texts."""
         found = {}
         if isinstance(header.get("extra_keywords"), h5py.Group):
             for name, entry in header["extra_keywords"].items():
-                if isinstance(entry, h5py.Dataset) and entry.dtype.kind in "SO" \
-                        and entry.shape == ():
+                if (
+                    isinstance(entry, h5py.Dataset)
+                    and entry.dtype.kind in "SO"
+                    and entry.shape == ()
+                ):
                     text = entry[()]
-                    found[name] = text.decode("utf-8", "replace") if isinstance(text, bytes) \
-                        else str(text)
+                    found[name] = (
+                        text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+                    )
         return found
 
     def _read_unit(self, header):
@@ -265,8 +303,11 @@ class VisibilityFile:
                 names.update(zip(listed, texts))
             if "antenna_positions" in header:
                 places = self._dataset("Header/antenna_positions")[()].reshape(-1, 3)
-                positions = {number: place for number, place in zip(listed, places)
-                             if np.all(np.abs(place) < 1e8)}
+                positions = {
+                    number: place
+                    for number, place in zip(listed, places)
+                    if np.all(np.abs(place) < 1e8)
+                }
         return names, positions
 
     def __enter__(self):
@@ -298,15 +339,18 @@ class VisibilityFile:
     def autos_of(self, product):
         """The two autocorrelations that normalise a product."""
         p, q = product.polarization[0], product.polarization[-1]
-        return Product(product.first, product.first, p + p), \
-            Product(product.second, product.second, q + q)
+        return Product(product.first, product.first, p + p), Product(
+            product.second, product.second, q + q
+        )
 
     def label(self, product):
         """For example "A1x–A2x"; the antenna's name and polarisation for an autocorrelation."""
         p, q = product.polarization[0], product.polarization[-1]
         # matplotlib would take what is between two dollars for a formula
-        first, second = (self.names[number].replace("$", r"\$") + letter
-                         for number, letter in ((product.first, p), (product.second, q)))
+        first, second = (
+            self.names[number].replace("$", r"\$") + letter
+            for number, letter in ((product.first, p), (product.second, q))
+        )
         return first if product.is_auto else f"{first}–{second}"
 
     @property
@@ -331,14 +375,17 @@ class VisibilityFile:
             header, rows = self._file["Header"], len(self.first)
             if "phase_center_catalog" not in header:
                 return np.zeros(rows)
-            types = {number: _printable(np.ravel(entry["cat_type"][()])[0])
-                     for number, entry in header["phase_center_catalog"].items()}
+            types = {
+                number: _printable(np.ravel(entry["cat_type"][()])[0])
+                for number, entry in header["phase_center_catalog"].items()
+            }
             if set(types.values()) <= {"unprojected"}:
                 return np.zeros(rows)
             centers = self._numbers("Header/phase_center_id_array", "iu")
             lengths = self._dataset("Header/uvw_array", "f")[()].reshape(rows, 3)[:, 2]
-            return np.where([types.get(str(center)) == "unprojected" for center in centers], 0.0,
-                            lengths)
+            return np.where(
+                [types.get(str(center)) == "unprojected" for center in centers], 0.0, lengths
+            )
 
     def phase_center(self):
         """Name, ICRS right ascension and declination (degrees) of the phase centre; None where
@@ -349,18 +396,26 @@ class VisibilityFile:
                 return None
             entries = list(header["phase_center_catalog"].values())
             text = lambda entry, key: _printable(np.ravel(entry[key][()])[0])
-            if len(entries) != 1 or text(entries[0], "cat_type") != "sidereal" or \
-                    text(entries[0], "cat_frame") not in ("icrs", "fk5"):
+            if (
+                len(entries) != 1
+                or text(entries[0], "cat_type") != "sidereal"
+                or text(entries[0], "cat_frame") not in ("icrs", "fk5")
+            ):
                 return None
-            ra, dec = (float(np.degrees(np.ravel(entries[0][key][()])[0]))
-                       for key in ("cat_lon", "cat_lat"))
+            ra, dec = (
+                float(np.degrees(np.ravel(entries[0][key][()])[0]))
+                for key in ("cat_lon", "cat_lat")
+            )
             return text(entries[0], "cat_name"), ra, dec
 
     def header(self, names):
         """Those entries of the header that are there, by their names, as h5py gives them."""
         with self._damage_told():
-            return {name: self._file[f"Header/{name}"][()] for name in names
-                    if name in self._file["Header"]}
+            return {
+                name: self._file[f"Header/{name}"][()]
+                for name in names
+                if name in self._file["Header"]
+            }
 
     def places(self):
         """Antenna number to east, north and up of the site in metres, of those with a position;
@@ -400,12 +455,13 @@ class VisibilityFile:
 
     def _rows(self, start, stop):
         shape = (stop - start, len(self.frequencies), len(self.polarizations))
-        data = self._data[start:stop].reshape(shape)[:, ::self._direction]
+        data = self._data[start:stop].reshape(shape)[:, :: self._direction]
         if data.dtype.fields:  # integers {r, i}, as correlators write them
             data = data["r"] + 1j * data["i"]
-        weights = np.where(self._file["Data/flags"][start:stop], 0,
-                           self._file["Data/nsamples"][start:stop]).reshape(shape)
-        weights = weights[:, ::self._direction]
+        weights = np.where(
+            self._file["Data/flags"][start:stop], 0, self._file["Data/nsamples"][start:stop]
+        ).reshape(shape)
+        weights = weights[:, :: self._direction]
         usable = (weights > 0) & np.isfinite(data)
         return np.where(usable, data, 0), np.where(usable, weights, 0)
 
@@ -436,8 +492,11 @@ class VisibilityFile:
         bin_of_row = bin_of[self.integration_of]
         for start in range(0, len(self.first), step):
             stop = min(start + step, len(self.first))
-            rows = [row for row in range(start, stop) if bin_of_row[row] >= 0
-                    and (int(self.first[row]), int(self.second[row])) in wanted]
+            rows = [
+                row
+                for row in range(start, stop)
+                if bin_of_row[row] >= 0 and (int(self.first[row]), int(self.second[row])) in wanted
+            ]
             if not rows:
                 continue
             data, weight = self.rows(start, stop)

@@ -42,6 +42,7 @@ def _open_to_append(path):
 @dataclass
 class Integration:
     """One integration as the file has it; made by `Uvh5Layout.integration`."""
+
     #: Julian date (UTC) of its middle
     time: float
     #: seconds
@@ -100,14 +101,26 @@ class Uvh5Layout:
         Of the visibilities, as the format has it: uncalib, Jy or K str.
     """
 
-    def __init__(self, array, frequencies, channel_width, history="", mount="fixed",
-                 phase_center=None, tracked=None, keywords=None, compression="none",
-                 statistics=False, unit="uncalib"):
+    def __init__(
+        self,
+        array,
+        frequencies,
+        channel_width,
+        history="",
+        mount="fixed",
+        phase_center=None,
+        tracked=None,
+        keywords=None,
+        compression="none",
+        statistics=False,
+        unit="uncalib",
+    ):
         if mount not in MOUNTS:
             raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
         if compression not in COMPRESSIONS:
-            raise ValueError(f"compression: {compression!r} is not allowed: "
-                             f"{', '.join(COMPRESSIONS)}")
+            raise ValueError(
+                f"compression: {compression!r} is not allowed: {', '.join(COMPRESSIONS)}"
+            )
         if compression == "bitshuffle":
             load_bitshuffle()
         self._compression = COMPRESSIONS[compression]
@@ -122,7 +135,8 @@ class Uvh5Layout:
         self.keywords = dict(keywords or {})
         self._statistics, self._unit = statistics, unit
         self._enu, self.moved = nominal_places(
-            np.array([antenna.position for antenna in self.map.antennas], float))
+            np.array([antenna.position for antenna in self.map.antennas], float)
+        )
 
     @property
     def baselines(self):
@@ -195,13 +209,14 @@ class Uvh5Layout:
             shape = (self.baselines, len(self.frequencies), len(self.map.polarizations))
             # a chunk is an integration: each is compressed and written once
             common = dict(shape=(0, *shape[1:]), maxshape=(None, *shape[1:]), chunks=shape)
-            data.create_dataset("visdata", dtype=np.complex64, **common,
-                                **self._compression)
+            data.create_dataset("visdata", dtype=np.complex64, **common, **self._compression)
             # both hardly vary; gzip is the filter that every HDF5 library has
-            data.create_dataset("flags", dtype=bool, compression="gzip", compression_opts=1,
-                                **common)
-            data.create_dataset("nsamples", dtype=np.float32, compression="gzip",
-                                compression_opts=1, **common)
+            data.create_dataset(
+                "flags", dtype=bool, compression="gzip", compression_opts=1, **common
+            )
+            data.create_dataset(
+                "nsamples", dtype=np.float32, compression="gzip", compression_opts=1, **common
+            )
             if self._statistics:
                 self._write_statistics(file.create_group(STATISTICS))
             file.flush()
@@ -237,7 +252,7 @@ class Uvh5Layout:
                 entry = header["phase_center_catalog/0"]
                 for name, values in ephemeris(self.phase_center, times, self.array).items():
                     entry[name].resize(old // self.baselines + len(times), axis=0)
-                    entry[name][old // self.baselines:] = values
+                    entry[name][old // self.baselines :] = values
             for name in ("visdata", "flags", "nsamples"):
                 data[name].resize(new, axis=0)
             channels = len(self.frequencies)
@@ -256,22 +271,25 @@ class Uvh5Layout:
         """An empty group of statistics; a row is a frame that was measured."""
         inputs = len(self.array.inputs)
         rows = max(1, min(256, 2048 // inputs))  # chunks of 8 kB, of which there are seven
-        group["inputs"] = np.array([name.encode() for name in
-                                    ascii_names(self.array.input_names)])
+        group["inputs"] = np.array([name.encode() for name in ascii_names(self.array.input_names)])
         for name, dtype in (("time_array", float), ("spectra", int)):
             group.create_dataset(name, (0,), dtype, maxshape=(None,), chunks=(rows,))
         for name in MEASURED:
-            group.create_dataset(name, (0, inputs), np.float32, maxshape=(None, inputs),
-                                 chunks=(rows, inputs))
+            group.create_dataset(
+                name, (0, inputs), np.float32, maxshape=(None, inputs), chunks=(rows, inputs)
+            )
 
     @staticmethod
     def _append_statistics(group, rows):
         old = group["time_array"].shape[0]
         for name, values in (
-                ("time_array", [earth_rotation.julian_date(int(row.time), row.time % 1)
-                                for row in rows]),
-                ("spectra", [row.spectra for row in rows]),
-                *((name, [getattr(row, name) for row in rows]) for name in MEASURED)):
+            (
+                "time_array",
+                [earth_rotation.julian_date(int(row.time), row.time % 1) for row in rows],
+            ),
+            ("spectra", [row.spectra for row in rows]),
+            *((name, [getattr(row, name) for row in rows]) for name in MEASURED),
+        ):
             group[name].resize(old + len(rows), axis=0)
             group[name][old:] = values
 
@@ -285,12 +303,21 @@ class Uvh5Layout:
         rows = count * self.baselines
         # unprojected: east, north, up, and the zenith
         uvw = [self._baselines()] * count
-        places = np.transpose([sidereal, np.full(count, np.deg2rad(self.array.latitude)),
-                               np.zeros(count)])
+        places = np.transpose(
+            [sidereal, np.full(count, np.deg2rad(self.array.latitude)), np.zeros(count)]
+        )
         if self.phase_center is not None:
             uvw = [self._baselines() @ integration.place.to_uvw.T for integration in integrations]
-            places = np.array([(integration.place.app_ra, integration.place.app_dec,
-                                integration.place.frame_pa) for integration in integrations])
+            places = np.array(
+                [
+                    (
+                        integration.place.app_ra,
+                        integration.place.app_dec,
+                        integration.place.frame_pa,
+                    )
+                    for integration in integrations
+                ]
+            )
         app_ra, app_dec, frame_pa = np.reshape(places, (count, 3)).T
         return {
             "time_array": each_row(times),
@@ -319,11 +346,12 @@ class Uvh5Layout:
             "telescope_name": text(array.name),
             "instrument": text("gr-aperture"),
             "Nants_telescope": len(antennas),
-            "antenna_names": np.array([
-                name.encode() for name in ascii_names([antenna.name for antenna in antennas])]),
+            "antenna_names": np.array(
+                [name.encode() for name in ascii_names([antenna.name for antenna in antennas])]
+            ),
             "antenna_numbers": np.arange(len(antennas)),
-            "antenna_positions": self._enu @ enu_to_ecef_rotation(array.latitude,
-                                                                  array.longitude).T,
+            "antenna_positions": self._enu
+            @ enu_to_ecef_rotation(array.latitude, array.longitude).T,
             "mount_type": np.array([self.mount.encode()] * len(antennas)),
             "Nfeeds": len(feeds),
             "feed_array": np.array([[feed.encode() for feed in feeds]] * len(antennas)),
@@ -337,8 +365,9 @@ class Uvh5Layout:
             "Nspws": 1,
             "freq_array": self.frequencies,
             "channel_width": np.full(len(self.frequencies), self.channel_width),
-            "polarization_array": np.array([POLARIZATIONS[name]
-                                            for name in self.map.polarizations]),
+            "polarization_array": np.array(
+                [POLARIZATIONS[name] for name in self.map.polarizations]
+            ),
             "spw_array": np.array([0]),
             "flex_spw_id_array": np.zeros(len(self.frequencies), int),
             "vis_units": text(self._unit),
@@ -364,18 +393,24 @@ class Uvh5Layout:
         # rows are added to these; about 1000 of them in a chunk, whole integrations
         rows = self.baselines * -(-1024 // self.baselines)
         for name, value in self._rows([]).items():
-            header.create_dataset(name, data=value, maxshape=(None, *value.shape[1:]),
-                                  chunks=(rows, *value.shape[1:]))
+            header.create_dataset(
+                name, data=value, maxshape=(None, *value.shape[1:]), chunks=(rows, *value.shape[1:])
+            )
 
     def _write_phase_center(self, group):
         """The entry of the catalogue; append() adds the places of a body that moves."""
-        entry = {"cat_name": "unprojected", "cat_type": "unprojected", "cat_lon": 0.0,
-                 "cat_lat": np.pi / 2, "cat_frame": "altaz", "info_source": "gr-aperture"}
+        entry = {
+            "cat_name": "unprojected",
+            "cat_type": "unprojected",
+            "cat_lon": 0.0,
+            "cat_lat": np.pi / 2,
+            "cat_frame": "altaz",
+            "info_source": "gr-aperture",
+        }
         if self.phase_center is not None:
             entry = catalogue_entry(self.phase_center)
             if has_ephemeris(self.phase_center):
                 for name, values in ephemeris(self.phase_center, [], self.array).items():
                     group.create_dataset(name, data=values, maxshape=(None,), chunks=(256,))
         for name, value in entry.items():
-            group[name] = (np.bytes_(ascii_text(value).encode()) if isinstance(value, str) else
-                           value)
+            group[name] = np.bytes_(ascii_text(value).encode()) if isinstance(value, str) else value

@@ -18,6 +18,7 @@ VOLTAGE_ENDINGS = (SIGMF_ENDINGS[0], GUPPI_ENDING, SIGMF_ENDINGS[1])
 @dataclass(frozen=True)
 class Moment:
     """A time: whole seconds since 1970, UTC, and a fraction."""
+
     seconds: int
     fraction: float
 
@@ -42,6 +43,7 @@ class Recording:
     which antenna or beam they are; channel: number of the first channel; telescope: a name, or "";
     site: latitude and longitude in degrees and height in metres, or None; description: for people.
     """
+
     frequencies: tuple
     width: float
     rate: float

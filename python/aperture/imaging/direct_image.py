@@ -43,6 +43,7 @@ class BinnedVisibilities:
     autocorrelations; weights: float32 of the same shape; frequencies: Hz [bin]; places: metres
     [antenna][u, v, w] seen from the centre.
     """
+
     sums: np.ndarray
     weights: np.ndarray
     frequencies: np.ndarray
@@ -61,8 +62,9 @@ class BinnedVisibilities:
     def within(self, longest):
         """These visibilities without the baselines longer than so many metres."""
         kept = self.lengths() <= longest
-        return BinnedVisibilities(self.sums * kept, self.weights * kept, self.frequencies,
-                                  self.places)
+        return BinnedVisibilities(
+            self.sums * kept, self.weights * kept, self.frequencies, self.places
+        )
 
 
 def longest_for(cell, frequency):
@@ -95,7 +97,7 @@ def direct_sum(sums, frequencies, places, l, m):
     sums = np.ascontiguousarray(sums, np.complex64)
     waves = np.asarray(frequencies) / SPEED_OF_LIGHT
     for begin in range(0, len(seen), CHUNK):
-        chosen = seen[begin:begin + CHUNK]
+        chosen = seen[begin : begin + CHUNK]
         x, y = l[chosen], m[chosen]
         n = np.sqrt(1 - x * x - y * y) - 1
         lengths = places @ np.stack([x, y, n])  # metres [antenna][direction]
@@ -144,6 +146,7 @@ class Peak:
     """The brightest place: value, as in the image; l, m: direction cosines to the east and north;
     contrast: value above the median in units of the image's scatter (1.48 times the median
     deviation, which is sigma of Gaussian noise)."""
+
     value: float
     l: float
     m: float
@@ -163,17 +166,23 @@ def make_direct_image(visibilities, field, weighting):
     total = float(weights.sum(dtype=float))
     if not total > 0:
         raise ImagingError("nothing is there of any pair of antennas")
-    factors = np.divide(weights, visibilities.weights * np.float32(total),
-                        out=np.zeros_like(weights), where=visibilities.weights > 0)
+    factors = np.divide(
+        weights,
+        visibilities.weights * np.float32(total),
+        out=np.zeros_like(weights),
+        where=visibilities.weights > 0,
+    )
     sums = visibilities.sums * factors
     frequencies, places = visibilities.frequencies, visibilities.places
     image = on_grid(sums, frequencies, places, field)
     fine = Field(field.centre, BEAM_PIXELS, 1 / (BEAM_FRACTION * visibilities.longest))
     psf = on_grid(weights / np.float32(total), frequencies, places, fine)
-    found = DirtyImage(field, image, psf, fit_beam(psf, fine.cell),
-                       int(np.count_nonzero(weights)) // 2)
-    value, l, m = max(_between_pixels(sums, frequencies, places, field, *pixel)
-                      for pixel in _candidates(image))
+    found = DirtyImage(
+        field, image, psf, fit_beam(psf, fine.cell), int(np.count_nonzero(weights)) // 2
+    )
+    value, l, m = max(
+        _between_pixels(sums, frequencies, places, field, *pixel) for pixel in _candidates(image)
+    )
     middle = float(np.nanmedian(image))
     scatter = 1.4826 * float(np.nanmedian(np.abs(image - middle)))
     return found, Peak(value, l, m, (value - middle) / scatter if scatter > 0 else 0.0)

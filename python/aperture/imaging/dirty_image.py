@@ -32,6 +32,7 @@ class Field:
     An image is [x][y], x from east to west (right ascension decreases), y from south to north, and
     the centre is pixel pixels // 2 of both.
     """
+
     centre: Direction
     pixels: int
     cell: float
@@ -51,6 +52,7 @@ class Field:
 class Beam:
     """Full widths at half maximum, in radians, and the position angle of the longer one from north
     through east, in degrees."""
+
     major: float
     minor: float
     angle: float
@@ -60,6 +62,7 @@ class Beam:
 class DirtyImage:
     """image, psf: float32 [x][y] of a Field, psf being 1 in the centre; NaN below the horizon;
     beam: a Beam; visibilities: how many were used."""
+
     field: Field
     image: np.ndarray
     psf: np.ndarray
@@ -81,7 +84,7 @@ def fit_beam(psf, cell):
     a, b, c = -np.linalg.lstsq(terms, fall, rcond=None)[0]
     values, vectors = np.linalg.eigh([[a, b], [b, c]])
     # of an array in a line the beam has no end in one direction
-    least = np.log(2) * 4 / (psf.shape[0] * cell)**2
+    least = np.log(2) * 4 / (psf.shape[0] * cell) ** 2
     major, minor = np.sqrt(4 * np.log(2) / np.maximum(values, least))
     return Beam(major, minor, float(np.degrees(np.arctan2(vectors[0, 0], vectors[1, 0])) % 180))
 
@@ -111,18 +114,33 @@ def make_image(visibilities, field, weighting):
     density = UVDensity(field.width, visibilities.longest)
     if weighting.robustness is not None:
         for batch in visibilities.batches(field.centre):
-            density.add(np.multiply.outer(batch.uvw[:, 0], waves),
-                        np.multiply.outer(batch.uvw[:, 1], waves), batch.weights)
+            density.add(
+                np.multiply.outer(batch.uvw[:, 0], waves),
+                np.multiply.outer(batch.uvw[:, 1], waves),
+                batch.weights,
+            )
     image = np.zeros((field.pixels,) * 2)
     psf = np.zeros_like(image)
     total, used = 0.0, 0
-    common = dict(freq=frequencies, npix_x=field.pixels, npix_y=field.pixels,
-                  pixsize_x=field.cell, pixsize_y=field.cell, epsilon=ACCURACY,
-                  do_wgridding=True, flip_v=True, divide_by_n=False,
-                  nthreads=len(os.sched_getaffinity(0)))
+    common = dict(
+        freq=frequencies,
+        npix_x=field.pixels,
+        npix_y=field.pixels,
+        pixsize_x=field.cell,
+        pixsize_y=field.cell,
+        epsilon=ACCURACY,
+        do_wgridding=True,
+        flip_v=True,
+        divide_by_n=False,
+        nthreads=len(os.sched_getaffinity(0)),
+    )
     for batch in visibilities.batches(field.centre):
-        weights = density.weigh(weighting, np.multiply.outer(batch.uvw[:, 0], waves),
-                                np.multiply.outer(batch.uvw[:, 1], waves), batch.weights)
+        weights = density.weigh(
+            weighting,
+            np.multiply.outer(batch.uvw[:, 0], waves),
+            np.multiply.outer(batch.uvw[:, 1], waves),
+            batch.weights,
+        )
         weights = weights.astype(np.float32)
         image += vis2dirty(uvw=batch.uvw, vis=batch.values, wgt=weights, **common)
         psf += vis2dirty(uvw=batch.uvw, vis=np.ones_like(batch.values), wgt=weights, **common)
@@ -131,9 +149,8 @@ def make_image(visibilities, field, weighting):
     if not used:
         raise ImagingError("all visibilities between antennas are flagged")
     l, m = field.cosines()
-    below = l[:, np.newaxis]**2 + m**2 >= 1
-    image, psf = (np.where(below, np.nan, sums / total).astype(np.float32)
-                  for sums in (image, psf))
+    below = l[:, np.newaxis] ** 2 + m**2 >= 1
+    image, psf = (np.where(below, np.nan, sums / total).astype(np.float32) for sums in (image, psf))
     return DirtyImage(field, image, psf, fit_beam(psf, field.cell), used)
 
 
@@ -152,7 +169,7 @@ def find_peak(image, field):
         line = image[:, y] if axis == 0 else image[x]
         offset = 0.0
         if 0 < place < len(line) - 1:
-            before, top, after = (float(value) for value in line[place - 1:place + 2])
+            before, top, after = (float(value) for value in line[place - 1 : place + 2])
             bend = before - 2 * top + after
             if bend < 0:
                 offset = 0.5 * (before - after) / bend

@@ -37,11 +37,15 @@ def write_fits(path, values, image, place, about):
     field = image.field
     cell = np.degrees(field.cell)
     header = fits.Header()
-    for number, (kind, value, middle, step, unit) in enumerate((
+    for number, (kind, value, middle, step, unit) in enumerate(
+        (
             ("RA---SIN", place[0], field.pixels // 2 + 1, -cell, "deg"),
             ("DEC--SIN", place[1], field.pixels // 2 + 1, cell, "deg"),
             ("FREQ", about["frequency"], 1, about["bandwidth"], "Hz"),
-            ("STOKES", STOKES[about["stokes"]], 1, 1, "")), start=1):
+            ("STOKES", STOKES[about["stokes"]], 1, 1, ""),
+        ),
+        start=1,
+    ):
         header[f"CTYPE{number}"], header[f"CRVAL{number}"] = kind, value
         header[f"CRPIX{number}"], header[f"CDELT{number}"] = middle, step
         header[f"CUNIT{number}"] = unit
@@ -61,8 +65,9 @@ def write_fits(path, values, image, place, about):
     partial = f"{path}.part"
     try:
         # FITS has its fastest axis first: [stokes][frequency][y][x]
-        fits.writeto(partial, np.ascontiguousarray(values.T)[np.newaxis, np.newaxis], header,
-                     overwrite=True)
+        fits.writeto(
+            partial, np.ascontiguousarray(values.T)[np.newaxis, np.newaxis], header, overwrite=True
+        )
         os.replace(partial, path)
     finally:
         if os.path.exists(partial):

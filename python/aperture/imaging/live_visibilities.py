@@ -40,8 +40,7 @@ class VisibilityMatrices:
         names = list(dict.fromkeys(entry.antenna for entry in array.inputs))
         self._antenna_of = np.array([names.index(entry.antenna) for entry in array.inputs])
         positions = array.input_positions()
-        first = [int(np.flatnonzero(self._antenna_of == number)[0])
-                 for number in range(len(names))]
+        first = [int(np.flatnonzero(self._antenna_of == number)[0]) for number in range(len(names))]
         #: metres [antenna][east, north, up]
         self.places = positions[first]
         a, b = np.tril_indices(self._inputs)
@@ -56,11 +55,15 @@ class VisibilityMatrices:
         self._pairs = key[self._order][self._starts]
         self._autos = np.arange(self._inputs) * (np.arange(self._inputs) + 3) // 2
         if not len(self._products):
-            raise ImagingError(f"array {array.name!r} has no two antennas with inputs of one "
-                               "polarization, of which there could be an image")
+            raise ImagingError(
+                f"array {array.name!r} has no two antennas with inputs of one "
+                "polarization, of which there could be an image"
+            )
         if self.lengths().max() < 0.1:
-            raise ImagingError(f"array {array.name!r} has all its antennas at one place, so that "
-                               "there is no image: give their positions")
+            raise ImagingError(
+                f"array {array.name!r} has all its antennas at one place, so that "
+                "there is no image: give their positions"
+            )
 
     def _pair_keys(self):
         """A number of each product's pair of antennas, without regard to its order."""
@@ -71,8 +74,9 @@ class VisibilityMatrices:
     def lengths(self):
         """Metres of the baselines between antennas, [pair]."""
         antennas = len(self.places)
-        return np.linalg.norm(self.places[self._pairs // antennas]
-                              - self.places[self._pairs % antennas], axis=-1)
+        return np.linalg.norm(
+            self.places[self._pairs // antennas] - self.places[self._pairs % antennas], axis=-1
+        )
 
     def bins(self, frequencies, width, longest=np.inf):
         """
@@ -108,8 +112,10 @@ class VisibilityMatrices:
             Unit vector to where phases are zero as they come; None: nowhere (unprojected).
         """
         if values.shape != (self._channels, self._inputs * (self._inputs + 1) // 2):
-            raise ImagingError(f"an integration has {values.shape[0]} channels and "
-                               f"{values.shape[1]} products, which are not those of the array")
+            raise ImagingError(
+                f"an integration has {values.shape[0]} channels and "
+                f"{values.shape[1]} products, which are not those of the array"
+            )
         weights = np.broadcast_to(np.asarray(weights, np.float32), values.shape[1:])
         waves = np.asarray(frequencies) / SPEED_OF_LIGHT
         towards = to_uvw[2] if tracked is None else to_uvw[2] - tracked
@@ -119,8 +125,7 @@ class VisibilityMatrices:
         angles = (2 * np.pi * (turns - np.rint(turns))).astype(np.float32)
         # each input's own part: phased to the centre, and of power 1 [channel][input]
         scale = np.zeros(powers.shape, np.float32)
-        np.divide(1, np.sqrt(powers, where=there, out=np.ones_like(powers)), out=scale,
-                  where=there)
+        np.divide(1, np.sqrt(powers, where=there, out=np.ones_like(powers)), out=scale, where=there)
         factors = scale * np.cos(angles) - 1j * (scale * np.sin(angles))
         factors = factors.astype(np.complex64)
         edges = np.arange(bins) * self._channels // bins
@@ -161,6 +166,9 @@ def add_up(parts):
     """One BinnedVisibilities of several, of the same bins; seen as in the middle one of them."""
     if len(parts) == 1:
         return parts[0]
-    return BinnedVisibilities(sum(part.sums for part in parts),
-                              sum(part.weights for part in parts), parts[-1].frequencies,
-                              parts[len(parts) // 2].places)
+    return BinnedVisibilities(
+        sum(part.sums for part in parts),
+        sum(part.weights for part in parts),
+        parts[-1].frequencies,
+        parts[len(parts) // 2].places,
+    )

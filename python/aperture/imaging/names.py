@@ -17,8 +17,11 @@ BRIGHT = re.compile(r"Sun|Moon|Jupiter|\w{3} A\*?")
 
 def named_sources(bright):
     """Directions of the catalogue; bright: only those that a small array may see."""
-    return [source for source in catalogue() if source.name != "zenith"
-            and (not bright or BRIGHT.fullmatch(source.name))]
+    return [
+        source
+        for source in catalogue()
+        if source.name != "zenith" and (not bright or BRIGHT.fullmatch(source.name))
+    ]
 
 
 def names_near(field, time, array, to_uvw, whole_sky):
@@ -40,9 +43,11 @@ def names_near(field, time, array, to_uvw, whole_sky):
     """
     sources = named_sources(whole_sky)
     places = unit_vectors(sources, time, array)
-    return [(source.name, float(l), float(m)) for source, place, (l, m, n) in
-            zip(sources, places, places @ to_uvw.T)
-            if n > 0 and place[2] > 0 and max(abs(l), abs(m)) < field.width / 2]
+    return [
+        (source.name, float(l), float(m))
+        for source, place, (l, m, n) in zip(sources, places, places @ to_uvw.T)
+        if n > 0 and place[2] > 0 and max(abs(l), abs(m)) < field.width / 2
+    ]
 
 
 def nearest_name(towards, time, array, bright=True):

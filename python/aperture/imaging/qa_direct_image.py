@@ -35,8 +35,9 @@ def array_of(antennas=7, letters="x", flat=False, reach=30.0, seed=5):
     rng = np.random.default_rng(seed)
     places = rng.uniform(-reach, reach, (antennas, 3)) * (1, 1, 0 if flat else 0.3)
     names = [Antenna(f"A{number}", tuple(place)) for number, place in enumerate(places)]
-    inputs = [Input(f"A{number}", letter) for letter in letters
-              for number in rng.permutation(antennas)]
+    inputs = [
+        Input(f"A{number}", letter) for letter in letters for number in rng.permutation(antennas)
+    ]
     return ArrayDescription("test", 52.0, 5.0, 10.0, names, inputs, 2.2e6, 1.5e8)
 
 
@@ -74,7 +75,6 @@ def exact(array, values, weights, frequencies, towards, scale):
 
 
 class qa_direct_image(gr_unittest.TestCase):
-
     def test_exact_sums(self):
         """The whole sky and a field, antennas at all heights, hands, weights: 1e-5 of the flux."""
         array = array_of(letters="yx")
@@ -86,22 +86,29 @@ class qa_direct_image(gr_unittest.TestCase):
         a, b = np.tril_indices(len(array.inputs))
         weights[a == b] = 100.0
         matrices = VisibilityMatrices(array, CHANNELS)
-        for centre, pixels, cell in ((ZENITH, 32, WHOLE_SKY / 32),
-                                     (parse_direction("az=140, el=47"), 20, 0.01)):
+        for centre, pixels, cell in (
+            (ZENITH, 32, WHOLE_SKY / 32),
+            (parse_direction("az=140, el=47"), 20, 0.01),
+        ):
             to_uvw = SKY if centre is ZENITH else place_at(centre, START, array).to_uvw
             field = Field(centre, pixels, cell)
             binned = matrices.reduce(values, weights, FREQUENCIES, to_uvw, CHANNELS)
             image, peak = make_direct_image(binned, field, parse_weighting("natural"))
             l, m = np.meshgrid(*field.cosines(), indexing="ij")
             seen = l * l + m * m < 1
-            towards = np.stack([l, m, np.sqrt(1 - l * l - m * m, where=seen,
-                                              out=np.zeros_like(l))], -1)[seen] @ to_uvw
+            towards = (
+                np.stack([l, m, np.sqrt(1 - l * l - m * m, where=seen, out=np.zeros_like(l))], -1)[
+                    seen
+                ]
+                @ to_uvw
+            )
             # coherence: power 4 of an input, source and noise
             expected = exact(array, values, weights, FREQUENCIES, towards, 4)
             np.testing.assert_allclose(image.image[seen], expected, atol=2e-6)
             self.assertTrue(np.isnan(image.image[~seen]).all())
-            self.assertAlmostEqual(image.psf[image.psf.shape[0] // 2, image.psf.shape[1] // 2], 1,
-                                   5)
+            self.assertAlmostEqual(
+                image.psf[image.psf.shape[0] // 2, image.psf.shape[1] // 2], 1, 5
+            )
             if centre is ZENITH:
                 continue  # whose pixels are wider than the beam
             azimuth, elevation = horizontal(peak.l, peak.m, to_uvw)
@@ -119,9 +126,18 @@ class qa_direct_image(gr_unittest.TestCase):
         matrices = VisibilityMatrices(array, CHANNELS)
         field = Field(ZENITH, 32, WHOLE_SKY / 32)
         plain = on_grid(*self.parts(matrices.reduce(values, 1, FREQUENCIES, SKY, 3)), field)
-        other = on_grid(*self.parts(matrices.reduce(
-            visibilities_of(array, [(geometry.direction(143.2, 51.0), 2.0)], gains=gains), 1,
-            FREQUENCIES, SKY, 3)), field)
+        other = on_grid(
+            *self.parts(
+                matrices.reduce(
+                    visibilities_of(array, [(geometry.direction(143.2, 51.0), 2.0)], gains=gains),
+                    1,
+                    FREQUENCIES,
+                    SKY,
+                    3,
+                )
+            ),
+            field,
+        )
         np.testing.assert_allclose(other, plain, atol=1e-4 * np.nanmax(plain), rtol=0)
         # the F-engine takes the phases out of a direction
         tracked = geometry.direction(100.0, 60.0)
@@ -129,8 +145,9 @@ class qa_direct_image(gr_unittest.TestCase):
         lengths = array.input_positions() @ tracked / geometry.SPEED_OF_LIGHT
         turns = np.multiply.outer(FREQUENCIES, lengths[a] - lengths[b])
         moved = (values * np.exp(-2j * np.pi * turns)).astype(np.complex64)
-        other = on_grid(*self.parts(matrices.reduce(moved, 1, FREQUENCIES, SKY, 3,
-                                                    tracked=tracked)), field)
+        other = on_grid(
+            *self.parts(matrices.reduce(moved, 1, FREQUENCIES, SKY, 3, tracked=tracked)), field
+        )
         np.testing.assert_allclose(other, plain, atol=1e-4 * np.nanmax(plain), rtol=0)
 
     @staticmethod
@@ -142,22 +159,24 @@ class qa_direct_image(gr_unittest.TestCase):
         array = array_of(reach=15.0)
         values = visibilities_of(array, [(geometry.direction(143.2, 51.0), 1.0)])
         a, b = np.tril_indices(len(array.inputs))
-        values[:, (a == 3) | (b == 3)] = 0      # an input that is not there
-        values[4:6, (a == 1) | (b == 1)] = 0    # channels that are not there
-        values[6, 5] = np.nan                   # the power of input 2
+        values[:, (a == 3) | (b == 3)] = 0  # an input that is not there
+        values[4:6, (a == 1) | (b == 1)] = 0  # channels that are not there
+        values[6, 5] = np.nan  # the power of input 2
         matrices = VisibilityMatrices(array, CHANNELS)
         binned = matrices.reduce(values, 10, FREQUENCIES, SKY, CHANNELS)
         used = np.count_nonzero(binned.weights) / 2
         self.assertEqual(used, CHANNELS * 15 - 2 * 5 - 5)
-        image, peak = make_direct_image(binned, Field(ZENITH, 128, WHOLE_SKY / 128),
-                                        parse_weighting("natural"))
+        image, peak = make_direct_image(
+            binned, Field(ZENITH, 128, WHOLE_SKY / 128), parse_weighting("natural")
+        )
         self.assertEqual(image.visibilities, used)
         self.assertGreater(peak.value, 0.45)
         self.assertLessEqual(peak.value, 0.5)
         nothing = matrices.reduce(0 * values, 10, FREQUENCIES, SKY, 1)
         with self.assertRaisesRegex(ImagingError, "nothing is there"):
-            make_direct_image(nothing, Field(ZENITH, 128, WHOLE_SKY / 128),
-                              parse_weighting("natural"))
+            make_direct_image(
+                nothing, Field(ZENITH, 128, WHOLE_SKY / 128), parse_weighting("natural")
+            )
 
     def test_bins(self):
         """Averaging over channels loses 6 % of a source on the horizon at most, by the longest
@@ -188,8 +207,10 @@ class qa_direct_image(gr_unittest.TestCase):
         matrices = VisibilityMatrices(array, CHANNELS)
         binned = matrices.reduce(values, 1, FREQUENCIES, SKY, 1)
         field = Field(ZENITH, 64, WHOLE_SKY / 64)
-        found = {text: make_direct_image(binned, field, parse_weighting(text))
-                 for text in ("natural", "uniform", "briggs")}
+        found = {
+            text: make_direct_image(binned, field, parse_weighting(text))
+            for text in ("natural", "uniform", "briggs")
+        }
         self.assertLess(found["uniform"][0].beam.minor, found["natural"][0].beam.minor)
         for _image, peak in found.values():
             self.assertAlmostEqual(peak.value, 0.5, delta=0.02)
@@ -204,13 +225,15 @@ class qa_direct_image(gr_unittest.TestCase):
         array = array_of()
         with self.assertRaisesRegex(ImagingError, "no two antennas"):
             VisibilityMatrices(replace(array, inputs=array.inputs[:1]), CHANNELS)
-        lone = replace(array, antennas=[replace(entry, position=(0.0, 0.0, 0.0))
-                                        for entry in array.antennas])
+        lone = replace(
+            array, antennas=[replace(entry, position=(0.0, 0.0, 0.0)) for entry in array.antennas]
+        )
         with self.assertRaisesRegex(ImagingError, "all its antennas at one place"):
             VisibilityMatrices(lone, CHANNELS)
         with self.assertRaisesRegex(ImagingError, "which are not those of the array"):
-            VisibilityMatrices(array, CHANNELS).reduce(np.zeros((4, 28), np.complex64), 1,
-                                                       FREQUENCIES, SKY, 1)
+            VisibilityMatrices(array, CHANNELS).reduce(
+                np.zeros((4, 28), np.complex64), 1, FREQUENCIES, SKY, 1
+            )
 
     def test_nearest_name(self):
         array = array_of()
@@ -242,5 +265,5 @@ class qa_direct_image(gr_unittest.TestCase):
         self.assertLess(min(seconds), 2.0)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_direct_image)

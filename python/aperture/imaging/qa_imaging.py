@@ -14,11 +14,13 @@ from gnuradio.aperture.imaging.weighting import UVDensity, Weighting, parse_weig
 
 
 class qa_imaging(gr_unittest.TestCase):
-
     def test_names(self):
         for text, robustness, name in (
-                ("natural", None, "natural"), ("Uniform", -np.inf, "uniform"),
-                ("briggs", 0, "Briggs 0"), ("briggs=-0.5", -0.5, "Briggs -0.5")):
+            ("natural", None, "natural"),
+            ("Uniform", -np.inf, "uniform"),
+            ("briggs", 0, "Briggs 0"),
+            ("briggs=-0.5", -0.5, "Briggs -0.5"),
+        ):
             found = parse_weighting(text)
             self.assertEqual((found.robustness, str(found)), (robustness, name))
         for text in ("", "best", "natural=1", "briggs=2.1", "briggs=nan", "briggs=x"):
@@ -38,15 +40,19 @@ class qa_imaging(gr_unittest.TestCase):
             density.add(u[part], v[part], weights[part])
         cells = np.rint(np.stack([u, v], -1).reshape(-1, 2) * 0.1)
         flat = weights.ravel()
-        sums = np.array([flat[(cells == cell).all(axis=1) | (cells == -cell).all(axis=1)].sum()
-                         for cell in cells])
+        sums = np.array(
+            [
+                flat[(cells == cell).all(axis=1) | (cells == -cell).all(axis=1)].sum()
+                for cell in cells
+            ]
+        )
         uniform = np.divide(flat, sums, out=np.zeros_like(flat), where=flat > 0)
         found = density.weigh(Weighting(-np.inf), u, v, weights).ravel()
         np.testing.assert_allclose(found, uniform, rtol=1e-12)
         # the squares of the sums, once for each cell: a visibility has its part of one
         mean = np.sum(uniform * sums**2) / flat.sum()
         for robustness in (-2, 0.5, 2):
-            expected = flat / (1 + sums * (5 * 10.0**-robustness)**2 / mean)
+            expected = flat / (1 + sums * (5 * 10.0**-robustness) ** 2 / mean)
             found = density.weigh(Weighting(robustness), u, v, weights).ravel()
             np.testing.assert_allclose(found, expected, rtol=1e-12)
         self.assertIs(density.weigh(Weighting(), u, v, weights), weights)
@@ -57,10 +63,12 @@ class qa_imaging(gr_unittest.TestCase):
         l, m = field.cosines()
         for angle in (0.0, 37.0, 90.0, 151.0):
             turn = np.radians(angle)
+
             def gaussian(east, north):
                 along = (l[:, None] - east) * np.sin(turn) + (m - north) * np.cos(turn)
                 across = (l[:, None] - east) * np.cos(turn) - (m - north) * np.sin(turn)
-                return np.exp(-4 * np.log(2) * ((along / 0.012)**2 + (across / 0.007)**2))
+                return np.exp(-4 * np.log(2) * ((along / 0.012) ** 2 + (across / 0.007) ** 2))
+
             beam = fit_beam(gaussian(0, 0).astype(np.float32), field.cell)
             self.assertAlmostEqual(beam.major, 0.012, 6)
             self.assertAlmostEqual(beam.minor, 0.007, 6)
@@ -78,5 +86,5 @@ class qa_imaging(gr_unittest.TestCase):
         self.assertLess(min(beam.angle, 180 - beam.angle), 1)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_imaging)

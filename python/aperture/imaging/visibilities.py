@@ -26,6 +26,7 @@ class ImagingError(ValueError):
 class Batch:
     """uvw: metres [row][u, v, w] seen from the centre; values: complex64 [row][channel], phased to
     it; weights: float32 [row][channel], 0 where flagged."""
+
     uvw: np.ndarray
     values: np.ndarray
     weights: np.ndarray
@@ -60,8 +61,7 @@ class SkyVisibilities:
         if not len(self._chosen) or not len(self.frequencies):
             raise ImagingError("no integrations, or no channels, are chosen")
         self._places = file.places()
-        missing = [file.names[antenna] for antenna in file.antennas
-                   if antenna not in self._places]
+        missing = [file.names[antenna] for antenna in file.antennas if antenna not in self._places]
         if missing:
             raise ImagingError(f"the file does not say where antenna {missing[0]} is")
         self.array = SimpleNamespace(**dict(zip(("latitude", "longitude", "height"), file.site)))
@@ -69,11 +69,14 @@ class SkyVisibilities:
         self._removed = file.phase_lengths()
         used = np.array([self._places[antenna] for antenna in file.antennas])
         #: metres
-        self.longest_baseline = max((np.linalg.norm(used - place, axis=1).max()
-                                     for place in used), default=0.0)
+        self.longest_baseline = max(
+            (np.linalg.norm(used - place, axis=1).max() for place in used), default=0.0
+        )
         if self.longest_baseline < 0.1:
-            raise ImagingError("the antennas are all at one place: their positions were not known "
-                               "when the file was made (aperture_fx --array)")
+            raise ImagingError(
+                "the antennas are all at one place: their positions were not known "
+                "when the file was made (aperture_fx --array)"
+            )
 
     @property
     def middle(self):
@@ -89,8 +92,9 @@ class SkyVisibilities:
         """Batch by batch, all visibilities, phased to a centre (a Direction)."""
         parts, count = [], 0
         for number, rows, data, weights in self._file.integrations(self._chosen):
-            part = self._part(centre, number, rows, data[:, self._channels],
-                              weights[:, self._channels])
+            part = self._part(
+                centre, number, rows, data[:, self._channels], weights[:, self._channels]
+            )
             if part is None:
                 continue
             parts.append(part)
@@ -103,8 +107,12 @@ class SkyVisibilities:
 
     @staticmethod
     def _joined(parts):
-        return Batch(*(np.concatenate([getattr(part, name) for part in parts])
-                       for name in ("uvw", "values", "weights")))
+        return Batch(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("uvw", "values", "weights")
+            )
+        )
 
     def _part(self, centre, number, rows, data, weights):
         file = self._file
@@ -112,26 +120,38 @@ class SkyVisibilities:
         places = [file.polarizations.index(hand) for hand in self._hands]
         values, weights = data[..., places].astype(complex), weights[..., places].astype(float)
         if self._coherence:
-            powers = {int(antenna): np.where(weights[row] > 0, values[row].real, 0)
-                      for row, antenna in enumerate(first) if antenna == second[row]}
+            powers = {
+                int(antenna): np.where(weights[row] > 0, values[row].real, 0)
+                for row, antenna in enumerate(first)
+                if antenna == second[row]
+            }
             none = np.zeros(values.shape[1:])
-            power = np.array([powers.get(int(a), none) * powers.get(int(b), none)
-                              for a, b in zip(first, second)])
+            power = np.array(
+                [powers.get(int(a), none) * powers.get(int(b), none) for a, b in zip(first, second)]
+            )
             weights = np.where(power > 0, weights, 0)
-            values = np.divide(values, np.sqrt(power), out=np.zeros_like(values),
-                               where=power > 0)
+            values = np.divide(values, np.sqrt(power), out=np.zeros_like(values), where=power > 0)
         crosses = np.flatnonzero(first != second)
         if not len(crosses):
             return None
         total = weights[crosses].sum(axis=-1)
-        mean = np.divide((values[crosses] * weights[crosses]).sum(axis=-1), total,
-                         out=np.zeros(total.shape, complex), where=total > 0)
+        mean = np.divide(
+            (values[crosses] * weights[crosses]).sum(axis=-1),
+            total,
+            out=np.zeros(total.shape, complex),
+            where=total > 0,
+        )
         time = float(np.atleast_1d(unix_seconds(file.times[number]))[0])
         to_uvw = place_at(centre, time, self.array).to_uvw
-        enu = np.array([self._places[int(b)] - self._places[int(a)]
-                        for a, b in zip(first[crosses], second[crosses])])
+        enu = np.array(
+            [
+                self._places[int(b)] - self._places[int(a)]
+                for a, b in zip(first[crosses], second[crosses])
+            ]
+        )
         uvw = enu @ to_uvw.T
-        turns = np.multiply.outer(self._removed[rows[crosses]] - uvw[:, 2],
-                                  self.frequencies / SPEED_OF_LIGHT)
+        turns = np.multiply.outer(
+            self._removed[rows[crosses]] - uvw[:, 2], self.frequencies / SPEED_OF_LIGHT
+        )
         mean *= np.exp(2j * np.pi * (turns % 1))
         return Batch(uvw, mean.astype(np.complex64), total.astype(np.float32))

@@ -18,6 +18,7 @@ class Weighting:
     How visibilities are weighted; robustness: None: natural, -inf: uniform, otherwise that of
     Briggs (1995), from -2 (nearly uniform) to 2 (nearly natural).
     """
+
     robustness: float = None
 
     def __str__(self):
@@ -80,4 +81,4 @@ class UVDensity:
         if np.isinf(weighting.robustness):
             return np.divide(weights, density, out=np.zeros_like(weights), where=weights > 0)
         mean = np.sum(self._sums**2) / np.sum(self._sums)
-        return weights / (1 + density * (5 * 10**-weighting.robustness)**2 / mean)
+        return weights / (1 + density * (5 * 10**-weighting.robustness) ** 2 / mean)

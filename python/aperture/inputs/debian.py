@@ -17,5 +17,6 @@ def import_or_name_package(module, package):
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingPackageError(f"this needs {module} ({error}): "
-                                  f"sudo apt install {package}") from None
+        raise MissingPackageError(
+            f"this needs {module} ({error}): sudo apt install {package}"
+        ) from None

@@ -21,21 +21,36 @@ from fractions import Fraction
 from .times import utc_after
 
 CARD = 80
-MOST_HEADER = 1 << 18    # bytes
-ALIGNED = 512            # bytes of which DIRECTIO makes headers a multiple
-SEARCHED = 1 << 22       # bytes at a time, where a header is not where it should be
+MOST_HEADER = 1 << 18  # bytes
+ALIGNED = 512  # bytes of which DIRECTIO makes headers a multiple
+SEARCHED = 1 << 22  # bytes at a time, where a header is not where it should be
 RATE_TOLERANCE = Fraction(1, 1000)  # of TBIN against OBSBW
-UNIX_EPOCH = 40587       # MJD
-KEY = b"BLOCSIZE="       # that every header has
+UNIX_EPOCH = 40587  # MJD
+KEY = b"BLOCSIZE="  # that every header has
 #: values that all blocks have in common
-COMMON = ("OBSNCHAN", "NPOL", "NBITS", "NANTS", "PKTFMT", "OBSFREQ", "OBSBW", "TBIN", "OVERLAP",
-          "STT_IMJD", "STT_SMJD", "STT_OFFS", "PKTSIZE", "DIRECTIO")
+COMMON = (
+    "OBSNCHAN",
+    "NPOL",
+    "NBITS",
+    "NANTS",
+    "PKTFMT",
+    "OBSFREQ",
+    "OBSBW",
+    "TBIN",
+    "OVERLAP",
+    "STT_IMJD",
+    "STT_SMJD",
+    "STT_OFFS",
+    "PKTSIZE",
+    "DIRECTIO",
+)
 
 
 @dataclass(frozen=True)
 class Block:
     """file: its index; payload: byte of the first sample; size: bytes by its header; there: bytes
     that the file has; values: of its header."""
+
     file: int
     payload: int
     size: int
@@ -60,6 +75,7 @@ class GuppiStream:
     sample), in the order of time; unused: the fraction of the blocks that is not among them;
     warnings: list of str.
     """
+
     header: dict
     bits: int
     complex: bool
@@ -80,8 +96,9 @@ class GuppiStream:
         """Of an array, as ANTNMS00, ANTNMS01, ... list them, or A1, A2, ...; None: it is none."""
         if self.antennas == 1 or self.polarizations > 2:
             return None
-        listed = ",".join(self.header[key] for key in sorted(self.header)
-                          if re.fullmatch(r"ANTNMS\d\d", key))
+        listed = ",".join(
+            self.header[key] for key in sorted(self.header) if re.fullmatch(r"ANTNMS\d\d", key)
+        )
         names = [name.strip() for name in listed.split(",")]
         known = len(set(names)) == len(names) == self.antennas and all(names)
         return names if known else [f"A{i + 1}" for i in range(self.antennas)]
@@ -106,15 +123,16 @@ def parse_header(text):
     """
     values = {}
     for begin in range(0, min(len(text), MOST_HEADER), CARD):
-        card = text[begin:begin + CARD]
+        card = text[begin : begin + CARD]
         if len(card) >= 3 and card[:3] == b"END" and not card[3:].strip(b" \0"):
             return (values, begin + CARD) if values else None
         if len(card) < CARD or card[8:9] != b"=" or not all(32 <= byte < 127 for byte in card):
             return None
         key, value = card[:8].decode().strip(), card[9:].decode()
         quoted = re.match(r"\s*'((?:[^']|'')*)'", value)
-        values[key] = quoted[1].replace("''", "'").strip() if quoted else \
-            value.partition("/")[0].strip()
+        values[key] = (
+            quoted[1].replace("''", "'").strip() if quoted else value.partition("/")[0].strip()
+        )
     return None
 
 
@@ -163,7 +181,7 @@ def _begin_of_header(file, card, first):
     before = os.pread(file, card - low, low)
     begin = card
     while begin - CARD >= low:
-        text = before[begin - CARD - low:begin - low]
+        text = before[begin - CARD - low : begin - low]
         if text[8:9] != b"=" or not all(32 <= byte < 127 for byte in text):
             break
         begin -= CARD
@@ -184,16 +202,20 @@ def _blocks_of(index, name, warnings):
             if found:
                 values, payload = found
                 length = int(values["BLOCSIZE"])
-                blocks.append(Block(index, payload, length, max(0, min(length, size - payload)),
-                                    values))
+                blocks.append(
+                    Block(index, payload, length, max(0, min(length, size - payload)), values)
+                )
                 byte = payload + length
                 continue
             # the size of the one before may be wrong, or bytes may be missing in it
             before = blocks.pop() if blocks else None
             after = _search(file, before.payload if before else byte, size)
-            warnings.append(f"{name}: there is no header of GUPPI at byte {byte}: "
-                            + ("the block before is" if before else "what is there is")
-                            + " not used" + ("" if after < size else ", and none is behind it"))
+            warnings.append(
+                f"{name}: there is no header of GUPPI at byte {byte}: "
+                + ("the block before is" if before else "what is there is")
+                + " not used"
+                + ("" if after < size else ", and none is behind it")
+            )
             byte = after
     finally:
         os.close(file)
@@ -207,8 +229,11 @@ def _fraction(name, values, key, low, high, what):
             return value
     except (KeyError, ValueError, ZeroDivisionError):
         pass
-    raise ValueError(f"{name}: {key} {values[key]}: must be {what}" if key in values else
-                     f"{name}: {key} is missing: must be {what}")
+    raise ValueError(
+        f"{name}: {key} {values[key]}: must be {what}"
+        if key in values
+        else f"{name}: {key} is missing: must be {what}"
+    )
 
 
 def _whole(name, values, key, low, high, default=None):
@@ -237,9 +262,15 @@ def _describe(name, values, size, rise, npol):
     if all_channels % antennas:
         raise ValueError(f"{name}: OBSNCHAN {all_channels}: must be a multiple of NANTS {antennas}")
     channels = all_channels // antennas
-    bandwidth = _fraction(name, values, "OBSBW", -10**9, 10**9, "the bandwidth in MHz, not 0")
-    interval = _fraction(name, values, "TBIN", Fraction(1, 10**15), 10**9,
-                         "the time between samples of a channel in seconds, above 0")
+    bandwidth = _fraction(name, values, "OBSBW", -(10**9), 10**9, "the bandwidth in MHz, not 0")
+    interval = _fraction(
+        name,
+        values,
+        "TBIN",
+        Fraction(1, 10**15),
+        10**9,
+        "the time between samples of a channel in seconds, above 0",
+    )
     if not bandwidth:
         raise ValueError(f"{name}: OBSBW 0: must be the bandwidth in MHz, not 0")
     # samples of TBIN are complex, or real ones, which come at twice the rate
@@ -248,35 +279,54 @@ def _describe(name, values, size, rise, npol):
         if abs(abs(width) * per_hertz * interval - 1) <= RATE_TOLERANCE:
             break
     else:
-        raise ValueError(f"{name}: TBIN {values['TBIN']}: disagrees with OBSBW {values['OBSBW']} "
-                         f"of {channels} channels: must be OBSNCHAN / OBSBW in microseconds, "
-                         "within 0.1%")
+        raise ValueError(
+            f"{name}: TBIN {values['TBIN']}: disagrees with OBSBW {values['OBSBW']} "
+            f"of {channels} channels: must be OBSNCHAN / OBSBW in microseconds, "
+            "within 0.1%"
+        )
     # the one with fewer digits is what was meant, the other its rounded inverse
-    rate = 1 / interval if _digits(values["TBIN"]) < _digits(values["OBSBW"]) else \
-        abs(width) * per_hertz
+    rate = (
+        1 / interval
+        if _digits(values["TBIN"]) < _digits(values["OBSBW"])
+        else abs(width) * per_hertz
+    )
     is_complex = per_hertz == 1
     parts = _whole(name, values, "NPOL", 1, 4)
     if parts == 3:
         raise ValueError(f"{name}: NPOL {parts}: must be 1, 2 or 4")
-    middle = _fraction(name, values, "OBSFREQ", -10**9, 10**9, "the middle of the band in MHz")
+    middle = _fraction(name, values, "OBSFREQ", -(10**9), 10**9, "the middle of the band in MHz")
     days = _whole(name, values, "STT_IMJD", UNIX_EPOCH, 2973483)
     seconds = _fraction(name, values, "STT_SMJD", 0, 86400, "the second of the day")
-    part = _fraction(name, values, "STT_OFFS", 0, 86400, "a part of a second") \
-        if "STT_OFFS" in values else 0
+    part = (
+        _fraction(name, values, "STT_OFFS", 0, 86400, "a part of a second")
+        if "STT_OFFS" in values
+        else 0
+    )
     samples_first = values.get("PKTFMT", "1SFA") != "SIMPLE"
     if not samples_first and antennas > 1:
         raise ValueError(f"{name}: PKTFMT SIMPLE: cannot be read with NANTS {antennas}")
     stream = GuppiStream(
-        values, bits, is_complex, (parts + 1) // 2 if is_complex else parts, antennas, channels,
-        samples_first, _whole(name, values, "OVERLAP", 0, 1 << 40, 0), rate, float(width),
+        values,
+        bits,
+        is_complex,
+        (parts + 1) // 2 if is_complex else parts,
+        antennas,
+        channels,
+        samples_first,
+        _whole(name, values, "OVERLAP", 0, 1 << 40, 0),
+        rate,
+        float(width),
         float(middle * 10**6 - bandwidth * 10**6 / 2 + width / 2),
-        (days - UNIX_EPOCH) * 86400 + seconds + part)
+        (days - UNIX_EPOCH) * 86400 + seconds + part,
+    )
     if is_complex and parts == 2:
         stream.polarizations = npol or _polarizations(name, stream, size, rise)
     elif npol not in (None, stream.polarizations):
-        raise ValueError(f"{name}: NPOL {parts}: must be 2 where npol= says what it means, and is "
-                         f"{stream.polarizations} polarisation"
-                         f"{'s' if stream.polarizations > 1 else ''}")
+        raise ValueError(
+            f"{name}: NPOL {parts}: must be 2 where npol= says what it means, and is "
+            f"{stream.polarizations} polarisation"
+            f"{'s' if stream.polarizations > 1 else ''}"
+        )
     return stream
 
 
@@ -299,8 +349,7 @@ def _polarizations(name, stream, size, rise):
     bytes_of_packet = values.get("PKTSIZE", "")
     if not said and rise and bytes_of_packet.isdecimal() and rise * int(bytes_of_packet) == size:
         counted = None  # bytes are as many either way
-    times = [int(values[key]) for key in ("PKTNTIME", "HNTIME")
-             if values.get(key, "").isdecimal()]
+    times = [int(values[key]) for key in ("PKTNTIME", "HNTIME") if values.get(key, "").isdecimal()]
     for each in [1, *times] if counted else ():
         for count in (1, 2):
             stream.polarizations = count
@@ -309,21 +358,26 @@ def _polarizations(name, stream, size, rise):
     assumed = 2 if "NANTS" in values else 1
     stream.warnings.append(
         f"{name}: NPOL 2 is taken for "
-        + ("two polarisations, as arrays (NANTS) are recorded: npol=1 if it is the two components "
-           "of one" if assumed == 2 else
-           "the two components of one polarisation, as baseband has it: npol=2 if it is two, "
-           "as rawspec has it"))
+        + (
+            "two polarisations, as arrays (NANTS) are recorded: npol=1 if it is the two components "
+            "of one"
+            if assumed == 2
+            else "the two components of one polarisation, as baseband has it: npol=2 if it is two, "
+            "as rawspec has it"
+        )
+    )
     return assumed
 
 
 def _longest_rise(numbers):
     """Places of the longest rising row of numbers, one of those that there are."""
     from bisect import bisect_left
+
     tails, places, before = [], [], [None] * len(numbers)
     for place, number in enumerate(numbers):
         at = bisect_left(tails, number)
         before[place] = places[at - 1] if at else None
-        tails[at:at + 1], places[at:at + 1] = [number], [place]
+        tails[at : at + 1], places[at : at + 1] = [number], [place]
     row, place = [], places[-1] if places else None
     while place is not None:
         row.append(place)
@@ -351,8 +405,10 @@ def _without_odd_numbers(name, stream, blocks):
         return blocks
     kept = [block for block, number in zip(blocks, numbers) if places[number % rise] > 1]
     if len(kept) < len(blocks):
-        stream.warnings.append(f"{name}: PKTIDX of {len(blocks) - len(kept)} blocks does not fit "
-                               "to those of the others: they are not used")
+        stream.warnings.append(
+            f"{name}: PKTIDX of {len(blocks) - len(kept)} blocks does not fit "
+            "to those of the others: they are not used"
+        )
     return kept
 
 
@@ -364,8 +420,10 @@ def _steps(name, stream, blocks, samples):
     if said:
         return Fraction(new, said)
     if usual and "PIPERBLK" in stream.header:
-        stream.warnings.append(f"{name}: PKTIDX rises by {usual} from block to block: PIPERBLK "
-                               f"{stream.header['PIPERBLK']} does not say so, and is not used")
+        stream.warnings.append(
+            f"{name}: PKTIDX rises by {usual} from block to block: PIPERBLK "
+            f"{stream.header['PIPERBLK']} does not say so, and is not used"
+        )
     try:
         size = Fraction(stream.header.get("PKTSIZE", ""))
         packet = stream.samples_in(size)
@@ -377,7 +435,8 @@ def _steps(name, stream, blocks, samples):
             return packet
         stream.warnings.append(
             f"{name}: PKTIDX rises by {usual} from block to block, which have {new} new samples: "
-            "PKTSIZE does not say so, and is not used")
+            "PKTSIZE does not say so, and is not used"
+        )
         return Fraction(new, usual)
     return packet or Fraction(1)
 
@@ -397,9 +456,11 @@ def read_stream(names, npol=None):
     for index, name in enumerate(names):
         blocks += _blocks_of(index, name, warnings)
     if not blocks:
-        raise ValueError(f"{names[0]}: has no block of GUPPI raw that can be used: expected a "
-                         "header of cards of 80 letters with OBSNCHAN, NPOL, NBITS, BLOCSIZE and "
-                         "END, and BLOCSIZE bytes of samples, again and again")
+        raise ValueError(
+            f"{names[0]}: has no block of GUPPI raw that can be used: expected a "
+            "header of cards of 80 letters with OBSNCHAN, NPOL, NBITS, BLOCSIZE and "
+            "END, and BLOCSIZE bytes of samples, again and again"
+        )
     common = Counter(block.common for block in blocks).most_common(1)[0][0]
     usual = [block for block in blocks if block.common == common]
     size = Counter(block.size for block in usual).most_common(1)[0][0]
@@ -410,8 +471,10 @@ def read_stream(names, npol=None):
     stream.warnings = warnings
     _mind_the_gaps(names, warnings)
     if len(usual) < len(blocks):
-        warnings.append(f"{names[0]}: {len(blocks) - len(usual)} of {len(blocks)} blocks have "
-                        "other headers than the rest, and are not used")
+        warnings.append(
+            f"{names[0]}: {len(blocks) - len(usual)} of {len(blocks)} blocks have "
+            "other headers than the rest, and are not used"
+        )
     _place(names, stream, usual, size)
     stream.unused = 1 - len(stream.blocks) / len(blocks)
     return stream
@@ -420,6 +483,7 @@ def read_stream(names, npol=None):
 def _check(name, block, stream):
     """Lets baseband judge the first header."""
     from baseband.guppi import GUPPIHeader
+
     try:
         parts = stream.polarizations * (2 if stream.complex else 1)  # as it counts them
         header = GUPPIHeader(list({**block.values, "NPOL": parts}.items()))
@@ -438,12 +502,15 @@ def _place(names, stream, blocks, size):
     name, warnings = names[blocks[0].file], stream.warnings
     samples = stream.samples_in(size)
     if samples.denominator != 1:
-        raise ValueError(f"{name}: BLOCSIZE {size}: must be a multiple of the bytes of a sample "
-                         f"of all channels, {size / samples}")
+        raise ValueError(
+            f"{name}: BLOCSIZE {size}: must be a multiple of the bytes of a sample "
+            f"of all channels, {size / samples}"
+        )
     samples = int(samples)
     if stream.overlap >= samples:
-        raise ValueError(f"{name}: OVERLAP {stream.overlap}: must be below the {samples} samples "
-                         "of a block")
+        raise ValueError(
+            f"{name}: OVERLAP {stream.overlap}: must be below the {samples} samples of a block"
+        )
     good = []
     for block in blocks:
         whole = stream.samples_in(block.size).denominator == 1 and block.there == block.size
@@ -454,7 +521,8 @@ def _place(names, stream, blocks, size):
             warnings.append(
                 f"{names[block.file]}: the block at byte {block.payload} has BLOCSIZE "
                 f"{block.size} and PKTIDX {block.values.get('PKTIDX', 'missing')}, and the file "
-                f"{block.there} bytes of it: it is not used")
+                f"{block.there} bytes of it: it is not used"
+            )
     if not good:
         raise ValueError(f"{name}: none of its blocks can be used: " + warnings[-1])
     good = _without_odd_numbers(name, stream, good)
@@ -462,23 +530,34 @@ def _place(names, stream, blocks, size):
     numbers = [int(block.values["PKTIDX"]) for block in good]
     places = _longest_rise(numbers)
     if len(places) < len(good):
-        warnings.append(f"{name}: PKTIDX of {len(good) - len(places)} blocks is not between those "
-                        "of their neighbours: they are not used")
+        warnings.append(
+            f"{name}: PKTIDX of {len(good) - len(places)} blocks is not between those "
+            "of their neighbours: they are not used"
+        )
     first = Fraction(numbers[places[0]]) * step
     stream.start = utc_after(stream.start, first / stream.rate)
     firsts = [numbers[place] * step - first for place in places]
     odd = [number for number in firsts if number.denominator != 1]
     if odd:
-        warnings.append(f"{name}: {len(odd)} blocks do not begin with a whole sample by their "
-                        "PKTIDX: they are not used")
-    kept = [(good[place], int(number)) for place, number in zip(places, firsts)
-            if number.denominator == 1]
+        warnings.append(
+            f"{name}: {len(odd)} blocks do not begin with a whole sample by their "
+            "PKTIDX: they are not used"
+        )
+    kept = [
+        (good[place], int(number))
+        for place, number in zip(places, firsts)
+        if number.denominator == 1
+    ]
     stream.blocks = kept
-    lost = sum(max(0, after - number - int(stream.samples_in(block.size)))
-               for (block, number), (_, after) in zip(kept, kept[1:]))
+    lost = sum(
+        max(0, after - number - int(stream.samples_in(block.size)))
+        for (block, number), (_, after) in zip(kept, kept[1:])
+    )
     if lost:
-        warnings.append(f"{name}: {lost} samples are missing between its blocks "
-                        f"({float(lost / stream.rate):.6g} s)")
+        warnings.append(
+            f"{name}: {lost} samples are missing between its blocks "
+            f"({float(lost / stream.rate):.6g} s)"
+        )
 
 
 def pieces_of(stream, channel):
@@ -493,20 +572,34 @@ def pieces_of(stream, channel):
     for block, number in stream.blocks:
         samples = int(stream.samples_in(block.size))
         for antenna in range(stream.antennas):
-            begin = (antenna * stream.channels + channel) * samples * each \
-                if stream.channels_first else 0
+            begin = (
+                (antenna * stream.channels + channel) * samples * each
+                if stream.channels_first
+                else 0
+            )
             there = min(samples, max(0, block.there - begin) // step)
             # what blocks have in common is read from the first of them
             known = max(0, ends[antenna] - number)
             if there > known:
-                pieces.append((block.file, block.payload + begin + known * step, there - known,
-                               number + known, antenna))
+                pieces.append(
+                    (
+                        block.file,
+                        block.payload + begin + known * step,
+                        there - known,
+                        number + known,
+                        antenna,
+                    )
+                )
                 ends[antenna] = number + there
-    stride = stream.polarizations if stream.channels_first else \
-        stream.polarizations * stream.channels
+    stride = (
+        stream.polarizations if stream.channels_first else stream.polarizations * stream.channels
+    )
     offset = 0 if stream.channels_first else channel * stream.polarizations
-    layout = [(antenna, offset + pol, stride) for antenna in range(stream.antennas)
-              for pol in range(stream.polarizations)]
+    layout = [
+        (antenna, offset + pol, stride)
+        for antenna in range(stream.antennas)
+        for pol in range(stream.polarizations)
+    ]
     return pieces, layout
 
 
@@ -537,5 +630,6 @@ def _mind_the_gaps(names, warnings):
     for (_, before, _), (_, number, _) in zip(parts, parts[1:]):
         if number > before + 1:
             lost = f"{begin}{before + 1:04}{end}" + (
-                f" to {number - 1:04}{end} are" if number > before + 2 else " is")
+                f" to {number - 1:04}{end} are" if number > before + 2 else " is"
+            )
             warnings.append(f"{lost} missing between the files that are read")

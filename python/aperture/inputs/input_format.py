@@ -34,6 +34,7 @@ class Option:
     read: makes its value of a text, and raises ValueError that says what is expected; help: what
     it means, for the table of options; shown: its value in that table.
     """
+
     read: Callable
     help: str
     shown: str
@@ -49,6 +50,7 @@ class Request:
     ArrayDescription), None for the one that the input says; seed: of a simulation, None for its
     default.
     """
+
     text: str
     names: tuple
     values: dict = field(default_factory=dict)
@@ -70,6 +72,7 @@ class InputFormat:
 
     Names that are FILE... are looked for as input_files.look_for() does.
     """
+
     kind = ""
     summary = ""
     names = "FILE"
@@ -92,8 +95,10 @@ class InputFormat:
             elif token:
                 names.append(token)
             elif text:
-                raise InputError(f"input {whole}: there is nothing between two commas, or at an "
-                                 f"end; expected {self.kind}:{self.names}")
+                raise InputError(
+                    f"input {whole}: there is nothing between two commas, or at an "
+                    f"end; expected {self.kind}:{self.names}"
+                )
         if not names:
             raise InputError(f"input {whole}: expected {self.kind}:{self.names}")
         return Request(whole, tuple(names), values, array, seed)
@@ -115,6 +120,7 @@ def split_at(text, separator):
 
 def number(low, high, unit="", above=False):
     """Reads a number from low (or, with `above`, above it) to high."""
+
     def read(text):
         try:
             value = float(text)
@@ -124,16 +130,19 @@ def number(low, high, unit="", above=False):
             span = f"above {low:g} and up to {high:g}" if above else f"from {low:g} to {high:g}"
             raise ValueError(f"expected a number {span}" + (f" {unit}" if unit else ""))
         return value
+
     return read
 
 
 def whole_number(low, high):
     """Reads a whole number from low to high."""
+
     def read(text):
         value = int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else None
         if value is None or not low <= value <= high:
             raise ValueError(f"expected a whole number from {low} to {high}")
         return value
+
     return read
 
 
@@ -151,8 +160,10 @@ def utc_time(text):
 
 def one_of(*words):
     """Reads one of some words."""
+
     def read(text):
         if text not in words:
             raise ValueError(f"expected {', '.join(words[:-1])} or {words[-1]}")
         return text
+
     return read

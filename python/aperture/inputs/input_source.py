@@ -38,23 +38,38 @@ class input_source(gr.hier_block2):
             refuse("input", input, "a text, KIND:NAME")
         signals = open_input(input, None if array == "" else array)
         if signals.ports != 1:
-            refuse("input", input, "an input whose samples are in one port; several receivers are "
-                   "lined up by stream_align, behind sources of their own")
+            refuse(
+                "input",
+                input,
+                "an input whose samples are in one port; several receivers are "
+                "lined up by stream_align, behind sources of their own",
+            )
         if type != signals.sample_type:
             refuse("type", type, f"{signals.sample_type!r}, which is what {input} has")
         if inputs != signals.inputs:
             refuse("inputs", inputs, f"{signals.inputs}, as {input} has so many")
-        if not isinstance(samples, int) or samples < 0 or (
-                signals.samples is not None and samples > signals.samples):
-            refuse("samples", samples, "0 or more" if signals.samples is None else
-                   f"from 0 to the {signals.samples} that {input} has")
+        if (
+            not isinstance(samples, int)
+            or samples < 0
+            or (signals.samples is not None and samples > signals.samples)
+        ):
+            refuse(
+                "samples",
+                samples,
+                "0 or more"
+                if signals.samples is None
+                else f"from 0 to the {signals.samples} that {input} has",
+            )
         #: what the input turned out to be, see inputs.signals.Signals
         self.signals = signals
         #: the block inside
         self.source = signals.source(samples)
         gr.hier_block2.__init__(
-            self, "input_source", gr.io_signature(0, 0, 0),
-            gr.io_signature(1, 1, self.source.output_signature().sizeof_stream_item(0)))
+            self,
+            "input_source",
+            gr.io_signature(0, 0, 0),
+            gr.io_signature(1, 1, self.source.output_signature().sizeof_stream_item(0)),
+        )
         self.connect(self.source, self)
         for text in signals.warnings:
             gr.logger("input_source").warn(text)

@@ -15,15 +15,16 @@ from .recordings import describe
 from .signals import Signals
 from .times import elapsed, length_text, time_text, whole_and_fraction
 
-MOST_SAMPLES = 2**62            # that are counted
-MOST_OFF = Fraction(1, 100)     # of a sample, by which inputs may be apart without a word
-LARGEST_TERM = 10**18           # of a rate as a fraction
+MOST_SAMPLES = 2**62  # that are counted
+MOST_OFF = Fraction(1, 100)  # of a sample, by which inputs may be apart without a word
+LARGEST_TERM = 10**18  # of a rate as a fraction
 
 
 @dataclass(frozen=True)
 class Piece:
     """Samples in a row: file; byte of the first; how many there are of each input; start: when the
     first was taken, s since 1970 as a Fraction."""
+
     file: str
     byte: int
     samples: int
@@ -40,6 +41,7 @@ class Recording:
     time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None;
     antennas: names of those that it tells of, or None; approximate: the times are a guess.
     """
+
     name: str
     inputs: int
     coding: str
@@ -60,16 +62,23 @@ def _agree(recordings):
     first = recordings[0]
     for other in recordings[1:]:
         for what, here, there in (
-                ("samples of", _type_text(other), _type_text(first)),
-                ("a sample rate of", f"{float(other.rate):.12g} Hz",
-                 f"{float(first.rate):.12g} Hz"),
-                ("a centre frequency of", f"{other.center_frequency:.12g} Hz",
-                 f"{first.center_frequency:.12g} Hz"),
-                ("a band that is", *("inverted" if entry.inverted else "not inverted"
-                                     for entry in (other, first)))):
+            ("samples of", _type_text(other), _type_text(first)),
+            ("a sample rate of", f"{float(other.rate):.12g} Hz", f"{float(first.rate):.12g} Hz"),
+            (
+                "a centre frequency of",
+                f"{other.center_frequency:.12g} Hz",
+                f"{first.center_frequency:.12g} Hz",
+            ),
+            (
+                "a band that is",
+                *("inverted" if entry.inverted else "not inverted" for entry in (other, first)),
+            ),
+        ):
             if here != there:
-                raise ValueError(f"{other.name}: has {what} {here}, but {first.name} has {there}: "
-                                 "inputs are correlated only if they agree")
+                raise ValueError(
+                    f"{other.name}: has {what} {here}, but {first.name} has {there}: "
+                    "inputs are correlated only if they agree"
+                )
 
 
 def _type_text(recording):
@@ -98,22 +107,28 @@ def line_up(recordings):
             place = elapsed(start, piece.start) * rate
             first = round(place)
             if first + piece.samples > MOST_SAMPLES:
-                raise ValueError(f"{entry.name}: ends {length_text(piece.start - start)} after the "
-                                 f"beginning: expected at most {MOST_SAMPLES} samples")
+                raise ValueError(
+                    f"{entry.name}: ends {length_text(piece.start - start)} after the "
+                    f"beginning: expected at most {MOST_SAMPLES} samples"
+                )
             if end is not None and first < end:
                 warnings.append(
                     f"{entry.name}: the samples of {time_text(piece.start)} begin before those in "
-                    f"front of them end: {piece.samples} samples are left out")
+                    f"front of them end: {piece.samples} samples are left out"
+                )
                 continue
             if not row and abs(place - first) > MOST_OFF:
                 warnings.append(
                     f"{entry.name}: begins {float(place - first):+.3g} of a sample beside the "
                     f"samples of {_first_of(recordings, start).name}: this delay of "
-                    f"{length_text((place - first) / rate)} remains")
+                    f"{length_text((place - first) / rate)} remains"
+                )
             if end is not None and first > end:
-                warnings.append(f"{entry.name}: {first - end} samples "
-                                f"({length_text((first - end) / rate)}) are missing before "
-                                f"{time_text(piece.start)}")
+                warnings.append(
+                    f"{entry.name}: {first - end} samples "
+                    f"({length_text((first - end) / rate)}) are missing before "
+                    f"{time_text(piece.start)}"
+                )
             row.append((piece, first))
             end = first + piece.samples
         rows.append(row)
@@ -133,17 +148,23 @@ def _ends(recordings, rows, rate):
     if max(begins) >= min(ends):
         late, early = begins.index(max(begins)), ends.index(min(ends))
         gap = length_text((begins[late] - ends[early]) / rate)
-        return [f"{recordings[late].name}: begins {gap} after {recordings[early].name} has ended: "
-                "they have no samples of the same time"]
+        return [
+            f"{recordings[late].name}: begins {gap} after {recordings[early].name} has ended: "
+            "they have no samples of the same time"
+        ]
     for entry, begin, end in zip(recordings, begins, ends):
         if begin > 0:
-            warnings.append(f"{entry.name}: begins {length_text(begin / rate)} after "
-                            f"{recordings[begins.index(0)].name}: its first {begin} samples are "
-                            "missing")
+            warnings.append(
+                f"{entry.name}: begins {length_text(begin / rate)} after "
+                f"{recordings[begins.index(0)].name}: its first {begin} samples are "
+                "missing"
+            )
         if end < max(ends):
-            warnings.append(f"{entry.name}: ends {length_text((max(ends) - end) / rate)} before "
-                            f"{recordings[ends.index(max(ends))].name}: its last "
-                            f"{max(ends) - end} samples are missing")
+            warnings.append(
+                f"{entry.name}: ends {length_text((max(ends) - end) / rate)} before "
+                f"{recordings[ends.index(max(ends))].name}: its last "
+                f"{max(ends) - end} samples are missing"
+            )
     return warnings
 
 
@@ -174,27 +195,56 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
     if max(rate.numerator, rate.denominator) > LARGEST_TERM:
         rate = rate.limit_denominator(10**6)
     files = list(dict.fromkeys(piece.file for row in rows for piece, _ in row))
-    pieces = [(files.index(piece.file), piece.byte, piece.samples, number, place)
-              for place, row in enumerate(rows) for piece, number in row]
-    layout = [(place, index, entry.inputs) for place, entry in enumerate(recordings)
-              for index in range(entry.inputs)]
+    pieces = [
+        (files.index(piece.file), piece.byte, piece.samples, number, place)
+        for place, row in enumerate(rows)
+        for piece, number in row
+    ]
+    layout = [
+        (place, index, entry.inputs)
+        for place, entry in enumerate(recordings)
+        for index in range(entry.inputs)
+    ]
     parameters = dict(
         # a name need not be UTF-8, which text would become on its way to C++
-        files=[os.fsencode(name) for name in files], pieces=pieces, coding=first.coding,
-        complex=first.complex, inputs=len(layout), layout=layout,
-        rate=(rate.numerator, rate.denominator), start_time=whole_and_fraction(start),
-        center_frequency=first.center_frequency, inverted=first.inverted,
-        approximate=any(entry.approximate for entry in recordings))
+        files=[os.fsencode(name) for name in files],
+        pieces=pieces,
+        coding=first.coding,
+        complex=first.complex,
+        inputs=len(layout),
+        layout=layout,
+        rate=(rate.numerator, rate.denominator),
+        start_time=whole_and_fraction(start),
+        center_frequency=first.center_frequency,
+        inverted=first.inverted,
+        approximate=any(entry.approximate for entry in recordings),
+    )
 
     def source(samples):
         return silent(aperture_python.recording_source, samples=samples, **parameters)
 
     made = source(0)
     description, more = describe(
-        request, ", ".join(entry.name for entry in recordings[:4])
-        + (", ..." if len(recordings) > 4 else ""), first.telescope, len(layout), float(rate),
-        first.center_frequency, place=first.place, polarizations=polarizations,
-        antennas=first.antennas if len(recordings) == 1 else None)
-    return Signals(description, made.type(), float(rate), first.center_frequency, made.samples(),
-                   source, made.start_time(), made.inverted(), files=files,
-                   warnings=[*warnings, *more])
+        request,
+        ", ".join(entry.name for entry in recordings[:4])
+        + (", ..." if len(recordings) > 4 else ""),
+        first.telescope,
+        len(layout),
+        float(rate),
+        first.center_frequency,
+        place=first.place,
+        polarizations=polarizations,
+        antennas=first.antennas if len(recordings) == 1 else None,
+    )
+    return Signals(
+        description,
+        made.type(),
+        float(rate),
+        first.center_frequency,
+        made.samples(),
+        source,
+        made.start_time(),
+        made.inverted(),
+        files=files,
+        warnings=[*warnings, *more],
+    )

@@ -13,16 +13,16 @@ from gnuradio import blocks, gr
 
 from .. import aperture_python
 
-SEARCH = 0.4              # s of samples, and of offsets, that are looked through
-MOST_SEARCH = 1 << 28     # samples, as stream_align has it
+SEARCH = 0.4  # s of samples, and of offsets, that are looked through
+MOST_SEARCH = 1 << 28  # samples, as stream_align has it
 FEWEST_SEARCH = 1 << 12
-FOLLOW = 1.0              # s between measurements of receivers on clocks of their own
-SETTLE = 0.05             # s at the start that say nothing of levels
-HELD = 1.0                # s of samples that wait while levels are measured
-MOST_HELD = 1 << 24       # samples
-SILENCE = 3.0             # s, after which a receiver that sends nothing is given up
+FOLLOW = 1.0  # s between measurements of receivers on clocks of their own
+SETTLE = 0.05  # s at the start that say nothing of levels
+HELD = 1.0  # s of samples that wait while levels are measured
+MOST_HELD = 1 << 24  # samples
+SILENCE = 3.0  # s, after which a receiver that sends nothing is given up
 STORM, STORM_SPAN = 20, 2.0  # losses in so many seconds that leave nothing to be lined up
-LEAD = 0.5                # s from now to the start of receivers that start at a time
+LEAD = 0.5  # s from now to the start of receivers that start at a time
 
 
 @dataclass
@@ -31,6 +31,7 @@ class Receiver:
     A device that is set up. name: of the user's; block: GNU Radio's source of it; channels: its
     outputs; rate, frequency: Hz, that hold; driver: sets what may be set while it runs.
     """
+
     name: str
     block: object
     channels: int
@@ -48,6 +49,7 @@ class InputState:
     that were mended; missing: samples that are sent as zeros; losses: how often its driver said
     that samples were lost; reason: why it was not found by correlation, where it was not.
     """
+
     receiver: str
     aligned: bool
     offset: float
@@ -69,11 +71,22 @@ class LiveSource(gr.hier_block2):
     receivers be.
     """
 
-    def __init__(self, receivers, samples=0, clock_error=0.0, most_offset=SEARCH, search=SEARCH,
-                 follow_clock=False):
+    def __init__(
+        self,
+        receivers,
+        samples=0,
+        clock_error=0.0,
+        most_offset=SEARCH,
+        search=SEARCH,
+        follow_clock=False,
+    ):
         inputs = sum(receiver.channels for receiver in receivers)
-        gr.hier_block2.__init__(self, "receivers", gr.io_signature(0, 0, 0),
-                                gr.io_signature(inputs, inputs, gr.sizeof_gr_complex))
+        gr.hier_block2.__init__(
+            self,
+            "receivers",
+            gr.io_signature(0, 0, 0),
+            gr.io_signature(inputs, inputs, gr.sizeof_gr_complex),
+        )
         self._receivers = receivers
         self._names, self._tags = [], []
         self.rate = receivers[0].rate
@@ -82,17 +95,23 @@ class LiveSource(gr.hier_block2):
             return int(min(max(seconds * self.rate, FEWEST_SEARCH), MOST_SEARCH))
 
         self.align = aperture_python.stream_align(
-            inputs=inputs, clock_error=clock_error, interval=FOLLOW if clock_error else 0,
-            search_samples=length(search), most_offset=length(most_offset),
+            inputs=inputs,
+            clock_error=clock_error,
+            interval=FOLLOW if clock_error else 0,
+            search_samples=length(search),
+            most_offset=length(most_offset),
             follow_clock=follow_clock,
             # one alone has nothing to be lined up with
-            method="auto" if inputs > 1 else "time")
+            method="auto" if inputs > 1 else "time",
+        )
         for receiver in receivers:
             for channel in range(receiver.channels):
-                self._names.append(receiver.name + (f" channel {channel}"
-                                                    if receiver.channels > 1 else ""))
-                said = aperture_python.receiver_tags(item_size=8, rate=receiver.rate,
-                                                     center_frequency=receiver.frequency)
+                self._names.append(
+                    receiver.name + (f" channel {channel}" if receiver.channels > 1 else "")
+                )
+                said = aperture_python.receiver_tags(
+                    item_size=8, rate=receiver.rate, center_frequency=receiver.frequency
+                )
                 self._tags.append(said)
                 self.connect((receiver.block, channel), said)
         self._ends = []
@@ -108,7 +127,7 @@ class LiveSource(gr.hier_block2):
         self._ended = False
         self._error = ""
         self._progress = {}  # port: (items, since when)
-        self._losses = []    # (when, of each port)
+        self._losses = []  # (when, of each port)
 
     # ---- levels
 
@@ -136,8 +155,9 @@ class LiveSource(gr.hier_block2):
         for tap, _ in self._kept:
             tap.set_enabled(False)
         count = max(0, min(*counts, self._wanted))
-        return np.array([np.array(sink.data(), np.complex64)[self._settle:][:count]
-                         for _, sink in self._kept])
+        return np.array(
+            [np.array(sink.data(), np.complex64)[self._settle :][:count] for _, sink in self._kept]
+        )
 
     def release(self):
         """Lets the output go."""
@@ -148,7 +168,8 @@ class LiveSource(gr.hier_block2):
     def nitems_written(self, port):
         """Samples that have gone out."""
         return (self._ends[port] if self._ends else self.align).nitems_written(
-            0 if self._ends else port)
+            0 if self._ends else port
+        )
 
     def finish(self):
         """Ends the stream, so that all blocks behind this one write what they have."""
@@ -183,10 +204,20 @@ class LiveSource(gr.hier_block2):
     def states(self):
         """An InputState of each input."""
         align = self.align
-        return [InputState(*entry) for entry in zip(
-            self._names, align.aligned(), align.offsets(), align.phases(), align.snr(),
-            align.slips(), align.zeros(), [said.losses() for said in self._tags],
-            align.reasons())]
+        return [
+            InputState(*entry)
+            for entry in zip(
+                self._names,
+                align.aligned(),
+                align.offsets(),
+                align.phases(),
+                align.snr(),
+                align.slips(),
+                align.zeros(),
+                [said.losses() for said in self._tags],
+                align.reasons(),
+            )
+        ]
 
     def watch(self):
         """To be called from time to time while it runs: ends the stream, with an error(), where a
@@ -213,8 +244,9 @@ class LiveSource(gr.hier_block2):
             return ""
         names = " and ".join(self._names[port] for port in idle)
         if all(self._progress[port][0] == 0 for port in idle):
-            return (f"no samples come from {names}: aperture_doctor receivers looks for what is "
-                    "wrong")
+            return (
+                f"no samples come from {names}: aperture_doctor receivers looks for what is wrong"
+            )
         seconds = min(self._progress[port][0] for port in idle) / self.rate
         return f"{names} stopped sending after {seconds:.1f} s (unplugged? its driver failed?)"
 
@@ -227,6 +259,8 @@ class LiveSource(gr.hier_block2):
         if max(lost) < STORM:
             return ""
         name = self._names[lost.index(max(lost))]
-        return (f"{name} loses samples all the time, {max(lost)} times in "
-                f"{last[0] - first[0]:.1f} s: the bus or this computer is too slow for "
-                f"{self.rate / 1e6:.10g} Msample/s; lower the rate, or give it a bus of its own")
+        return (
+            f"{name} loses samples all the time, {max(lost)} times in "
+            f"{last[0] - first[0]:.1f} s: the bus or this computer is too slow for "
+            f"{self.rate / 1e6:.10g} Msample/s; lower the rate, or give it a bus of its own"
+        )

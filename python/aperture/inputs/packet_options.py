@@ -26,11 +26,15 @@ def numbers(text):
     found = []
     for part in text.split("+"):
         first, dash, last = part.partition("-")
-        ends = [int(end) if end.isdecimal() and len(end) < 6 else -1
-                for end in ((first, last) if dash else (first, first))]
+        ends = [
+            int(end) if end.isdecimal() and len(end) < 6 else -1
+            for end in ((first, last) if dash else (first, first))
+        ]
         if not 0 <= ends[0] <= ends[1] < MOST_STREAMS:
-            raise ValueError("expected whole numbers below 65536 or ranges of them with a plus "
-                             "between, as 0+2+8-15")
+            raise ValueError(
+                "expected whole numbers below 65536 or ranges of them with a plus "
+                "between, as 0+2+8-15"
+            )
         found += range(ends[0], ends[1] + 1)
     if len(set(found)) < len(found):
         raise ValueError("expected each number once")
@@ -46,28 +50,45 @@ def texts(text):
 
 
 OPTIONS = {
-    "layout": Option(one_of(*LAYOUTS), "of the packets: plain (a sequence number, then samples) or "
-                     "vdif; default: plain", "|".join(LAYOUTS)),
+    "layout": Option(
+        one_of(*LAYOUTS),
+        "of the packets: plain (a sequence number, then samples) or vdif; default: plain",
+        "|".join(LAYOUTS),
+    ),
     "samples": Option(whole_number(1, 1 << 20), "of each input in a packet; must be given", "N"),
-    "inputs": Option(whole_number(1, MOST_STREAMS), "in a packet, sample by sample; default: 1",
-                     "N"),
-    "streams": Option(numbers, "that are read, in this order: threads of vdif; default: all "
-                      "addresses of plain, thread 0", "N[+N...]"),
-    "coding": Option(one_of(*CODINGS), "of a component: " + ", ".join(CODINGS) + "; default: s8",
-                     "NAME"),
-    "complex": Option(one_of("yes", "no"), "whether a sample is two components; default: yes",
-                      "yes|no"),
+    "inputs": Option(
+        whole_number(1, MOST_STREAMS), "in a packet, sample by sample; default: 1", "N"
+    ),
+    "streams": Option(
+        numbers,
+        "that are read, in this order: threads of vdif; default: all addresses of plain, thread 0",
+        "N[+N...]",
+    ),
+    "coding": Option(
+        one_of(*CODINGS), "of a component: " + ", ".join(CODINGS) + "; default: s8", "NAME"
+    ),
+    "complex": Option(
+        one_of("yes", "no"), "whether a sample is two components; default: yes", "yes|no"
+    ),
     "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
     "freq": Option(CENTER, "sky frequency of the middle of the band; must be given", "HZ"),
-    "time": Option(read_time, "of packet 0, in UTC as 2024-06-01T12:30:00Z or in seconds since "
-                   "1970; default: by when packets come, which is approximate (vdif says its time)",
-                   "TIME"),
-    "window": Option(whole_number(2, 65536), "packets by which they may be out of order; default: "
-                     "32", "N"),
-    "most_gap": Option(number(0, 1e6, "of s"), "that is filled with zeros at most; default: 60",
-                       "SECONDS"),
-    "senders": Option(texts, "that are allowed: addresses or networks, as 10.1.0.0/16; default: "
-                      "all", "ADDRESS[+ADDRESS...]"),
+    "time": Option(
+        read_time,
+        "of packet 0, in UTC as 2024-06-01T12:30:00Z or in seconds since "
+        "1970; default: by when packets come, which is approximate (vdif says its time)",
+        "TIME",
+    ),
+    "window": Option(
+        whole_number(2, 65536), "packets by which they may be out of order; default: 32", "N"
+    ),
+    "most_gap": Option(
+        number(0, 1e6, "of s"), "that is filled with zeros at most; default: 60", "SECONDS"
+    ),
+    "senders": Option(
+        texts,
+        "that are allowed: addresses or networks, as 10.1.0.0/16; default: all",
+        "ADDRESS[+ADDRESS...]",
+    ),
 }
 
 
@@ -76,15 +97,27 @@ def parameters_of(request):
     values = request.values
     for key, example in (("samples", "1024"), ("rate", "4e6"), ("freq", "1420.4e6")):
         if key not in values:
-            raise request.error(f"{key} is missing: packets do not say it; add {key}={example}, "
-                                "for example")
+            raise request.error(
+                f"{key} is missing: packets do not say it; add {key}={example}, for example"
+            )
     start = values.get("time", Fraction(0))
-    given = {"window": "window", "most_gap": "most_gap", "senders": "senders",
-             "streams": "streams", "inputs": "inputs", "coding": "coding", "layout": "layout"}
-    return dict(samples=values["samples"], complex=values.get("complex", "yes") == "yes",
-                rate=float(values["rate"]), center_frequency=float(values["freq"]),
-                start_time=(int(start), float(start % 1)),
-                **{name: values[key] for key, name in given.items() if key in values})
+    given = {
+        "window": "window",
+        "most_gap": "most_gap",
+        "senders": "senders",
+        "streams": "streams",
+        "inputs": "inputs",
+        "coding": "coding",
+        "layout": "layout",
+    }
+    return dict(
+        samples=values["samples"],
+        complex=values.get("complex", "yes") == "yes",
+        rate=float(values["rate"]),
+        center_frequency=float(values["freq"]),
+        start_time=(int(start), float(start % 1)),
+        **{name: values[key] for key, name in given.items() if key in values},
+    )
 
 
 def signals_of_packets(request, parameters, start_time, files=()):
@@ -94,6 +127,7 @@ def signals_of_packets(request, parameters, start_time, files=()):
     start_time: a function of a block that is made, giving (seconds, fraction); files: that are
     read, as text.
     """
+
     def source(samples):
         block = silent(aperture_python.packet_source, items=samples or 0, **parameters)
         if not samples:
@@ -106,8 +140,18 @@ def signals_of_packets(request, parameters, start_time, files=()):
     kind = request.text.partition(":")[0]
     what = f"{kind}:" + ",".join(request.names)
     description, warnings = describe(request, what, "", inputs, rate, center, polarizations=False)
-    return Signals(description, made.type(), rate, center, None, source, start_time(source),
-                   files=list(files), warnings=warnings, endless=True)
+    return Signals(
+        description,
+        made.type(),
+        rate,
+        center,
+        None,
+        source,
+        start_time(source),
+        files=list(files),
+        warnings=warnings,
+        endless=True,
+    )
 
 
 def _bytes(sample_type):

@@ -16,13 +16,22 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.testing.played_inputs import read_all
 
-HEADER = {"HDR_SIZE": "4096", "FREQ": "1400.5", "BW": "16", "TSAMP": "0.0625", "NBIT": "8",
-          "NDIM": "2", "NPOL": "2", "NCHAN": "1", "UTC_START": "2020-02-29-23:59:59",
-          "OBS_OFFSET": "0", "TELESCOPE": "Effelsberg"}
+HEADER = {
+    "HDR_SIZE": "4096",
+    "FREQ": "1400.5",
+    "BW": "16",
+    "TSAMP": "0.0625",
+    "NBIT": "8",
+    "NDIM": "2",
+    "NPOL": "2",
+    "NCHAN": "1",
+    "UTC_START": "2020-02-29-23:59:59",
+    "OBS_OFFSET": "0",
+    "TELESCOPE": "Effelsberg",
+}
 
 
 class qa_dada(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="qa_dada")
         self.rng = np.random.default_rng(5)
@@ -44,7 +53,7 @@ class qa_dada(gr_unittest.TestCase):
             signals = open_input(f"dada:{path}{text}")
             self.assertEqual((signals.sample_type, signals.samples), ("fc32", 1001))
             np.testing.assert_array_equal(read_all(signals)[0], floats)
-        integers = self.rng.integers(-2**31, 2**31, (1001, 2), dtype="<i4")
+        integers = self.rng.integers(-(2**31), 2**31, (1001, 2), dtype="<i4")
         path = self.write("b.dada", integers, NBIT=32, NDIM=1, BW=-8)
         signals = open_input(f"dada:{path},type=s32")
         self.assertEqual((signals.sample_type, signals.inverted), ("f32", True))
@@ -56,8 +65,12 @@ class qa_dada(gr_unittest.TestCase):
     def test_files_that_continue_each_other(self):
         """Named in any order; a file that is lost becomes missing samples."""
         data = self.rng.integers(-127, 128, (4000, 2, 2), np.int8)
-        names = [self.write(f"{i}.dada", data[1000 * i:1000 * (i + 1)], OBS_OFFSET=4000 * i,
-                            FILE_NUMBER=i) for i in range(4)]
+        names = [
+            self.write(
+                f"{i}.dada", data[1000 * i : 1000 * (i + 1)], OBS_OFFSET=4000 * i, FILE_NUMBER=i
+            )
+            for i in range(4)
+        ]
         signals = open_input("dada:" + ",".join([names[2], names[0], names[1], names[3]]))
         self.assertEqual((signals.inputs, signals.samples, signals.warnings), (2, 4000, []))
         self.assertEqual([entry.polarization for entry in signals.description.inputs], ["x", "y"])
@@ -71,46 +84,74 @@ class qa_dada(gr_unittest.TestCase):
 
     def test_files_that_overlap(self):
         """What OBS_OVERLAP says is in two files is read once."""
-        for kind, keys in (("i1", {}), (">i2", {"NBIT": 16, "ENDIAN": "BIG"}),
-                           ("<f4", {"NBIT": 32})):
+        for kind, keys in (
+            ("i1", {}),
+            (">i2", {"NBIT": 16, "ENDIAN": "BIG"}),
+            ("<f4", {"NBIT": 32}),
+        ):
             data = self.rng.integers(-127, 128, (4000, 2, 2)).astype(kind)
             each = data[0].nbytes
             ends = ((0, 1000), (900, 2300), (2200, 2900), (2900, 4000))
-            names = [self.write(f"{i}.dada", data[begin:end], OBS_OFFSET=each * begin,
-                                OBS_OVERLAP=100 * each, FILE_NUMBER=i, **keys)
-                     for i, (begin, end) in enumerate(ends)]
+            names = [
+                self.write(
+                    f"{i}.dada",
+                    data[begin:end],
+                    OBS_OFFSET=each * begin,
+                    OBS_OVERLAP=100 * each,
+                    FILE_NUMBER=i,
+                    **keys,
+                )
+                for i, (begin, end) in enumerate(ends)
+            ]
             signals = open_input("dada:" + ",".join(names[::-1]))
             self.assertEqual((signals.inputs, signals.samples, signals.warnings), (2, 4000, []))
             np.testing.assert_array_equal(read_all(signals)[0], data)
-        early = self.write("early.dada", data[:500], OBS_OFFSET=each * 850,
-                           OBS_OVERLAP=100 * each, **keys)
-        with self.assertRaisesRegex(ValueError, "early.dada: its first 150 samples, 2400 bytes, "
-                                    "are of the time of .*0.dada, but OBS_OVERLAP is 1600"):
+        early = self.write(
+            "early.dada", data[:500], OBS_OFFSET=each * 850, OBS_OVERLAP=100 * each, **keys
+        )
+        with self.assertRaisesRegex(
+            ValueError,
+            "early.dada: its first 150 samples, 2400 bytes, "
+            "are of the time of .*0.dada, but OBS_OVERLAP is 1600",
+        ):
             open_input(f"dada:{names[0]},{early}")
 
     def test_antennas(self):
         data = self.rng.integers(-127, 128, (1000, 6, 2), np.int8)
-        names = [self.write(f"{i}.dada", data[500 * i:500 * (i + 1)], NANT=3, ORDER="TAFP",
-                            OBS_OFFSET=6000 * i) for i in range(2)]
+        names = [
+            self.write(
+                f"{i}.dada",
+                data[500 * i : 500 * (i + 1)],
+                NANT=3,
+                ORDER="TAFP",
+                OBS_OFFSET=6000 * i,
+            )
+            for i in range(2)
+        ]
         for text, expected in ((names[0], data[:500]), (",".join(names), data)):
             signals = open_input(f"dada:{text}")
-            self.assertEqual(signals.description.input_names,
-                             ["A1x", "A1y", "A2x", "A2y", "A3x", "A3y"])
+            self.assertEqual(
+                signals.description.input_names, ["A1x", "A1y", "A2x", "A2y", "A3x", "A3y"]
+            )
             np.testing.assert_array_equal(read_all(signals)[0], expected)
 
     def test_leap_second(self):
         """Files of one recording on both sides of a leap second, without a gap."""
         data = self.rng.integers(-127, 128, (400, 2, 2), np.int8)
         slow = {"BW": "0.00005", "TSAMP": "20000", "UTC_START": "2016-12-31-23:59:57"}
-        names = [self.write(f"{i}.dada", data[100 * i:100 * (i + 1)], OBS_OFFSET=400 * i, **slow)
-                 for i in range(4)]
+        names = [
+            self.write(f"{i}.dada", data[100 * i : 100 * (i + 1)], OBS_OFFSET=400 * i, **slow)
+            for i in range(4)
+        ]
         for name, expected in zip(names, (57, 59, 60, 62)):
             self.assertEqual(open_input(f"dada:{name}").start_time, (1483228740 + expected, 0.0))
         for part in (names, [*names[:1], *names[2:]]):
             signals = open_input("dada:" + ",".join(part))
             self.assertEqual((signals.samples, signals.start_time), (400, (1483228797, 0.0)))
-            self.assertRegex(signals.warnings[-1], "a leap second ends at 2017-01-01T00:00:00Z, "
-                             "within it: .* 1 s late")
+            self.assertRegex(
+                signals.warnings[-1],
+                "a leap second ends at 2017-01-01T00:00:00Z, within it: .* 1 s late",
+            )
             self.assertEqual(signals.inputs, 2)
             out, _ = read_all(signals)
             right = data.copy()
@@ -127,10 +168,12 @@ class qa_dada(gr_unittest.TestCase):
         expected[100:, :2], expected[:1000, 2:] = a, b
         np.testing.assert_array_equal(out, expected)
         other = self.write("c.dada", b, FREQ=1400)
-        with self.assertRaisesRegex(ValueError, "c.dada: has a centre frequency of 1400000000 Hz, "
-                                    "but .*a.dada has 1400500000 Hz"):
+        with self.assertRaisesRegex(
+            ValueError,
+            "c.dada: has a centre frequency of 1400000000 Hz, but .*a.dada has 1400500000 Hz",
+        ):
             open_input(f"dada:{late},{other}")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_dada)

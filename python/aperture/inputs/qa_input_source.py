@@ -19,7 +19,6 @@ from gnuradio.aperture.testing.recordings import noise, small_array, write_dada
 
 
 class qa_input_source(gr_unittest.TestCase):
-
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="qa_input_source")
 
@@ -43,8 +42,9 @@ class qa_input_source(gr_unittest.TestCase):
         np.testing.assert_array_equal(self.read(source).view(np.int8).reshape(-1, 2, 2), samples)
         self.assertEqual((source.sample_rate(), source.center_frequency()), (16e6, 320e6))
         self.assertEqual(source.start_time()[1], 0.0)
-        self.assertEqual((source.array().name, source.error(), source.inverted()),
-                         ("Effelsberg", "", False))
+        self.assertEqual(
+            (source.array().name, source.error(), source.inverted()), ("Effelsberg", "", False)
+        )
         part = input_source(f"dada:{self.path('a.dada')}", type="sc8", samples=17)
         self.assertEqual(len(self.read(part)), 17 * 4)
 
@@ -74,17 +74,20 @@ class qa_input_source(gr_unittest.TestCase):
         write_dada(self.path("a.dada"), noise(100))
         text = f"dada:{self.path('a.dada')}"
         for arguments, problem in (
-                (dict(input="wav:x"), "^input wav:x: expected KIND:NAME, where KIND is dada"),
-                (dict(input=3), "^input: 3 is not allowed; it must be a text, KIND:NAME"),
-                (dict(input=text), "^type: 'fc32' is not allowed; it must be 'sc8', which is what"),
-                (dict(input=text, type="sc8", inputs=3), "^inputs: 3 is not allowed; it must be 2"),
-                (dict(input=text, type="sc8", samples=101), "^samples: 101 is not allowed; it must "
-                 "be from 0 to the 100 that"),
-                (dict(samples=-1), "^samples: -1 is not allowed; it must be 0 or more"),
-                (dict(array="y8"), "^array y8: a simulation has its array in its input")):
+            (dict(input="wav:x"), "^input wav:x: expected KIND:NAME, where KIND is dada"),
+            (dict(input=3), "^input: 3 is not allowed; it must be a text, KIND:NAME"),
+            (dict(input=text), "^type: 'fc32' is not allowed; it must be 'sc8', which is what"),
+            (dict(input=text, type="sc8", inputs=3), "^inputs: 3 is not allowed; it must be 2"),
+            (
+                dict(input=text, type="sc8", samples=101),
+                "^samples: 101 is not allowed; it must be from 0 to the 100 that",
+            ),
+            (dict(samples=-1), "^samples: -1 is not allowed; it must be 0 or more"),
+            (dict(array="y8"), "^array y8: a simulation has its array in its input"),
+        ):
             with self.subTest(arguments=arguments), self.assertRaisesRegex(ValueError, problem):
                 input_source(**arguments)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_input_source)

@@ -28,17 +28,19 @@ class Made(InputFormat):
     kind = "made"
     summary = "made for a test"
     names = "FILE[,FILE...]"
-    options = {"rate": Option(number(0, 1e12, "of Hz", above=True), "samples a second", "HZ"),
-               "type": Option(one_of("u8", "s8"), "of the samples", "TYPE"),
-               "skip": Option(whole_number(0, 1 << 40), "bytes of a header that is not read, of "
-                              "every file", "BYTES")}
+    options = {
+        "rate": Option(number(0, 1e12, "of Hz", above=True), "samples a second", "HZ"),
+        "type": Option(one_of("u8", "s8"), "of the samples", "TYPE"),
+        "skip": Option(
+            whole_number(0, 1 << 40), "bytes of a header that is not read, of every file", "BYTES"
+        ),
+    }
 
     def open(self, request):
         return request
 
 
 class qa_inputs(gr_unittest.TestCase):
-
     def check(self, text, problem, format=Made()):
         with self.assertRaises(InputError) as caught:
             format.parse(text)
@@ -54,22 +56,27 @@ class qa_inputs(gr_unittest.TestCase):
 
     def test_what_is_wrong_in_a_text(self):
         for text, problem in (
-                ("", "expected made:FILE[,FILE...]"),
-                ("rate=1", "expected made:FILE[,FILE...]"),
-                ("a,,b", "there is nothing between two commas, or at an end; expected "
-                 "made:FILE[,FILE...]"),
-                ("a,rate=1,rate=2", "rate is given twice"),
-                ("a,rate=0", "rate=0: expected a number above 0 and up to 1e+12 of Hz"),
-                ("a,rate=nan", "rate=nan: expected a number above 0 and up to 1e+12 of Hz"),
-                ("a,type=u16", "type=u16: expected u8 or s8"),
-                ("a,skip=1.5", "skip=1.5: expected a whole number from 0 to 1099511627776")):
+            ("", "expected made:FILE[,FILE...]"),
+            ("rate=1", "expected made:FILE[,FILE...]"),
+            (
+                "a,,b",
+                "there is nothing between two commas, or at an end; expected made:FILE[,FILE...]",
+            ),
+            ("a,rate=1,rate=2", "rate is given twice"),
+            ("a,rate=0", "rate=0: expected a number above 0 and up to 1e+12 of Hz"),
+            ("a,rate=nan", "rate=nan: expected a number above 0 and up to 1e+12 of Hz"),
+            ("a,type=u16", "type=u16: expected u8 or s8"),
+            ("a,skip=1.5", "skip=1.5: expected a whole number from 0 to 1099511627776"),
+        ):
             with self.subTest(text=text):
                 self.check(text, problem)
 
     def test_times(self):
-        for text, time in (("2024-06-21T11:00:00", (1718967600, 0.0)),
-                           ("2024-06-21 11:00:00.25Z", (1718967600, 0.25)),
-                           ("2024-06-21", (1718928000, 0.0))):
+        for text, time in (
+            ("2024-06-21T11:00:00", (1718967600, 0.0)),
+            ("2024-06-21 11:00:00.25Z", (1718967600, 0.25)),
+            ("2024-06-21", (1718928000, 0.0)),
+        ):
             self.assertEqual(input_format.utc_time(text), time)
         for text in ("", "now", "2024-06-21T25:00", "1969-12-31", "2024-06-21T11:00:00+02:00"):
             with self.assertRaisesRegex(ValueError, "expected a time in UTC since 1970, such as"):
@@ -88,22 +95,33 @@ class qa_inputs(gr_unittest.TestCase):
             for key, option in entry.options.items():
                 self.assertIn(f"  {key}={option.shown} ", text)
                 self.assertTrue(option.help)
-        with self.assertRaisesRegex(InputError, r"^input wav:x: expected KIND:NAME, where KIND is "
-                                    "dada, .*sim"):
+        with self.assertRaisesRegex(
+            InputError,
+            r"^input wav:x: expected KIND:NAME, where KIND is "
+            "dada, .*sim",
+        ):
             registry.find_kind("wav:x")
-        for text, meant in (("s.dada", "dada:s.dada"), ("y8", "sim:y8"), ("a/b.yml", "sim:a/b.yml"),
-                            ("a.cu8,b.cu8,rate=2.4e6", "raw:a.cu8,b.cu8,rate=2.4e6")):
+        for text, meant in (
+            ("s.dada", "dada:s.dada"),
+            ("y8", "sim:y8"),
+            ("a/b.yml", "sim:a/b.yml"),
+            ("a.cu8,b.cu8,rate=2.4e6", "raw:a.cu8,b.cu8,rate=2.4e6"),
+        ):
             with self.assertRaisesRegex(InputError, f"; {meant} may be meant$"):
                 registry.find_kind(text)
 
     def test_table_of_options(self):
         with mock.patch.object(registry, "kinds", lambda: {"made": Made()}):
-            self.assertEqual(registry.options_text("made"), (
-                "made:FILE[,FILE...][,key=value...]\n"
-                "  made for a test\n"
-                "  rate=HZ     samples a second\n"
-                "  type=TYPE   of the samples\n"
-                "  skip=BYTES  bytes of a header that is not read, of every file"))
+            self.assertEqual(
+                registry.options_text("made"),
+                (
+                    "made:FILE[,FILE...][,key=value...]\n"
+                    "  made for a test\n"
+                    "  rate=HZ     samples a second\n"
+                    "  type=TYPE   of the samples\n"
+                    "  skip=BYTES  bytes of a header that is not read, of every file"
+                ),
+            )
 
     def test_what_goes_beside_a_text(self):
         with self.assertRaisesRegex(InputError, "^seed 3: only simulations have one"):
@@ -116,11 +134,13 @@ class qa_inputs(gr_unittest.TestCase):
         """A kind whose packages are missing names the command that installs them."""
         needy = Made()
         needy.packages = "imaging"
-        with mock.patch.object(registry, "kinds", lambda: {"made": needy}), \
-                mock.patch("importlib.util.find_spec", return_value=None), \
-                self.assertRaisesRegex(environment.PackageError, "this needs ducc0 .* installs"):
+        with (
+            mock.patch.object(registry, "kinds", lambda: {"made": needy}),
+            mock.patch("importlib.util.find_spec", return_value=None),
+            self.assertRaisesRegex(environment.PackageError, "this needs ducc0 .* installs"),
+        ):
             registry.open_input("made:x")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_inputs)

@@ -34,8 +34,21 @@ def correlate(text, output, *more):
     """What aperture_fx writes: visibilities and weights, and what it says."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        code = fx.main(["--device", "cpu", "--channels", "16", "--input", text, "-o", output,
-                        "--integration", "0.01", *more])
+        code = fx.main(
+            [
+                "--device",
+                "cpu",
+                "--channels",
+                "16",
+                "--input",
+                text,
+                "-o",
+                output,
+                "--integration",
+                "0.01",
+                *more,
+            ]
+        )
     assert code == 0, out.getvalue()
     with h5py.File(output) as file:
         data = file["Data"]
@@ -46,8 +59,9 @@ class qa_packets(gr_unittest.TestCase):
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.rng = np.random.default_rng(3)
-        self.data = self.rng.normal(scale=20, size=(COUNT * SAMPLES, 2, 2)).clip(
-            -127, 127).astype(np.int8)
+        self.data = (
+            self.rng.normal(scale=20, size=(COUNT * SAMPLES, 2, 2)).clip(-127, 127).astype(np.int8)
+        )
 
     def tearDown(self):
         self._folder.cleanup()
@@ -56,19 +70,24 @@ class qa_packets(gr_unittest.TestCase):
         return os.path.join(self._folder.name, name)
 
     def packets(self):
-        return [net.plain(500 + i, row.tobytes()) for i, row in enumerate(
-            self.data.reshape(COUNT, -1))]
+        return [
+            net.plain(500 + i, row.tobytes()) for i, row in enumerate(self.data.reshape(COUNT, -1))
+        ]
 
     def capture(self, lose=()):
         filename = self.path("packets, all of them.pcap")
-        net.write_pcap(filename, [net.ethernet(packet) for i, packet in enumerate(self.packets())
-                                  if i not in lose])
+        net.write_pcap(
+            filename,
+            [net.ethernet(packet) for i, packet in enumerate(self.packets()) if i not in lose],
+        )
         return "pcap:" + filename.replace(",", "\\,") + REST
 
     def test_samples(self):
         signals = open_input(self.capture() + f",time={START}.5")
-        self.assertEqual((signals.sample_type, signals.inputs, signals.ports, signals.samples),
-                         ("sc8", 2, 1, None))
+        self.assertEqual(
+            (signals.sample_type, signals.inputs, signals.ports, signals.samples),
+            ("sc8", 2, 1, None),
+        )
         seconds, fraction = signals.start_time
         self.assertAlmostEqual(seconds - START + fraction, 0.5 + 500 * SAMPLES / RATE, places=9)
         got, found = read_all(signals)
@@ -83,10 +102,12 @@ class qa_packets(gr_unittest.TestCase):
         raw = self.path("same.sc8")
         kept.tofile(raw)
         begin = START + 500 * SAMPLES / RATE
-        want, weights, times = correlate(f"raw:{raw},inputs=2,rate={RATE:g},freq=1.4e9,"
-                                         f"time={begin}", self.path("raw.uvh5"))
-        got, found, same_times = correlate(self.capture(lose) + f",time={START}",
-                                           self.path("pcap.uvh5"))
+        want, weights, times = correlate(
+            f"raw:{raw},inputs=2,rate={RATE:g},freq=1.4e9,time={begin}", self.path("raw.uvh5")
+        )
+        got, found, same_times = correlate(
+            self.capture(lose) + f",time={START}", self.path("pcap.uvh5")
+        )
         np.testing.assert_allclose(same_times, times, rtol=0, atol=1e-9)
         whole = (found == found.max()).all(axis=(1, 2))
         self.assertTrue(0 < whole.sum() < len(whole))
@@ -112,7 +133,12 @@ class qa_packets(gr_unittest.TestCase):
         try:
             _, weights, times = correlate(
                 f"udp:127.0.0.1:{port},samples={SAMPLES},inputs=2,rate=2e4,freq=1.4e9",
-                self.path("udp.uvh5"), "--duration", "1.5", "--integration", "0.05")
+                self.path("udp.uvh5"),
+                "--duration",
+                "1.5",
+                "--integration",
+                "0.05",
+            )
         finally:
             ends.set()
             thread.join()
@@ -129,37 +155,47 @@ class qa_packets(gr_unittest.TestCase):
         self.assertIn("missing", names)
         self.assertNotIn("packets-wrong", names)
         name = self.path("half.pcap")
-        net.write_pcap(name, [net.ethernet(packet + b"x" * (i % 2)) for i, packet in enumerate(
-            self.packets())])
-        found = {finding.name: finding.what for finding in
-                 examine_recording(f"pcap:{name}{REST}").findings}
+        net.write_pcap(
+            name, [net.ethernet(packet + b"x" * (i % 2)) for i, packet in enumerate(self.packets())]
+        )
+        found = {
+            finding.name: finding.what
+            for finding in examine_recording(f"pcap:{name}{REST}").findings
+        }
         self.assertRegex(found["packets-wrong"], "200 of 400 packets")
         text = f"udp:127.0.0.1:{net.free_port()}{REST}"
-        with mock.patch.object(doctor_samples, "PATIENCE", 0.1), \
-                self.assertRaisesRegex(RuntimeError, "no packets came"):
+        with (
+            mock.patch.object(doctor_samples, "PATIENCE", 0.1),
+            self.assertRaisesRegex(RuntimeError, "no packets came"),
+        ):
             examine_recording(text, seconds=0.1)
 
     def test_texts_that_are_refused(self):
         capture = self.capture()
         name = capture.split(",samples")[0]
-        for text, message in ((name + ",rate=1e6,freq=1e9", "samples is missing"),
-                              (name + ",samples=9,freq=1e9", "rate is missing"),
-                              (name + ",samples=9,rate=1e6", "freq is missing"),
-                              (capture + ",layout=spead", "layout=spead.*plain or vdif"),
-                              (capture + ",coding=s9", "coding=s9"),
-                              (capture + ",streams=3-1", "streams=3-1.*ranges"),
-                              (capture + ",senders=a++b", "senders=a..b"),
-                              (name + ",samples=9,rate=1e6,freq=1e9",
-                               "no such packets.*400 received, 400 wrong"),
-                              (capture + ",address=0.0.0.0:1", "no such packets.*400 passed_over"),
-                              (capture + ",senders=1.2.3.4", "no such packets.*400 refused")):
+        for text, message in (
+            (name + ",rate=1e6,freq=1e9", "samples is missing"),
+            (name + ",samples=9,freq=1e9", "rate is missing"),
+            (name + ",samples=9,rate=1e6", "freq is missing"),
+            (capture + ",layout=spead", "layout=spead.*plain or vdif"),
+            (capture + ",coding=s9", "coding=s9"),
+            (capture + ",streams=3-1", "streams=3-1.*ranges"),
+            (capture + ",senders=a++b", "senders=a..b"),
+            (name + ",samples=9,rate=1e6,freq=1e9", "no such packets.*400 received, 400 wrong"),
+            (capture + ",address=0.0.0.0:1", "no such packets.*400 passed_over"),
+            (capture + ",senders=1.2.3.4", "no such packets.*400 refused"),
+        ):
             with self.subTest(text=text), self.assertRaisesRegex(InputError, message):
                 open_input(text)
-        for text, message in (("pcap:nowhere.pcap" + REST, "nowhere.pcap"),
-                              ("udp:localhost:1" + REST, "localhost:1.*numbers"),
-                              ("udp:192.0.2.1:4000" + REST, "192.0.2.1:4000.*bound")):
-            with self.subTest(text=text), \
-                    self.assertRaisesRegex((ValueError, RuntimeError, OSError), message):
+        for text, message in (
+            ("pcap:nowhere.pcap" + REST, "nowhere.pcap"),
+            ("udp:localhost:1" + REST, "localhost:1.*numbers"),
+            ("udp:192.0.2.1:4000" + REST, "192.0.2.1:4000.*bound"),
+        ):
+            with (
+                self.subTest(text=text),
+                self.assertRaisesRegex((ValueError, RuntimeError, OSError), message),
+            ):
                 open_input(text)
 
 

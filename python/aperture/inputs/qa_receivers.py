@@ -20,15 +20,15 @@ from gnuradio.aperture.inputs.input_format import InputError
 
 
 class qa_receivers(gr_unittest.TestCase):
-
     def parse(self, text):
         found, rest = registry.find_kind(text)
         return found.parse(rest)
 
     def test_texts(self):
         """Keys of the table are for all, wherever they stand; others belong to their device."""
-        request = self.parse("soapy:driver=a,serial=1,rate=2.4e6;gain=20,driver=b\\,c,x=1;y,"
-                             "freq=1e9")
+        request = self.parse(
+            "soapy:driver=a,serial=1,rate=2.4e6;gain=20,driver=b\\,c,x=1;y,freq=1e9"
+        )
         self.assertEqual(request.names, ("driver=a,serial=1", "driver=b,c,x=1", "y"))
         self.assertEqual(request.values, {"rate": 2.4e6, "gain": 20, "freq": 1e9})
         request = self.parse("uhd:rate=1e6,freq=0")
@@ -37,17 +37,19 @@ class qa_receivers(gr_unittest.TestCase):
 
     def test_what_is_wrong_in_a_text(self):
         for text, problem in (
-                ("soapy:driver=a,freq=1e9", "rate is missing, samples a second of each input: "
-                 "rate=HZ"),
-                ("soapy:driver=a,rate=1e6", "freq is missing, of the middle of the band on the "
-                 "sky: freq=HZ"),
-                ("soapy:driver=a,rate=1e6;driver=b,rate=2e6", "rate is given twice"),
-                ("soapy:driver=a,,rate=1e6,freq=1e9", "there is nothing between two commas"),
-                ("soapy:driver=a;driver=a,rate=1e6,freq=1e9", "driver=a is named twice"),
-                ("soapy:rate=1e6,freq=1e9;", "one receiver is named twice"),
-                ("soapy:driver=a,rate=0,freq=1e9", "rate=0: expected a number from 1 to 1e"),
-                ("soapy:driver=a,rate=1e6,freq=1e9,channels=0", "channels=0: expected a whole"),
-                ("soapy:driver=a,rate=1e6,freq=1e9,clock=", "clock=: expected a name")):
+            ("soapy:driver=a,freq=1e9", "rate is missing, samples a second of each input: rate=HZ"),
+            (
+                "soapy:driver=a,rate=1e6",
+                "freq is missing, of the middle of the band on the sky: freq=HZ",
+            ),
+            ("soapy:driver=a,rate=1e6;driver=b,rate=2e6", "rate is given twice"),
+            ("soapy:driver=a,,rate=1e6,freq=1e9", "there is nothing between two commas"),
+            ("soapy:driver=a;driver=a,rate=1e6,freq=1e9", "driver=a is named twice"),
+            ("soapy:rate=1e6,freq=1e9;", "one receiver is named twice"),
+            ("soapy:driver=a,rate=0,freq=1e9", "rate=0: expected a number from 1 to 1e"),
+            ("soapy:driver=a,rate=1e6,freq=1e9,channels=0", "channels=0: expected a whole"),
+            ("soapy:driver=a,rate=1e6,freq=1e9,clock=", "clock=: expected a name"),
+        ):
             with self.subTest(text=text), self.assertRaises(InputError) as caught:
                 self.parse(text)
             self.assertIn(problem, str(caught.exception))
@@ -65,22 +67,31 @@ class qa_receivers(gr_unittest.TestCase):
     def test_missing_packages(self):
         """The error names the package of the distribution."""
         found = importlib.import_module
-        for text, module, package in (("soapy:a", "SoapySDR", "python3-soapysdr"),
-                                      ("soapy:a", "gnuradio.soapy", "gnuradio"),
-                                      ("uhd:a", "gnuradio.uhd", "gnuradio"),
-                                      ("osmosdr:a", "osmosdr", "gr-osmosdr")):
+        for text, module, package in (
+            ("soapy:a", "SoapySDR", "python3-soapysdr"),
+            ("soapy:a", "gnuradio.soapy", "gnuradio"),
+            ("uhd:a", "gnuradio.uhd", "gnuradio"),
+            ("osmosdr:a", "osmosdr", "gr-osmosdr"),
+        ):
+
             def without(name, *arguments, missing=module):
                 if name == missing:
                     raise ImportError(f"No module named '{name}'")
-                return mock.MagicMock() if name in ("gnuradio.soapy", "SoapySDR") else \
-                    found(name, *arguments)
+                return (
+                    mock.MagicMock()
+                    if name in ("gnuradio.soapy", "SoapySDR")
+                    else found(name, *arguments)
+                )
 
-            with self.subTest(module=module), \
-                    mock.patch.object(importlib, "import_module", without), \
-                    self.assertRaisesRegex(MissingPackageError, f"this needs {module} .*: "
-                                           f"sudo apt install {package}$"):
+            with (
+                self.subTest(module=module),
+                mock.patch.object(importlib, "import_module", without),
+                self.assertRaisesRegex(
+                    MissingPackageError, f"this needs {module} .*: sudo apt install {package}$"
+                ),
+            ):
                 registry.open_input(text + ",rate=1e6,freq=1e9")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_receivers)

@@ -28,9 +28,9 @@ from .recordings import describe_with
 from .signals import Signals
 from .values import hertz
 
-LATEST_EDGE = 1.5    # s, in which a pulse a second must have come
-AFTER_EDGE = 0.2     # s after a pulse, when a time is set for the next one
-USUAL_GAIN = 0.75    # of the range of gains
+LATEST_EDGE = 1.5  # s, in which a pulse a second must have come
+AFTER_EDGE = 0.2  # s after a pulse, when a time is set for the next one
+USUAL_GAIN = 0.75  # of the range of gains
 
 
 def _text(text):
@@ -47,43 +47,76 @@ def _hertz(low, high, least):
 OPTIONS = {
     "rate": Option(_hertz(1, 1e10, 1000), "samples a second of each input", "HZ"),
     "freq": Option(_hertz(0, 1e12, 10_000), "of the middle of the band on the sky", "HZ"),
-    "gain": Option(number(-200, 200, "of dB"), "of all receivers; automatic gain is switched off "
-                   "in any case (default: three quarters of what the receiver has)", "DB"),
-    "bandwidth": Option(_hertz(0, 1e10, 1000), "of the filter before sampling (default: the "
-                        "driver's)", "HZ"),
+    "gain": Option(
+        number(-200, 200, "of dB"),
+        "of all receivers; automatic gain is switched off "
+        "in any case (default: three quarters of what the receiver has)",
+        "DB",
+    ),
+    "bandwidth": Option(
+        _hertz(0, 1e10, 1000), "of the filter before sampling (default: the driver's)", "HZ"
+    ),
     "antenna": Option(_text, "connector of the receiver (default: the driver's)", "NAME"),
     "channels": Option(whole_number(1, 64), "inputs of each receiver (default: 1)", "N"),
-    "clock": Option(_text, "where the receivers' clock comes from, as the driver calls it: "
-                    "internal, external, gpsdo ... (default: the driver's)", "SOURCE"),
-    "time": Option(_text, "where a pulse a second comes from: external, gpsdo ...; receivers that "
-                   "have one are lined up by their time (default: none)", "SOURCE"),
-    "clock_error": Option(number(0, 1000, "of ppm"), "of receivers on crystals of their own, the "
-                          "error of the worst one (default: 0, all are on one clock)", "PPM"),
-    "follow_clock": Option(one_of("yes", "no"), "yes: the receivers' times come from another clock "
-                           "than their samples, and the time follows it; default: no, what cannot "
-                           "be placed then is missing", "yes|no"),
-    "most_offset": Option(number(1e-6, 100, "of s"), "by which receivers may begin apart that "
-                          "have no true time (default: 0.4)", "SECONDS"),
-    "search": Option(number(1e-6, 100, "of s"), "of samples that are compared to find by how much "
-                     "(default: 0.4); longer finds fainter sources", "SECONDS"),
+    "clock": Option(
+        _text,
+        "where the receivers' clock comes from, as the driver calls it: "
+        "internal, external, gpsdo ... (default: the driver's)",
+        "SOURCE",
+    ),
+    "time": Option(
+        _text,
+        "where a pulse a second comes from: external, gpsdo ...; receivers that "
+        "have one are lined up by their time (default: none)",
+        "SOURCE",
+    ),
+    "clock_error": Option(
+        number(0, 1000, "of ppm"),
+        "of receivers on crystals of their own, the "
+        "error of the worst one (default: 0, all are on one clock)",
+        "PPM",
+    ),
+    "follow_clock": Option(
+        one_of("yes", "no"),
+        "yes: the receivers' times come from another clock "
+        "than their samples, and the time follows it; default: no, what cannot "
+        "be placed then is missing",
+        "yes|no",
+    ),
+    "most_offset": Option(
+        number(1e-6, 100, "of s"),
+        "by which receivers may begin apart that have no true time (default: 0.4)",
+        "SECONDS",
+    ),
+    "search": Option(
+        number(1e-6, 100, "of s"),
+        "of samples that are compared to find by how much "
+        "(default: 0.4); longer finds fainter sources",
+        "SECONDS",
+    ),
 }
 
 
 @dataclass(frozen=True)
 class Ranges:
     """What a driver allows: [(low, high)] in a unit; empty where it does not say."""
+
     pairs: tuple
     unit: str = "Hz"
 
     def allow(self, value):
         # ends come as floats
-        return not self.pairs or any(low * (1 - 1e-9) <= value <= high * (1 + 1e-9)
-                                     for low, high in self.pairs)
+        return not self.pairs or any(
+            low * (1 - 1e-9) <= value <= high * (1 + 1e-9) for low, high in self.pairs
+        )
 
     def __str__(self):
-        texts = [quantity(low, self.unit) if low == high else
-                 f"{quantity(low, self.unit)} to {quantity(high, self.unit)}"
-                 for low, high in self.pairs]
+        texts = [
+            quantity(low, self.unit)
+            if low == high
+            else f"{quantity(low, self.unit)} to {quantity(high, self.unit)}"
+            for low, high in self.pairs
+        ]
         return ", ".join(texts[:6]) + (" and more" if len(texts) > 6 else "")
 
 
@@ -99,9 +132,15 @@ def quantity(value, unit):
 
 def ranges_of(found, unit="Hz"):
     """Ranges of what drivers give: objects with minimum() or start(), and so on."""
-    return Ranges(tuple((float(entry.minimum()), float(entry.maximum()))
-                        if hasattr(entry, "minimum") else
-                        (float(entry.start()), float(entry.stop())) for entry in found), unit)
+    return Ranges(
+        tuple(
+            (float(entry.minimum()), float(entry.maximum()))
+            if hasattr(entry, "minimum")
+            else (float(entry.start()), float(entry.stop()))
+            for entry in found
+        ),
+        unit,
+    )
 
 
 class Driver:
@@ -110,8 +149,8 @@ class Driver:
     names. Settings of a channel have `channel` as their first argument.
     """
 
-    block = None      # GNU Radio's source
-    text = ""         # as the user wrote it
+    block = None  # GNU Radio's source
+    text = ""  # as the user wrote it
 
     def ranges(self, key, channel):
         """Ranges of `rate`, `freq` or `gain`."""
@@ -175,8 +214,10 @@ class ReceiverFormat(InputFormat):
                 elif token:
                     own.append(token)
                 elif device:
-                    raise InputError(f"input {whole}: there is nothing between two commas, or at "
-                                     f"an end; expected {self.kind}:{self.names}")
+                    raise InputError(
+                        f"input {whole}: there is nothing between two commas, or at "
+                        f"an end; expected {self.kind}:{self.names}"
+                    )
             names.append(",".join(own))
         request = Request(whole, tuple(names), values, array, seed)
         for key in ("rate", "freq"):
@@ -184,8 +225,10 @@ class ReceiverFormat(InputFormat):
                 raise request.error(f"{key} is missing, {self.options[key].help}: {key}=HZ")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise request.error(f"{twice or 'one receiver'} is named twice; each receiver is "
-                                "named once, by its serial number for example")
+            raise request.error(
+                f"{twice or 'one receiver'} is named twice; each receiver is "
+                "named once, by its serial number for example"
+            )
         return request
 
     def open(self, request):
@@ -199,26 +242,55 @@ class ReceiverFormat(InputFormat):
             self._set_times(request, drivers)
         rates = {driver.get("rate", 0) for driver in drivers}
         if len(rates) > 1:
-            raise request.error("the receivers do not have one rate: " + ", ".join(
-                f"{driver.text} has {quantity(driver.get('rate', 0), 'Hz')}"
-                for driver in drivers))
+            raise request.error(
+                "the receivers do not have one rate: "
+                + ", ".join(
+                    f"{driver.text} has {quantity(driver.get('rate', 0), 'Hz')}"
+                    for driver in drivers
+                )
+            )
         rate, frequency = rates.pop(), drivers[0].get("freq", 0)
-        receivers = [Receiver(f"{self.kind}:{driver.text}", driver.block, channels, rate,
-                              driver.get("freq", 0), driver) for driver in drivers]
+        receivers = [
+            Receiver(
+                f"{self.kind}:{driver.text}",
+                driver.block,
+                channels,
+                rate,
+                driver.get("freq", 0),
+                driver,
+            )
+            for driver in drivers
+        ]
         count = channels * len(receivers)
-        description, more = describe_with(request, "receivers",
-                                          lambda: array_of_receivers(count, rate, frequency),
-                                          count, rate, frequency)
-        options = {key: values[key] for key in ("clock_error", "most_offset", "search")
-                   if key in values}
+        description, more = describe_with(
+            request,
+            "receivers",
+            lambda: array_of_receivers(count, rate, frequency),
+            count,
+            rate,
+            frequency,
+        )
+        options = {
+            key: values[key] for key in ("clock_error", "most_offset", "search") if key in values
+        }
         options["follow_clock"] = values.get("follow_clock") == "yes"
         now = time.time()
 
         def source(samples):
             return LiveSource(receivers, samples, **options)
 
-        return Signals(description, "fc32", rate, frequency, None, source, (int(now), now % 1),
-                       warnings=warnings + more, live=True, ports=count)
+        return Signals(
+            description,
+            "fc32",
+            rate,
+            frequency,
+            None,
+            source,
+            (int(now), now % 1),
+            warnings=warnings + more,
+            live=True,
+            ports=count,
+        )
 
     def _set_up(self, request, driver, channels):
         """Sets all that was asked for; returns warnings of what the driver made of it."""
@@ -228,19 +300,25 @@ class ReceiverFormat(InputFormat):
                 known = driver.sources(key)
                 if values[key] not in known:
                     raise request.error(
-                        f"{key}={values[key]}: {driver.text} has " +
-                        (", ".join(known) if known else f"no choice of its {key} source"))
+                        f"{key}={values[key]}: {driver.text} has "
+                        + (", ".join(known) if known else f"no choice of its {key} source")
+                    )
                 driver.set_source(key, values[key])
         for channel in range(channels):
             driver.switch_off_automatic_gain(channel)
             if "antenna" in values:
                 known = driver.antennas(channel)
                 if known and values["antenna"] not in known:
-                    raise request.error(f"antenna={values['antenna']}: {driver.text} has "
-                                        + ", ".join(known))
+                    raise request.error(
+                        f"antenna={values['antenna']}: {driver.text} has " + ", ".join(known)
+                    )
                 driver.set("antenna", channel, values["antenna"])
-            for key, unit, tolerance in (("rate", "Hz", 1e-9), ("bandwidth", "Hz", 1e-3),
-                                         ("freq", "Hz", 1e-9), ("gain", "dB", 1e-3)):
+            for key, unit, tolerance in (
+                ("rate", "Hz", 1e-9),
+                ("bandwidth", "Hz", 1e-3),
+                ("freq", "Hz", 1e-9),
+                ("gain", "dB", 1e-3),
+            ):
                 value = values.get(key)
                 allowed = driver.ranges(key, channel)
                 if key == "gain" and value is None and allowed.pairs:
@@ -256,8 +334,10 @@ class ReceiverFormat(InputFormat):
                     raise request.error(f"{key}={value:.10g}: {driver.text}: {error}") from None
                 there = driver.get(key, channel)
                 if abs(there - value) > tolerance * max(abs(value), 1) and channel == 0:
-                    warnings.append(f"{driver.text} has {key}={there:.10g}, the nearest to "
-                                    f"{value:.10g} {unit} that it can do")
+                    warnings.append(
+                        f"{driver.text} has {key}={there:.10g}, the nearest to "
+                        f"{value:.10g} {unit} that it can do"
+                    )
         return warnings
 
     @staticmethod
@@ -266,12 +346,14 @@ class ReceiverFormat(InputFormat):
         first = drivers[0]
         before, begin = first.last_pulse(), time.monotonic()
         if before is None:
-            raise request.error(f"time={request.values['time']}: the driver of {first.text} sets "
-                                "no time at a pulse")
+            raise request.error(
+                f"time={request.values['time']}: the driver of {first.text} sets no time at a pulse"
+            )
         while first.last_pulse() == before:
             if time.monotonic() > begin + LATEST_EDGE:
-                raise request.error(f"time={request.values['time']}: no pulse a second comes to "
-                                    f"{first.text}")
+                raise request.error(
+                    f"time={request.values['time']}: no pulse a second comes to {first.text}"
+                )
             time.sleep(0.005)
         time.sleep(AFTER_EDGE)
         next_pulse = round(time.time() - AFTER_EDGE) + 1
@@ -284,9 +366,17 @@ def array_of_receivers(inputs, sample_rate, center_frequency):
     """A description for receivers of which nobody says where they are, and what is to be said."""
     antennas = [Antenna(f"R{i + 1}", (0.0, 0.0, 0.0)) for i in range(inputs)]
     description = ArrayDescription(
-        name="receivers", latitude=0.0, longitude=0.0, height=0.0, antennas=antennas,
-        inputs=[Input(antenna.name, "x") for antenna in antennas], sample_rate=sample_rate,
-        center_frequency=center_frequency)
+        name="receivers",
+        latitude=0.0,
+        longitude=0.0,
+        height=0.0,
+        antennas=antennas,
+        inputs=[Input(antenna.name, "x") for antenna in antennas],
+        sample_rate=sample_rate,
+        center_frequency=center_frequency,
+    )
     what = "antenna R1" if inputs == 1 else f"antennas R1 to R{inputs}, all at one place"
-    return description, [f"the receivers are taken to be {what}, at latitude 0°, longitude 0° "
-                         "(--array says where they are)"]
+    return description, [
+        f"the receivers are taken to be {what}, at latitude 0°, longitude 0° "
+        "(--array says where they are)"
+    ]

@@ -32,12 +32,23 @@ def time_of_file(filename, length, option):
     and a warning.
     """
     start = max(Fraction(0), Fraction(os.stat(filename).st_mtime_ns, 10**9) - length)
-    return start, (f"{filename}: does not say when it began: {time_text(start)} is taken, its "
-                   f"length before it was last written; {option} gives the right time")
+    return start, (
+        f"{filename}: does not say when it began: {time_text(start)} is taken, its "
+        f"length before it was last written; {option} gives the right time"
+    )
 
 
-def describe(request, what, telescope, inputs, sample_rate, center_frequency, place=None,
-             polarizations=True, antennas=None):
+def describe(
+    request,
+    what,
+    telescope,
+    inputs,
+    sample_rate,
+    center_frequency,
+    place=None,
+    polarizations=True,
+    antennas=None,
+):
     """
     The array description of a recording.
 
@@ -64,12 +75,13 @@ def describe(request, what, telescope, inputs, sample_rate, center_frequency, pl
         That of the request, or one made of what the recording says.
     warnings : list of str
     """
+
     def made():
         # what no name can be is in headers, too, and keeps nobody from reading
         name = "".join(filter(str.isprintable, telescope))[:64].strip()
-        description, warnings = array_of_recording(name, inputs, sample_rate,
-                                                   center_frequency, place, polarizations,
-                                                   antennas)
+        description, warnings = array_of_recording(
+            name, inputs, sample_rate, center_frequency, place, polarizations, antennas
+        )
         return description, [f"{what}: {text}" for text in warnings]
 
     return describe_with(request, what, made, inputs, sample_rate, center_frequency)
@@ -83,11 +95,14 @@ def describe_with(request, what, made, inputs, sample_rate, center_frequency):
     description = array if isinstance(array, ArrayDescription) else load_array(array)
     name = description.name if isinstance(array, ArrayDescription) else os.fspath(array)
     if len(description.inputs) != inputs:
-        raise InputError(f"array {name}: it has {len(description.inputs)} inputs, "
-                         f"{what} has {inputs}")
+        raise InputError(
+            f"array {name}: it has {len(description.inputs)} inputs, {what} has {inputs}"
+        )
     return description, [
         f"{name}: {quantity} {there:.10g} Hz, but {what} says {here:.10g} Hz, which is used"
         for quantity, here, there in (
             ("sample rate", sample_rate, description.sample_rate),
-            ("centre frequency", center_frequency, description.center_frequency))
-        if not math.isclose(here, there, rel_tol=1e-9)]
+            ("centre frequency", center_frequency, description.center_frequency),
+        )
+        if not math.isclose(here, there, rel_tol=1e-9)
+    ]

@@ -19,11 +19,32 @@ from .input_format import InputError, split_at
 from .times import exact, leap_seconds, time_text
 
 #: ending of a recording's name -> kind of input
-ENDINGS = {".sigmf": "sigmf", ".sigmf-meta": "sigmf", ".sigmf-data": "sigmf",
-           ".sigmf-collection": "sigmf", ".dada": "dada", ".vdif": "vdif", ".raw": "guppi",
-           **{f".{ending}": "raw" for ending in (
-               "cu8", "cs8", "cs16", "cf32", "cfile", "sc8", "sc16", "fc32", "u8", "s8", "s16",
-               "f32")}}
+ENDINGS = {
+    ".sigmf": "sigmf",
+    ".sigmf-meta": "sigmf",
+    ".sigmf-data": "sigmf",
+    ".sigmf-collection": "sigmf",
+    ".dada": "dada",
+    ".vdif": "vdif",
+    ".raw": "guppi",
+    **{
+        f".{ending}": "raw"
+        for ending in (
+            "cu8",
+            "cs8",
+            "cs16",
+            "cf32",
+            "cfile",
+            "sc8",
+            "sc16",
+            "fc32",
+            "u8",
+            "s8",
+            "s16",
+            "f32",
+        )
+    },
+}
 #: and of what is no recording
 OTHER_ENDINGS = {".pcap": "pcap", ".pcapng": "pcap", ".yml": "sim", ".yaml": "sim"}
 
@@ -31,9 +52,11 @@ OTHER_ENDINGS = {".pcap": "pcap", ".pcapng": "pcap", ".yml": "sim", ".yaml": "si
 @functools.cache
 def kinds():
     """{kind: InputFormat} of all modules of the package `formats`, in the order of their names."""
-    modules = [importlib.import_module(f"{formats.__name__}.{entry.name}")
-               for entry in pkgutil.iter_modules(formats.__path__)
-               if not entry.name.startswith("qa_")]
+    modules = [
+        importlib.import_module(f"{formats.__name__}.{entry.name}")
+        for entry in pkgutil.iter_modules(formats.__path__)
+        if not entry.name.startswith("qa_")
+    ]
     return {module.FORMAT.kind: module.FORMAT for module in modules}
 
 
@@ -42,10 +65,12 @@ def find_kind(text):
     kind, colon, rest = text.partition(":")
     if not colon or kind not in kinds():
         likely = kind_by_name(text, {**ENDINGS, **OTHER_ENDINGS}) or (
-            "sim" if text in shipped_arrays() else None)
+            "sim" if text in shipped_arrays() else None
+        )
         meant = "" if likely is None else f"; {likely}:{text} may be meant"
-        raise InputError(f"input {text}: expected KIND:NAME, where KIND is {', '.join(kinds())}"
-                         + meant)
+        raise InputError(
+            f"input {text}: expected KIND:NAME, where KIND is {', '.join(kinds())}" + meant
+        )
     return kinds()[kind], rest
 
 
@@ -107,23 +132,30 @@ def _leap_seconds_within(text, signals):
         return []
     begin = signals.start_time[0] + exact(signals.start_time[1])
     last = begin + signals.samples / exact(signals.sample_rate)
-    return [f"{text}: a leap second ends at {time_text(leap)}, within it: the times of all samples "
-            "behind it are 1 s late" for leap in leap_seconds() if begin < leap < last]
+    return [
+        f"{text}: a leap second ends at {time_text(leap)}, within it: the times of all samples "
+        "behind it are 1 s late"
+        for leap in leap_seconds()
+        if begin < leap < last
+    ]
 
 
 def kinds_text():
     """The kinds, a line each."""
     heads = {kind: f"{kind}:{entry.names}" for kind, entry in kinds().items()}
     width = max(map(len, heads.values()))
-    return "\n".join(f"  {head.ljust(width)}  {kinds()[kind].summary}"
-                     for kind, head in heads.items())
+    return "\n".join(
+        f"  {head.ljust(width)}  {kinds()[kind].summary}" for kind, head in heads.items()
+    )
 
 
 def options_text(kind):
     """What may be said of inputs of a kind, as a table."""
     entry = kinds()[kind]
-    lines = [f"{kind}:{entry.names}" + ("[,key=value...]" if entry.options else ""),
-             f"  {entry.summary}"]
+    lines = [
+        f"{kind}:{entry.names}" + ("[,key=value...]" if entry.options else ""),
+        f"  {entry.summary}",
+    ]
     heads = {key: f"{key}={option.shown}" for key, option in entry.options.items()}
     width = max(map(len, heads.values()), default=0)
     for key, head in heads.items():

@@ -21,6 +21,7 @@ class Files:
     """name: what is said in messages; meta: metadata as a dictionary; data: file of the samples;
     first, size: bytes of it that are the samples' (None: metadata without samples); read: all files
     that were read."""
+
     name: str
     meta: dict
     data: str
@@ -66,11 +67,15 @@ def find_files(name):
     if ending == ARCHIVE:
         return _of_archive(name)
     if name.endswith((".sigmf.gz", ".sigmf.xz", ".sigmf.zip")):
-        raise ValueError(f"{name}: is a compressed archive, which has to be unpacked before: "
-                         f"{'unzip' if name.endswith('.zip') else 'tar -xf'} {name}")
+        raise ValueError(
+            f"{name}: is a compressed archive, which has to be unpacked before: "
+            f"{'unzip' if name.endswith('.zip') else 'tar -xf'} {name}"
+        )
     if ending not in (META, DATA):
-        raise ValueError(f"{name}: expected the name of a file that ends in {META}, {DATA}, "
-                         f"{ARCHIVE} or {COLLECTION}")
+        raise ValueError(
+            f"{name}: expected the name of a file that ends in {META}, {DATA}, "
+            f"{ARCHIVE} or {COLLECTION}"
+        )
     return [_of_pair(root)]
 
 
@@ -92,8 +97,10 @@ def _dataset(meta_name, meta):
     name = part["core:dataset"]
     # a file that came from somebody else is not to make us read what lies anywhere
     if not isinstance(name, str) or not name or name in (".", "..") or "/" in name or "\0" in name:
-        raise ValueError(f"{meta_name}: global.core:dataset {str(name)[:60]!r}: must be the name "
-                         "of a file beside it")
+        raise ValueError(
+            f"{meta_name}: global.core:dataset {str(name)[:60]!r}: must be the name "
+            "of a file beside it"
+        )
     return os.path.join(os.path.dirname(meta_name), name)
 
 
@@ -108,20 +115,30 @@ def _of_archive(name):
             for path, member in members.items():
                 if path.endswith(META):
                     if member.size > MOST_BYTES:
-                        raise ValueError(f"{name}: {path} has {member.size} bytes: expected "
-                                         f"metadata of at most {MOST_BYTES}")
+                        raise ValueError(
+                            f"{name}: {path} has {member.size} bytes: expected "
+                            f"metadata of at most {MOST_BYTES}"
+                        )
                     texts[path] = archive.extractfile(member).read()
     except (tarfile.TarError, EOFError, OverflowError) as error:
         raise ValueError(f"{name}: is no archive of SigMF (an uncompressed tar): {error}") from None
     found = []
     whole = os.path.getsize(name)
     for path, text in sorted(texts.items()):
-        data = members.get(path[:-len(META)] + DATA)
+        data = members.get(path[: -len(META)] + DATA)
         if data is None:
             raise ValueError(f"{name}: has {path} without its {DATA}")
         size = max(0, min(data.size, whole - data.offset_data))
-        found.append(Files(f"{name}: {path}", parse_json(f"{name}: {path}", text), name,
-                           data.offset_data, size, (name,)))
+        found.append(
+            Files(
+                f"{name}: {path}",
+                parse_json(f"{name}: {path}", text),
+                name,
+                data.offset_data,
+                size,
+                (name,),
+            )
+        )
     if not found:
         raise ValueError(f"{name}: has no file that ends in {META}")
     return found
@@ -133,17 +150,25 @@ def _of_collection(name):
     tree = _read(name)
     part = tree.get("collection")
     streams = part.get("core:streams") if isinstance(part, dict) else None
-    if not isinstance(streams, list) or not streams or not all(
-            isinstance(stream, dict) and isinstance(stream.get("name"), str) for stream in streams):
+    if (
+        not isinstance(streams, list)
+        or not streams
+        or not all(
+            isinstance(stream, dict) and isinstance(stream.get("name"), str) for stream in streams
+        )
+    ):
         raise ValueError(f"{name}: collection.core:streams must be a list of objects with a name")
     names = sigmf.SigMFCollection(metadata=tree, skip_checksums=True).get_stream_names()
     found = []
     for stream in names:
         if not stream or "/" in stream or "\0" in stream:
-            raise ValueError(f"{name}: collection.core:streams {stream[:60]!r}: must be the name "
-                             "of a recording beside it")
+            raise ValueError(
+                f"{name}: collection.core:streams {stream[:60]!r}: must be the name "
+                "of a recording beside it"
+            )
         root = os.path.join(os.path.dirname(name), stream)
-        files = _of_pair(root[:-len(META)] if root.endswith(META) else root)
-        found.append(Files(files.name, files.meta, files.data, files.first, files.size,
-                           (name, *files.read)))
+        files = _of_pair(root[: -len(META)] if root.endswith(META) else root)
+        found.append(
+            Files(files.name, files.meta, files.data, files.first, files.size, (name, *files.read))
+        )
     return found

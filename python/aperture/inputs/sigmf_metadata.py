@@ -22,7 +22,7 @@ from .times import TIME_RULE, exact, read_time, resolution
 from .values import HIGHEST_FREQUENCY, HIGHEST_RATE, LOWEST_RATE
 
 MOST_CHANNELS = 65536
-MOST_BYTES = 1 << 50   # of headers
+MOST_BYTES = 1 << 50  # of headers
 DATATYPE = r"[rc](f32|f64|i32|i16|u32|u16)_[lb]e|[rc][iu]8"
 
 
@@ -33,8 +33,9 @@ class _Reader:
         self.name = name
         for key, kind, rule in (("global", dict, "an object"), ("captures", list, "a list")):
             if not isinstance(meta.get(key), kind):
-                raise ValueError(f"{name}: {key} must be {rule}" if key in meta else
-                                 f"{name}: {key} is missing")
+                raise ValueError(
+                    f"{name}: {key} must be {rule}" if key in meta else f"{name}: {key} is missing"
+                )
         self.part = meta["global"]
         self.captures = meta["captures"]
         for index, capture in enumerate(self.captures):
@@ -51,8 +52,12 @@ class _Reader:
         value = part.get(f"core:{key}", default)
         if value is None:
             return None
-        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) \
-                or not low <= value <= high:
+        if (
+            not isinstance(value, Real)
+            or isinstance(value, bool)
+            or not math.isfinite(value)
+            or not low <= value <= high
+        ):
             self.refuse(f"{where}.core:{key}", value, f"a number from {low:g} to {high:g}")
         return exact(value)
 
@@ -84,9 +89,11 @@ def read_recordings(request):
             files += [path for path in found.read if path not in files]
     if untimed and len(untimed) < len(recordings):
         timed = next(entry for entry in recordings if entry not in untimed)
-        raise ValueError(f"{untimed[0].name}: captures[0].core:datetime is missing, and "
-                         f"{timed.name} has one: they cannot be lined up; time= says when all of "
-                         "them began")
+        raise ValueError(
+            f"{untimed[0].name}: captures[0].core:datetime is missing, and "
+            f"{timed.name} has one: they cannot be lined up; time= says when all of "
+            "them began"
+        )
     if untimed:
         rate = recordings[0].rate
         longest = max(piece.samples for entry in recordings for piece in entry.pieces)
@@ -96,8 +103,10 @@ def read_recordings(request):
             warnings.append("the recordings are taken to have begun at the same moment")
         for entry in recordings:
             entry.approximate = True
-            entry.pieces = [Piece(piece.file, piece.byte, piece.samples, start + piece.start)
-                            for piece in entry.pieces]
+            entry.pieces = [
+                Piece(piece.file, piece.byte, piece.samples, start + piece.start)
+                for piece in entry.pieces
+            ]
     return recordings, files, warnings
 
 
@@ -110,8 +119,9 @@ def _recording(files, options):
         read.refuse("global.core:datatype", datatype, "one of SigMF, as cf32_le, ri16_be or cu8")
     kind = dtype_info(datatype)
     channels = read.whole("global", part, "num_channels", 1, MOST_CHANNELS, 1)
-    rate = options.get("rate") or read.number("global", part, "sample_rate", LOWEST_RATE,
-                                              HIGHEST_RATE)
+    rate = options.get("rate") or read.number(
+        "global", part, "sample_rate", LOWEST_RATE, HIGHEST_RATE
+    )
     if rate is None:
         raise ValueError(f"{files.name}: global.core:sample_rate is missing; rate= gives it, in Hz")
     if part.get("core:metadata_only") is True:
@@ -124,15 +134,30 @@ def _recording(files, options):
     if center is None:
         center = _frequency(read)
         if center is None:
-            raise ValueError(f"{files.name}: captures[0].core:frequency is missing; freq= gives "
-                             "it, in Hz")
+            raise ValueError(
+                f"{files.name}: captures[0].core:frequency is missing; freq= gives it, in Hz"
+            )
         pieces = _at_frequency(read, pieces, center, warnings)
     warnings += _complaints(files)
-    coding = "".join(("u" if kind["is_unsigned"] else "s" if kind["is_fixedpoint"] else "f",
-                      str(8 * kind["component_size"]), "_be" if datatype.endswith("_be") else ""))
-    return Recording(files.name, channels, coding, kind["is_complex"], rate, float(center),
-                     [piece for _, piece in pieces], options.get("inverted") == "yes",
-                     place=_place(part, captures), warnings=warnings), timed
+    coding = "".join(
+        (
+            "u" if kind["is_unsigned"] else "s" if kind["is_fixedpoint"] else "f",
+            str(8 * kind["component_size"]),
+            "_be" if datatype.endswith("_be") else "",
+        )
+    )
+    return Recording(
+        files.name,
+        channels,
+        coding,
+        kind["is_complex"],
+        rate,
+        float(center),
+        [piece for _, piece in pieces],
+        options.get("inverted") == "yes",
+        place=_place(part, captures),
+        warnings=warnings,
+    ), timed
 
 
 def _pieces(read, files, item, rate, options, warnings):
@@ -141,13 +166,24 @@ def _pieces(read, files, item, rate, options, warnings):
     they are known.
     """
     captures = read.captures or [{"core:sample_start": 0}]
-    starts = [read.whole(f"captures[{index}]", capture, "sample_start", 0, MOST_SAMPLES,
-                         0 if index == 0 else None)
-              for index, capture in enumerate(captures)]
+    starts = [
+        read.whole(
+            f"captures[{index}]",
+            capture,
+            "sample_start",
+            0,
+            MOST_SAMPLES,
+            0 if index == 0 else None,
+        )
+        for index, capture in enumerate(captures)
+    ]
     for index in range(1, len(starts)):
         if starts[index] < starts[index - 1]:
-            read.refuse(f"captures[{index}].core:sample_start", starts[index],
-                        f"at least that of the capture before it, {starts[index - 1]}")
+            read.refuse(
+                f"captures[{index}].core:sample_start",
+                starts[index],
+                f"at least that of the capture before it, {starts[index - 1]}",
+            )
     for index, capture in enumerate(captures):
         read.whole(f"captures[{index}]", capture, "header_bytes", 0, MOST_BYTES, 0)
     trailing = read.whole("global", read.part, "trailing_bytes", 0, MOST_BYTES, 0)
@@ -161,17 +197,24 @@ def _pieces(read, files, item, rate, options, warnings):
         held, rest = divmod(max(0, end - first), item)
         wanted = starts[index + 1] - start if index + 1 < len(starts) else held
         if index + 1 == len(starts) and rest:
-            warnings.append(f"{files.name}: the last {rest} bytes of the samples are not the "
-                            f"{item} of a whole sample of each channel")
+            warnings.append(
+                f"{files.name}: the last {rest} bytes of the samples are not the "
+                f"{item} of a whole sample of each channel"
+            )
         if held < wanted:
-            warnings.append(f"{files.name}: captures[{index}] has {held} of {wanted} samples: the "
-                            "file of the samples ends too early")
+            warnings.append(
+                f"{files.name}: captures[{index}] has {held} of {wanted} samples: the "
+                "file of the samples ends too early"
+            )
         if min(held, wanted) > 0:
-            pieces.append((index, Piece(files.data, files.first + first, min(held, wanted),
-                                        times[index])))
+            pieces.append(
+                (index, Piece(files.data, files.first + first, min(held, wanted), times[index]))
+            )
     if not pieces:
-        raise ValueError(f"{files.name}: its samples have {files.size} bytes: at least one sample "
-                         f"of {item} bytes must be there")
+        raise ValueError(
+            f"{files.name}: its samples have {files.size} bytes: at least one sample "
+            f"of {item} bytes must be there"
+        )
     return pieces, "time" in options or any("core:datetime" in capture for capture in captures)
 
 
@@ -193,8 +236,12 @@ def _times(read, captures, starts, rate, options):
         except ValueError:
             read.refuse(f"captures[{index}].core:datetime", text, TIME_RULE.split(",")[0])
         units.append(max(resolution(text), Fraction(1, 2) / rate))
-    counts = [read.whole(f"captures[{index}]", capture, "global_index", 0, 2**63 - 1, 0)
-              if "core:global_index" in capture else None for index, capture in enumerate(captures)]
+    counts = [
+        read.whole(f"captures[{index}]", capture, "global_index", 0, 2**63 - 1, 0)
+        if "core:global_index" in capture
+        else None
+        for index, capture in enumerate(captures)
+    ]
     known = next((index for index, time in enumerate(given) if time is not None), 0)
     times = [None] * len(captures)
     times[known] = given[known] if given[known] is not None else Fraction(0)
@@ -203,13 +250,18 @@ def _times(read, captures, starts, rate, options):
     for index in range(known, 0, -1):
         times[index - 1] = times[index] - _between(starts, counts, index) / rate
     if times[0] < 0:
-        raise ValueError(f"{read.name}: captures[{known}].core:datetime "
-                         f"{captures[known]['core:datetime']}: must be so late that the samples "
-                         "before it are from after 1970")
+        raise ValueError(
+            f"{read.name}: captures[{known}].core:datetime "
+            f"{captures[known]['core:datetime']}: must be so late that the samples "
+            "before it are from after 1970"
+        )
     for index in range(known + 1, len(captures)):
         times[index] = times[index - 1] + _between(starts, counts, index) / rate
-        if given[index] is None or options.get("time") is not None or (
-                counts[index] is not None and counts[index - 1] is not None):
+        if (
+            given[index] is None
+            or options.get("time") is not None
+            or (counts[index] is not None and counts[index - 1] is not None)
+        ):
             continue
         off = given[index] - times[index]
         if abs(off) > units[index]:
@@ -243,9 +295,11 @@ def _at_frequency(read, pieces, center, warnings):
         frequencies.append(current)
     for index, piece in pieces:
         if frequencies and frequencies[index] != center:
-            warnings.append(f"{read.name}: captures[{index}] is tuned to "
-                            f"{float(frequencies[index]):.12g} Hz, and not to {float(center):.12g}"
-                            f" Hz: its {piece.samples} samples are left out")
+            warnings.append(
+                f"{read.name}: captures[{index}] is tuned to "
+                f"{float(frequencies[index]):.12g} Hz, and not to {float(center):.12g}"
+                f" Hz: its {piece.samples} samples are left out"
+            )
         else:
             kept.append((index, piece))
     if not kept:
@@ -258,9 +312,16 @@ def _place(part, captures):
     for holder in (part, *captures):
         point = holder.get("core:geolocation")
         values = point.get("coordinates") if isinstance(point, dict) else None
-        if isinstance(values, list) and len(values) in (2, 3) and all(
+        if (
+            isinstance(values, list)
+            and len(values) in (2, 3)
+            and all(
                 isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-                for value in values) and abs(values[0]) <= 180 and abs(values[1]) <= 90:
+                for value in values
+            )
+            and abs(values[0]) <= 180
+            and abs(values[1]) <= 90
+        ):
             height = float(values[2]) if len(values) == 3 else 0.0
             if -1000 <= height <= 10000:
                 return float(values[1]), float(values[0]), height
@@ -290,5 +351,6 @@ def _check_sum(read, files):
             found.update(piece)
             left -= len(piece)
     if found.hexdigest() != wanted.lower():
-        read.refuse("global.core:sha512", wanted,
-                    f"that of the samples, {found.hexdigest()[:16]}...")
+        read.refuse(
+            "global.core:sha512", wanted, f"that of the samples, {found.hexdigest()[:16]}..."
+        )

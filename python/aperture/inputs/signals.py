@@ -54,6 +54,7 @@ class Signals:
     part : callable or None
         part(first, count): the Signals of some of the inputs, where the others need not be read.
     """
+
     description: object
     sample_type: str
     sample_rate: float

@@ -20,8 +20,9 @@ class SpeadInput(gr.hier_block2):
     def __init__(self, samples=0, **parameters):
         per_item, size = packed_item(parameters["sample_type"])
         inputs = parameters["inputs"]
-        gr.hier_block2.__init__(self, "digitisers", gr.io_signature(0, 0, 0),
-                                gr.io_signature(inputs, inputs, size))
+        gr.hier_block2.__init__(
+            self, "digitisers", gr.io_signature(0, 0, 0), gr.io_signature(inputs, inputs, size)
+        )
         self._per_item = per_item
         self._parameters = parameters
         self.source = spead_source(kind="samples", **parameters)
@@ -40,7 +41,8 @@ class SpeadInput(gr.hier_block2):
     def nitems_written(self, port):
         """Samples that have gone out."""
         return self._per_item * (self._ends[port] if self._ends else self.source).nitems_written(
-            0 if self._ends else port)
+            0 if self._ends else port
+        )
 
     def finish(self):
         """Ends the stream, so that all blocks behind this one write what they have."""

@@ -14,8 +14,10 @@ from functools import lru_cache
 #: what a time is, for messages
 TIME_RULE = "UTC as 2024-06-01T12:30:00.25Z, or seconds since 1970, from 1970 to 9999"
 END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T t](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?)?"
-                  r"\s*(?:[Zz]|([+-])(\d\d):?(\d\d))?")
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T t](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?)?"
+    r"\s*(?:[Zz]|([+-])(\d\d):?(\d\d))?"
+)
 _SECONDS = re.compile(r"\d{1,12}(\.\d{0,18})?")
 
 
@@ -46,10 +48,9 @@ def read_time(text):
         except ValueError:
             raise ValueError(f"expected {TIME_RULE}") from None
         ahead = 3600 * int(hours or 0) + 60 * int(minutes or 0)
-        seconds = Fraction(int(whole.timestamp()) + second
-                           - (ahead if sign == "+" else -ahead))
+        seconds = Fraction(int(whole.timestamp()) + second - (ahead if sign == "+" else -ahead))
         if digits:
-            seconds += Fraction(int(digits), 10**len(digits))
+            seconds += Fraction(int(digits), 10 ** len(digits))
     if not 0 <= seconds < END_OF_TIME:
         raise ValueError(f"expected {TIME_RULE}")
     return seconds
@@ -59,10 +60,13 @@ def read_time(text):
 def leap_seconds():
     """Seconds since 1970 of the midnights before which there was a leap second, in order."""
     import erfa  # not needed by those who only connect blocks
+
     steps = erfa.leap_seconds.get()
-    return [int(datetime(int(step["year"]), int(step["month"]), 1,
-                         tzinfo=timezone.utc).timestamp())
-            for step in steps if (step["year"], step["month"]) > (1972, 1)]
+    return [
+        int(datetime(int(step["year"]), int(step["month"]), 1, tzinfo=timezone.utc).timestamp())
+        for step in steps
+        if (step["year"], step["month"]) > (1972, 1)
+    ]
 
 
 def elapsed(start, end):
@@ -85,7 +89,7 @@ def utc_after(start, seconds):
 def resolution(text):
     """The unit of the last digit of a time, s."""
     digits = re.search(r"[.,](\d+)", text)
-    return Fraction(1, 10**len(digits[1])) if digits else Fraction(1)
+    return Fraction(1, 10 ** len(digits[1])) if digits else Fraction(1)
 
 
 def time_text(seconds):

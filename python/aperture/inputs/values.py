@@ -8,10 +8,12 @@
 import re
 from fractions import Fraction
 
-LOWEST_RATE, HIGHEST_RATE = 1, 10**12   # Hz, as array descriptions have them
+LOWEST_RATE, HIGHEST_RATE = 1, 10**12  # Hz, as array descriptions have them
 HIGHEST_FREQUENCY = 10**15
-_DECIMAL = re.compile(r"([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,2})?)"
-                      r"(?: ?([kMG]?)Hz)?")
+_DECIMAL = re.compile(
+    r"([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,2})?)"
+    r"(?: ?([kMG]?)Hz)?"
+)
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
@@ -23,16 +25,21 @@ def hertz(low, high, least):
     A number below `least` that is not 0 is refused where no Hz stands behind it: nobody receives
     with so few, and most who write 2.4 mean MHz.
     """
+
     def read(text):
         found = _DECIMAL.fullmatch(text)
         value = found and Fraction(found[1]) * _PREFIXES[found[2] or ""]
         if value is None or not low <= value <= high:
-            raise ValueError(f"expected a number from {low:g} to {high:g} Hz, or with kHz, MHz or "
-                             "GHz behind it")
+            raise ValueError(
+                f"expected a number from {low:g} to {high:g} Hz, or with kHz, MHz or GHz behind it"
+            )
         if 0 < value < least and not text.endswith("Hz"):
-            raise ValueError(f"that is {float(value):g} Hz, and MHz may be meant: write {text}MHz, "
-                             f"{float(value):g}e6, or {text}Hz if it is right")
+            raise ValueError(
+                f"that is {float(value):g} Hz, and MHz may be meant: write {text}MHz, "
+                f"{float(value):g}e6, or {text}Hz if it is right"
+            )
         return value
+
     return read
 
 

@@ -20,16 +20,16 @@ import numpy as np
 
 from .times import elapsed, utc_after
 
-SEARCHED = 1 << 22     # bytes at the beginning of a file, and at the end
-FIRST_FRAMES = 4096    # that say which threads there are
-SECONDS = 8            # whose ends are looked at, of each file
+SEARCHED = 1 << 22  # bytes at the beginning of a file, and at the end
+FIRST_FRAMES = 4096  # that say which threads there are
+SECONDS = 8  # whose ends are looked at, of each file
 MOST_AROUND = 1 << 14  # frames on each side of the end of a second
-NEAR = 64              # frames of a thread; as vdif_source has it
-MOST_ODD = 0.02        # of the headers, that may have another rate, as they are damaged
-HEADER_WORDS = 4       # that headers of all kinds have
-MOST_SAMPLES = 2**61   # that are counted, about as vdif_source does
-MARK5B = 0xab          # extended data version of Mark 5B's payload
-WITH_RATE = (1, 3)     # extended data versions whose fifth word is the rate
+NEAR = 64  # frames of a thread; as vdif_source has it
+MOST_ODD = 0.02  # of the headers, that may have another rate, as they are damaged
+HEADER_WORDS = 4  # that headers of all kinds have
+MOST_SAMPLES = 2**61  # that are counted, about as vdif_source does
+MARK5B = 0xAB  # extended data version of Mark 5B's payload
+WITH_RATE = (1, 3)  # extended data versions whose fifth word is the rate
 WIDTHS = (1, 2, 4, 8, 16)
 
 
@@ -45,6 +45,7 @@ class VdifStream:
     taken, s since 1970, a Fraction; frames: of a thread, from the first to the last one; warnings:
     list of str.
     """
+
     frame_bytes: int
     legacy: bool
     bits: int
@@ -64,8 +65,9 @@ class VdifStream:
 
 def begin_of_epoch(epoch):
     """Seconds from 1970 to the beginning of a reference epoch, in half years since 2000."""
-    return int(datetime(2000 + epoch // 2, 7 if epoch % 2 else 1, 1,
-                        tzinfo=timezone.utc).timestamp())
+    return int(
+        datetime(2000 + epoch // 2, 7 if epoch % 2 else 1, 1, tzinfo=timezone.utc).timestamp()
+    )
 
 
 def _seconds_between(epoch, later):
@@ -76,8 +78,14 @@ def _seconds_between(epoch, later):
 def _fields(words):
     """What headers have in common, of words [...][4], as [...][3]: frame length with channels,
     the rest of its word and of the next but for the thread, legacy."""
-    return np.stack([words[..., 2] & 0x1fffffff, words[..., 3] & ~np.uint32(0x3ff << 16),
-                     (words[..., 0] >> 30) & 1], -1)
+    return np.stack(
+        [
+            words[..., 2] & 0x1FFFFFFF,
+            words[..., 3] & ~np.uint32(0x3FF << 16),
+            (words[..., 0] >> 30) & 1,
+        ],
+        -1,
+    )
 
 
 def _epochs(words):
@@ -93,8 +101,9 @@ def _at(data, places):
 
 def _alike(words, following):
     """Whether headers are of one form, and of one epoch or the one after it."""
-    return (np.all(_fields(words) == _fields(following), -1)
-            & ((_epochs(following) - _epochs(words)) % 64 <= 1))
+    return np.all(_fields(words) == _fields(following), -1) & (
+        (_epochs(following) - _epochs(words)) % 64 <= 1
+    )
 
 
 def find_first(name):
@@ -107,7 +116,7 @@ def find_first(name):
     for begin in range(0, min(most + 1, SEARCHED), 1 << 16):
         places = np.arange(begin, min(begin + (1 << 16), most + 1, SEARCHED))
         words = _at(data, places)
-        length = (words[:, 2] & 0xffffff).astype(np.int64) * 8
+        length = (words[:, 2] & 0xFFFFFF).astype(np.int64) * 8
         # a header of zeros would be followed by another one at once
         good = length > np.where(words[:, 0] >> 30 & 1, 16, 32)
         inside = good & (places + length <= most)
@@ -123,7 +132,7 @@ def find_first(name):
 def _first_of_long_frames(name, data, size):
     """0 if the frames are longer than what was searched, and the first two are of one form."""
     words = _at(data, [0])
-    length = int(words[0, 2] & 0xffffff) * 8
+    length = int(words[0, 2] & 0xFFFFFF) * 8
     if SEARCHED < length <= size - 4 * HEADER_WORDS:
         with open(name, "rb") as file:
             file.seek(length)
@@ -150,27 +159,37 @@ def _usual_header(file, byte):
 def _read_header(name, byte):
     """The header there, read by baseband, as (a VdifStream without times, its rate or None)."""
     from baseband.vdif import VDIFHeader
+
     with open(name, "rb") as file:
         file.seek(byte)
         try:
             header = VDIFHeader.fromfile(file)
         except Exception as error:  # what baseband raises depends on what is wrong
             reason = f": {error}" if str(error) else " by what baseband expects of one"
-            raise ValueError(f"{name}: the header at byte {byte} is none of VDIF{reason}") \
-                from None
+            raise ValueError(f"{name}: the header at byte {byte} is none of VDIF{reason}") from None
     if header.edv == MARK5B:
-        raise ValueError(f"{name}: has Mark 5B data in VDIF frames (EDV 0xab), which are not read: "
-                         "expected EDV 0, 1, 2, 3 or another one with samples as VDIF has them")
+        raise ValueError(
+            f"{name}: has Mark 5B data in VDIF frames (EDV 0xab), which are not read: "
+            "expected EDV 0, 1, 2, 3 or another one with samples as VDIF has them"
+        )
     if header.bps not in WIDTHS:
         raise ValueError(f"{name}: has samples of {header.bps} bits: expected 1, 2, 4, 8 or 16")
     bits = header.bps * header.nchan * (2 if header.complex_data else 1)
     if header.nchan > 65536 or header.payload_nbytes * 8 % bits:
-        raise ValueError(f"{name}: a frame of {header.payload_nbytes} bytes does not hold whole "
-                         f"samples of {header.nchan} channels, {bits} bits")
+        raise ValueError(
+            f"{name}: a frame of {header.payload_nbytes} bytes does not hold whole "
+            f"samples of {header.nchan} channels, {bits} bits"
+        )
     stream = VdifStream(
-        header.frame_nbytes, bool(header["legacy_mode"]), header.bps, bool(header.complex_data),
-        header.nchan, header.payload_nbytes * 8 // bits, int(header["station_id"]),
-        int(header["ref_epoch"]))
+        header.frame_nbytes,
+        bool(header["legacy_mode"]),
+        header.bps,
+        bool(header.complex_data),
+        header.nchan,
+        header.payload_nbytes * 8 // bits,
+        int(header["station_id"]),
+        int(header["ref_epoch"]),
+    )
     rate = None
     try:
         rate = float(header.sample_rate.to_value("Hz"))
@@ -199,29 +218,35 @@ class _Form:
             self._seconds[63] = -_seconds_between(self._epoch - 1, self._epoch)
 
     def has(self, words):
-        return bool(np.all(_fields(words) == self._like)
-                    and int(_epochs(words) - self._epoch) % 64 in self._seconds)
+        return bool(
+            np.all(_fields(words) == self._like)
+            and int(_epochs(words) - self._epoch) % 64 in self._seconds
+        )
 
     def frame(self, words):
         """(second of this form's epoch, frame, thread, word with the rate or None)"""
         late = self._seconds[int(_epochs(words) - self._epoch) % 64]
-        return (int(words[0] & 0x3fffffff) + late, int(words[1] & 0xffffff),
-                int(words[3] >> 16 & 0x3ff), int(words[4]) if self.has_rate else None)
+        return (
+            int(words[0] & 0x3FFFFFFF) + late,
+            int(words[1] & 0xFFFFFF),
+            int(words[3] >> 16 & 0x3FF),
+            int(words[4]) if self.has_rate else None,
+        )
 
     def places(self, data):
         """Bytes of data, uint8, at which there are headers, wherever they begin."""
         places = []
         # the word with the frame's length, at each of the four bytes that it could begin at
         for shift in range(4):
-            words = data[shift:shift + (len(data) - shift) // 4 * 4].view("<u4")
-            places += [4 * int(i) + shift - 8
-                       for i in np.flatnonzero(words & 0x1fffffff == self._like[0])]
-        places = sorted(place for place in places
-                        if 0 <= place <= len(data) - self.bytes_of_header)
+            words = data[shift : shift + (len(data) - shift) // 4 * 4].view("<u4")
+            places += [
+                4 * int(i) + shift - 8 for i in np.flatnonzero(words & 0x1FFFFFFF == self._like[0])
+            ]
+        places = sorted(place for place in places if 0 <= place <= len(data) - self.bytes_of_header)
         return [place for place in places if self.has(self.words(data, place))]
 
     def words(self, data, place):
-        return np.frombuffer(data[place:place + self.bytes_of_header].tobytes(), "<u4")
+        return np.frombuffer(data[place : place + self.bytes_of_header].tobytes(), "<u4")
 
 
 def _frames(file, byte, count, form):
@@ -243,8 +268,11 @@ def _last_frames(file, size, form):
     data = np.frombuffer(os.pread(file, size - begin, begin), np.uint8)
     places = form.places(data)
     # a frame that is cut off is not read, nor one with something behind it that is no frame
-    return [form.frame(form.words(data, place)) for place in places
-            if begin + place + form.step == size or place + form.step in places]
+    return [
+        form.frame(form.words(data, place))
+        for place in places
+        if begin + place + form.step == size or place + form.step in places
+    ]
 
 
 def _frame_from(file, byte, form):
@@ -304,6 +332,7 @@ def _around_ends(file, byte, last, form, threads):
 class _Ends:
     """What the ends of seconds say: how many there are, the highest number of a frame in them, the
     lowest one behind them, and the word with the rate that frames have, with how many."""
+
     seconds: int
     highest: int
     lowest: int
@@ -329,14 +358,21 @@ def _look_at_ends(names, form, threads):
     for second, number, _, _ in seen:
         numbers[second].append(number)
     # a damaged number or time is alone
-    numbers = {second: _with_company(found) for second, found in numbers.items()
-               if len(found) > 1 or len(numbers) == 1 or {second - 1, second + 1} & set(numbers)}
+    numbers = {
+        second: _with_company(found)
+        for second, found in numbers.items()
+        if len(found) > 1 or len(numbers) == 1 or {second - 1, second + 1} & set(numbers)
+    }
     numbers = {second: found for second, found in numbers.items() if len(found)}
-    ends = [second for second in numbers
-            if second + 1 in numbers and numbers[second + 1][0] <= NEAR]
-    return _Ends(len(ends), max((int(found[-1]) for found in numbers.values()), default=0),
-                 min((int(found[0]) for found in numbers.values()), default=0),
-                 Counter(rate for *_, rate in seen))
+    ends = [
+        second for second in numbers if second + 1 in numbers and numbers[second + 1][0] <= NEAR
+    ]
+    return _Ends(
+        len(ends),
+        max((int(found[-1]) for found in numbers.values()), default=0),
+        min((int(found[0]) for found in numbers.values()), default=0),
+        Counter(rate for *_, rate in seen),
+    )
 
 
 def _first_number(numbers):
@@ -381,20 +417,24 @@ def read_stream(names, rate=None):
     """
     byte = find_first(names[0])
     if byte is None:
-        raise ValueError(f"{names[0]}: there is no VDIF frame at its beginning, nor in the "
-                         f"{SEARCHED >> 20} MiB behind it")
+        raise ValueError(
+            f"{names[0]}: there is no VDIF frame at its beginning, nor in the "
+            f"{SEARCHED >> 20} MiB behind it"
+        )
     descriptor = os.open(names[0], os.O_RDONLY)
     try:
         header, stream, header_rate = _read_header(names[0], _usual_header(descriptor, byte))
-        form = _Form(header.words, stream.frame_bytes,
-                     not stream.legacy and header.edv in WITH_RATE)
+        form = _Form(
+            header.words, stream.frame_bytes, not stream.legacy and header.edv in WITH_RATE
+        )
         begin = _frames(descriptor, byte, FIRST_FRAMES, form)
     finally:
         os.close(descriptor)
     counts = Counter(thread for _, _, thread, _ in begin)
     # one frame of a thread among many of others has a damaged header
-    stream.threads = tuple(sorted(thread for thread, count in counts.items()
-                                  if count > 1 or max(counts.values()) < 4))
+    stream.threads = tuple(
+        sorted(thread for thread, count in counts.items() if count > 1 or max(counts.values()) < 4)
+    )
     _find_rate(names, stream, form, rate, header_rate)
     per_second = stream.frames_per_second
     numbers = _numbers(begin, stream)
@@ -407,8 +447,9 @@ def read_stream(names, rate=None):
         stream.epoch -= 1
         second += _seconds_between(stream.epoch, stream.epoch + 1)
     stream.first = second, frame
-    stream.start = utc_after(Fraction(begin_of_epoch(stream.epoch)),
-                             second + Fraction(frame, per_second))
+    stream.start = utc_after(
+        Fraction(begin_of_epoch(stream.epoch)), second + Fraction(frame, per_second)
+    )
     return stream
 
 
@@ -423,9 +464,11 @@ def _find_rate(names, stream, form, rate, header_rate):
         who, given = "its header has", Fraction(header_rate)
         count = max((count for word, count in ends.rates.items() if word != form.rate), default=0)
         if count > max(2, MOST_ODD * sum(ends.rates.values())):
-            raise ValueError(f"{name}: headers at its beginning have {header_rate:.12g} samples a "
-                             f"second, but {count} of the {sum(ends.rates.values())} that were "
-                             "looked at have another rate; rate= says which one holds")
+            raise ValueError(
+                f"{name}: headers at its beginning have {header_rate:.12g} samples a "
+                f"second, but {count} of the {sum(ends.rates.values())} that were "
+                "looked at have another rate; rate= says which one holds"
+            )
     else:
         stream.frames_per_second, stream.counted = _counted(name, ends), ends.seconds
         return
@@ -434,32 +477,40 @@ def _find_rate(names, stream, form, rate, header_rate):
         raise ValueError(
             f"{name}: {who} {float(given):.12g} samples a second, {per_second} frames, whose "
             f"numbers are 0 to {per_second - 1}, but its frames have numbers from {ends.lowest} to "
-            f"{ends.highest}")
+            f"{ends.highest}"
+        )
     if ends.seconds > 1 and ends.highest + 1 < per_second:
         stream.warnings.append(
             f"{who} {float(given):.12g} samples a second, {per_second} frames, but at "
             f"the ends of {ends.seconds} seconds no frame has a number above {ends.highest}: all "
-            f"others are missing, or the rate is {(ends.highest + 1) * stream.samples}")
+            f"others are missing, or the rate is {(ends.highest + 1) * stream.samples}"
+        )
 
 
 def _counted(name, ends):
     """How many frames a second has: their number starts again after it."""
     if not ends.seconds:
-        raise ValueError(f"{name}: nothing says its rate: neither its headers, nor a "
-                         "second that ends in it; add ,rate=, in samples a second")
+        raise ValueError(
+            f"{name}: nothing says its rate: neither its headers, nor a "
+            "second that ends in it; add ,rate=, in samples a second"
+        )
     if ends.lowest > 0:
         raise ValueError(
             f"{name}: nothing says its rate: the frames of its seconds have numbers from "
             f"{ends.lowest} to {ends.highest}, where VDIF counts from 0: either the first of each "
             "are lost, or they were counted otherwise; add ,rate=, in samples a second, if the "
-            "former is so")
+            "former is so"
+        )
     return ends.highest + 1
 
 
 def _numbers(frames, stream):
     """Of frames, counted from the epoch; without those that cannot be."""
-    return [second * stream.frames_per_second + frame for second, frame, _, _ in frames
-            if frame < stream.frames_per_second]
+    return [
+        second * stream.frames_per_second + frame
+        for second, frame, _, _ in frames
+        if frame < stream.frames_per_second
+    ]
 
 
 def _last(names, stream, form, first):
@@ -473,8 +524,16 @@ def _last(names, stream, form, first):
             end = _last_frames(descriptor, os.fstat(descriptor).st_size, form)
         finally:
             os.close(descriptor)
-        last = max([last, *(number for number in _with_company(_numbers(end, stream))
-                            if (int(number) - first) * stream.samples <= MOST_SAMPLES)])
+        last = max(
+            [
+                last,
+                *(
+                    number
+                    for number in _with_company(_numbers(end, stream))
+                    if (int(number) - first) * stream.samples <= MOST_SAMPLES
+                ),
+            ]
+        )
     return int(last)
 
 
@@ -483,19 +542,25 @@ def _continue(names, index, descriptor, stream, form, last):
     name, byte = names[index], find_first(names[index])
     begin = _numbers([] if byte is None else _frames(descriptor, byte, NEAR, form), stream)
     if not begin:
-        raise ValueError(f"{name}: has no frames of the station and the form of those of "
-                         f"{names[0]}: expected files that continue each other")
+        raise ValueError(
+            f"{name}: has no frames of the station and the form of those of "
+            f"{names[0]}: expected files that continue each other"
+        )
     late = last - _first_number(begin)
     if late > NEAR:
-        raise ValueError(f"{name}: begins {late / stream.frames_per_second:g} s before "
-                         f"{names[index - 1]} ends: expected files that continue each other")
+        raise ValueError(
+            f"{name}: begins {late / stream.frames_per_second:g} s before "
+            f"{names[index - 1]} ends: expected files that continue each other"
+        )
 
 
 def _whole_frames(name, rate, stream, who):
     frames = rate / stream.samples
     # a header has the rate in kHz or in Hz
     if frames.denominator != 1 or not 1 <= frames <= 1 << 24:
-        raise ValueError(f"{name}: {who} {float(rate):.12g} samples a second, but frames have "
-                         f"{stream.samples} samples, and a second a whole number of frames, from 1 "
-                         "to 2^24")
+        raise ValueError(
+            f"{name}: {who} {float(rate):.12g} samples a second, but frames have "
+            f"{stream.samples} samples, and a second a whole number of frames, from 1 "
+            "to 2^24"
+        )
     return int(frames)

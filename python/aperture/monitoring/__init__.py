@@ -15,9 +15,15 @@ load what needs GNU Radio.
 
 import importlib
 
-_WHERE = {"Publisher": "publisher", "start": "publisher", "array_section": "array_values",
-          "beams_section": "beam_values",
-          "Section": "section", "SectionError": "section", "ServerProcess": "server_process"}
+_WHERE = {
+    "Publisher": "publisher",
+    "start": "publisher",
+    "array_section": "array_values",
+    "beams_section": "beam_values",
+    "Section": "section",
+    "SectionError": "section",
+    "ServerProcess": "server_process",
+}
 
 __all__ = list(_WHERE)
 

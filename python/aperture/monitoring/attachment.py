@@ -59,13 +59,19 @@ class Attachment:
                     listener = _Listener(name, port, self._waiting)
                     top.msg_connect(block, port, listener, port)
                     self.listeners.append(listener)
-        self.controls = {name: found for name, block in self.blocks.items()
-                         if (found := controls_of(block))}
-        self.looks = [VisibilityLook(top, name, block) for name, block in self.blocks.items()
-                      if type(block).__name__ in CORRELATORS][:1]
-        self.looks += [BeamLook(top, name, block, self._first("pointing"))
-                       for name, block in self.blocks.items()
-                       if type(block).__name__ in DETECTORS][:1]
+        self.controls = {
+            name: found for name, block in self.blocks.items() if (found := controls_of(block))
+        }
+        self.looks = [
+            VisibilityLook(top, name, block)
+            for name, block in self.blocks.items()
+            if type(block).__name__ in CORRELATORS
+        ][:1]
+        self.looks += [
+            BeamLook(top, name, block, self._first("pointing"))
+            for name, block in self.blocks.items()
+            if type(block).__name__ in DETECTORS
+        ][:1]
         self._edges = None
 
     def _first(self, kind):
@@ -101,8 +107,11 @@ class Attachment:
     def tracked(self):
         """What delays follow, as a dictionary of directions; None without a delay_tracker."""
         block = self._first("delay_tracker")
-        return None if block is None else {
-            key: value for key, value in vars(block.direction()).items() if value is not None}
+        return (
+            None
+            if block is None
+            else {key: value for key, value in vars(block.direction()).items() if value is not None}
+        )
 
     def edges(self):
         """[(name of the writer, name of the reader, items that wait between)] of the blocks with
@@ -120,8 +129,9 @@ class Attachment:
         found = []
         for (writer, out), (reader, into) in self._edges:
             try:
-                waiting = self.blocks[writer].nitems_written(out) \
-                    - self.blocks[reader].nitems_read(into)
+                waiting = self.blocks[writer].nitems_written(out) - self.blocks[reader].nitems_read(
+                    into
+                )
             except Exception:  # it has just ended
                 continue
             found.append((writer, reader, max(0, int(waiting))))

@@ -36,16 +36,22 @@ class BeamLook:
         _, (self.beams, self._products, self.channels) = item_format(block, 0, size)
         self.name, self._kind = name, about["products"]
         #: of the rows, so many are of beams that have weights
-        self._pointed = self.beams * about["beams"] // (
-            about["beams"] + about.get("incoherent_beams", 0))
+        self._pointed = (
+            self.beams * about["beams"] // (about["beams"] + about.get("incoherent_beams", 0))
+        )
         self._pointing = pointing
-        self._look = snapshot(item_size=size, depth=2, device=about["device"],
-                              rate=max(0.02, min(MOST_RATE, BYTES_A_SECOND / size)))
+        self._look = snapshot(
+            item_size=size,
+            depth=2,
+            device=about["device"],
+            rate=max(0.02, min(MOST_RATE, BYTES_A_SECOND / size)),
+        )
         top.connect((block, 0), self._look)
         self._serial, self._times = 0, Times()
         #: rows that are sent: evenly spread where there are many
-        self.chosen = np.unique(np.linspace(0, self.beams - 1, min(self.beams, MOST_BEAMS))
-                                .round().astype(int))
+        self.chosen = np.unique(
+            np.linspace(0, self.beams - 1, min(self.beams, MOST_BEAMS)).round().astype(int)
+        )
         #: channels of which the strongest is sent
         self._together = -(-self.channels // MOST_POINTS)
 
@@ -71,17 +77,24 @@ class BeamLook:
             chosen = chosen + powers[self.chosen, 1]
         channels = channels_of(item, self.channels)
         return {
-            "kind": "powers", "block": self.name, "number": item.number,
-            "time": self._times.of(item), "told": self._times.told,
+            "kind": "powers",
+            "block": self.name,
+            "number": item.number,
+            "time": self._times.of(item),
+            "told": self._times.told,
             "interval": 1 / item.rate if item.rate else None,
-            "beams": self.chosen.tolist(), "all": self.beams, "channels": self.channels,
-            "together": self._together, "powers": mean_powers(chosen),
+            "beams": self.chosen.tolist(),
+            "all": self.beams,
+            "channels": self.channels,
+            "together": self._together,
+            "powers": mean_powers(chosen),
             # Hz, of the first channel, and from one to the next
             "first": None if channels is None else channels.first,
             "width": None if channels is None else channels.width,
             "directions": self._directions(),
         }, np.ascontiguousarray(
-            np.fmax.reduceat(chosen, np.arange(0, self.channels, self._together), axis=1))
+            np.fmax.reduceat(chosen, np.arange(0, self.channels, self._together), axis=1)
+        )
 
     def _directions(self):
         """Texts for the rows that are sent, None of those that are not pointed by a block."""
@@ -89,8 +102,10 @@ class BeamLook:
         each, rest = divmod(self._pointed, max(1, len(beams)))
         if not beams or rest:
             return [None] * len(self.chosen)
-        return [direction_text(beams[row // each]) if row < self._pointed else None
-                for row in self.chosen]
+        return [
+            direction_text(beams[row // each]) if row < self._pointed else None
+            for row in self.chosen
+        ]
 
 
 def mean_powers(powers):

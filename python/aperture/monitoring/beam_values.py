@@ -33,8 +33,10 @@ def beams_section(array, beams, products="power"):
     beams = as_beams(array, beams)
     names = row_names(array, beams, products)
     each = len(names) // len(beams)
-    return [{"name": name, "direction": direction_text(beams[row // each])}
-            for row, name in enumerate(names)]
+    return [
+        {"name": name, "direction": direction_text(beams[row // each])}
+        for row, name in enumerate(names)
+    ]
 
 
 def direction_text(beam):

@@ -30,6 +30,7 @@ MOST_CHANNELS = 1 << 16
 class Control:
     """schema: of the values; apply(value): sets one, and raises ValueError or RuntimeError with
     what is wrong; about: a sentence."""
+
     schema: dict
     apply: Callable
     about: str
@@ -54,13 +55,16 @@ def controls_of(block):
     if hasattr(block, "measure"):
         found["command"] = Control(
             schemas.mapping(["command"], command=schemas.text(16, choices=["measure"])),
-            lambda value: block.measure(), "Measures anew.")
+            lambda value: block.measure(),
+            "Measures anew.",
+        )
     if kind == "voltage_ring":
         found["trigger"] = _trigger(block)
     return found
 
 
 # ---- the F-engine
+
 
 def _complex():
     part = schemas.number(-LARGEST_GAIN, LARGEST_GAIN)
@@ -86,29 +90,47 @@ def _f_engine(block):
 
     def set_delays(value):
         parts = [value.get(key, []) for key in ("delay", "delay_rate", "phase", "phase_rate")]
-        block.set_delays(*[part if isinstance(part, list) else [part] for part in parts],
-                         input=int(value.get("input", -1)), model=value.get("model", ""))
+        block.set_delays(
+            *[part if isinstance(part, list) else [part] for part in parts],
+            input=int(value.get("input", -1)),
+            model=value.get("model", ""),
+        )
 
     def numbers(most, about):
         one = schemas.number(-most, most)
         return schemas.either(one, schemas.array(one, 1, inputs, about))
 
     return {
-        "gains": Control(schemas.either(
-            schemas.mapping(["gain"], gain=_complex(), input=which),
-            schemas.mapping(["gains"], gains=schemas.array(_complex(), channels, channels,
-                                                           "one for each channel"), input=which)),
-            set_gain, "Sets the gain of one input, or of all, from the next spectrum on."),
-        "delays": Control(schemas.mapping(
-            ["delay"], delay=numbers(LONGEST_DELAY, "s, one for each input"),
-            delay_rate=numbers(1.0, "s/s"), phase=numbers(1e9, "rad"),
-            phase_rate=numbers(1e9, "rad/s"), input=which,
-            model=schemas.text(64, "a name; models of several names add up", schemas.ID)),
-            set_delays, "Sets a model of the delays of one input, or of all, from the next "
-            "spectrum on.")}
+        "gains": Control(
+            schemas.either(
+                schemas.mapping(["gain"], gain=_complex(), input=which),
+                schemas.mapping(
+                    ["gains"],
+                    gains=schemas.array(_complex(), channels, channels, "one for each channel"),
+                    input=which,
+                ),
+            ),
+            set_gain,
+            "Sets the gain of one input, or of all, from the next spectrum on.",
+        ),
+        "delays": Control(
+            schemas.mapping(
+                ["delay"],
+                delay=numbers(LONGEST_DELAY, "s, one for each input"),
+                delay_rate=numbers(1.0, "s/s"),
+                phase=numbers(1e9, "rad"),
+                phase_rate=numbers(1e9, "rad/s"),
+                input=which,
+                model=schemas.text(64, "a name; models of several names add up", schemas.ID),
+            ),
+            set_delays,
+            "Sets a model of the delays of one input, or of all, from the next spectrum on.",
+        ),
+    }
 
 
 # ---- X-engine and beams
+
 
 def _integration(block):
     # fx_correlator takes seconds alone
@@ -116,7 +138,8 @@ def _integration(block):
     return Control(
         schemas.mapping(["seconds"], seconds=schemas.number(1e-6, 1e6, "s, rounded to frames")),
         lambda value: block.set_integration(float(value["seconds"]), *units),
-        "Sets the length of integrations, from the next one on.")
+        "Sets the length of integrations, from the next one on.",
+    )
 
 
 def _weights(block):
@@ -130,9 +153,14 @@ def _weights(block):
         if not {"weights", "gain", "mask"} & set(value):
             raise ValueError("value: must have one of weights, gain, mask")
         # all are checked before the first is set
-        made = {key: np.array([convert(one) for one in value[key]], kind)
-                for key, convert, kind in (("weights", _as_complex, np.complex64),
-                                           ("mask", int, np.uint8)) if key in value}
+        made = {
+            key: np.array([convert(one) for one in value[key]], kind)
+            for key, convert, kind in (
+                ("weights", _as_complex, np.complex64),
+                ("mask", int, np.uint8),
+            )
+            if key in value
+        }
         for key, values in made.items():
             if values.size != int(np.prod(shape)):
                 raise ValueError(f"value.{key}: must have {int(np.prod(shape))} entries")
@@ -143,12 +171,17 @@ def _weights(block):
         if "mask" in made:
             block.set_mask(made["mask"].reshape(shape), beam)
 
-    return Control(schemas.mapping(
-        [], weights=schemas.array(_complex(), 1, most, "[beam][input], or [input] of one beam"),
-        gain=schemas.number(-LARGEST_GAIN, LARGEST_GAIN),
-        mask=schemas.array(schemas.integer(0, 1), 1, most, "0: the input is left out"),
-        beam=schemas.integer(0, beams - 1, "which one; all without it")),
-        apply, "Sets weights, gains or masks of one beam, or of all, from the next frame on.")
+    return Control(
+        schemas.mapping(
+            [],
+            weights=schemas.array(_complex(), 1, most, "[beam][input], or [input] of one beam"),
+            gain=schemas.number(-LARGEST_GAIN, LARGEST_GAIN),
+            mask=schemas.array(schemas.integer(0, 1), 1, most, "0: the input is left out"),
+            beam=schemas.integer(0, beams - 1, "which one; all without it"),
+        ),
+        apply,
+        "Sets weights, gains or masks of one beam, or of all, from the next frame on.",
+    )
 
 
 # ---- where it looks
@@ -157,27 +190,37 @@ _DIRECTION = schemas.text(128, "sun, Cas A, B0329+54, '23:23:24 +58:48:54', 'az=
 
 
 def _direction(block):
-    return Control(schemas.mapping(["direction"], direction=_DIRECTION),
-                   lambda value: block.track(parse_direction(value["direction"])),
-                   "Follows another direction from what comes next on.")
+    return Control(
+        schemas.mapping(["direction"], direction=_DIRECTION),
+        lambda value: block.track(parse_direction(value["direction"])),
+        "Follows another direction from what comes next on.",
+    )
 
 
 def _beams(block):
     def apply(value):
         found = [parse_direction(one) for one in value["directions"]]
         block.set_beams([Beam(**vars(direction)) for direction in found])
-    return Control(schemas.mapping(["directions"], directions=schemas.array(_DIRECTION, 1, 4096)),
-                   apply, "Points all beams anew, one direction for each.")
+
+    return Control(
+        schemas.mapping(["directions"], directions=schemas.array(_DIRECTION, 1, 4096)),
+        apply,
+        "Points all beams anew, one direction for each.",
+    )
 
 
 # ---- dumps of voltages
+
 
 def _trigger(block):
     second = schemas.number(0, 1e6, "s")
     time = schemas.number(0, 253402300799, "UTC, s since 1970")
     name = schemas.text(64, "of the dump", schemas.ID)
-    return Control(schemas.either(
-        schemas.mapping(["before"], id=name, before=second, after=second),
-        schemas.mapping(["start", "end"], id=name, start=time, end=time)),
+    return Control(
+        schemas.either(
+            schemas.mapping(["before"], id=name, before=second, after=second),
+            schemas.mapping(["start", "end"], id=name, start=time, end=time),
+        ),
         lambda value: block.trigger(**value),
-        "Writes the voltages around now, or between two times, into files.")
+        "Writes the voltages around now, or between two times, into files.",
+    )

@@ -37,17 +37,20 @@ def plain(value, depth=0):
     if isinstance(value, np.ndarray):
         return [plain(entry, depth + 1) for entry in value.ravel()[:MOST_ELEMENTS].tolist()]
     if isinstance(value, dict):
-        return {plain(str(key)): plain(entry, depth + 1)
-                for key, entry in list(value.items())[:MOST_ELEMENTS]}
+        return {
+            plain(str(key)): plain(entry, depth + 1)
+            for key, entry in list(value.items())[:MOST_ELEMENTS]
+        }
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(entry, depth + 1) for entry in list(value)[:MOST_ELEMENTS]]
     return plain(str(value))
 
 
 #: of uniform vectors
-_VECTORS = [(getattr(pmt, f"is_{kind}vector"), getattr(pmt, f"{kind}vector_elements"))
-            for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f32", "f64",
-                         "c32", "c64")]
+_VECTORS = [
+    (getattr(pmt, f"is_{kind}vector"), getattr(pmt, f"{kind}vector_elements"))
+    for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f32", "f64", "c32", "c64")
+]
 
 
 def plain_message(message, depth=0):
@@ -69,8 +72,10 @@ def plain_message(message, depth=0):
         return _plain_pairs(message, depth)
     if pmt.is_tuple(message) or pmt.is_vector(message):
         part = pmt.tuple_ref if pmt.is_tuple(message) else pmt.vector_ref
-        return [plain_message(part(message, place), depth + 1)
-                for place in range(min(pmt.length(message), MOST_ELEMENTS))]
+        return [
+            plain_message(part(message, place), depth + 1)
+            for place in range(min(pmt.length(message), MOST_ELEMENTS))
+        ]
     return plain(str(message))
 
 
@@ -81,10 +86,14 @@ def _plain_pairs(message, depth):
         entries.append(pmt.car(rest))
         rest = pmt.cdr(rest)
     if not pmt.is_null(rest):
-        return [plain_message(pmt.car(message), depth + 1),
-                plain_message(pmt.cdr(message), depth + 1)]
+        return [
+            plain_message(pmt.car(message), depth + 1),
+            plain_message(pmt.cdr(message), depth + 1),
+        ]
     if all(pmt.is_pair(entry) and pmt.is_symbol(pmt.car(entry)) for entry in entries):
         # the newest of a key stands first
-        return {plain(pmt.symbol_to_string(pmt.car(entry))):
-                plain_message(pmt.cdr(entry), depth + 1) for entry in reversed(entries)}
+        return {
+            plain(pmt.symbol_to_string(pmt.car(entry))): plain_message(pmt.cdr(entry), depth + 1)
+            for entry in reversed(entries)
+        }
     return [plain_message(entry, depth + 1) for entry in entries]

@@ -58,7 +58,8 @@ class Outbox:
             self._waiting.append((message, payload, size))
             self._bytes += size
             while len(self._waiting) > self._maxsize or (
-                    self._bytes > MOST_WAITING_BYTES and len(self._waiting) > 1):
+                self._bytes > MOST_WAITING_BYTES and len(self._waiting) > 1
+            ):
                 self._bytes -= self._waiting.popleft()[2]
                 self.dropped += 1
             self._condition.notify()
@@ -112,7 +113,7 @@ class Publisher:
         self.url = ""
         self._server, self._attachment = None, None
         self._about_changed, self._last_figures = True, 0.0
-        self._progress = None    # (block, wall clock, stream's time) from which its speed is taken
+        self._progress = None  # (block, wall clock, stream's time) from which its speed is taken
         self._speed = self._age = None
         self._pictures = deque(maxlen=MOST_PICTURES)
         self._stopping = threading.Event()
@@ -139,8 +140,12 @@ class Publisher:
                 self.stop()
                 raise RuntimeError(
                     f"monitoring: the server does not listen on {self.section.listen}: "
-                    + ("it is not ready" if status is None else f"it ended with status {status}, "
-                       "and its last line says why"))
+                    + (
+                        "it is not ready"
+                        if status is None
+                        else f"it ended with status {status}, and its last line says why"
+                    )
+                )
 
     def stop(self):
         """Ends the server and the threads; what waits is not sent."""
@@ -195,11 +200,18 @@ class Publisher:
         """What the instrument is, and what may be changed: a message."""
         attachment = self._attachment
         controls = {} if attachment is None else attachment.controls
-        return {"kind": "about", "instrument": plain(self.instrument.describe()),
-                "correlates": attachment is not None and attachment.correlates(),
-                "controls": {name: {port: {"schema": control.schema, "about": control.about}
-                                    for port, control in ports.items()}
-                             for name, ports in controls.items()}}
+        return {
+            "kind": "about",
+            "instrument": plain(self.instrument.describe()),
+            "correlates": attachment is not None and attachment.correlates(),
+            "controls": {
+                name: {
+                    port: {"schema": control.schema, "about": control.about}
+                    for port, control in ports.items()
+                }
+                for name, ports in controls.items()
+            },
+        }
 
     def _look(self):
         while not self._stopping.wait(PAUSE):
@@ -212,8 +224,9 @@ class Publisher:
     def _alarm(self, error):
         text = plain(f"monitoring: {type(error).__name__}: {error}")
         print(text, file=sys.stderr)
-        self.outbox.put({"kind": "event", "time": time.time(),
-                         "event": {"event": "alarm", "text": text}})
+        self.outbox.put(
+            {"kind": "event", "time": time.time(), "event": {"event": "alarm", "text": text}}
+        )
 
     def _look_once(self):
         attachment = self._attachment
@@ -243,8 +256,14 @@ class Publisher:
             if isinstance(value, dict) and isinstance(value.get("id"), str):
                 self._pictures.append((moment, value["id"]))
             return
-        self.outbox.put({"kind": "status", "block": name, "time": moment,
-                         "value": value if isinstance(value, dict) else {"value": value}})
+        self.outbox.put(
+            {
+                "kind": "status",
+                "block": name,
+                "time": moment,
+                "value": value if isinstance(value, dict) else {"value": value},
+            }
+        )
 
     def _follow(self, message):
         """How fast the stream's time runs, and how old the newest integration is."""
@@ -264,29 +283,36 @@ class Publisher:
 
     def _figures(self, attachment):
         running = getattr(self.instrument, "state", "running") == "running"
-        return {"kind": "figures", "time": time.time(),
-                "state": plain(getattr(self.instrument, "state", "running")),
-                "blocks": attachment.counts() if running else {},
-                "edges": attachment.edges() if running else [],
-                "tracked": plain(attachment.tracked()),
-                # of the visibilities, or of the beams' powers where there are none
-                "integrations": sum(look.items() for look in attachment.looks[:1]),
-                "times_real_time": plain(self._speed), "latency": plain(self._age),
-                "queue": len(self.outbox), "dropped": self.outbox.dropped,
-                "server_restarts": self.server_restarts}
+        return {
+            "kind": "figures",
+            "time": time.time(),
+            "state": plain(getattr(self.instrument, "state", "running")),
+            "blocks": attachment.counts() if running else {},
+            "edges": attachment.edges() if running else [],
+            "tracked": plain(attachment.tracked()),
+            # of the visibilities, or of the beams' powers where there are none
+            "integrations": sum(look.items() for look in attachment.looks[:1]),
+            "times_real_time": plain(self._speed),
+            "latency": plain(self._age),
+            "queue": len(self.outbox),
+            "dropped": self.outbox.dropped,
+            "server_restarts": self.server_restarts,
+        }
 
     def _send_pictures(self):
         """Pictures that candidate_sink has drawn meanwhile, of candidates that were told."""
         now, waiting = time.time(), list(self._pictures)
         if not waiting:
             return
-        folders = [os.path.splitext(path)[0] + "-pictures" for block in
-                   self._attachment.blocks.values() if type(block).__name__ == "candidate_sink"
-                   for path in block.files()[-2:]]
+        folders = [
+            os.path.splitext(path)[0] + "-pictures"
+            for block in self._attachment.blocks.values()
+            if type(block).__name__ == "candidate_sink"
+            for path in block.files()[-2:]
+        ]
         for entry in waiting:
             moment, name = entry
-            if not re.fullmatch(schemas.ID.strip("^$"), name) or \
-                    now - moment > PICTURE_PATIENCE:
+            if not re.fullmatch(schemas.ID.strip("^$"), name) or now - moment > PICTURE_PATIENCE:
                 self._pictures.remove(entry)
                 continue
             for folder in folders:
@@ -348,8 +374,11 @@ class Publisher:
         answer = {"kind": "answer", "id": message["id"], "error": None}
         attachment = self._attachment
         try:
-            control = None if attachment is None else \
-                attachment.controls.get(message["block"], {}).get(message["port"])
+            control = (
+                None
+                if attachment is None
+                else attachment.controls.get(message["block"], {}).get(message["port"])
+            )
             if control is None:
                 raise ValueError("there is no such control")
             if getattr(self.instrument, "state", "running") != "running":

@@ -40,14 +40,14 @@ def wait_for(condition):
 
 
 class qa_monitoring(unittest.TestCase):
-
     @classmethod
     def setUpClass(cls):
         gr.logging().set_default_level(gr.log_levels.err)
         cls.folder = tempfile.TemporaryDirectory()
         cls.instrument = simulated(folder=cls.folder.name)
-        cls.publisher = monitoring.start(cls.instrument, {
-            "listen": "127.0.0.1:0", "token_file": write_token(cls.folder.name)})
+        cls.publisher = monitoring.start(
+            cls.instrument, {"listen": "127.0.0.1:0", "token_file": write_token(cls.folder.name)}
+        )
         run(cls.instrument)
 
     @classmethod
@@ -70,8 +70,10 @@ class qa_monitoring(unittest.TestCase):
     def post(self, block, port, value):
         """status, JSON."""
         request = urllib.request.Request(
-            f"{self.publisher.url}api/v1/blocks/{block}/{port}", json.dumps(value).encode(),
-            {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
+            f"{self.publisher.url}api/v1/blocks/{block}/{port}",
+            json.dumps(value).encode(),
+            {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
+        )
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, json.loads(answer.read())
@@ -83,12 +85,20 @@ class qa_monitoring(unittest.TestCase):
             found = self.state()
             # other tests may have looked elsewhere; Cas A is as strong as half the receivers'
             # noise; the throttle has the signal's pace, but where the machine was busy
-            return found if found and found["sky"].get("serial") and found["tracking"] and \
-                found["bandpasses"]["inputs"][0]["clamped"] is not None and \
-                abs((found["figures"].get("times_real_time") or 0) - 1) < 0.5 and \
-                found["tracking"]["direction"] == "Cas A" and all(
-                    abs(fringe["coherence"] - 1 / 3) < 0.08
-                    for fringe in found["fringes"]["newest"]) else None
+            return (
+                found
+                if found
+                and found["sky"].get("serial")
+                and found["tracking"]
+                and found["bandpasses"]["inputs"][0]["clamped"] is not None
+                and abs((found["figures"].get("times_real_time") or 0) - 1) < 0.5
+                and found["tracking"]["direction"] == "Cas A"
+                and all(
+                    abs(fringe["coherence"] - 1 / 3) < 0.08 for fringe in found["fringes"]["newest"]
+                )
+                else None
+            )
+
         found = wait_for(whole)
         self.assertEqual(28, len(found["fringes"]["newest"]))
         self.assertEqual("N1x", found["bandpasses"]["inputs"][0]["name"])
@@ -105,13 +115,19 @@ class qa_monitoring(unittest.TestCase):
         wait_for(lambda: engine.gains(3)[0] == 0.5 + 2j)
         self.assertEqual(200, self.post("f_engine", "gains", {"gains": [1] * 64, "input": 3})[0])
         wait_for(lambda: engine.gains(3)[0] == 1)
-        self.assertEqual(200, self.post("f_engine", "delays", {
-            "delay": [0, 1e-9, 0, 0, 0, 0, 0, 0], "model": "by-hand"})[0])
-        found = wait_for(lambda: [setting for setting in engine.delays(1)
-                                  if setting["model"] == "by-hand"])
+        self.assertEqual(
+            200,
+            self.post(
+                "f_engine", "delays", {"delay": [0, 1e-9, 0, 0, 0, 0, 0, 0], "model": "by-hand"}
+            )[0],
+        )
+        found = wait_for(
+            lambda: [setting for setting in engine.delays(1) if setting["model"] == "by-hand"]
+        )
         self.assertEqual(1e-9, found[0]["delay"])
-        self.assertEqual(200, self.post("f_engine", "delays",
-                                        {"delay": 0.0, "model": "by-hand"})[0])
+        self.assertEqual(
+            200, self.post("f_engine", "delays", {"delay": 0.0, "model": "by-hand"})[0]
+        )
         correlator = self.instrument.blocks["xengine"]
         before = correlator.frames_per_integration()
         self.assertEqual(200, self.post("xengine", "integration", {"seconds": 0.25})[0])
@@ -128,12 +144,13 @@ class qa_monitoring(unittest.TestCase):
 
     def test_blocks_refuse_as_their_constructors_do(self):
         for block, port, value, part in (
-                ("tracker", "direction", {"direction": "nowhere"}, "direction"),
-                ("tracker", "direction", {"direction": "/etc/passwd"}, "direction"),
-                ("f_engine", "delays", {"delay": [0, 1]}, "one for each of 8 inputs"),
-                ("f_engine", "delays", {"delay": 1.0}, "most_delay"),
-                ("f_engine", "gains", {"gains": [1, 2]}, "64"),
-                ("ring", "trigger", {"start": 20, "end": 10}, "end")):
+            ("tracker", "direction", {"direction": "nowhere"}, "direction"),
+            ("tracker", "direction", {"direction": "/etc/passwd"}, "direction"),
+            ("f_engine", "delays", {"delay": [0, 1]}, "one for each of 8 inputs"),
+            ("f_engine", "delays", {"delay": 1.0}, "most_delay"),
+            ("f_engine", "gains", {"gains": [1, 2]}, "64"),
+            ("ring", "trigger", {"start": 20, "end": 10}, "end"),
+        ):
             status, found = self.post(block, port, value)
             self.assertEqual(422, status, (value, found))
             self.assertIn(part, found["error"])
@@ -149,8 +166,11 @@ class qa_monitoring(unittest.TestCase):
         # on a port that is chosen anew
         found = wait_for(lambda: (state := self.state()) and state["bandpasses"] and state)
         self.assertEqual("y8", found["name"])
-        wait_for(lambda: (state := self.state()) and
-                 state["figures"].get("server_restarts") == restarts + 1)
+        wait_for(
+            lambda: (
+                (state := self.state()) and state["figures"].get("server_restarts") == restarts + 1
+            )
+        )
         self.assertEqual(200, self.post("f_engine", "gains", {"gain": 1})[0])
 
     @long_test
@@ -174,6 +194,7 @@ class qa_monitoring(unittest.TestCase):
                 with contextlib.suppress(OSError, ValueError):
                     with urllib.request.urlopen(publisher.url + "api/v1/state") as answer:
                         return json.loads(answer.read())["figures"].get("dropped")
+
             self.assertGreater(wait_for(counted), 0)
         finally:
             stop(small)
@@ -189,7 +210,6 @@ class qa_monitoring(unittest.TestCase):
 
 
 class qa_monitoring_data(unittest.TestCase):
-
     def test_the_data_are_the_same(self):
         """With a publisher and without: every integration, bit by bit."""
         from gnuradio import blocks
@@ -208,6 +228,7 @@ class qa_monitoring_data(unittest.TestCase):
                 publisher._look_once()
                 self.assertGreater(len(publisher.outbox), 0)
             return np.array(kept.data())
+
         expected = integrations(False)
         self.assertGreater(len(expected), 0)
         np.testing.assert_array_equal(expected, integrations(True))
@@ -221,9 +242,12 @@ class qa_monitoring_data(unittest.TestCase):
         first.top.wait()
         first.replace(second.top, second.blocks)
         run(first)
-        wait_for(lambda: any(message[0]["kind"] == "visibilities" and
-                             message[0]["inputs"] == [0, 1]
-                             for message in list(publisher.outbox._waiting)))
+        wait_for(
+            lambda: any(
+                message[0]["kind"] == "visibilities" and message[0]["inputs"] == [0, 1]
+                for message in list(publisher.outbox._waiting)
+            )
+        )
         first.top.wait()
         publisher.stop()
 
@@ -242,9 +266,11 @@ class qa_monitoring_data(unittest.TestCase):
     def test_pictures_of_candidates(self):
         """They are sent once they are whole, and no name leads to another folder."""
         with tempfile.TemporaryDirectory() as folder:
+
             class candidate_sink:
                 def files(self):
                     return [f"{folder}/found.ecsv"]
+
             publisher = monitoring.Publisher(simulated(samples=1000))
             publisher._attachment = SimpleNamespace(blocks={"sink": candidate_sink()})
             os.mkdir(f"{folder}/found-pictures")
@@ -253,26 +279,42 @@ class qa_monitoring_data(unittest.TestCase):
                 with open(f"{folder}/{name}.png", "wb") as file:
                     file.write(whole[:-1] if name.endswith("half") else whole)
             for name in ("a-1", "../secret", "half"):
-                publisher._take_message("search", "candidates", time.time(), pmt.dict_add(
-                    pmt.make_dict(), pmt.intern("id"), pmt.intern(name)))
+                publisher._take_message(
+                    "search",
+                    "candidates",
+                    time.time(),
+                    pmt.dict_add(pmt.make_dict(), pmt.intern("id"), pmt.intern(name)),
+                )
             publisher._send_pictures()
-            sent = [message for message in publisher.outbox._waiting
-                    if message[0]["kind"] == "picture"]
-            self.assertEqual([({"kind": "picture", "id": "a-1"}, whole)],
-                             [message[:2] for message in sent])
+            sent = [
+                message for message in publisher.outbox._waiting if message[0]["kind"] == "picture"
+            ]
+            self.assertEqual(
+                [({"kind": "picture", "id": "a-1"}, whole)], [message[:2] for message in sent]
+            )
             self.assertEqual(["half"], [name for _, name in publisher._pictures])
 
     def test_plain_values(self):
         counts = pmt.init_u64vector(3, [1, 2, 2**63])
         inner = pmt.dict_add(pmt.make_dict(), pmt.intern("a"), pmt.from_double(float("nan")))
         message = pmt.make_dict()
-        for key, value in (("event", pmt.intern("counts")), ("missing", counts),
-                           ("time", pmt.make_tuple(pmt.from_uint64(5), pmt.from_double(0.5))),
-                           ("gain", pmt.from_complex(1 + 2j)), ("inner", inner),
-                           ("good", pmt.from_bool(True))):
+        for key, value in (
+            ("event", pmt.intern("counts")),
+            ("missing", counts),
+            ("time", pmt.make_tuple(pmt.from_uint64(5), pmt.from_double(0.5))),
+            ("gain", pmt.from_complex(1 + 2j)),
+            ("inner", inner),
+            ("good", pmt.from_bool(True)),
+        ):
             message = pmt.dict_add(message, pmt.intern(key), value)
-        expected = {"event": "counts", "missing": [1, 2, 2**63], "time": [5, 0.5],
-                    "gain": [1.0, 2.0], "inner": {"a": None}, "good": True}
+        expected = {
+            "event": "counts",
+            "missing": [1, 2, 2**63],
+            "time": [5, 0.5],
+            "gain": [1.0, 2.0],
+            "inner": {"a": None},
+            "good": True,
+        }
         self.assertEqual(expected, plain_message(message))
         self.assertEqual([1, "x"], plain_message(pmt.cons(pmt.from_long(1), pmt.intern("x"))))
         self.assertIsNone(plain_message(pmt.PMT_NIL))
@@ -280,8 +322,10 @@ class qa_monitoring_data(unittest.TestCase):
         for _ in range(50):
             deep = pmt.list1(deep)
         json.dumps(plain_message(deep))
-        self.assertEqual([None, 1.5, [0.0, 1.0], "x" * 2000],
-                         plain([float("inf"), np.float32(1.5), 1j, "x" * 3000]))
+        self.assertEqual(
+            [None, 1.5, [0.0, 1.0], "x" * 2000],
+            plain([float("inf"), np.float32(1.5), 1j, "x" * 3000]),
+        )
 
 
 if __name__ == "__main__":

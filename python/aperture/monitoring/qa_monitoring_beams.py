@@ -32,8 +32,11 @@ DARK = {"name": "dark", "azimuth": 180, "elevation": 50}
 
 def newest_powers(publisher):
     """The last message of powers that waits to be sent, and its payload."""
-    return [(message, payload) for message, payload, _ in publisher.outbox._waiting
-            if message["kind"] == "powers"][-1]
+    return [
+        (message, payload)
+        for message, payload, _ in publisher.outbox._waiting
+        if message["kind"] == "powers"
+    ][-1]
 
 
 def beam_factors(array, beams, time):
@@ -42,13 +45,21 @@ def beam_factors(array, beams, time):
     places = {name: unit_vectors([direction], time, array)[0] for name, direction in beams.items()}
     wave = SPEED_OF_LIGHT / array.center_frequency
     positions = array.input_positions()
-    return np.array([[flux * abs(np.exp(2j * np.pi / wave * positions @ (
-        places[source] - places[beam])).sum()) ** 2 / len(positions)
-        for source, flux in FLUXES.items()] for beam in beams])
+    return np.array(
+        [
+            [
+                flux
+                * abs(np.exp(2j * np.pi / wave * positions @ (places[source] - places[beam])).sum())
+                ** 2
+                / len(positions)
+                for source, flux in FLUXES.items()
+            ]
+            for beam in beams
+        ]
+    )
 
 
 class qa_monitoring_beams(unittest.TestCase):
-
     @classmethod
     def setUpClass(cls):
         gr.logging().set_default_level(gr.log_levels.err)
@@ -57,15 +68,28 @@ class qa_monitoring_beams(unittest.TestCase):
         """A publisher that has seen a simulated array of two sources, and its instrument."""
         array = aperture.load_array("y8")
         places = {name: parse_direction(name) for name in FLUXES}
-        sources = [aperture.Source(name, ra=places[name].ra, dec=places[name].dec, flux=flux)
-                   for name, flux in FLUXES.items()]
-        tone = {"power": STRENGTH, "frequency": array.center_frequency
-                + (TONE - CHANNELS // 2) * RATE / CHANNELS}
+        sources = [
+            aperture.Source(name, ra=places[name].ra, dec=places[name].dec, flux=flux)
+            for name, flux in FLUXES.items()
+        ]
+        tone = {
+            "power": STRENGTH,
+            "frequency": array.center_frequency + (TONE - CHANNELS // 2) * RATE / CHANNELS,
+        }
         instrument = simulated(
-            rate=RATE, channels=CHANNELS, samples=60000, integration=0.25, throttled=False,
-            sources=sources, interference=[tone], device=device, beams=[*FLUXES, DARK])
-        instrument.blocks = {name: block for name, block in instrument.blocks.items()
-                             if name not in hidden}
+            rate=RATE,
+            channels=CHANNELS,
+            samples=60000,
+            integration=0.25,
+            throttled=False,
+            sources=sources,
+            interference=[tone],
+            device=device,
+            beams=[*FLUXES, DARK],
+        )
+        instrument.blocks = {
+            name: block for name, block in instrument.blocks.items() if name not in hidden
+        }
         publisher = monitoring.Publisher(instrument)
         publisher.start()
         instrument.top.run()
@@ -94,12 +118,14 @@ class qa_monitoring_beams(unittest.TestCase):
                 drawings = BeamDrawings()
                 drawings.draw(message, payload.tobytes(), instrument.describe())
                 found = drawings.now
-                self.assertEqual(["Cas A", "Cyg A", "dark"],
-                                 [beam["name"] for beam in found["beams"]])
+                self.assertEqual(
+                    ["Cas A", "Cyg A", "dark"], [beam["name"] for beam in found["beams"]]
+                )
                 self.assertEqual("az 180.000° el 50.000°", found["beams"][2]["direction"])
                 for curve, beam, powers in zip(found["decibels"], found["beams"], spectra):
-                    self.assertAlmostEqual(frequency, found["frequencies"][np.argmax(curve)],
-                                           delta=10)
+                    self.assertAlmostEqual(
+                        frequency, found["frequencies"][np.argmax(curve)], delta=10
+                    )
                     self.assertAlmostEqual(float(powers.mean()), beam["power"], delta=1e-4)
                     self.assertAlmostEqual(10 * np.log10(powers.mean()), beam["decibels"], 3)
 
@@ -123,14 +149,26 @@ class qa_monitoring_beams(unittest.TestCase):
         weights = rng.standard_normal((beams, inputs)).astype(np.complex64)
         weights[-1] = 0
         block = aperture.beam_power(
-            channels=channels, inputs=inputs, beams=beams, incoherent_beams=incoherent,
-            spectra_per_frame=times, type="fc32", spectra=times, products=products, device=device,
-            masks=np.ones((beams + incoherent) * inputs, int).tolist())
+            channels=channels,
+            inputs=inputs,
+            beams=beams,
+            incoherent_beams=incoherent,
+            spectra_per_frame=times,
+            type="fc32",
+            spectra=times,
+            products=products,
+            device=device,
+            masks=np.ones((beams + incoherent) * inputs, int).tolist(),
+        )
         block.set_weights(weights)
         rows = (beams + incoherent) // (1 if products == "power" else 2)
         shape = rows, 4 if products in ("IQUV", "coherency") else 1, channels
-        graph = Flowgraph(block, [reference.samples_to_bytes(voltages, "fc32")],
-                          [4 * int(np.prod(shape))], tags=[frame_tags()])
+        graph = Flowgraph(
+            block,
+            [reference.samples_to_bytes(voltages, "fc32")],
+            [4 * int(np.prod(shape))],
+            tags=[frame_tags()],
+        )
         look = BeamLook(graph.top, "beams", block, pointing)
         (data,), _ = graph.run()
         found = look.take()
@@ -140,13 +178,18 @@ class qa_monitoring_beams(unittest.TestCase):
     def test_what_is_sent(self):
         """The strongest channel of each point, and the mean of those that have power."""
         for channels, beams, products, incoherent, device in (
-                (1031, 2, "power", 1, "cpu"), (257, 4, "IQUV", 0, "emulated"),
-                (1031, 4, "coherency", 2, "cpu"), (1, 2, "I", 0, "cpu"),
-                (1, 1, "power", 0, DEVICE), (7, 1000, "power", 0, "cpu"),
-                (512, 2, "I", 0, DEVICE)):
+            (1031, 2, "power", 1, "cpu"),
+            (257, 4, "IQUV", 0, "emulated"),
+            (1031, 4, "coherency", 2, "cpu"),
+            (1, 2, "I", 0, "cpu"),
+            (1, 1, "power", 0, DEVICE),
+            (7, 1000, "power", 0, "cpu"),
+            (512, 2, "I", 0, DEVICE),
+        ):
             with self.subTest(channels=channels, beams=beams, products=products, device=device):
-                message, payload, powers = self.look_at(channels, beams, products, incoherent,
-                                                        device)
+                message, payload, powers = self.look_at(
+                    channels, beams, products, incoherent, device
+                )
                 stokes = powers[:, 0] + (powers[:, 1] if products == "coherency" else 0)
                 chosen, step = message["beams"], message["together"]
                 self.assertEqual(len(powers), message["all"])
@@ -156,7 +199,7 @@ class qa_monitoring_beams(unittest.TestCase):
                 self.assertLessEqual(payload.shape[1], MOST_POINTS)
                 for beam, row, power in zip(chosen, payload, message["powers"]):
                     for place, value in enumerate(row):
-                        part = stokes[beam, place * step:(place + 1) * step]
+                        part = stokes[beam, place * step : (place + 1) * step]
                         part = part[~np.isnan(part)]
                         np.testing.assert_equal(value, part.max() if len(part) else np.nan)
                     good = [float(value) for value in stokes[beam] if value > 0]
@@ -167,23 +210,32 @@ class qa_monitoring_beams(unittest.TestCase):
                 drawings = BeamDrawings()
                 drawings.draw(message, payload.tobytes(), {})
                 json.dumps([drawings.now, drawings.history()], allow_nan=False)
-                self.assertEqual([str(number) for number in chosen],
-                                 [beam["name"] for beam in drawings.now["beams"]])
+                self.assertEqual(
+                    [str(number) for number in chosen],
+                    [beam["name"] for beam in drawings.now["beams"]],
+                )
                 if channels > 2:
                     # 2 MHz about channel n // 2, of which the last but one is strong
                     strong = 408e6 + (channels - 2 - channels // 2) * 2e6 / channels
                     peak = int(np.nanargmax(np.array(drawings.now["decibels"][0], float)))
-                    self.assertAlmostEqual(strong, drawings.now["frequencies"][peak],
-                                           delta=2e6 / channels * step / 2 + 10)
+                    self.assertAlmostEqual(
+                        strong,
+                        drawings.now["frequencies"][peak],
+                        delta=2e6 / channels * step / 2 + 10,
+                    )
 
     def test_where_beams_look(self):
         """As the block says that points them, for both polarisations; of none that is not."""
-        pointing = SimpleNamespace(beams=lambda: [Beam("a", azimuth=0, elevation=90),
-                                                  Beam("b", azimuth=90, elevation=45)])
+        pointing = SimpleNamespace(
+            beams=lambda: [Beam("a", azimuth=0, elevation=90), Beam("b", azimuth=90, elevation=45)]
+        )
         a, b = "a (az 0.000° el 90.000°)", "b (az 90.000° el 45.000°)"
         for beams, products, incoherent, expected in (
-                (2, "power", 1, [a, b, None]), (4, "I", 0, [a, b]),
-                (4, "power", 2, [a, a, b, b, None, None]), (3, "power", 0, [None] * 3)):
+            (2, "power", 1, [a, b, None]),
+            (4, "I", 0, [a, b]),
+            (4, "power", 2, [a, a, b, b, None, None]),
+            (3, "power", 0, [None] * 3),
+        ):
             message, _, _ = self.look_at(5, beams, products, incoherent, pointing=pointing)
             self.assertEqual(expected, message["directions"])
 
@@ -191,8 +243,10 @@ class qa_monitoring_beams(unittest.TestCase):
         beams = [Beam(**DARK), Beam("all", azimuth=0, elevation=90, incoherent=True)]
         found = monitoring.beams_section(aperture.load_array("mwa-32t"), beams)
         self.assertEqual(["dark x", "dark y", "all x", "all y"], [row["name"] for row in found])
-        self.assertEqual(["dark (az 180.000° el 50.000°)"] * 2
-                         + ["all that its antennas see"] * 2, [row["direction"] for row in found])
+        self.assertEqual(
+            ["dark (az 180.000° el 50.000°)"] * 2 + ["all that its antennas see"] * 2,
+            [row["direction"] for row in found],
+        )
         found = monitoring.beams_section("mwa-32t", ["Cas A"], "IQUV")
         self.assertEqual(["Cas A"], [row["name"] for row in found])
         self.assertIn("ra 350.8", found[0]["direction"])
@@ -200,10 +254,22 @@ class qa_monitoring_beams(unittest.TestCase):
     def draw(self, drawings, time, powers, about=None):
         """Draws a spectrum of seven channels, two of them a point, the last one alone."""
         values = np.repeat(np.array(powers, np.float32)[:, np.newaxis], 4, axis=1)
-        drawings.draw({"block": "beams", "all": len(powers), "beams": list(range(len(powers))),
-                       "channels": 7, "together": 2, "first": 100e6, "width": 1e6, "time": time,
-                       "powers": [power if power > 0 else None for power in powers],
-                       "directions": [None] * len(powers)}, values.tobytes(), about or {})
+        drawings.draw(
+            {
+                "block": "beams",
+                "all": len(powers),
+                "beams": list(range(len(powers))),
+                "channels": 7,
+                "together": 2,
+                "first": 100e6,
+                "width": 1e6,
+                "time": time,
+                "powers": [power if power > 0 else None for power in powers],
+                "directions": [None] * len(powers),
+            },
+            values.tobytes(),
+            about or {},
+        )
         json.dumps([drawings.now, drawings.history()], allow_nan=False)
         return drawings.now
 
@@ -214,8 +280,10 @@ class qa_monitoring_beams(unittest.TestCase):
         found = self.draw(drawings, 1.0, [10, 0, np.nan], about)
         self.assertEqual([100.5e6, 102.5e6, 104.5e6, 106e6], found["frequencies"])
         self.assertEqual([[10.0] * 4, [None] * 4, [None] * 4], found["decibels"])
-        self.assertEqual([("a", "north"), ("a (1)", None), ("2", None)],
-                         [(beam["name"], beam["direction"]) for beam in found["beams"]])
+        self.assertEqual(
+            [("a", "north"), ("a (1)", None), ("2", None)],
+            [(beam["name"], beam["direction"]) for beam in found["beams"]],
+        )
         # one that had no power begins anew, and one that has lost it has none at once
         found = self.draw(drawings, 2.0, [0, 100, 1], about)
         self.assertEqual([[None] * 4, [20.0] * 4, [0.0] * 4], found["decibels"])
@@ -225,9 +293,17 @@ class qa_monitoring_beams(unittest.TestCase):
         self.assertEqual(999, drawings.history()["times"][-1])
         # a flowgraph in the place of another: the same beams, and others
         self.draw(drawings, 5.0, [1, 1, 1000], about)
-        self.assertEqual({"times": [5.0], "beams": [
-            {"name": "a", "decibels": [0.0]}, {"name": "a (1)", "decibels": [0.0]},
-            {"name": "2", "decibels": [30.0]}]}, drawings.history())
+        self.assertEqual(
+            {
+                "times": [5.0],
+                "beams": [
+                    {"name": "a", "decibels": [0.0]},
+                    {"name": "a (1)", "decibels": [0.0]},
+                    {"name": "2", "decibels": [30.0]},
+                ],
+            },
+            drawings.history(),
+        )
         self.draw(drawings, 6.0, [1, 1])
         self.assertEqual(["0", "1"], [beam["name"] for beam in drawings.history()["beams"]])
 

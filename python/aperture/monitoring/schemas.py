@@ -28,8 +28,10 @@ def integer(least=None, most=None, about=""):
 
 def text(most, about="", pattern=None, choices=None):
     """The schema of a text."""
-    return _described({"type": "string", "minLength": 1, "maxLength": most, "pattern": pattern,
-                       "enum": choices}, about)
+    return _described(
+        {"type": "string", "minLength": 1, "maxLength": most, "pattern": pattern, "enum": choices},
+        about,
+    )
 
 
 def array(items, least, most, about=""):
@@ -39,8 +41,15 @@ def array(items, least, most, about=""):
 
 def mapping(required, about="", **properties):
     """The schema of an object that has no other keys."""
-    return _described({"type": "object", "properties": properties, "required": list(required),
-                       "additionalProperties": False}, about)
+    return _described(
+        {
+            "type": "object",
+            "properties": properties,
+            "required": list(required),
+            "additionalProperties": False,
+        },
+        about,
+    )
 
 
 def either(*schemas):
@@ -79,8 +88,9 @@ def _number(value, schema, where):
 
 def _integer(value, schema, where):
     # 1.0 is one, too, as JSON Schema has it
-    if isinstance(value, bool) or not (isinstance(value, int) or (
-            isinstance(value, float) and value.is_integer())):
+    if isinstance(value, bool) or not (
+        isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    ):
         raise InvalidValue(f"{where}: must be a whole number")
     _number(value, schema, where)
 
@@ -89,8 +99,9 @@ def _text(value, schema, where):
     if not isinstance(value, str):
         raise InvalidValue(f"{where}: must be a text")
     if not schema.get("minLength", 0) <= len(value) <= schema["maxLength"]:
-        raise InvalidValue(f"{where}: must have {schema.get('minLength', 0)} to "
-                           f"{schema['maxLength']} letters")
+        raise InvalidValue(
+            f"{where}: must have {schema.get('minLength', 0)} to {schema['maxLength']} letters"
+        )
     if "enum" in schema and value not in schema["enum"]:
         raise InvalidValue(f"{where}: must be one of {', '.join(schema['enum'])}")
     # $ of Python matches before a last line feed, too
@@ -102,8 +113,9 @@ def _array(value, schema, where):
     if not isinstance(value, list):
         raise InvalidValue(f"{where}: must be a list")
     if not schema["minItems"] <= len(value) <= schema["maxItems"]:
-        raise InvalidValue(f"{where}: must have {schema['minItems']} to {schema['maxItems']} "
-                           "entries")
+        raise InvalidValue(
+            f"{where}: must have {schema['minItems']} to {schema['maxItems']} entries"
+        )
     for place, entry in enumerate(value):
         check(entry, schema["items"], f"{where}[{place}]")
 
@@ -113,8 +125,9 @@ def _mapping(value, schema, where):
         raise InvalidValue(f"{where}: must be an object")
     for key in value:
         if key not in schema["properties"]:
-            raise InvalidValue(f"{where}: has a key that is not known; allowed: "
-                               f"{', '.join(schema['properties'])}")
+            raise InvalidValue(
+                f"{where}: has a key that is not known; allowed: {', '.join(schema['properties'])}"
+            )
     for key in schema["required"]:
         if key not in value:
             raise InvalidValue(f"{where}.{key}: missing")
@@ -122,5 +135,10 @@ def _mapping(value, schema, where):
         check(entry, schema["properties"][key], f"{where}.{key}")
 
 
-_CHECKS = {"number": _number, "integer": _integer, "string": _text, "array": _array,
-           "object": _mapping}
+_CHECKS = {
+    "number": _number,
+    "integer": _integer,
+    "string": _text,
+    "array": _array,
+    "object": _mapping,
+}

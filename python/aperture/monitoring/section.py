@@ -32,6 +32,7 @@ class Section:
     proxy that has TLS; hosts: names by which browsers call the server, beside its address, with
     commas between them.
     """
+
     listen: str = "127.0.0.1:8080"
     token_file: str = ""
     tls_certificate: str = ""
@@ -47,8 +48,9 @@ class Section:
             refuse("monitoring", values, f"a mapping of {', '.join(sorted(known))}", SectionError)
         for key, value in values.items():
             if key not in known:
-                raise SectionError(f"monitoring.{key}",
-                                   f"not known; allowed: {', '.join(sorted(known))}")
+                raise SectionError(
+                    f"monitoring.{key}", f"not known; allowed: {', '.join(sorted(known))}"
+                )
             if value is not None and not isinstance(value, str):
                 refuse(f"monitoring.{key}", value, "a text", SectionError)
         section = cls(**{key: value for key, value in values.items() if value is not None})
@@ -60,11 +62,16 @@ class Section:
         address, _ = self.address()
         for name in self.names():
             if not NAME.fullmatch(name):
-                refuse("monitoring.hosts", name, "names of hosts, with commas between them",
-                       SectionError)
+                refuse(
+                    "monitoring.hosts",
+                    name,
+                    "names of hosts, with commas between them",
+                    SectionError,
+                )
         if bool(self.tls_certificate) != bool(self.tls_key):
-            raise SectionError("monitoring.tls_key", "needs tls_certificate, and the other way "
-                               "round")
+            raise SectionError(
+                "monitoring.tls_key", "needs tls_certificate, and the other way round"
+            )
         if self.tls_key:
             check_private("monitoring.tls_key", self.tls_key)
         if self.token_file:
@@ -72,16 +79,24 @@ class Section:
         if self.proxy:
             self.proxy_addresses()
             if not self.hosts:
-                raise SectionError("monitoring.hosts", "missing: behind a proxy, the name by which "
-                                   "browsers call it")
+                raise SectionError(
+                    "monitoring.hosts",
+                    "missing: behind a proxy, the name by which browsers call it",
+                )
         if not self.open_to_readers and not self.token_file:
-            raise SectionError("monitoring.token_file", f"missing: who reaches {address} "
-                               + ("by way of a proxy " if self.proxy else "")
-                               + "must show a token")
+            raise SectionError(
+                "monitoring.token_file",
+                f"missing: who reaches {address} "
+                + ("by way of a proxy " if self.proxy else "")
+                + "must show a token",
+            )
         if not is_loopback(address) and not self.tls_key and not self.proxy:
-            raise SectionError("monitoring.tls_certificate", f"missing: off loopback ({address}) "
-                               "either TLS (tls_certificate, tls_key) or a proxy that has it "
-                               "(proxy) is needed")
+            raise SectionError(
+                "monitoring.tls_certificate",
+                f"missing: off loopback ({address}) "
+                "either TLS (tls_certificate, tls_key) or a proxy that has it "
+                "(proxy) is needed",
+            )
 
     def address(self):
         """(IP address, port) of listen."""
@@ -92,10 +107,18 @@ class Section:
             address = str(ipaddress.ip_address(host))
         except ValueError:
             address = None
-        if not colon or address is None or not re.fullmatch(r"[0-9]{1,5}", port) \
-                or int(port) > 65535:
-            refuse("monitoring.listen", self.listen, "ADDRESS:PORT, such as 127.0.0.1:8080 or "
-                   "[::1]:8080", SectionError)
+        if (
+            not colon
+            or address is None
+            or not re.fullmatch(r"[0-9]{1,5}", port)
+            or int(port) > 65535
+        ):
+            refuse(
+                "monitoring.listen",
+                self.listen,
+                "ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080",
+                SectionError,
+            )
         return address, int(port)
 
     def names(self):
@@ -107,8 +130,9 @@ class Section:
         try:
             found = {entry[4][0] for entry in socket.getaddrinfo(self.proxy, None)}
         except (OSError, UnicodeError):
-            refuse("monitoring.proxy", self.proxy, "an address, or a name that has one",
-                   SectionError)
+            refuse(
+                "monitoring.proxy", self.proxy, "an address, or a name that has one", SectionError
+            )
         return found
 
     @property
@@ -142,12 +166,18 @@ def check_private(field, path):
         raise SectionError(field, f"{path}: must be a regular file")
     with os.fdopen(descriptor, "rb") as file:
         if about.st_uid not in (os.geteuid(), 0):
-            raise SectionError(field, f"{path}: belongs to user {about.st_uid}; it must be that of "
-                               f"the server, {os.geteuid()}, or of root")
+            raise SectionError(
+                field,
+                f"{path}: belongs to user {about.st_uid}; it must be that of "
+                f"the server, {os.geteuid()}, or of root",
+            )
         mode = stat.S_IMODE(about.st_mode)
         if mode not in (0o600, 0o400):
-            raise SectionError(field, f"{path}: has mode {mode:04o}; it must have 0600 or 0400, "
-                               "so that nobody else can read it")
+            raise SectionError(
+                field,
+                f"{path}: has mode {mode:04o}; it must have 0600 or 0400, "
+                "so that nobody else can read it",
+            )
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise SectionError(field, f"{path}: is larger than {LARGEST_FILE} bytes")
@@ -158,7 +188,10 @@ def read_token(path):
     """The token in a file, bytes of 32 to 512 letters, digits and - . _ ~ + / =."""
     token = check_private("monitoring.token_file", path).strip()
     if not re.fullmatch(rb"[A-Za-z0-9._~+/=-]{%d,%d}" % (SHORTEST_TOKEN, LONGEST_TOKEN), token):
-        raise SectionError("monitoring.token_file", f"{path}: must have {SHORTEST_TOKEN} to "
-                           f"{LONGEST_TOKEN} letters, digits, and - . _ ~ + / =; make it with "
-                           "`openssl rand -hex 32`")
+        raise SectionError(
+            "monitoring.token_file",
+            f"{path}: must have {SHORTEST_TOKEN} to "
+            f"{LONGEST_TOKEN} letters, digits, and - . _ ~ + / =; make it with "
+            "`openssl rand -hex 32`",
+        )
     return token

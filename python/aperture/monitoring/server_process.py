@@ -16,7 +16,7 @@ from . import channel
 PROGRAM = pathlib.Path(__file__).parent / "server" / "__main__.py"
 #: what the server needs of the environment: nothing that could lead it to other modules
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ")
-PATIENCE = 5.0    # s, until a server that was asked to end is killed
+PATIENCE = 5.0  # s, until a server that was asked to end is killed
 BUFFER = 1 << 20  # bytes
 
 
@@ -33,12 +33,17 @@ class ServerProcess:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         with other:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", str(PROGRAM), "--channel", str(other.fileno()),
-                 *options],
-                stdin=subprocess.DEVNULL, pass_fds=[other.fileno()], cwd="/",
+                [sys.executable, "-I", str(PROGRAM), "--channel", str(other.fileno()), *options],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
+                cwd="/",
                 start_new_session=True,  # Ctrl-C is for the flowgraph
-                env={**{key: os.environ[key] for key in KEPT if key in os.environ},
-                     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+                env={
+                    **{key: os.environ[key] for key in KEPT if key in os.environ},
+                    "OPENBLAS_NUM_THREADS": "1",
+                    "OMP_NUM_THREADS": "1",
+                },
+            )
         self.send({"kind": "section", "section": vars(section), "process": os.getpid()})
 
     @property

@@ -35,13 +35,18 @@ class VisibilityLook:
         self.type = about["type"]
         self._products = self.inputs * (self.inputs + 1) // 2
         size = self.channels * self._products * 8
-        self._look = snapshot(item_size=size, depth=2, device=about["device"],
-                              rate=max(0.02, min(MOST_RATE, BYTES_A_SECOND / size)))
+        self._look = snapshot(
+            item_size=size,
+            depth=2,
+            device=about["device"],
+            rate=max(0.02, min(MOST_RATE, BYTES_A_SECOND / size)),
+        )
         top.connect(block, self._look)
         self._serial, self._times = 0, Times()
         #: numbers of the inputs of which products are sent: evenly spread where there are many
-        self.chosen = np.unique(np.linspace(0, self.inputs - 1, min(self.inputs, MOST_INPUTS))
-                                .round().astype(int))
+        self.chosen = np.unique(
+            np.linspace(0, self.inputs - 1, min(self.inputs, MOST_INPUTS)).round().astype(int)
+        )
         rows, columns = np.tril_indices(len(self.chosen))
         first, second = self.chosen[rows], self.chosen[columns]
         self._taken = first * (first + 1) // 2 + second
@@ -75,13 +80,19 @@ class VisibilityLook:
             counted = np.array(pmt.u64vector_elements(counted), float)
             counted = counted[self._taken] if len(counted) > 1 else counted
         return {
-            "kind": "visibilities", "block": self.name, "number": item.number,
-            "time": self._times.of(item), "told": self._times.told, "type": self.type,
+            "kind": "visibilities",
+            "block": self.name,
+            "number": item.number,
+            "time": self._times.of(item),
+            "told": self._times.told,
+            "type": self.type,
             "interval": 1 / item.rate if item.rate else None,
-            "inputs": self.chosen.tolist(), "channels": len(counts),
+            "inputs": self.chosen.tolist(),
+            "channels": len(counts),
             # Hz, of the middle of the first channel that is sent, and from one to the next
-            "first": None if channels is None else
-            channels.first + channels.width * (self._together - 1) / 2,
+            "first": None
+            if channels is None
+            else channels.first + channels.width * (self._together - 1) / 2,
             "width": None if channels is None else channels.width * self._together,
             "counted": None if counted is None else counted.tolist(),
             "spectra": None if spectra is None else pmt.to_uint64(spectra),

@@ -14,10 +14,12 @@ from ..parameters.errors import refuse
 
 DEFAULT_PORT = 7148
 MOST_ADDRESSES = 65536
-SO_RCVBUFFORCE = 33      # beyond net.core.rmem_max, as root
+SO_RCVBUFFORCE = 33  # beyond net.core.rmem_max, as root
 SO_ATTACH_FILTER = 26
-SHAPE = (f"HOST:PORT, HOST+N:PORT for N+1 addresses in a row, or [IPv6]:PORT; several with commas "
-         f"between them; :PORT is {DEFAULT_PORT} if it is left out")
+SHAPE = (
+    f"HOST:PORT, HOST+N:PORT for N+1 addresses in a row, or [IPv6]:PORT; several with commas "
+    f"between them; :PORT is {DEFAULT_PORT} if it is left out"
+)
 
 
 def parse_addresses(name, text):
@@ -35,8 +37,11 @@ def parse_addresses(name, text):
         return [found for each in texts for found in parse_addresses(name, each)]
     found = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:\[\]+]*))(?:\+(\d{1,5}))?"
-                             r"(?::(\d{1,5}))?\s*", part)
+        match = re.fullmatch(
+            r"\s*(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:\[\]+]*))(?:\+(\d{1,5}))?"
+            r"(?::(\d{1,5}))?\s*",
+            part,
+        )
         if not match or not part.strip():
             refuse(name, text, SHAPE)
         host, more = match[1] or match[2], int(match[3] or 0)
@@ -59,7 +64,7 @@ def parse_addresses(name, text):
 def parse_senders(name, values):
     """The ipaddress objects of a list of texts: of hosts whose packets are taken."""
     found = []
-    for value in ([values] if isinstance(values, str) else values):
+    for value in [values] if isinstance(values, str) else values:
         try:
             found.append(ipaddress.ip_address(value))
         except ValueError:
@@ -72,7 +77,7 @@ def parse_senders(name, values):
 def _filter(senders):
     """Classic BPF that passes packets whose source address is one of these, of one family."""
     load, jump_equal, give = 0x20, 0x15, 0x06
-    network = 0xfff00000  # SKF_NET_OFF: what follows counts from the network header
+    network = 0xFFF00000  # SKF_NET_OFF: what follows counts from the network header
     program = []
     for sender in senders:
         words = struct.unpack(f"!{len(sender.packed) // 4}I", sender.packed)
@@ -83,7 +88,7 @@ def _filter(senders):
             left -= 2
             # on to the next sender, behind the instruction that passes the packet
             program.append((jump_equal, 0, left + 1, word))
-        program.append((give, 0, 0, 0xffffffff))
+        program.append((give, 0, 0, 0xFFFFFFFF))
     program.append((give, 0, 0, 0))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in program), len(program)
 
@@ -91,12 +96,14 @@ def _filter(senders):
 def _attach(listener, senders, family):
     import ctypes
 
-    of_family = [sender for sender in senders
-                 if (sender.version == 6) == (family == socket.AF_INET6)]
+    of_family = [
+        sender for sender in senders if (sender.version == 6) == (family == socket.AF_INET6)
+    ]
     code, count = _filter(of_family)
     memory = ctypes.create_string_buffer(code)
-    listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
-                        struct.pack("HL", count, ctypes.addressof(memory)))
+    listener.setsockopt(
+        socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", count, ctypes.addressof(memory))
+    )
 
 
 def listening_socket(host, port, buffer_size, interface="", senders=()):
@@ -121,8 +128,12 @@ def listening_socket(host, port, buffer_size, interface="", senders=()):
     """
     try:
         family, _, _, _, where = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_DGRAM,
-            family=socket.AF_INET if not host else 0, flags=socket.AI_PASSIVE)[0]
+            host or None,
+            port,
+            type=socket.SOCK_DGRAM,
+            family=socket.AF_INET if not host else 0,
+            flags=socket.AI_PASSIVE,
+        )[0]
         listener = socket.socket(family, socket.SOCK_DGRAM)
     except OSError as error:
         raise OSError(error.errno, error.strerror, f"{host}:{port}") from None
@@ -140,12 +151,15 @@ def listening_socket(host, port, buffer_size, interface="", senders=()):
         listener.bind(where)
         if group.is_multicast and group.version == 4:
             listener.setsockopt(
-                socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
-                socket.inet_aton(where[0]) + socket.inet_aton(interface or "0.0.0.0"))
+                socket.IPPROTO_IP,
+                socket.IP_ADD_MEMBERSHIP,
+                socket.inet_aton(where[0]) + socket.inet_aton(interface or "0.0.0.0"),
+            )
         elif group.is_multicast:
             index = socket.if_nametoindex(interface) if interface else where[3]
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
-                                group.packed + struct.pack("@I", index))
+            listener.setsockopt(
+                socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group.packed + struct.pack("@I", index)
+            )
     except OSError as error:
         listener.close()
         raise OSError(error.errno, error.strerror, f"{host}:{port}") from None

@@ -14,11 +14,15 @@ from .. import spead
 from .addresses import listening_socket
 from .heaps import FREQUENCY, STREAM_CONTROL, TIMESTAMP, load_spead2
 
-QUEUED = 4               # chunks that wait for who reads them, or are read
+QUEUED = 4  # chunks that wait for who reads them, or are read
 FEWEST_HEAPS, MOST_HEAPS = 16, 8192  # that are unfinished at a time, of each stream
-SPEAD2_COUNTS = {"heaps": "heaps", "packets": "packets",
-                 "incomplete_heaps_evicted": "incomplete", "too_old_heaps": "late",
-                 "worker_blocked": "blocked"}
+SPEAD2_COUNTS = {
+    "heaps": "heaps",
+    "packets": "packets",
+    "incomplete_heaps_evicted": "incomplete",
+    "too_old_heaps": "late",
+    "worker_blocked": "blocked",
+}
 
 
 class Ended(Exception):
@@ -58,19 +62,41 @@ class ChunkReceiver:
         An address is not this computer's, or is in use.
     """
 
-    def __init__(self, placement, streams, sender, chunk_bytes, heaps, window, unfinished,
-                 packet_size, buffer_size, interface, allowed, cores, silence):
+    def __init__(
+        self,
+        placement,
+        streams,
+        sender,
+        chunk_bytes,
+        heaps,
+        window,
+        unfinished,
+        packet_size,
+        buffer_size,
+        interface,
+        allowed,
+        cores,
+        silence,
+    ):
         spead2 = load_spead2()
         self._spead2, self.placement, self._silence = spead2, placement, silence
         recv = spead2.recv
         count = window + QUEUED
         self._ready, self._free = recv.ChunkRingbuffer(count), recv.ChunkRingbuffer(count)
-        items = [TIMESTAMP.number, spead2.HEAP_LENGTH_ID,
-                 # an item that no heap has, where there is none
-                 sender.number if sender else 0x7ffe, FREQUENCY.number, STREAM_CONTROL]
+        items = [
+            TIMESTAMP.number,
+            spead2.HEAP_LENGTH_ID,
+            # an item that no heap has, where there is none
+            sender.number if sender else 0x7FFE,
+            FREQUENCY.number,
+            STREAM_CONTROL,
+        ]
         config = recv.StreamConfig(
             max_heaps=min(MOST_HEAPS, max(FEWEST_HEAPS, 2 * unfinished)),
-            memcpy=spead2.MEMCPY_NONTEMPORAL, stop_on_stop_item=False, allow_out_of_order=True)
+            memcpy=spead2.MEMCPY_NONTEMPORAL,
+            stop_on_stop_item=False,
+            allow_out_of_order=True,
+        )
         base = config.next_stat_index()
         for name in spead.placement.names():
             config.add_stat(f"aperture.{name}")
@@ -78,22 +104,28 @@ class ChunkReceiver:
         if len(streams) > 1:
             group = recv.ChunkStreamRingGroup(
                 recv.ChunkStreamGroupConfig(
-                    max_chunks=window,
-                    eviction_mode=recv.ChunkStreamGroupConfig.EvictionMode.LOSSY),
-                self._ready, self._free)
+                    max_chunks=window, eviction_mode=recv.ChunkStreamGroupConfig.EvictionMode.LOSSY
+                ),
+                self._ready,
+                self._free,
+            )
         self._streams = []
         for number, (_, place) in enumerate(streams):
-            pool = spead2.ThreadPool(1, cores[number:number + 1])
-            chunks = recv.ChunkStreamConfig(items=items, max_chunks=window,
-                                            place=(placement.capsule(base, place),))
+            pool = spead2.ThreadPool(1, cores[number : number + 1])
+            chunks = recv.ChunkStreamConfig(
+                items=items, max_chunks=window, place=(placement.capsule(base, place),)
+            )
             self._streams.append(
-                group.emplace_back(pool, config, chunks) if len(streams) > 1 else
-                recv.ChunkRingStream(pool, config, chunks, self._ready, self._free))
+                group.emplace_back(pool, config, chunks)
+                if len(streams) > 1
+                else recv.ChunkRingStream(pool, config, chunks, self._ready, self._free)
+            )
         # of a group all members; they are stopped together
         self._all = group if len(streams) > 1 else self._streams[0]
         for _ in range(count):
-            self._all.add_free_chunk(recv.Chunk(data=np.empty(chunk_bytes, np.uint8),
-                                                present=np.zeros(heaps, np.uint8)))
+            self._all.add_free_chunk(
+                recv.Chunk(data=np.empty(chunk_bytes, np.uint8), present=np.zeros(heaps, np.uint8))
+            )
         each = max(4096, buffer_size // sum(len(addresses) for addresses, _ in streams))
         self._poll = select.poll()
         self._poll.register(self._ready.data_fd, select.POLLIN)
@@ -101,8 +133,9 @@ class ChunkReceiver:
         try:
             for stream, (addresses, _) in zip(self._streams, streams):
                 for host, port in addresses:
-                    with contextlib.closing(listening_socket(host, port, each, interface,
-                                                             allowed)) as listener:
+                    with contextlib.closing(
+                        listening_socket(host, port, each, interface, allowed)
+                    ) as listener:
                         # which takes a copy of the descriptor
                         stream.add_udp_reader(listener, max_size=packet_size)
                         self.buffer_size += listener.getsockopt(1, 8)  # SO_RCVBUF

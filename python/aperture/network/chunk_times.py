@@ -14,6 +14,7 @@ class Piece:
     A stretch of time as long as a chunk. time: timestamp of its start; chunk: None where nothing of
     it came; anew: it does not continue what was before.
     """
+
     time: int
     chunk: object
     anew: bool

@@ -18,6 +18,7 @@ class Described:
     An item of a stream. number: its identifier; shape; type: as NumPy has it, or bits of packed
     numbers as "i10"; value: of an immediate item whose heap came meanwhile, or None.
     """
+
     number: int
     shape: tuple
     type: str
@@ -55,8 +56,11 @@ def read_descriptors(address, seconds=10.0, interface=""):
     """
     spead2 = load_spead2()
     addresses = parse_addresses("address", address)
-    stream = spead2.recv.Stream(spead2.ThreadPool(1), spead2.recv.StreamConfig(max_heaps=16),
-                                spead2.recv.RingStreamConfig(heaps=16))
+    stream = spead2.recv.Stream(
+        spead2.ThreadPool(1),
+        spead2.recv.StreamConfig(max_heaps=16),
+        spead2.recv.RingStreamConfig(heaps=16),
+    )
     end = time.monotonic() + seconds
     group = spead2.ItemGroup()
     try:
@@ -68,8 +72,9 @@ def read_descriptors(address, seconds=10.0, interface=""):
                 heap = stream.get_nowait()
             except spead2.Empty:
                 if time.monotonic() > end:
-                    raise TimeoutError(f"{address}: no descriptor came within {seconds:g} s") \
-                        from None
+                    raise TimeoutError(
+                        f"{address}: no descriptor came within {seconds:g} s"
+                    ) from None
                 time.sleep(0.01)
                 continue
             except spead2.Stopped:
@@ -77,7 +82,14 @@ def read_descriptors(address, seconds=10.0, interface=""):
             group.update(heap)
     finally:
         stream.stop()
-    return {item.name: Described(item.id, tuple(item.shape), str(item.dtype) if item.dtype
-                                 is not None else "".join(f"{a}{b}" for a, b in item.format),
-                                 item.value if not item.shape else None)
-            for item in group.values()}
+    return {
+        item.name: Described(
+            item.id,
+            tuple(item.shape),
+            str(item.dtype)
+            if item.dtype is not None
+            else "".join(f"{a}{b}" for a, b in item.format),
+            item.value if not item.shape else None,
+        )
+        for item in group.values()
+    }

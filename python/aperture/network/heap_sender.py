@@ -22,8 +22,8 @@ from .heaps import (
     load_spead2,
 )
 
-CNT_STEP = 1 << 16       # between numbers of heaps of one that sends, so that others have theirs
-STOPS = 3                # heaps that end a stream, in case that some are lost
+CNT_STEP = 1 << 16  # between numbers of heaps of one that sends, so that others have theirs
+STOPS = 3  # heaps that end a stream, in case that some are lost
 
 
 class HeapSender:
@@ -53,8 +53,21 @@ class HeapSender:
         `shape`, and `dtype` or `format`, of the payload.
     """
 
-    def __init__(self, kind, addresses, heaps, payload, packet_size, rate, number, ttl, interface,
-                 descriptor, buffer_size, interval):
+    def __init__(
+        self,
+        kind,
+        addresses,
+        heaps,
+        payload,
+        packet_size,
+        rate,
+        number,
+        ttl,
+        interface,
+        descriptor,
+        buffer_size,
+        interval,
+    ):
         spead2 = load_spead2()
         self._spead2, self._kind, self._addresses = spead2, KINDS[kind], addresses
         self._interval, self._next = interval, 0.0
@@ -65,15 +78,18 @@ class HeapSender:
         config = send.StreamConfig(
             max_packet_size=packet_size + HEADER,
             rate=rate * (packet_size + HEADER) / packet_size,
-            max_heaps=max(4, len(heaps) + 2 * len(addresses)))
+            max_heaps=max(4, len(heaps) + 2 * len(addresses)),
+        )
         more = {}
         if interface or ttl != 1:
             more = dict(ttl=ttl, interface_address=interface) if interface else dict(ttl=ttl)
-        self._stream = send.UdpStream(spead2.ThreadPool(1), addresses, config,
-                                      buffer_size=buffer_size, **more)
+        self._stream = send.UdpStream(
+            spead2.ThreadPool(1), addresses, config, buffer_size=buffer_size, **more
+        )
         # heaps of before a restart may still be under way
         self._stream.set_cnt_sequence(
-            number % CNT_STEP + CNT_STEP * random.randrange(1 << 30), CNT_STEP)
+            number % CNT_STEP + CNT_STEP * random.randrange(1 << 30), CNT_STEP
+        )
         self._values, self._references = [], []
         for items, data in zip(heaps, payload):
             items = dict(items)
@@ -81,11 +97,22 @@ class HeapSender:
             heap = send.Heap(self._flavour)
             values = {}
             for item in self._kind.immediates:
-                values[item] = self.timestamp if item == TIMESTAMP else \
-                    np.array(items.get(item, 0), IMMEDIATE_TYPE)
+                values[item] = (
+                    self.timestamp
+                    if item == TIMESTAMP
+                    else np.array(items.get(item, 0), IMMEDIATE_TYPE)
+                )
                 heap.add_item(self._item(item, values[item]))
-            heap.add_item(spead2.Item(self._kind.payload.number, "", "", shape=data.shape,
-                                      dtype=data.dtype, value=data))
+            heap.add_item(
+                spead2.Item(
+                    self._kind.payload.number,
+                    "",
+                    "",
+                    shape=data.shape,
+                    dtype=data.dtype,
+                    value=data,
+                )
+            )
             heap.repeat_pointers = True
             self._values.append(values)
             self._references.append((heap, substream))
@@ -110,8 +137,12 @@ class HeapSender:
             return
         try:
             self._stream.send_heaps(
-                [send.HeapReference(heap, substream_index=substream)
-                 for heap, substream in references], send.GroupMode.ROUND_ROBIN)
+                [
+                    send.HeapReference(heap, substream_index=substream)
+                    for heap, substream in references
+                ],
+                send.GroupMode.ROUND_ROBIN,
+            )
             return True
         except OSError:
             # which of them: the rest of the group may not have been sent
@@ -167,4 +198,3 @@ def descriptor_of(kind, shape, sample_bits=8):
     if kind == "samples":
         return dict(shape=(shape,), format=[("i", sample_bits)])
     return dict(shape=shape, dtype=np.int32 if kind == "visibilities" else np.int8)
-

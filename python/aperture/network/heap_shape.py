@@ -16,7 +16,7 @@ from ..parameters.errors import refuse
 from .heaps import KINDS, SAMPLE_BITS, packed_item
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
-STATUS_INTERVAL = 1.0     # s
+STATUS_INTERVAL = 1.0  # s
 MOST_ID = 2**48 - 1
 
 
@@ -61,9 +61,25 @@ class HeapShape:
     heap; `senders`: how many; `ranges`: of channels; `width`: Hz of a channel.
     """
 
-    def __init__(self, kind, *, sample_rate, channels, first_channel, total_channels, inputs,
-                 polarizations, spectra_per_frame, spectra_per_heap, channels_per_heap,
-                 samples_per_spectrum, taps, sample_type, samples_per_heap, heaps_per_chunk):
+    def __init__(
+        self,
+        kind,
+        *,
+        sample_rate,
+        channels,
+        first_channel,
+        total_channels,
+        inputs,
+        polarizations,
+        spectra_per_frame,
+        spectra_per_heap,
+        channels_per_heap,
+        samples_per_spectrum,
+        taps,
+        sample_type,
+        samples_per_heap,
+        heaps_per_chunk,
+    ):
         self.kind = one_of("kind", kind, KINDS)
         self.inputs = whole("inputs", inputs, 1, 65536)
         self.slots, self.ranges, self.channels_per_heap = 1, 1, 0
@@ -72,8 +88,11 @@ class HeapShape:
             samples, size = packed_item(sample_type)
             self.samples_per_heap = whole("samples_per_heap", samples_per_heap, samples, 1 << 24)
             if samples_per_heap % samples:
-                refuse("samples_per_heap", samples_per_heap,
-                       f"a multiple of {samples}, which are {size} bytes of {sample_type}")
+                refuse(
+                    "samples_per_heap",
+                    samples_per_heap,
+                    f"a multiple of {samples}, which are {size} bytes of {sample_type}",
+                )
             self.slots = whole("heaps_per_chunk", heaps_per_chunk, 1, 1 << 20)
             self.heap_bytes = samples_per_heap // samples * size
             self.heap_ticks, self.senders, self.items = samples_per_heap, inputs, [size] * inputs
@@ -84,15 +103,19 @@ class HeapShape:
         self.first_channel = whole("first_channel", first_channel, 0, 2**31 - 1)
         total = whole("total_channels", total_channels, 0, 2**31 - 1) or first_channel + channels
         if first_channel + channels > total:
-            refuse("total_channels", total_channels,
-                   f"at least first_channel + channels = {first_channel + channels}")
+            refuse(
+                "total_channels",
+                total_channels,
+                f"at least first_channel + channels = {first_channel + channels}",
+            )
         self.total_channels = total
         self.hop = whole("samples_per_spectrum", samples_per_spectrum, 0, 2**31 - 1) or 2 * total
         self.width = float(sample_rate) / self.hop
         # to the middle of the samples that a spectrum is made of
         self.offset = (whole("taps", taps, 0, 1024) * self.hop - 1) / 2 if taps else 0
-        self.channels_per_heap = whole("channels_per_heap", channels_per_heap, 0, channels) \
-            or channels
+        self.channels_per_heap = (
+            whole("channels_per_heap", channels_per_heap, 0, channels) or channels
+        )
         if channels % self.channels_per_heap:
             refuse("channels_per_heap", channels_per_heap, f"a divisor of {channels} channels")
         self.ranges = channels // self.channels_per_heap
@@ -110,8 +133,9 @@ class HeapShape:
             self.items, self.sent_products = [channels * products * 8], sent
             self.item_ticks = self.heap_ticks
         else:
-            self.polarizations = 1 if kind == "beams" else \
-                whole("polarizations", polarizations, 1, 16)
+            self.polarizations = (
+                1 if kind == "beams" else whole("polarizations", polarizations, 1, 16)
+            )
             if inputs % self.polarizations:
                 refuse("inputs", inputs, f"a multiple of {polarizations} polarisations")
             self.senders = inputs // self.polarizations
@@ -120,13 +144,18 @@ class HeapShape:
             self.items = [channels * inputs * spectra_per_frame * 2]
             self.item_ticks = self.hop * spectra_per_frame
         if self.items[0] > LARGEST_ITEM:
-            refuse("channels", channels, f"such that an item, of {self.items[0]} bytes, has at "
-                   f"most {LARGEST_ITEM}")
+            refuse(
+                "channels",
+                channels,
+                f"such that an item, of {self.items[0]} bytes, has at most {LARGEST_ITEM}",
+            )
 
     def frequency(self, center):
         """rx_freq of these channels; center: of channel n // 2 of all n."""
-        return center + (self.first_channel + self.channels // 2
-                         - self.total_channels // 2) * self.width
+        return (
+            center
+            + (self.first_channel + self.channels // 2 - self.total_channels // 2) * self.width
+        )
 
     def signature(self):
         """A type for each port, as GNU Radio has them."""

@@ -21,23 +21,29 @@ IMMEDIATE_TYPE = np.dtype(">u8")
 HEADER = 72
 STREAM_CONTROL = 0x6
 #: real and imaginary part of a product that is missing
-MISSING_PRODUCT = (-2**31, 1)
+MISSING_PRODUCT = (-(2**31), 1)
 
 
 @dataclass(frozen=True)
 class Item:
     """number: its identifier; name, description: of its descriptor."""
+
     number: int
     name: str
     description: str
 
 
-TIMESTAMP = Item(0x1600, "timestamp", "Samples of the digitisers since the time of "
-                 "synchronisation, at the start of the heap.")
-DIGITISER_ID = Item(0x3101, "digitiser_id", "Which digitiser sends; the lowest bit is the "
-                    "polarisation.")
-DIGITISER_STATUS = Item(0x3102, "digitiser_status", "Flags; from bit 32 on the number of "
-                        "saturated samples.")
+TIMESTAMP = Item(
+    0x1600,
+    "timestamp",
+    "Samples of the digitisers since the time of synchronisation, at the start of the heap.",
+)
+DIGITISER_ID = Item(
+    0x3101, "digitiser_id", "Which digitiser sends; the lowest bit is the polarisation."
+)
+DIGITISER_STATUS = Item(
+    0x3102, "digitiser_status", "Flags; from bit 32 on the number of saturated samples."
+)
 FENG_ID = Item(0x4101, "feng_id", "Which F-engine sends.")
 FREQUENCY = Item(0x4103, "frequency", "Number of the first channel of the heap.")
 BEAM_ANTS = Item(0x5004, "beam_ants", "Number of antennas in the beam.")
@@ -49,6 +55,7 @@ class HeapKind:
     A kind of heaps. payload: the item with the data; immediates: the others; sender: the one that
     tells who sends, None if there is none; ranges: whether a heap has a range of channels.
     """
+
     payload: Item
     immediates: tuple
     sender: object
@@ -56,15 +63,34 @@ class HeapKind:
 
 
 KINDS = {
-    "samples": HeapKind(Item(0x3300, "adc_samples", "Samples of one polarisation."),
-                        (TIMESTAMP, DIGITISER_ID, DIGITISER_STATUS), DIGITISER_ID, False),
-    "voltages": HeapKind(Item(0x4300, "feng_raw", "Voltages of an antenna, [channel][spectrum]"
-                              "[polarisation][real, imaginary]."),
-                         (TIMESTAMP, FENG_ID, FREQUENCY), FENG_ID, True),
-    "visibilities": HeapKind(Item(0x1800, "xeng_raw", "Integrated products, [channel][product]"
-                                  "[real, imaginary]."), (TIMESTAMP, FREQUENCY), None, True),
-    "beams": HeapKind(Item(0x5000, "bf_raw", "Voltages of a beam, [channel][spectrum][real, "
-                           "imaginary]."), (TIMESTAMP, FREQUENCY, BEAM_ANTS), None, True),
+    "samples": HeapKind(
+        Item(0x3300, "adc_samples", "Samples of one polarisation."),
+        (TIMESTAMP, DIGITISER_ID, DIGITISER_STATUS),
+        DIGITISER_ID,
+        False,
+    ),
+    "voltages": HeapKind(
+        Item(
+            0x4300,
+            "feng_raw",
+            "Voltages of an antenna, [channel][spectrum][polarisation][real, imaginary].",
+        ),
+        (TIMESTAMP, FENG_ID, FREQUENCY),
+        FENG_ID,
+        True,
+    ),
+    "visibilities": HeapKind(
+        Item(0x1800, "xeng_raw", "Integrated products, [channel][product][real, imaginary]."),
+        (TIMESTAMP, FREQUENCY),
+        None,
+        True,
+    ),
+    "beams": HeapKind(
+        Item(0x5000, "bf_raw", "Voltages of a beam, [channel][spectrum][real, imaginary]."),
+        (TIMESTAMP, FREQUENCY, BEAM_ANTS),
+        None,
+        True,
+    ),
 }
 
 #: type of samples -> bits of each; they are packed with the first sample in the highest bits
@@ -95,9 +121,13 @@ def product_order(antennas, polarizations=2):
         The inputs (i, j) of which the heap has x_i conj(x_j), which is what MeerKAT's sensor
         bls-ordering says in names.
     """
-    pairs = [(a * polarizations + p, b * polarizations + q)
-             for b in range(antennas) for a in range(b + 1)
-             for q in range(polarizations) for p in range(polarizations)]
+    pairs = [
+        (a * polarizations + p, b * polarizations + q)
+        for b in range(antennas)
+        for a in range(b + 1)
+        for q in range(polarizations)
+        for p in range(polarizations)
+    ]
     first, second = np.array(pairs).T
     high, low = np.maximum(first, second), np.minimum(first, second)
     return high * (high + 1) // 2 + low, first < second, pairs

@@ -16,8 +16,11 @@ WHEN_FULL = ("stop", "oldest")
 ENOUGH = 1.25
 TIME_PATTERN = r"(?P<time>\d{8}T\d{6}Z)(?:-\d+)?"
 #: endings -> what stands for them in the names of files on the disk
-ENDINGS = {".raw": r"(?:\.\d{4,})?\.raw", ".sigmf-meta": r"\.sigmf-(?:meta|data)",
-           ".sigmf-data": r"\.sigmf-(?:meta|data)"}
+ENDINGS = {
+    ".raw": r"(?:\.\d{4,})?\.raw",
+    ".sigmf-meta": r"\.sigmf-(?:meta|data)",
+    ".sigmf-data": r"\.sigmf-(?:meta|data)",
+}
 #: endings of files that go with the one beside which they are
 BESIDE = (".missing", ".yml")
 
@@ -25,6 +28,7 @@ BESIDE = (".missing", ".yml")
 @dataclass(frozen=True)
 class Group:
     """Files of one output and one time, which go together. time: as in the names."""
+
     time: str
     paths: tuple
 
@@ -33,10 +37,16 @@ def pattern_of(template):
     """A regular expression of the names, without folder, that files of this template have."""
     stem, ending = os.path.splitext(os.path.basename(template))
     parts = re.split(r"(\{\w+\})", stem)
-    text = "".join(TIME_PATTERN if part == TIME and parts.index(part) == number else
-                   r"\d{8}T\d{6}Z" if part == TIME else
-                   r"[^/]*" if re.fullmatch(r"\{\w+\}", part) else re.escape(part)
-                   for number, part in enumerate(parts))
+    text = "".join(
+        TIME_PATTERN
+        if part == TIME and parts.index(part) == number
+        else r"\d{8}T\d{6}Z"
+        if part == TIME
+        else r"[^/]*"
+        if re.fullmatch(r"\{\w+\}", part)
+        else re.escape(part)
+        for number, part in enumerate(parts)
+    )
     return re.compile(text + ENDINGS.get(ending, re.escape(ending)))
 
 
@@ -106,8 +116,10 @@ class DiskGuard:
             room = room and free >= self._least * (1 if self.recording else ENOUGH)
         if self._least and room != self.recording:
             self.recording = room
-            done.append(f"recording {'goes on' if room else 'stops'}: {self.free} bytes are free, "
-                        f"and {self._least} are to be left")
+            done.append(
+                f"recording {'goes on' if room else 'stops'}: {self.free} bytes are free, "
+                f"and {self._least} are to be left"
+            )
         return done
 
     def _free(self, template):
@@ -115,8 +127,10 @@ class DiskGuard:
         return found.f_bavail * found.f_frsize
 
     def _make_room(self, templates, growing, done):
-        groups = sorted((group for template in templates for group in groups_of(template)),
-                        key=lambda group: group.time)
+        groups = sorted(
+            (group for template in templates for group in groups_of(template)),
+            key=lambda group: group.time,
+        )
         free = self._free(templates[0])
         for group in groups:
             if growing & set(map(os.path.realpath, group.paths)):

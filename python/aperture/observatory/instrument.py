@@ -129,13 +129,22 @@ class Instrument:
         """
         with self._lock:
             blocks, about = dict(self.blocks), dict(self._about)
-        return {"name": self.name, "version": self._version, "state": self.state,
-                "restarts": self.restarts, "configuration": self._configuration,
-                "blocks": {name: described(block) for name, block in blocks.items()}, **about}
+        return {
+            "name": self.name,
+            "version": self._version,
+            "state": self.state,
+            "restarts": self.restarts,
+            "configuration": self._configuration,
+            "blocks": {name: described(block) for name, block in blocks.items()},
+            **about,
+        }
 
 
 def described(block):
     """The type of a block, and the names of its message ports, without those of GNU Radio."""
     names = lambda ports: sorted(set(map(str, pmt.to_python(ports))) - {"system"})
-    return {"type": block.name(), "in": names(block.message_ports_in()),
-            "out": names(block.message_ports_out())}
+    return {
+        "type": block.name(),
+        "in": names(block.message_ports_in()),
+        "out": names(block.message_ports_out()),
+    }

@@ -40,8 +40,9 @@ class Notifier:
         """READY=1 and so on; whether it was sent."""
         if self._address is None:
             return False
-        text = "\n".join(f"{key}={' '.join(str(value).split(chr(10)))}"
-                         for key, value in values.items())
+        text = "\n".join(
+            f"{key}={' '.join(str(value).split(chr(10)))}" for key, value in values.items()
+        )
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
                 sender.setblocking(False)

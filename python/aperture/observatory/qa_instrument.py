@@ -14,7 +14,6 @@ from gnuradio.aperture.observatory.instrument import Instrument
 
 
 class qa_instrument(gr_unittest.TestCase):
-
     def setUp(self):
         self.instrument = Instrument("lab", {"input": {"source": "sim:y8"}}, "1.2.3")
         self.top = gr.top_block()
@@ -48,12 +47,15 @@ class qa_instrument(gr_unittest.TestCase):
 
         def fails(event):
             raise RuntimeError("gone")
+
         self.instrument.on_publish(fails)
         self.instrument.on_publish(events.append)
         self.instrument.set_state("running")
         self.instrument.publish("alarm", text="x")
-        self.assertEqual([("state", "running"), ("alarm", None)],
-                         [(event["event"], event.get("state")) for event in events])
+        self.assertEqual(
+            [("state", "running"), ("alarm", None)],
+            [(event["event"], event.get("state")) for event in events],
+        )
         self.assertEqual(["RuntimeError: gone"], self.instrument.failed_hooks)
 
 

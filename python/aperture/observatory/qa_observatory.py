@@ -20,7 +20,6 @@ from gnuradio.aperture.observatory.notify import Notifier
 
 
 class qa_notify(unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.path = os.path.join(self._folder.name, "notify")
@@ -44,18 +43,24 @@ class qa_notify(unittest.TestCase):
                 notifier = Notifier({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "400000000"})
                 self.assertEqual(200.0, notifier.interval)
                 notifier.ready("two\nlines")
-                self.assertEqual({"READY": "1", "STATUS": "two lines",
-                                  "MAINPID": str(os.getpid())}, self.read())
-                notifier.status("two\nlines")      # not told twice
+                self.assertEqual(
+                    {"READY": "1", "STATUS": "two lines", "MAINPID": str(os.getpid())}, self.read()
+                )
+                notifier.status("two\nlines")  # not told twice
                 notifier.alive()
                 self.assertEqual({"WATCHDOG": "1"}, self.read())
-                notifier.alive()                   # too soon
+                notifier.alive()  # too soon
                 notifier.stopping("over")
                 self.assertEqual({"STOPPING": "1", "STATUS": "over"}, self.read())
 
     def test_without_anybody(self):
-        for environment in ({}, {"NOTIFY_SOCKET": self.path}, {"NOTIFY_SOCKET": ""},
-                            {"WATCHDOG_USEC": "x"}, {"WATCHDOG_USEC": "10", "WATCHDOG_PID": "1"}):
+        for environment in (
+            {},
+            {"NOTIFY_SOCKET": self.path},
+            {"NOTIFY_SOCKET": ""},
+            {"WATCHDOG_USEC": "x"},
+            {"WATCHDOG_USEC": "10", "WATCHDOG_PID": "1"},
+        ):
             notifier = Notifier(environment)
             self.assertIsNone(notifier.interval)
             notifier.alive()
@@ -71,7 +76,6 @@ class qa_notify(unittest.TestCase):
 
 
 class qa_backoff(unittest.TestCase):
-
     def test_waits(self):
         backoff = Backoff(1.0, 10.0)
         self.assertEqual([1, 2, 4, 8, 10, 10], [backoff.wait() for _ in range(6)])
@@ -82,7 +86,6 @@ class qa_backoff(unittest.TestCase):
 
 
 class qa_disk_guard(unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)
@@ -104,22 +107,33 @@ class qa_disk_guard(unittest.TestCase):
         return sorted(path.name for path in self.folder.iterdir())
 
     def guard(self, *templates, least=450, when_full="oldest"):
-        return DiskGuard([str(self.folder / name) for name in templates], least, when_full,
-                         self.statvfs)
+        return DiskGuard(
+            [str(self.folder / name) for name in templates], least, when_full, self.statvfs
+        )
 
     def test_which_files(self):
-        self.make("v-20240101T000000Z.uvh5", "v-20240101T000000Z-2.uvh5", "v-x.uvh5",
-                  "w-20240101T000000Z.uvh5", "v-20230101T000000Z.uvh5", "v-20240101T000000Z.fil",
-                  "v-20240101T000000Z.uvh5.bak", ".v-20240101T000000Z.uvh5.a")
+        self.make(
+            "v-20240101T000000Z.uvh5",
+            "v-20240101T000000Z-2.uvh5",
+            "v-x.uvh5",
+            "w-20240101T000000Z.uvh5",
+            "v-20230101T000000Z.uvh5",
+            "v-20240101T000000Z.fil",
+            "v-20240101T000000Z.uvh5.bak",
+            ".v-20240101T000000Z.uvh5.a",
+        )
         found = groups_of(str(self.folder / "v-{time}.uvh5"))
         self.assertEqual(["20230101T000000Z", "20240101T000000Z"], [each.time for each in found])
-        self.assertEqual(["v-20240101T000000Z-2.uvh5", "v-20240101T000000Z.uvh5"],
-                         [os.path.basename(path) for path in found[1].paths])
+        self.assertEqual(
+            ["v-20240101T000000Z-2.uvh5", "v-20240101T000000Z.uvh5"],
+            [os.path.basename(path) for path in found[1].paths],
+        )
         self.make("b[1]-20240101T000000Z-A.0000.raw", "b[1]-20240101T000000Z-B.0012.raw")
         self.assertEqual(2, len(groups_of(str(self.folder / "b[1]-{time}-{input}.raw"))[0].paths))
         self.make("s-20240101T000000Z-3.sigmf-meta", "s-20240101T000000Z-3.sigmf-data")
-        self.assertEqual(2, len(groups_of(
-            str(self.folder / "s-{time}-{channel}.sigmf-meta"))[0].paths))
+        self.assertEqual(
+            2, len(groups_of(str(self.folder / "s-{time}-{channel}.sigmf-meta"))[0].paths)
+        )
 
     def test_the_oldest_go(self):
         times = [f"v-2024010{day}T000000Z.uvh5" for day in range(1, 8)]

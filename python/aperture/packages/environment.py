@@ -31,6 +31,7 @@ class PackageError(RuntimeError):
 @dataclass(frozen=True)
 class Group:
     """modules: what can be imported when the group is there; purpose: what it is for."""
+
     modules: tuple
     purpose: str
 
@@ -38,12 +39,18 @@ class Group:
 #: name -> Group; the versions are in a file of the name beside this one
 GROUPS = {
     "imaging": Group(("ducc0",), "aperture_image: dirty images of the sky (ducc0)"),
-    "conversion": Group(("pyuvdata", "casacore"), "aperture_convert and aperture_fx -o x.ms or "
-                        "x.uvfits (pyuvdata, python-casacore)"),
-    "formats": Group(("sigmf", "baseband"), "recordings as inputs: sigmf:, vdif: and guppi: "
-                     "(sigmf, baseband)"),
-    "network": Group(("spead2",), "spead_source and spead_sink, inputs spead: and hosts that share "
-                     "the channels of an array (spead2)"),
+    "conversion": Group(
+        ("pyuvdata", "casacore"),
+        "aperture_convert and aperture_fx -o x.ms or x.uvfits (pyuvdata, python-casacore)",
+    ),
+    "formats": Group(
+        ("sigmf", "baseband"), "recordings as inputs: sigmf:, vdif: and guppi: (sigmf, baseband)"
+    ),
+    "network": Group(
+        ("spead2",),
+        "spead_source and spead_sink, inputs spead: and hosts that share "
+        "the channels of an array (spead2)",
+    ),
     "compression": Group(("hdf5plugin",), "UVH5 files compressed with bitshuffle (hdf5plugin)"),
 }
 
@@ -85,8 +92,9 @@ def make_importable(group):
     Lets this process import packages of a group that it lacks from the environment, behind those
     of the system; for flowgraphs, which are processes of their own and do not enter it.
     """
-    packages = (folder() / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
-                / "site-packages")
+    packages = (
+        folder() / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    )
     if missing_modules(group) and os.path.isdir(packages) and str(packages) not in sys.path:
         sys.path.append(str(packages))
         importlib.invalidate_caches()
@@ -109,8 +117,9 @@ def enter():
 def command_to_install(group):
     """What a user types to get the group."""
     # tools/run names the build folder, and what is below it is set up by tools/setup
-    return f"tools/setup --with {group}" if os.environ.get("APERTURE_BUILD") else \
-        f"{PROGRAM} {group}"
+    return (
+        f"tools/setup --with {group}" if os.environ.get("APERTURE_BUILD") else f"{PROGRAM} {group}"
+    )
 
 
 def require(*groups):
@@ -121,8 +130,10 @@ def require(*groups):
     for group in groups:
         missing = missing_modules(group)
         if missing:
-            raise PackageError(f"this needs {' and '.join(missing)} from PyPI: "
-                               f"{command_to_install(group)} installs it")
+            raise PackageError(
+                f"this needs {' and '.join(missing)} from PyPI: "
+                f"{command_to_install(group)} installs it"
+            )
 
 
 def load(name, group):
@@ -142,7 +153,8 @@ def load(name, group):
         return importlib.import_module(name)
     for place in sorted(folder().glob(f"lib/python3*/site-packages/{name}/__init__.py")):
         spec = importlib.util.spec_from_file_location(
-            name, place, submodule_search_locations=[str(place.parent)])
+            name, place, submodule_search_locations=[str(place.parent)]
+        )
         sys.modules[name] = module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
@@ -158,16 +170,22 @@ def require_installed(group):
     if not os.path.exists(folder() / "bin" / "python"):
         require(group)
     elif not is_installed(group):
-        raise PackageError(f"this needs {' and '.join(GROUPS[group].modules)} from PyPI: "
-                           f"{command_to_install(group)} installs it")
+        raise PackageError(
+            f"this needs {' and '.join(GROUPS[group].modules)} from PyPI: "
+            f"{command_to_install(group)} installs it"
+        )
 
 
 def command(module, *arguments):
     """The command, for subprocess, that calls main() of a module in the environment (where there
     is none, with this Python)."""
     python = folder() / "bin" / "python"
-    return [str(python if os.path.exists(python) else sys.executable), "-c",
-            f"import sys; from {module} import main; sys.exit(main())", *map(str, arguments)]
+    return [
+        str(python if os.path.exists(python) else sys.executable),
+        "-c",
+        f"import sys; from {module} import main; sys.exit(main())",
+        *map(str, arguments),
+    ]
 
 
 def _make():
@@ -179,15 +197,19 @@ def _make():
         return
     try:
         # what is there was made for another Python, or is not whole
-        venv.EnvBuilder(system_site_packages=True, clear=os.path.exists(path), symlinks=True,
-                        with_pip=True).create(path)
+        venv.EnvBuilder(
+            system_site_packages=True, clear=os.path.exists(path), symlinks=True, with_pip=True
+        ).create(path)
     except subprocess.CalledProcessError:
         # pip for it is a package of its own in Debian and Ubuntu
-        raise PackageError(f"{path}: could not be made: is python3-venv installed? "
-                           "(apt install python3-venv)") from None
+        raise PackageError(
+            f"{path}: could not be made: is python3-venv installed? (apt install python3-venv)"
+        ) from None
     except OSError as error:
-        raise PackageError(f"{path}: could not be made: {error.strerror}; APERTURE_VENV names "
-                           "another folder, HOME where your own are") from None
+        raise PackageError(
+            f"{path}: could not be made: {error.strerror}; APERTURE_VENV names "
+            "another folder, HOME where your own are"
+        ) from None
 
 
 def install(groups):
@@ -213,10 +235,24 @@ def install(groups):
         # Without dependencies: all are in the file, except for those of the system. pip would
         # otherwise take a NumPy that GNU Radio's bindings cannot use.
         result = subprocess.run(
-            [str(folder() / "bin" / "python"), "-m", "pip", "install", "--quiet",
-             "--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary",
-             ":all:", "--requirement", str(versions)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            [
+                str(folder() / "bin" / "python"),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "--require-hashes",
+                "--only-binary",
+                ":all:",
+                "--requirement",
+                str(versions),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         if result.returncode:
             last = " ".join(result.stdout.split("\n")[-6:]).strip()
             raise PackageError(f"{group}: pip could not install it: {last}")

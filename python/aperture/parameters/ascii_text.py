@@ -14,11 +14,41 @@ import json
 import unicodedata
 
 #: what NFKD does not take apart -> what is like it
-LIKENESS = str.maketrans({
-    "°": " deg", "′": "'", "″": '"', "‘": "'", "’": "'", "“": '"', "”": '"', "−": "-", "–": "-",
-    "—": "-", "×": "x", "·": ".", "±": "+-", "µ": "u", "μ": "u", "ß": "ss", "æ": "ae", "Æ": "AE",
-    "ø": "o", "Ø": "O", "œ": "oe", "Œ": "OE", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ł": "l",
-    "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"})
+LIKENESS = str.maketrans(
+    {
+        "°": " deg",
+        "′": "'",
+        "″": '"',
+        "‘": "'",
+        "’": "'",
+        "“": '"',
+        "”": '"',
+        "−": "-",
+        "–": "-",
+        "—": "-",
+        "×": "x",
+        "·": ".",
+        "±": "+-",
+        "µ": "u",
+        "μ": "u",
+        "ß": "ss",
+        "æ": "ae",
+        "Æ": "AE",
+        "ø": "o",
+        "Ø": "O",
+        "œ": "oe",
+        "Œ": "OE",
+        "ð": "d",
+        "Ð": "D",
+        "þ": "th",
+        "Þ": "Th",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "ı": "i",
+    }
+)
 
 
 def ascii_text(text):
@@ -38,8 +68,10 @@ def escaped(text):
 def ascii_names(names):
     """Names that differ, in ASCII, in which they differ too."""
     found = [ascii_text(name) for name in names]
-    return [name if found.count(name) == 1 else escaped(original)
-            for name, original in zip(found, names)]
+    return [
+        name if found.count(name) == 1 else escaped(original)
+        for name, original in zip(found, names)
+    ]
 
 
 def find_name(name, names):
@@ -57,5 +89,7 @@ def find_name(name, names):
 def quoted(text):
     """The text in quotes for YAML, in ASCII, and without loss."""
     # what does not fit 16 bits is two escapes in JSON, and one in YAML
-    return "".join(json.dumps(letter)[1:-1] if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
-                   for letter in text).join('""')
+    return "".join(
+        json.dumps(letter)[1:-1] if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+        for letter in text
+    ).join('""')

@@ -24,30 +24,42 @@ from .errors import ParameterTypeError, refuse
 from .input_files import look_for
 
 #: of names of types, as _kind() gives them: what a user calls them
-KINDS = {"int": "an integer", "float": "a number", "str": "text", "bool": "True or False",
-         "buffer": "bytes, or an array", "list[int]": "a list of integers",
-         "list[float]": "a list of numbers", "list[complex]": "a list of numbers",
-         "list[str]": "a list of texts", "list[list[int]]": "a list of rows of integers",
-         "list[tuple[int, int]]": "a list of pairs of integers",
-         "tuple[int, int]": "two integers",
-         "tuple[int, float]": "two numbers, an integer and a fraction",
-         "array[complex64]": "an array of complex numbers",
-         "array[float32]": "an array of real numbers",
-         "array[int32]": "an array of integers"}
+KINDS = {
+    "int": "an integer",
+    "float": "a number",
+    "str": "text",
+    "bool": "True or False",
+    "buffer": "bytes, or an array",
+    "list[int]": "a list of integers",
+    "list[float]": "a list of numbers",
+    "list[complex]": "a list of numbers",
+    "list[str]": "a list of texts",
+    "list[list[int]]": "a list of rows of integers",
+    "list[tuple[int, int]]": "a list of pairs of integers",
+    "tuple[int, int]": "two integers",
+    "tuple[int, float]": "two numbers, an integer and a fraction",
+    "array[complex64]": "an array of complex numbers",
+    "array[float32]": "an array of real numbers",
+    "array[int32]": "an array of integers",
+}
 
 #: parameters of blocks in C++ that are input files: a name, or a list of names
 FILES = ("filename", "files")
 
 #: The names that versions of pybind11 have for one type, and the one that is used here: up to
 #: 2.11 List[int], from 2.12 on list[int], in 3 collections.abc.Sequence[typing.SupportsInt].
-NAMES = [(r"\b(typing|typing_extensions|collections\.abc)\.", ""),
-         (r"\b(List|Sequence)\b", "list"), (r"\bTuple\b", "tuple"), (r"\bBuffer\b", "buffer"),
-         (r"\b(int|SupportsInt)( \| SupportsIndex)?(?!\w)", "int"),
-         (r"\b(complex|SupportsComplex)( \| Supports(Float|Index))*(?!\w)", "complex"),
-         (r"\b(float|SupportsFloat)( \| SupportsIndex)?(?!\w)", "float"),
-         (r"\bnumpy\.ndarray\[numpy\.(\w+)\]", r"array[\1]"),
-         (r"\bnumpy\.NDArray\[numpy\.(\w+)\]", r"array[\1]"),
-         (r"\bAnnotated\[numpy\.ArrayLike, numpy\.(\w+)\]", r"array[\1]")]
+NAMES = [
+    (r"\b(typing|typing_extensions|collections\.abc)\.", ""),
+    (r"\b(List|Sequence)\b", "list"),
+    (r"\bTuple\b", "tuple"),
+    (r"\bBuffer\b", "buffer"),
+    (r"\b(int|SupportsInt)( \| SupportsIndex)?(?!\w)", "int"),
+    (r"\b(complex|SupportsComplex)( \| Supports(Float|Index))*(?!\w)", "complex"),
+    (r"\b(float|SupportsFloat)( \| SupportsIndex)?(?!\w)", "float"),
+    (r"\bnumpy\.ndarray\[numpy\.(\w+)\]", r"array[\1]"),
+    (r"\bnumpy\.NDArray\[numpy\.(\w+)\]", r"array[\1]"),
+    (r"\bAnnotated\[numpy\.ArrayLike, numpy\.(\w+)\]", r"array[\1]"),
+]
 
 
 def _kind(text):
@@ -77,7 +89,7 @@ def _parameters_of_pybind(signature):
     """Of "__init__(self: module.xengine, channels: int = 1024, ...) -> None": {name: (type,
     whether it has to be given)}."""
     found = {}
-    for part in split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
+    for part in split(signature[signature.index("(") + 1 : signature.rindex(")")])[1:]:
         name, rest = part.split(":", 1)
         kind, *default = split(rest, "=")
         found[name.strip()] = _kind(kind), not default
@@ -86,8 +98,11 @@ def _parameters_of_pybind(signature):
 
 def _parameters_of_python(function):
     """Likewise, of a function in Python: None as the type, which it checks itself."""
-    return {name: (None, entry.default is entry.empty)
-            for name, entry in inspect.signature(function).parameters.items() if name != "self"}
+    return {
+        name: (None, entry.default is entry.empty)
+        for name, entry in inspect.signature(function).parameters.items()
+        if name != "self"
+    }
 
 
 def _fits(value, kind):
@@ -107,15 +122,17 @@ def _fits(value, kind):
             memoryview(value)
             return True
         if kind.startswith("array["):
-            np.asarray(value).astype(kind[len("array["):-1])
+            np.asarray(value).astype(kind[len("array[") : -1])
             return True
         if kind.startswith("list["):
             return not isinstance(value, (str, bytes)) and all(
-                _fits(entry, kind[5:-1]) is not False for entry in value)
+                _fits(entry, kind[5:-1]) is not False for entry in value
+            )
         if kind.startswith("tuple["):
             kinds = split(kind[6:-1])
             return len(value) == len(kinds) and all(
-                _fits(entry, part) is not False for entry, part in zip(value, kinds))
+                _fits(entry, part) is not False for entry, part in zip(value, kinds)
+            )
     except (TypeError, ValueError):
         return False
     return None
@@ -134,7 +151,7 @@ def parameters_of(block):
         return {}
     signature, arguments, keywords = _made[block]
     values = {}
-    for part in split(signature[signature.index("(") + 1:signature.rindex(")")])[1:]:
+    for part in split(signature[signature.index("(") + 1 : signature.rindex(")")])[1:]:
         name, rest = part.split(":", 1)
         try:
             values[name.strip()] = ast.literal_eval(split(rest, "=")[1])
@@ -149,8 +166,15 @@ def _remember(block, signature, arguments, keywords):
     # data that a block was given may be large
     plain = [value if isinstance(value, (int, float, str)) else None for value in arguments]
     try:
-        _made[block] = signature, plain, {name: value for name, value in keywords.items()
-                                          if isinstance(value, (int, float, str))}
+        _made[block] = (
+            signature,
+            plain,
+            {
+                name: value
+                for name, value in keywords.items()
+                if isinstance(value, (int, float, str))
+            },
+        )
     except TypeError:  # a struct of parameters, which is no block
         pass
 
@@ -178,13 +202,17 @@ def complain(name, parameters, arguments, keywords):
     for given in keywords:
         if given not in parameters:
             import difflib
+
             close = difflib.get_close_matches(given, parameters, 1)
-            raise TypeError(f"{given}: is no parameter of {name}; " + (
-                f"did you mean {close[0]}?" if close else
-                f"those are {', '.join(parameters)}"))
+            raise TypeError(
+                f"{given}: is no parameter of {name}; "
+                + (f"did you mean {close[0]}?" if close else f"those are {', '.join(parameters)}")
+            )
     if len(arguments) > len(parameters):
-        raise TypeError(f"{name} takes {len(parameters)} arguments at most, and not "
-                        f"{len(arguments)}: {', '.join(parameters)}")
+        raise TypeError(
+            f"{name} takes {len(parameters)} arguments at most, and not "
+            f"{len(arguments)}: {', '.join(parameters)}"
+        )
     values = dict(zip(parameters, arguments))
     for given in keywords:
         if given in values:
@@ -197,11 +225,18 @@ def complain(name, parameters, arguments, keywords):
     for given, kind in known.items():
         if _fits(values[given], kind) is False:
             refuse(given, values[given], KINDS.get(kind, kind), ParameterTypeError)
-    widest = max((given for given, kind in known.items() if kind == "int"),
-                 key=lambda given: _bits(values[given]), default=None)
+    widest = max(
+        (given for given, kind in known.items() if kind == "int"),
+        key=lambda given: _bits(values[given]),
+        default=None,
+    )
     if widest and _bits(values[widest]) > 32:
-        refuse(widest, values[widest], "an integer of at most "
-               f"{64 if _bits(values[widest]) > 64 else 32} bits", ParameterTypeError)
+        refuse(
+            widest,
+            values[widest],
+            f"an integer of at most {64 if _bits(values[widest]) > 64 else 32} bits",
+            ParameterTypeError,
+        )
 
 
 def clear_errors(block):
@@ -216,16 +251,17 @@ def clear_errors(block):
 
     @functools.wraps(function)
     def checked(*arguments, **keywords):
-        ours = arguments[inspect.isclass(block):]
+        ours = arguments[inspect.isclass(block) :]
         try:
             if in_python:
                 # apart from the call: type errors from within that are none of its arguments'
                 signature.bind(*arguments, **keywords)
             else:
-                named = [name in FILES for name in parameters][:len(ours)]
-                ours = [*map(_found_if, named, ours), *ours[len(named):]]
-                keywords = {name: _found_if(name in FILES, value)
-                            for name, value in keywords.items()}
+                named = [name in FILES for name in parameters][: len(ours)]
+                ours = [*map(_found_if, named, ours), *ours[len(named) :]]
+                keywords = {
+                    name: _found_if(name in FILES, value) for name, value in keywords.items()
+                }
                 function(arguments[0], *ours, **keywords)
                 _remember(arguments[0], text, ours, keywords)
                 return
@@ -235,9 +271,13 @@ def clear_errors(block):
         else:
             return function(*arguments, **keywords)
         complain(block.__name__, parameters, ours, keywords)
-        raise TypeError(f"{block.__name__}: these arguments do not fit: it takes "
-                        + ", ".join(f"{name} ({KINDS.get(kind, kind)})" if kind else name
-                                    for name, (kind, _) in parameters.items()))
+        raise TypeError(
+            f"{block.__name__}: these arguments do not fit: it takes "
+            + ", ".join(
+                f"{name} ({KINDS.get(kind, kind)})" if kind else name
+                for name, (kind, _) in parameters.items()
+            )
+        )
 
     if in_python:
         signature = inspect.signature(function)

@@ -15,7 +15,7 @@ import functools
 import os
 import sys
 
-COMPARED = 1 << 20   # bytes, from the start of two files of one length: noise differs at once
+COMPARED = 1 << 20  # bytes, from the start of two files of one length: noise differs at once
 
 
 def find_file(name):
@@ -91,8 +91,9 @@ def _equal(one, other):
         return True
     try:
         with open(one, "rb") as file, open(other, "rb") as second:
-            return (os.fstat(file.fileno()).st_size == os.fstat(second.fileno()).st_size
-                    and file.read(COMPARED) == second.read(COMPARED))
+            return os.fstat(file.fileno()).st_size == os.fstat(
+                second.fileno()
+            ).st_size and file.read(COMPARED) == second.read(COMPARED)
     except OSError:
         return False
 
@@ -102,5 +103,7 @@ def _warn(taken, other):
     from gnuradio import gr
 
     taken, other = (ascii(os.fsdecode(name))[1:-1] for name in (taken, other))
-    gr.logger("aperture").warn(f"{taken} is read, in the folder in which the flowgraph was "
-                               f"started; {other}, beside the flowgraph, is another file")
+    gr.logger("aperture").warn(
+        f"{taken} is read, in the folder in which the flowgraph was "
+        f"started; {other}, beside the flowgraph, is another file"
+    )

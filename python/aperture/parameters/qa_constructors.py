@@ -35,29 +35,55 @@ class qa_constructors(gr_unittest.TestCase):
     def test_types(self):
         weights = np.ones((1, 2), complex)
         for block, keywords, text in (
-                (aperture.xengine, {"channels": 256.0},
-                 "channels: 256.0 is not allowed; it must be an integer"),
-                (aperture.xengine, {"type": 8}, "type: 8 is not allowed; it must be text"),
-                (aperture.xengine, {"integration": "1"},
-                 "integration: '1' is not allowed; it must be a number"),
-                (aperture.xengine, {"normalise": "no"},
-                 "normalise: 'no' is not allowed; it must be True or False"),
-                (aperture.xengine, {"device": None},
-                 "device: None is not allowed; it must be text"),
-                (aperture.xengine, {"inputs": 2 ** 40},
-                 "inputs: 1099511627776 is not allowed; it must be an integer of at most 32 bits"),
-                (aperture.dada_source, {"filename": "x", "samples": 2 ** 70},
-                 f"samples: {2 ** 70} is not allowed; it must be an integer of at most 64 bits"),
-                (aperture.select, {"products": [(1, 0), 3]},
-                 "products: [(1, 0), 3] is not allowed; it must be a list of pairs of integers"),
-                (aperture.f_engine, {"prototype": "hann"},
-                 "prototype: 'hann' is not allowed; it must be an array of real numbers"),
-                (aperture.beamformer, {"weights": "ones"},
-                 "weights: 'ones' is not allowed; it must be an array of complex numbers"),
-                (aperture.beamformer, {"weights": weights, "beams": "1"},
-                 "beams: '1' is not allowed; it must be an integer"),
-                (aperture.replay, {"data": 3},
-                 "data: 3 is not allowed; it must be bytes, or an array")):
+            (
+                aperture.xengine,
+                {"channels": 256.0},
+                "channels: 256.0 is not allowed; it must be an integer",
+            ),
+            (aperture.xengine, {"type": 8}, "type: 8 is not allowed; it must be text"),
+            (
+                aperture.xengine,
+                {"integration": "1"},
+                "integration: '1' is not allowed; it must be a number",
+            ),
+            (
+                aperture.xengine,
+                {"normalise": "no"},
+                "normalise: 'no' is not allowed; it must be True or False",
+            ),
+            (aperture.xengine, {"device": None}, "device: None is not allowed; it must be text"),
+            (
+                aperture.xengine,
+                {"inputs": 2**40},
+                "inputs: 1099511627776 is not allowed; it must be an integer of at most 32 bits",
+            ),
+            (
+                aperture.dada_source,
+                {"filename": "x", "samples": 2**70},
+                f"samples: {2**70} is not allowed; it must be an integer of at most 64 bits",
+            ),
+            (
+                aperture.select,
+                {"products": [(1, 0), 3]},
+                "products: [(1, 0), 3] is not allowed; it must be a list of pairs of integers",
+            ),
+            (
+                aperture.f_engine,
+                {"prototype": "hann"},
+                "prototype: 'hann' is not allowed; it must be an array of real numbers",
+            ),
+            (
+                aperture.beamformer,
+                {"weights": "ones"},
+                "weights: 'ones' is not allowed; it must be an array of complex numbers",
+            ),
+            (
+                aperture.beamformer,
+                {"weights": weights, "beams": "1"},
+                "beams: '1' is not allowed; it must be an integer",
+            ),
+            (aperture.replay, {"data": 3}, "data: 3 is not allowed; it must be bytes, or an array"),
+        ):
             with self.subTest(block=block.__name__, **keywords):
                 self.assertEqual(self.refused(block, **keywords), text)
         with self.assertRaises(ParameterTypeError) as caught:
@@ -69,46 +95,87 @@ class qa_constructors(gr_unittest.TestCase):
     def test_types_of_all_versions(self):
         """What pybind11 2.10, 2.13 and 3.0 write for one and the same type."""
         for kind, names in (
-                ("int", ("int", "typing.SupportsInt",
-                         "typing.SupportsInt | typing.SupportsIndex")),
-                ("float", ("float", "typing.SupportsFloat",
-                           "typing.SupportsFloat | typing.SupportsIndex")),
-                ("buffer", ("buffer", "Buffer", "collections.abc.Buffer")),
-                ("list[int]", ("List[int]", "list[int]", "Sequence[int]",
-                               "collections.abc.Sequence[typing.SupportsInt]")),
-                ("list[complex]", (
-                    "List[complex]", "list[complex]", "collections.abc.Sequence["
-                    "typing.SupportsComplex | typing.SupportsFloat | typing.SupportsIndex]")),
-                ("list[tuple[int, int]]", (
-                    "List[Tuple[int, int]]", "list[tuple[int, int]]", "collections.abc.Sequence"
-                    "[tuple[typing.SupportsInt, typing.SupportsInt]]")),
-                ("array[float32]", (
-                    "numpy.ndarray[numpy.float32]", "numpy.typing.NDArray[numpy.float32]",
-                    "typing.Annotated[numpy.typing.ArrayLike, numpy.float32]"))):
+            ("int", ("int", "typing.SupportsInt", "typing.SupportsInt | typing.SupportsIndex")),
+            (
+                "float",
+                ("float", "typing.SupportsFloat", "typing.SupportsFloat | typing.SupportsIndex"),
+            ),
+            ("buffer", ("buffer", "Buffer", "collections.abc.Buffer")),
+            (
+                "list[int]",
+                (
+                    "List[int]",
+                    "list[int]",
+                    "Sequence[int]",
+                    "collections.abc.Sequence[typing.SupportsInt]",
+                ),
+            ),
+            (
+                "list[complex]",
+                (
+                    "List[complex]",
+                    "list[complex]",
+                    "collections.abc.Sequence["
+                    "typing.SupportsComplex | typing.SupportsFloat | typing.SupportsIndex]",
+                ),
+            ),
+            (
+                "list[tuple[int, int]]",
+                (
+                    "List[Tuple[int, int]]",
+                    "list[tuple[int, int]]",
+                    "collections.abc.Sequence[tuple[typing.SupportsInt, typing.SupportsInt]]",
+                ),
+            ),
+            (
+                "array[float32]",
+                (
+                    "numpy.ndarray[numpy.float32]",
+                    "numpy.typing.NDArray[numpy.float32]",
+                    "typing.Annotated[numpy.typing.ArrayLike, numpy.float32]",
+                ),
+            ),
+        ):
             for name in names:
                 self.assertEqual(_kind(name), kind)
             self.assertIn(kind, KINDS)
 
     def test_names(self):
         for block, keywords, text in (
-                (aperture.xengine, {"chanels": 4},
-                 "chanels: is no parameter of xengine; did you mean channels?"),
-                (aperture.copy, {"size": 4},
-                 "size: is no parameter of copy; did you mean item_size?"),
-                (aperture.copy, {"colour": 4}, "colour: is no parameter of copy; those are "
-                 "item_size, device, latency"),
-                (aperture.dada_source, {}, "filename: is missing, and dada_source needs it"),
-                (aperture.pointing, {"array": "y8", "beams": [], "channel": 3},
-                 "channel: is no parameter of pointing; did you mean channels?"),
-                (clear_errors(own), {"seed": 2}, "array: is missing, and own needs it"),
-                (aperture.array_source, {"array": "y8", "sede": 3},
-                 "sede: is no parameter of array_source; did you mean seed?")):
+            (
+                aperture.xengine,
+                {"chanels": 4},
+                "chanels: is no parameter of xengine; did you mean channels?",
+            ),
+            (aperture.copy, {"size": 4}, "size: is no parameter of copy; did you mean item_size?"),
+            (
+                aperture.copy,
+                {"colour": 4},
+                "colour: is no parameter of copy; those are item_size, device, latency",
+            ),
+            (aperture.dada_source, {}, "filename: is missing, and dada_source needs it"),
+            (
+                aperture.pointing,
+                {"array": "y8", "beams": [], "channel": 3},
+                "channel: is no parameter of pointing; did you mean channels?",
+            ),
+            (clear_errors(own), {"seed": 2}, "array: is missing, and own needs it"),
+            (
+                aperture.array_source,
+                {"array": "y8", "sede": 3},
+                "sede: is no parameter of array_source; did you mean seed?",
+            ),
+        ):
             with self.subTest(block=block.__name__, **keywords):
                 self.assertEqual(self.refused(block, **keywords), text)
-        self.assertEqual(self.refused(aperture.copy, 4, item_size=4),
-                         "item_size: is given to copy twice, by its place and by its name")
-        self.assertEqual(self.refused(aperture.copy, *range(4)),
-                         "copy takes 3 arguments at most, and not 4: item_size, device, latency")
+        self.assertEqual(
+            self.refused(aperture.copy, 4, item_size=4),
+            "item_size: is given to copy twice, by its place and by its name",
+        )
+        self.assertEqual(
+            self.refused(aperture.copy, *range(4)),
+            "copy takes 3 arguments at most, and not 4: item_size, device, latency",
+        )
 
     def test_errors_from_within_are_left_alone(self):
         self.assertEqual(self.refused(clear_errors(own), 3), "of 3 and 1, from within")
@@ -117,11 +184,16 @@ class qa_constructors(gr_unittest.TestCase):
         """Whatever their parameters are, and the C++ ones' values with their own message."""
         count = 0
         for name, block in vars(aperture).items():
-            if inspect.isclass(block) and hasattr(block, "to_basic_block") and \
-                    block is not aperture.block_on_device:
+            if (
+                inspect.isclass(block)
+                and hasattr(block, "to_basic_block")
+                and block is not aperture.block_on_device
+            ):
                 count += 1
-                self.assertIn("no_such_thing: is no parameter of " + name,
-                              self.refused(block, no_such_thing=1))
+                self.assertIn(
+                    "no_such_thing: is no parameter of " + name,
+                    self.refused(block, no_such_thing=1),
+                )
         self.assertGreaterEqual(count, 14)
         self.assertTrue(aperture.xengine.__init__.__doc__.startswith("__init__(self: "))
         with self.assertRaisesRegex(ValueError, "^channels: 0 is not allowed; it must be"):
@@ -137,5 +209,5 @@ class qa_constructors(gr_unittest.TestCase):
         aperture.select(products=np.array([[1, 0]]))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_constructors)

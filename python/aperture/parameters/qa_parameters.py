@@ -35,10 +35,13 @@ class FieldError(ParameterError):
 
 #: what opens an input file by its name, and the name that it is tried with
 READERS = {
-    "array.yml": aperture.load_array, "beams.yml": lambda name: aperture.load_beams(name, "y8"),
-    "model.yml": sky_model, "timing.par": read_par,
+    "array.yml": aperture.load_array,
+    "beams.yml": lambda name: aperture.load_beams(name, "y8"),
+    "model.yml": sky_model,
+    "timing.par": read_par,
     "calibration.yml": aperture.load_calibration,
-    "calibration.calh5": aperture.load_calibration, "a.uvh5": VisibilityFile,
+    "calibration.calh5": aperture.load_calibration,
+    "a.uvh5": VisibilityFile,
     "a.fil": FilterbankFile,
     "a.dada": lambda name: open_input(f"dada:{name}"),
     "b.dada": lambda name: aperture.dada_source(filename=name),
@@ -47,7 +50,8 @@ READERS = {
     "a.raw": lambda name: open_input(f"guppi:{name}"),
     "a.sigmf-meta": lambda name: open_input(f"sigmf:{name}"),
     "a.pcap": lambda name: open_input(f"pcap:{name},samples=8,rate=1e6,freq=1e9,time=0"),
-    "b.pcap": lambda name: aperture.packet_source(files=[name])}
+    "b.pcap": lambda name: aperture.packet_source(files=[name]),
+}
 
 
 class qa_parameters(gr_unittest.TestCase):
@@ -68,9 +72,13 @@ class qa_parameters(gr_unittest.TestCase):
 
     def test_kinds(self):
         """Only what is wrong in a description is an ArrayDescriptionError."""
-        for function, *arguments in ((file_name, 3), (check_path, "/tmp/", False),
-                                     (aperture.load_array, 3), (aperture.load_beams, "", "y8"),
-                                     (aperture.load_beams, "grid:az=1,wrong=2", "y8")):
+        for function, *arguments in (
+            (file_name, 3),
+            (check_path, "/tmp/", False),
+            (aperture.load_array, 3),
+            (aperture.load_beams, "", "y8"),
+            (aperture.load_beams, "grid:az=1,wrong=2", "y8"),
+        ):
             self.assertIs(type(self.raised_by(function, *arguments)), ParameterError)
         self.assertIs(type(self.raised_by(Antenna, "A", 3)), aperture.ArrayDescriptionError)
 
@@ -140,8 +148,9 @@ class qa_parameters(gr_unittest.TestCase):
                     with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:
                         reader(name)
                     said = text_of(caught.exception)
-                    self.assertEqual("o such file" not in said and "neither a file" not in said,
-                                     there, said)
+                    self.assertEqual(
+                        "o such file" not in said and "neither a file" not in said, there, said
+                    )
 
 
 if __name__ == "__main__":

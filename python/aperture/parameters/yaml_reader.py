@@ -48,39 +48,45 @@ class YamlReader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
-            raise self.error("", f"not YAML: {error.problem or error.context}",
-                             f"{self.name}:{line}") from None
+            raise self.error(
+                "", f"not YAML: {error.problem or error.context}", f"{self.name}:{line}"
+            ) from None
         except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise self.error("", f"not a text file: {str(error).splitlines()[0]}",
-                             self.name) from None
+            raise self.error(
+                "", f"not a text file: {str(error).splitlines()[0]}", self.name
+            ) from None
         except RecursionError:
-            raise self.error("", "lists or mappings are nested too deeply",
-                             self.name) from None
+            raise self.error("", "lists or mappings are nested too deeply", self.name) from None
 
     def with_line(self, make, *arguments):
         """What make(*arguments) returns; an error of this class gets the file and the line."""
         try:
             return make(*arguments)
         except self.error as error:
-            raise self.error(error.field, error.problem,
-                             f"{self.name}:{self.line(error.field)}") from None
+            raise self.error(
+                error.field, error.problem, f"{self.name}:{self.line(error.field)}"
+            ) from None
 
     def line(self, path):
         """The line of a field, or of what it is part of where it is not there itself."""
         while path and path not in self.lines:
-            path = path[:max(path.rfind("."), path.rfind("["), 0)]
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.lines.get(path, 1)
 
     def _plain(self, node, path):
         self.lines.setdefault(path, node.start_mark.line + 1)
         self._values += 1
         if self._values > MOST_VALUES:
-            raise self.error(path, f"too many values: at most {MOST_VALUES} are allowed, what "
-                             "aliases name counted each time",
-                             f"{self.name}:{node.start_mark.line + 1}")
+            raise self.error(
+                path,
+                f"too many values: at most {MOST_VALUES} are allowed, what "
+                "aliases name counted each time",
+                f"{self.name}:{node.start_mark.line + 1}",
+            )
         if isinstance(node, yaml.SequenceNode):
-            return [self._plain(child, f"{path}[{index}]")
-                    for index, child in enumerate(node.value)]
+            return [
+                self._plain(child, f"{path}[{index}]") for index, child in enumerate(node.value)
+            ]
         if isinstance(node, yaml.ScalarNode):
             scalar = Scalar(node.value)
             scalar.quoted = node.style is not None
@@ -92,17 +98,22 @@ class YamlReader:
                 for other in child.value if isinstance(child, yaml.SequenceNode) else [child]:
                     found = self._plain(other, path)
                     if not isinstance(found, dict):
-                        raise self.error(path, f"<<: {found!r} is not allowed; it must be a "
-                                         "mapping, or a list of such",
-                                         f"{self.name}:{key.start_mark.line + 1}")
+                        raise self.error(
+                            path,
+                            f"<<: {found!r} is not allowed; it must be a "
+                            "mapping, or a list of such",
+                            f"{self.name}:{key.start_mark.line + 1}",
+                        )
                     merged = {**found, **merged}
                 continue
             name = key.value if isinstance(key, yaml.ScalarNode) else "?"
             child_path = f"{path}.{name}" if path else name
             if name in values:
                 raise self.error(
-                    child_path, f"given twice, first on line {self.lines[child_path]}",
-                    f"{self.name}:{key.start_mark.line + 1}")
+                    child_path,
+                    f"given twice, first on line {self.lines[child_path]}",
+                    f"{self.name}:{key.start_mark.line + 1}",
+                )
             self.lines[child_path] = key.start_mark.line + 1
             values[name] = self._plain(child, child_path)
         return {**merged, **values}

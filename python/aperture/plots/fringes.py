@@ -26,6 +26,7 @@ class Fringe:
     signal-to-noise ratio; amplitude: of the visibilities there; clear: whether it stands out;
     period: seconds, 1/channel width, by a multiple of which the delay may be another one.
     """
+
     delay: float
     rate: float
     delay_error: float
@@ -58,8 +59,11 @@ def delay_rate_spectrum(values, channel_width, step):
     shape = [length * OVERSAMPLING if length > 1 else 1 for length in (times, channels)]
     spectrum = np.fft.fft(np.where(good, values, 0), shape[0], axis=0)
     spectrum = np.fft.ifft(spectrum, shape[1], axis=1) * shape[1] / max(1, good.sum())
-    return (np.fft.fftshift(np.fft.fftfreq(shape[1], channel_width)),
-            np.fft.fftshift(np.fft.fftfreq(shape[0], step)), np.fft.fftshift(spectrum))
+    return (
+        np.fft.fftshift(np.fft.fftfreq(shape[1], channel_width)),
+        np.fft.fftshift(np.fft.fftfreq(shape[0], step)),
+        np.fft.fftshift(spectrum),
+    )
 
 
 def _refine(before, top, after):
@@ -76,19 +80,29 @@ def find_fringe(values, channel_width, step):
     place = []
     for axis, index in ((rates, row), (delays, column)):
         line = power[:, column] if axis is rates else power[row]
-        offset = _refine(*line[index - 1:index + 2]) if 0 < index < len(axis) - 1 else 0.0
+        offset = _refine(*line[index - 1 : index + 2]) if 0 < index < len(axis) - 1 else 0.0
         spacing = axis[1] - axis[0] if len(axis) > 1 else 0.0
         place.append(axis[index] + offset * spacing)
     top, median = power[row, column], np.median(power)
     # of noise the median of the amplitude is sqrt(2 ln 2) sigma of each component
     ratio = top / (median / np.sqrt(2 * np.log(2))) if median > 0 else np.inf
-    spans = [max(length - 1, 1) * unit / np.sqrt(12) for length, unit in
-             zip(values.shape, (step, channel_width))]
-    errors = [1 / (2 * np.pi * span * ratio) if length > 1 else np.inf
-              for span, length in zip(spans, values.shape)]
-    return Fringe(float(place[1]), float(place[0]), errors[1], errors[0], float(top),
-                  bool(top > CLEAR * median > 0) or median == 0 < top,
-                  1 / channel_width if values.shape[1] > 1 else np.inf)
+    spans = [
+        max(length - 1, 1) * unit / np.sqrt(12)
+        for length, unit in zip(values.shape, (step, channel_width))
+    ]
+    errors = [
+        1 / (2 * np.pi * span * ratio) if length > 1 else np.inf
+        for span, length in zip(spans, values.shape)
+    ]
+    return Fringe(
+        float(place[1]),
+        float(place[0]),
+        errors[1],
+        errors[0],
+        float(top),
+        bool(top > CLEAR * median > 0) or median == 0 < top,
+        1 / channel_width if values.shape[1] > 1 else np.inf,
+    )
 
 
 def refine_delay(values, channel_width, delay):
@@ -113,8 +127,10 @@ def refine_delay(values, channel_width, delay):
     for step in (0.25, 0.02):
         spacing = step / (channels * channel_width)
         delays = delay + spacing * np.array([-1, 0, 1])
-        power = np.sum(np.abs(filled @ np.exp(
-            2j * np.pi * channel_width * np.outer(turns, delays))) ** 2, axis=0)
+        power = np.sum(
+            np.abs(filled @ np.exp(2j * np.pi * channel_width * np.outer(turns, delays))) ** 2,
+            axis=0,
+        )
         delay += spacing * np.clip(_refine(*power), -1, 1)
     return float(delay)
 
@@ -137,9 +153,14 @@ def triangles(pairs, most=6):
     there; evenly chosen."""
     there = set(pairs)
     antennas = sorted({antenna for pair in there for antenna in pair})
-    found = [(a, b, c) for i, a in enumerate(antennas) for j, b in enumerate(antennas[i + 1:])
-             if (a, b) in there for c in antennas[i + j + 2:]
-             if (b, c) in there and (a, c) in there]
+    found = [
+        (a, b, c)
+        for i, a in enumerate(antennas)
+        for j, b in enumerate(antennas[i + 1 :])
+        if (a, b) in there
+        for c in antennas[i + j + 2 :]
+        if (b, c) in there and (a, c) in there
+    ]
     chosen = np.unique(np.linspace(0, len(found) - 1, min(most, len(found))).round().astype(int))
     return [found[index] for index in chosen] if found else []
 

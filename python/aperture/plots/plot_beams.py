@@ -44,6 +44,7 @@ def utc(mjd):
 
 # --- filterbank files ----------------------------------------------------------------------------
 
+
 def read_beams(filenames):
     """
     Powers of all beams in files of one observation.
@@ -67,14 +68,20 @@ def read_beams(filenames):
         if file.samples == 0:
             raise PlotError(f"{file.filename}: no samples in it")
         if (file.ifs, file.header.get("nbeams"), file.interval) != (
-                first.ifs, first.header.get("nbeams"), first.interval) or \
-                not np.array_equal(file.frequencies, first.frequencies):
-            raise PlotError(f"{file.filename}: other channels, IFs, beams or intervals than those "
-                            f"of {first.filename}")
+            first.ifs,
+            first.header.get("nbeams"),
+            first.interval,
+        ) or not np.array_equal(file.frequencies, first.frequencies):
+            raise PlotError(
+                f"{file.filename}: other channels, IFs, beams or intervals than those "
+                f"of {first.filename}"
+            )
         later = (file.start - first.start) * 86400
         if abs(later) > first.interval:
-            raise PlotError(f"{file.filename}: begins {later:.6g} s later than {first.filename}: "
-                            "beams of one observation are drawn together")
+            raise PlotError(
+                f"{file.filename}: begins {later:.6g} s later than {first.filename}: "
+                "beams of one observation are drawn together"
+            )
     names, powers = [], []
     length = min(file.samples for file in files)
     # filterbank_sink calls that beam 0 which is all of them, each with so many IFs; of other
@@ -87,9 +94,12 @@ def read_beams(filenames):
         mean, each = file.averaged(MAX_TIMES, count=length)
         for beam in range(inside):
             name = f"beam {beam}" if inside > 1 else file.header.get("source_name", file.filename)
-            names.append(f"{os.path.basename(file.filename)}: {name}"
-                         if inside > 1 and len(files) > 1 else name)
-            powers.append(mean[:, beam * products:(beam + 1) * products])
+            names.append(
+                f"{os.path.basename(file.filename)}: {name}"
+                if inside > 1 and len(files) > 1
+                else name
+            )
+            powers.append(mean[:, beam * products : (beam + 1) * products])
     seconds = (np.arange(len(powers[0])) + 0.5) * each * first.interval
     return names, np.array(powers), seconds, files
 
@@ -128,11 +138,22 @@ def draw_waterfall(axis, powers, seconds, frequencies, signed=False):
         low = -high
     step = seconds[1] - seconds[0] if len(seconds) > 1 else 2 * seconds[0]
     width = frequencies[1] - frequencies[0] if len(frequencies) > 1 else 1.0
-    extent = ((seconds[0] - step / 2) / size, (seconds[-1] + step / 2) / size,
-              (frequencies[0] - width / 2) / 1e6, (frequencies[-1] + width / 2) / 1e6)
-    picture = axis.imshow(shown.T, aspect="auto", origin="lower", interpolation="nearest",
-                          extent=extent, vmin=low, vmax=high,
-                          cmap=SIGNED_MAP if signed else AMPLITUDE_MAP)
+    extent = (
+        (seconds[0] - step / 2) / size,
+        (seconds[-1] + step / 2) / size,
+        (frequencies[0] - width / 2) / 1e6,
+        (frequencies[-1] + width / 2) / 1e6,
+    )
+    picture = axis.imshow(
+        shown.T,
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        extent=extent,
+        vmin=low,
+        vmax=high,
+        cmap=SIGNED_MAP if signed else AMPLITUDE_MAP,
+    )
     axis.set_xlabel(f"time ({unit})")
     axis.set_ylabel("frequency (MHz)")
     axis.ticklabel_format(axis="y", useOffset=False)
@@ -143,9 +164,15 @@ def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
     """curves: [beam][time]."""
     unit, size = time_unit(seconds[-1])
     for number, (name, curve) in enumerate(zip(names, curves)):
-        axis.plot(seconds / size, curve, lw=1, color=COLOURS[number % len(COLOURS)],
-                  ls="-" if number < len(COLOURS) else "--", label=name,
-                  marker="." if len(curve) == 1 else "")  # a line of one point is not seen
+        axis.plot(
+            seconds / size,
+            curve,
+            lw=1,
+            color=COLOURS[number % len(COLOURS)],
+            ls="-" if number < len(COLOURS) else "--",
+            label=name,
+            marker="." if len(curve) == 1 else "",
+        )  # a line of one point is not seen
     axis.set_xlim(0, (seconds[-1] + seconds[0]) / size)
     axis.set_xlabel(f"time ({unit})")
     axis.set_ylabel(ylabel)
@@ -153,8 +180,9 @@ def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
     if len(curves) > 1:
         # above the curves, in the width
         columns = max(1, min(8, 100 // (6 + max(map(len, names)))))
-        axis.legend(fontsize=8, ncol=columns, loc="lower right", bbox_to_anchor=(1, 1),
-                    frameon=False)
+        axis.legend(
+            fontsize=8, ncol=columns, loc="lower right", bbox_to_anchor=(1, 1), frameon=False
+        )
 
 
 def one_beam_figure(name, powers, seconds, file):
@@ -162,9 +190,18 @@ def one_beam_figure(name, powers, seconds, file):
     products = powers.shape[1]
     labels = PRODUCT_NAMES.get(products, tuple(f"IF {i}" for i in range(products)))[:4]
     figure = plt.figure(figsize=(12, 3.2 + 2.8 * len(labels)))
-    grid = figure.add_gridspec(len(labels) + 1, 3, width_ratios=(6, 1.2, 0.12), hspace=0.35,
-                               wspace=0.12, height_ratios=[1] + [1.4] * len(labels), left=0.08,
-                               right=0.93, top=0.92, bottom=0.07)
+    grid = figure.add_gridspec(
+        len(labels) + 1,
+        3,
+        width_ratios=(6, 1.2, 0.12),
+        hspace=0.35,
+        wspace=0.12,
+        height_ratios=[1] + [1.4] * len(labels),
+        left=0.08,
+        right=0.93,
+        top=0.92,
+        bottom=0.07,
+    )
     top = figure.add_subplot(grid[0, 0])
     curve = without_nan(np.nanmean, relative(powers[:, 0]), axis=-1)
     draw_light_curves(top, [curve], seconds, [name])
@@ -199,9 +236,11 @@ def one_beam_figure(name, powers, seconds, file):
 def _about(file, beams):
     width = file.width / 1e6 * len(file.frequencies)
     unit, size = time_unit(file.samples * file.interval)
-    return (f"{np.mean(file.frequencies) / 1e6:.6g} MHz, {width:.4g} MHz in "
-            f"{len(file.frequencies)} channels, {file.samples * file.interval / size:.4g} {unit} "
-            f"from {utc(file.start)}" + (f", {beams} beams" if beams > 1 else ""))
+    return (
+        f"{np.mean(file.frequencies) / 1e6:.6g} MHz, {width:.4g} MHz in "
+        f"{len(file.frequencies)} channels, {file.samples * file.interval / size:.4g} {unit} "
+        f"from {utc(file.start)}" + (f", {beams} beams" if beams > 1 else "")
+    )
 
 
 def many_beams_figure(names, powers, seconds, file):
@@ -218,10 +257,16 @@ def many_beams_figure(names, powers, seconds, file):
         axes[0].set_title(f"The {MAX_LINES} of {len(names)} that saw most", loc="left", fontsize=10)
     unit, size = time_unit(seconds[-1])
     low, high = _limits(decibels(curves), 0, 100)
-    picture = axes[1].imshow(decibels(curves), aspect="auto", origin="lower",
-                             interpolation="nearest", cmap=AMPLITUDE_MAP, vmin=low, vmax=high,
-                             extent=(0, (seconds[-1] + seconds[0]) / size, -0.5,
-                                     len(names) - 0.5))
+    picture = axes[1].imshow(
+        decibels(curves),
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        cmap=AMPLITUDE_MAP,
+        vmin=low,
+        vmax=high,
+        extent=(0, (seconds[-1] + seconds[0]) / size, -0.5, len(names) - 0.5),
+    )
     axes[1].set_xlabel(f"time ({unit})")
     axes[1].set_ylabel("beam")
     if len(names) <= 24:
@@ -240,6 +285,7 @@ def filterbank_figure(filenames):
 
 
 # --- patterns ------------------------------------------------------------------------------------
+
 
 def pattern(array, beam, east, north, frequency, taper="none"):
     """
@@ -262,21 +308,39 @@ def pattern(array, beam, east, north, frequency, taper="none"):
     weights = beam_weights(array, [beam], [frequency], taper=taper)[:, :1]
     azimuth, elevation = offset(beam.azimuth, beam.elevation, east, north)
     factor = array_factor(array, weights, geometry.direction(azimuth, elevation), [frequency])[0, 0]
-    middle = array_factor(array, weights, geometry.direction([beam.azimuth], [beam.elevation]),
-                          [frequency])[0, 0]
+    middle = array_factor(
+        array, weights, geometry.direction([beam.azimuth], [beam.elevation]), [frequency]
+    )[0, 0]
     power = np.abs(factor / middle) ** 2
     return np.where(elevation >= 0, power, np.nan).reshape(np.shape(east))
 
 
 def draw_pattern(axis, levels, extent, floor=FLOOR):
     """A map of levels [north][east] in dB, with contours 3 and 10 dB below the maximum."""
-    picture = axis.imshow(np.maximum(levels, floor), origin="lower", extent=extent, vmin=floor,
-                          vmax=0, cmap=AMPLITUDE_MAP, interpolation="bilinear")
-    styles = {level: style for level, style in ((-10, "--"), (-3, "-"))
-              if np.nanmin(levels) < level < np.nanmax(levels)}
+    picture = axis.imshow(
+        np.maximum(levels, floor),
+        origin="lower",
+        extent=extent,
+        vmin=floor,
+        vmax=0,
+        cmap=AMPLITUDE_MAP,
+        interpolation="bilinear",
+    )
+    styles = {
+        level: style
+        for level, style in ((-10, "--"), (-3, "-"))
+        if np.nanmin(levels) < level < np.nanmax(levels)
+    }
     if styles:
-        axis.contour(levels, levels=list(styles), origin="lower", extent=extent, colors="white",
-                     linewidths=0.8, linestyles=list(styles.values()))
+        axis.contour(
+            levels,
+            levels=list(styles),
+            origin="lower",
+            extent=extent,
+            colors="white",
+            linewidths=0.8,
+            linestyles=list(styles.values()),
+        )
     axis.set_xlabel("offset in azimuth (° on the sky)")
     axis.set_ylabel("offset in elevation (°)")
     return picture
@@ -301,16 +365,25 @@ def draw_half_power(axis, array, beam, looks, line, frequency, taper):
     if not near.any():
         return  # outside of the picture
     # the rows and columns of the picture in which it is
-    rows, columns = (slice(found[0], found[-1] + 1) for found in
-                     (np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0))))
+    rows, columns = (
+        slice(found[0], found[-1] + 1)
+        for found in (np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0)))
+    )
     near = near[rows, columns]
     looks = np.concatenate([looks[rows, columns].reshape(-1, 3), [centre]])
     weights = beam_weights(array, [beam], [frequency], taper=taper)[:, :1]
     power = np.abs(array_factor(array, weights, looks, [frequency])[0, 0]) ** 2
     levels = np.where(near, decibels(power[:-1] / power[-1]).reshape(near.shape), np.nan)
     if min(levels.shape) > 1 and np.nanmin(levels) < -3 < np.nanmax(levels):
-        axis.contour(line[columns], line[rows], levels, levels=[-3], colors=COLOURS[4],
-                     linewidths=0.8, linestyles="solid")
+        axis.contour(
+            line[columns],
+            line[rows],
+            levels,
+            levels=[-3],
+            colors=COLOURS[4],
+            linewidths=0.8,
+            linestyles="solid",
+        )
 
 
 def pattern_figure(array_name, beams_text, field=None, taper="none"):
@@ -321,47 +394,72 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     if not beams:
         raise PlotError(f"--beams {beams_text}: incoherent beams have no pattern")
     if any(beam.moving for beam in beams):
-        raise PlotError(f"--beams {beams_text}: patterns are drawn of beams with azimuth and "
-                        "elevation")
+        raise PlotError(
+            f"--beams {beams_text}: patterns are drawn of beams with azimuth and elevation"
+        )
     if array.center_frequency == 0:
         raise PlotError(f"{array_name}: center_frequency is 0: patterns are those of a frequency")
     main = beams[0]
     for beam, live in zip(beams, live_beams(array, beams)[:, 0]):
         if not live:
-            raise PlotError(f"--beams {beams_text}: all inputs of beam {beam.name!r} have a gain "
-                            "of 0")
+            raise PlotError(
+                f"--beams {beams_text}: all inputs of beam {beam.name!r} have a gain of 0"
+            )
     field = _field(array, main) if field is None else field
     line = np.linspace(-field / 2, field / 2, 301)
     east, north = np.meshgrid(line, line)
     frequency = array.center_frequency
     extent = (line[0], line[-1]) * 2
-    figure, axes = plt.subplots(1, 2, figsize=(14, 6.2), width_ratios=(1.15, 1),
-                                layout="constrained")
-    picture = draw_pattern(axes[0], decibels(pattern(array, main, east, north, frequency, taper)),
-                           extent)
+    figure, axes = plt.subplots(
+        1, 2, figsize=(14, 6.2), width_ratios=(1.15, 1), layout="constrained"
+    )
+    picture = draw_pattern(
+        axes[0], decibels(pattern(array, main, east, north, frequency, taper)), extent
+    )
     axes[0].autoscale(False)  # which takes long where there are many contours
     looks = geometry.direction(*offset(main.azimuth, main.elevation, east, north))
     for beam in beams[1:]:
         draw_half_power(axes[0], array, beam, looks.reshape(*east.shape, 3), line, frequency, taper)
     figure.colorbar(picture, ax=axes[0], label="power (dB)", shrink=0.9)
-    axes[0].set_title(f"{main.name} at azimuth {main.azimuth:.5g}°, elevation "
-                      f"{main.elevation:.5g}°, {frequency / 1e6:.5g} MHz", loc="left", fontsize=10)
+    axes[0].set_title(
+        f"{main.name} at azimuth {main.azimuth:.5g}°, elevation "
+        f"{main.elevation:.5g}°, {frequency / 1e6:.5g} MHz",
+        loc="left",
+        fontsize=10,
+    )
     edges = (frequency - array.sample_rate / 2, frequency + array.sample_rate / 2)
-    for number, (label, e, n) in enumerate((("azimuth", line, 0 * line),
-                                            ("elevation", 0 * line, line))):
-        axes[1].plot(line, decibels(pattern(array, main, e, n, frequency, taper)),
-                     color=COLOURS[number], lw=1.2, label=f"in {label}")
+    for number, (label, e, n) in enumerate(
+        (("azimuth", line, 0 * line), ("elevation", 0 * line, line))
+    ):
+        axes[1].plot(
+            line,
+            decibels(pattern(array, main, e, n, frequency, taper)),
+            color=COLOURS[number],
+            lw=1.2,
+            label=f"in {label}",
+        )
         for edge, style in zip(edges, (":", "--")):
-            axes[1].plot(line, decibels(pattern(array, main, e, n, edge, taper)), ls=style, lw=0.8,
-                         color=COLOURS[number], label=f"in {label}, {edge / 1e6:.5g} MHz")
+            axes[1].plot(
+                line,
+                decibels(pattern(array, main, e, n, edge, taper)),
+                ls=style,
+                lw=0.8,
+                color=COLOURS[number],
+                label=f"in {label}, {edge / 1e6:.5g} MHz",
+            )
     axes[1].set_ylim(FLOOR, 1)
     axes[1].set_xlim(line[0], line[-1])
     axes[1].set_xlabel("offset (° on the sky)")
     axes[1].set_ylabel("power (dB)")
-    axes[1].set_title("Cuts through the maximum, at the centre and the edges of the band",
-                      loc="left", fontsize=10)
+    axes[1].set_title(
+        "Cuts through the maximum, at the centre and the edges of the band", loc="left", fontsize=10
+    )
     axes[1].grid(alpha=0.3)
     axes[1].legend(fontsize=8, ncol=2, loc="lower center", framealpha=1)
-    figure.suptitle(f"{array.name}: {len(array.inputs)} inputs, {len(beams)} "
-                    f"beam{'s'[:len(beams) > 1]}", x=0.06, ha="left", fontsize=12)
+    figure.suptitle(
+        f"{array.name}: {len(array.inputs)} inputs, {len(beams)} beam{'s'[: len(beams) > 1]}",
+        x=0.06,
+        ha="left",
+        fontsize=12,
+    )
     return figure

@@ -13,7 +13,7 @@ from .plot_data import spread
 MOST_BASELINES = 12  # more would be too small to read
 BEFORE, AFTER = "#D55E00", "#0072B2"  # Okabe and Ito's, told apart by colour-blind readers
 FLAGGED = "0.85"
-HEIGHT = 3.0         # inches, of a baseline
+HEIGHT = 3.0  # inches, of a baseline
 
 
 def calibration_figure(file, products, before, after, flagged, title):
@@ -34,8 +34,9 @@ def calibration_figure(file, products, before, after, flagged, title):
     for index, product in enumerate(shown):
         row, column = divmod(index, columns)
         number = products.index(product)
-        phase, size = (figure.add_subplot(part)
-                       for part in grid[row, column].subgridspec(2, 1, hspace=0.08))
+        phase, size = (
+            figure.add_subplot(part) for part in grid[row, column].subgridspec(2, 1, hspace=0.08)
+        )
         last = index + columns >= len(shown)
         out = flagged[number]
         for values, colour, name in ((before, BEFORE, "before"), (after, AFTER, "after")):
@@ -51,8 +52,14 @@ def calibration_figure(file, products, before, after, flagged, title):
         length = file.length(product)
         left = np.where(out, np.nan, after[number])
         rms = np.sqrt(np.nanmean(np.angle(left, deg=True) ** 2)) if np.any(~out) else np.nan
-        phase.set_title(file.label(product) + (f", {length:.4g} m" if length else "")
-                        + f": {rms:.2g}° rms after", fontsize=9, loc="left", pad=3)
+        phase.set_title(
+            file.label(product)
+            + (f", {length:.4g} m" if length else "")
+            + f": {rms:.2g}° rms after",
+            fontsize=9,
+            loc="left",
+            pad=3,
+        )
         phase.tick_params(labelbottom=False)
         size.tick_params(labelbottom=last)
         if last:
@@ -68,8 +75,14 @@ def calibration_figure(file, products, before, after, flagged, title):
     more = "" if len(shown) == len(products) else f" ({len(shown)} of {len(products)} baselines)"
     height = figure.get_figheight()
     figure.subplots_adjust(top=1 - 0.85 / height, bottom=0.5 / height)
-    figure.text(0.06, 1 - 0.12 / height, file.telescope.replace("$", r"\$") + more, va="top",
-                fontsize=13, fontweight="bold")
+    figure.text(
+        0.06,
+        1 - 0.12 / height,
+        file.telescope.replace("$", r"\$") + more,
+        va="top",
+        fontsize=13,
+        fontweight="bold",
+    )
     figure.text(0.06, 1 - 0.40 / height, title.replace("$", r"\$"), va="top", fontsize=9)
     return figure
 

@@ -77,8 +77,8 @@ def root_mean_square_lags(values, channel_width):
     step = max(1, 250_000 // channels)  # the transforms of whole files would not fit in memory
     for index in range(products):
         for start in range(0, times, step):
-            transform = lags(values[index, start:start + step], channel_width)[1]
-            power[index] += np.sum(np.abs(transform)**2, axis=0)
+            transform = lags(values[index, start : start + step], channel_width)[1]
+            power[index] += np.sum(np.abs(transform) ** 2, axis=0)
     return delays, np.sqrt(power / max(1, times))
 
 
@@ -107,7 +107,7 @@ def peak_of(delays, magnitudes):
     best = int(np.argmax(magnitudes))
     if not 0 < best < len(delays) - 1:
         return float(delays[best])
-    before, top, after = magnitudes[best - 1:best + 2]
+    before, top, after = magnitudes[best - 1 : best + 2]
     bend = before - 2 * top + after
     offset = 0.5 * (before - after) / bend if bend < 0 else 0.0
     return float(delays[best] + offset * (delays[1] - delays[0]))
@@ -155,15 +155,22 @@ def find_products(file, text):
     antenna the cross-hand) or two inputs, antenna and polarisation ("A1x-A2y").
     """
     antennas = {file.names[number]: number for number in file.antennas}
-    inputs = {file.names[product.first] + product.polarization[0]:
-              (product.first, product.polarization[0]) for product in file.autos()}
+    inputs = {
+        file.names[product.first] + product.polarization[0]: (
+            product.first,
+            product.polarization[0],
+        )
+        for product in file.autos()
+    }
     found = []
     for item in (part.strip() for part in text.split(",")):
         matches = _pairs_named(file, item, antennas, inputs)
         if not matches:
             names = ", ".join(list(antennas)[:12]) + (", ..." if len(antennas) > 12 else "")
-            raise PlotError(f"--baselines {item}: no such baseline in the file; expected two "
-                            f"antennas (A-B) or inputs (Ax-By), antennas are {names}")
+            raise PlotError(
+                f"--baselines {item}: no such baseline in the file; expected two "
+                f"antennas (A-B) or inputs (Ax-By), antennas are {names}"
+            )
         found += [product for product in matches if product not in found]
     return found
 
@@ -171,18 +178,24 @@ def find_products(file, text):
 def _pairs_named(file, item, antennas, inputs):
     # Antenna names may contain hyphens: every hyphen is tried as the one between two names.
     for place in (place for place, letter in enumerate(item) if letter == "-"):
-        one, two = item[:place].strip(), item[place + 1:].strip()
+        one, two = item[:place].strip(), item[place + 1 :].strip()
         if one in antennas and two in antennas:
             a, b = antennas[one], antennas[two]
-            hands = [p for p in file.polarizations
-                     if (p in ("xy", "rl") if a == b else len(set(p)) == 1)]
-            return [Product(*pair, p) for pair in ((a, b), (b, a)) if pair in file.pairs
-                    for p in hands][:len(hands)]
+            hands = [
+                p for p in file.polarizations if (p in ("xy", "rl") if a == b else len(set(p)) == 1)
+            ]
+            return [
+                Product(*pair, p) for pair in ((a, b), (b, a)) if pair in file.pairs for p in hands
+            ][: len(hands)]
         if one in inputs and two in inputs:
             (a, p), (b, q) = inputs[one], inputs[two]
             candidates = [Product(a, b, p + q), Product(b, a, q + p)]
-            return [product for product in candidates if (product.first, product.second)
-                    in file.pairs and product.polarization in file.polarizations][:1]
+            return [
+                product
+                for product in candidates
+                if (product.first, product.second) in file.pairs
+                and product.polarization in file.polarizations
+            ][:1]
     return []
 
 
@@ -190,7 +203,8 @@ def spread(products, count, file):
     """At most `count` of the products, evenly spread over the lengths of their baselines."""
     if len(products) <= count:
         return products
-    ordered = sorted(products, key=lambda product: (file.length(product) or 0, product.first,
-                                                    product.second))
+    ordered = sorted(
+        products, key=lambda product: (file.length(product) or 0, product.first, product.second)
+    )
     chosen = {ordered[i] for i in np.linspace(0, len(ordered) - 1, count).round().astype(int)}
     return [product for product in ordered if product in chosen]

@@ -14,6 +14,7 @@ import numpy as np
 class Lost:
     """lost: the fraction that was flagged or missing, mean of the autocorrelations, float
     [time][channel]; times: Julian dates of the middle of each row."""
+
     lost: np.ndarray
     times: np.ndarray
 
@@ -51,8 +52,11 @@ def lost_of(file, most_times=200):
     step = max(1, 8_000_000 // (len(file.frequencies) * len(file.polarizations)))
     for start in range(0, len(file.first), step):
         stop = min(start + step, len(file.first))
-        chosen = [row for row in range(start, stop) if file.first[row] == file.second[row]
-                  and int(file.first[row]) in columns]
+        chosen = [
+            row
+            for row in range(start, stop)
+            if file.first[row] == file.second[row] and int(file.first[row]) in columns
+        ]
         if not chosen:
             continue
         weights = file.rows(start, stop)[1]
@@ -83,13 +87,26 @@ def draw_lost(axis, found, frequencies, unit, seconds_to_edge):
     seconds = (found.times - found.times[0]) * 86400
     step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else seconds_to_edge
     width = abs(frequencies[1] - frequencies[0]) if len(frequencies) > 1 else 1.0
-    image = axis.imshow(100 * found.lost, aspect="auto", origin="lower", cmap="magma_r",
-                        interpolation="nearest", vmin=0,
-                        vmax=max(1.0, 100 * float(found.lost.max())),
-                        extent=(frequencies[0] - width / 2, frequencies[-1] + width / 2,
-                                seconds[0], seconds[-1] + step))
-    axis.set_title(f"Flagged or missing: {100 * found.lost.mean():.3g} % of all inputs",
-                   loc="left", fontsize=10)
+    image = axis.imshow(
+        100 * found.lost,
+        aspect="auto",
+        origin="lower",
+        cmap="magma_r",
+        interpolation="nearest",
+        vmin=0,
+        vmax=max(1.0, 100 * float(found.lost.max())),
+        extent=(
+            frequencies[0] - width / 2,
+            frequencies[-1] + width / 2,
+            seconds[0],
+            seconds[-1] + step,
+        ),
+    )
+    axis.set_title(
+        f"Flagged or missing: {100 * found.lost.mean():.3g} % of all inputs",
+        loc="left",
+        fontsize=10,
+    )
     axis.set_xlabel(f"frequency ({unit})")
     axis.ticklabel_format(axis="x", useOffset=False)
     axis.set_ylabel("time (s)")

@@ -28,8 +28,10 @@ def fringe_text(fringe, several):
     text = "delay " + delay_text(fringe.delay, fringe.delay_error, fringe.period, with_error=True)
     if several:
         digits = decimals(fringe.rate_error * 1e3)
-        text += (f", rate {rounded(fringe.rate * 1e3, digits)} ± "
-                 f"{rounded(fringe.rate_error * 1e3, digits)} mHz")
+        text += (
+            f", rate {rounded(fringe.rate * 1e3, digits)} ± "
+            f"{rounded(fringe.rate_error * 1e3, digits)} mHz"
+        )
     return minus_signs(text)
 
 
@@ -41,11 +43,19 @@ def coverage_figure(file):
     uvw = np.asarray(header["uvw_array"], float).reshape(-1, 3)
     crosses = file.first != file.second
     figure, axis = plt.subplots(figsize=(6, 5.6), layout="constrained")
-    for frequency, colour in ((file.frequencies[-1], COLOURS[1]), (file.frequencies[0],
-                                                                 COLOURS[0])):
+    for frequency, colour in (
+        (file.frequencies[-1], COLOURS[1]),
+        (file.frequencies[0], COLOURS[0]),
+    ):
         u, v = uvw[crosses, :2].T * frequency / SPEED_OF_LIGHT
-        axis.plot(np.concatenate([u, -u]), np.concatenate([v, -v]), ".", ms=3, color=colour,
-                  label=f"{frequency / 1e6:.6g} MHz")
+        axis.plot(
+            np.concatenate([u, -u]),
+            np.concatenate([v, -v]),
+            ".",
+            ms=3,
+            color=colour,
+            label=f"{frequency / 1e6:.6g} MHz",
+        )
     axis.set_xlabel("u (wavelengths, east)")
     axis.set_ylabel("v (wavelengths, north)")
     axis.set_aspect("equal", "datalim")
@@ -67,21 +77,34 @@ def baseline_figure(panels, index, times, longitude, zone):
     """
     values = panels.values[index]
     size = {"GHz": 1e9, "MHz": 1e6, "kHz": 1e3}[panels.unit]
-    width = (panels.frequencies[1] - panels.frequencies[0]) * size \
-        if len(panels.frequencies) > 1 else 1.0
+    width = (
+        (panels.frequencies[1] - panels.frequencies[0]) * size
+        if len(panels.frequencies) > 1
+        else 1.0
+    )
     inside = without_edge(values)
     fringe = find_fringe(inside, width, panels.step)
     figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), layout="constrained")
     numbers, half = dates_of(times), panels.step / 2 / DAY
-    extent = (numbers[0] - half, numbers[-1] + half, panels.frequencies[0],
-              panels.frequencies[-1])
+    extent = (numbers[0] - half, numbers[-1] + half, panels.frequencies[0], panels.frequencies[-1])
     finite = np.abs(values[np.isfinite(values)])
     common = dict(aspect="auto", origin="lower", interpolation="nearest", extent=extent)
     for axis, shown, limits, colours, text in (
-            (axes[0, 0], np.abs(values), (0, np.percentile(finite, 99.5) if len(finite) else 1),
-             "viridis", "correlation" if panels.is_coherence else "amplitude"),
-            (axes[0, 1], np.angle(np.where(np.isfinite(values), values, 1), deg=True), (-180, 180),
-             "twilight", "phase (°)")):
+        (
+            axes[0, 0],
+            np.abs(values),
+            (0, np.percentile(finite, 99.5) if len(finite) else 1),
+            "viridis",
+            "correlation" if panels.is_coherence else "amplitude",
+        ),
+        (
+            axes[0, 1],
+            np.angle(np.where(np.isfinite(values), values, 1), deg=True),
+            (-180, 180),
+            "twilight",
+            "phase (°)",
+        ),
+    ):
         shown = np.where(np.isfinite(values), shown, np.nan)
         picture = axis.imshow(shown.T, vmin=limits[0], vmax=limits[1], cmap=colours, **common)
         axis.set_facecolor("0.6")
@@ -120,8 +143,12 @@ def _draw_fringe(figure, axis, values, width, step, fringe):
         axis.axvline(fringe.delay / size, ls=":", color=COLOURS[1])
     else:
         picture = axis.imshow(
-            power[np.ix_(around, near)], aspect="auto", origin="lower", cmap="viridis",
-            extent=(*delays[near][[0, -1]] / size, *rates[around][[0, -1]] * 1e3))
+            power[np.ix_(around, near)],
+            aspect="auto",
+            origin="lower",
+            cmap="viridis",
+            extent=(*delays[near][[0, -1]] / size, *rates[around][[0, -1]] * 1e3),
+        )
         axis.plot(fringe.delay / size, fringe.rate * 1e3, "o", ms=12, mfc="none", mec="white")
         axis.set_ylabel("fringe rate (mHz)", fontsize=8)
         _bar(figure, picture, axis, "amplitude")
@@ -137,8 +164,15 @@ def closure_figure(file, read, found, times, longitude, zone):
     for number, (a, b, c) in enumerate(found):
         phase = closure_phase(read(a, b), read(b, c), read(a, c))
         largest = max(largest, np.nanmax(np.abs(phase), initial=0))
-        axis.plot(dates_of(times), phase, ".-", lw=0.8, ms=4, color=COLOURS[number % len(COLOURS)],
-                  label="–".join(file.names[antenna] for antenna in (a, b, c)))
+        axis.plot(
+            dates_of(times),
+            phase,
+            ".-",
+            lw=0.8,
+            ms=4,
+            color=COLOURS[number % len(COLOURS)],
+            label="–".join(file.names[antenna] for antenna in (a, b, c)),
+        )
     if largest > 90:
         axis.set_ylim(-185, 185)
         axis.set_yticks(range(-180, 181, 90))

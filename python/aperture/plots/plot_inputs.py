@@ -29,10 +29,11 @@ def statistics_rows(found):
     def mean(values):
         return np.nansum(np.nan_to_num(values) * weights, axis=0) / total
 
-    re, im = (np.sqrt(mean(found[name]**2)) for name in ("rms_re", "rms_im"))
+    re, im = (np.sqrt(mean(found[name] ** 2)) for name in ("rms_re", "rms_im"))
     kurtosis, clamped = mean(found["kurtosis"]), mean(found["clamped"])
-    missing = (found["missing"] * found["spectra"][:, np.newaxis]).sum(axis=0) \
-        / found["spectra"].sum()
+    missing = (found["missing"] * found["spectra"][:, np.newaxis]).sum(axis=0) / found[
+        "spectra"
+    ].sum()
     rows = []
     for number, name in enumerate(found["inputs"]):
         values = found["kurtosis"][:, number]
@@ -40,30 +41,60 @@ def statistics_rows(found):
         if not len(values):
             rows.append((name, "-", "-", "-", "-", percent(missing[number])))
             continue
-        rows.append((name, f"{re[number]:.4g}, {im[number]:.4g}", f"{kurtosis[number]:.3f}",
-                     f"{values.min():.3f}, {values.max():.3f}", percent(clamped[number]),
-                     percent(missing[number])))
+        rows.append(
+            (
+                name,
+                f"{re[number]:.4g}, {im[number]:.4g}",
+                f"{kurtosis[number]:.3f}",
+                f"{values.min():.3f}, {values.max():.3f}",
+                percent(clamped[number]),
+                percent(missing[number]),
+            )
+        )
     return rows
 
 
 def statistics_figure(found, longitude, zone):
     """Rms and kurtosis of the inputs over time."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
-    rms = np.sqrt((found["rms_re"]**2 + found["rms_im"]**2) / 2)
+    rms = np.sqrt((found["rms_re"] ** 2 + found["rms_im"] ** 2) / 2)
     numbers, names = dates_of(found["times"]), found["inputs"]
-    for axis, values, text in ((axes[0], rms, "rms of re and im (steps)"),
-                               (axes[1], found["kurtosis"], "spectral kurtosis (noise: 1)")):
+    for axis, values, text in (
+        (axes[0], rms, "rms of re and im (steps)"),
+        (axes[1], found["kurtosis"], "spectral kurtosis (noise: 1)"),
+    ):
         if len(names) <= MOST_LINES:
             for number, name in enumerate(names):
-                axis.plot(numbers, values[:, number], ".-", lw=0.8, ms=4,
-                          color=COLOURS[number % len(COLOURS)],
-                          ls="-" if number < len(COLOURS) else "--", label=name)
+                axis.plot(
+                    numbers,
+                    values[:, number],
+                    ".-",
+                    lw=0.8,
+                    ms=4,
+                    color=COLOURS[number % len(COLOURS)],
+                    ls="-" if number < len(COLOURS) else "--",
+                    label=name,
+                )
         else:
             known = np.where(np.isfinite(values).any(axis=1, keepdims=True), values, 0)
-            axis.fill_between(numbers, np.nanmin(known, axis=1), np.nanmax(known, axis=1),
-                              color=COLOURS[5], alpha=0.4, lw=0, label=f"all {len(names)} inputs")
-            axis.plot(numbers, np.nanmedian(known, axis=1), ".-", lw=1, ms=4, color=COLOURS[0],
-                      label="median")
+            axis.fill_between(
+                numbers,
+                np.nanmin(known, axis=1),
+                np.nanmax(known, axis=1),
+                color=COLOURS[5],
+                alpha=0.4,
+                lw=0,
+                label=f"all {len(names)} inputs",
+            )
+            axis.plot(
+                numbers,
+                np.nanmedian(known, axis=1),
+                ".-",
+                lw=1,
+                ms=4,
+                color=COLOURS[0],
+                label="median",
+            )
         axis.set_ylabel(text, fontsize=8)
         axis.grid(alpha=0.3)
         time_axis(axis, found["times"], longitude, zone)

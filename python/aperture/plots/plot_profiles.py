@@ -64,9 +64,16 @@ def _image(axis, values, low, high, ylabel):
     """[row][bin] over two turns, in colours from the quietest to the brightest."""
     finite = values[np.isfinite(values)]
     limits = np.percentile(finite, (5, 99.7)) if len(finite) else (0, 1)
-    picture = axis.imshow(np.concatenate([values, values], axis=1), aspect="auto", origin="lower",
-                          extent=(0, 2, low, high), interpolation="nearest", cmap="viridis",
-                          vmin=limits[0], vmax=max(limits[1], limits[0] + 1e-12))
+    picture = axis.imshow(
+        np.concatenate([values, values], axis=1),
+        aspect="auto",
+        origin="lower",
+        extent=(0, 2, low, high),
+        interpolation="nearest",
+        cmap="viridis",
+        vmin=limits[0],
+        vmax=max(limits[1], limits[0] + 1e-12),
+    )
     axis.set_ylabel(ylabel)
     axis.ticklabel_format(axis="y", useOffset=False)
     return picture
@@ -75,8 +82,9 @@ def _image(axis, values, low, high, ylabel):
 def draw_profile(axis, values, colour=COLOURS[0], label=None):
     """A profile over two turns, as steps of its bins, in per cent of the mean power."""
     edges = np.arange(2 * len(values) + 1) / len(values)
-    axis.stairs(100 * np.concatenate([values, values]), edges, color=colour, label=label,
-                baseline=None)
+    axis.stairs(
+        100 * np.concatenate([values, values]), edges, color=colour, label=label, baseline=None
+    )
     axis.set_xlim(0, 2)
     axis.set_ylabel("power over the mean (%)")
     axis.grid(alpha=0.3)
@@ -95,15 +103,19 @@ def profile_figure(filename, dm=None):
     grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.6))
     top = figure.add_subplot(grid[0, :])
     draw_profile(top, values)
-    top.set_title(f"Sum of {len(folded.channels)} channels and {len(folded.times)} "
-                  f"sub-integrations, S/N {signal_to_noise(values):.1f} in a bin", loc="left",
-                  fontsize=10)
+    top.set_title(
+        f"Sum of {len(folded.channels)} channels and {len(folded.times)} "
+        f"sub-integrations, S/N {signal_to_noise(values):.1f} in a bin",
+        loc="left",
+        fontsize=10,
+    )
     width = np.ptp(folded.channels) / max(1, len(folded.channels) - 1)
     bottom = (folded.channels[0] - width / 2) / 1e6, (folded.channels[-1] + width / 2) / 1e6
     left = figure.add_subplot(grid[1, 0], sharex=top)
     shown, weights = over_frequency(folded, dm)
-    picture = _image(left, 100 * _averaged_rows(shown, weights, MAX_ROWS), *bottom,
-                     "frequency (MHz)")
+    picture = _image(
+        left, 100 * _averaged_rows(shown, weights, MAX_ROWS), *bottom, "frequency (MHz)"
+    )
     figure.colorbar(picture, ax=left, label="power over the mean (%)")
     right = figure.add_subplot(grid[1, 1], sharex=top)
     seconds = float(np.sum(folded.lengths))
@@ -118,6 +130,9 @@ def profile_figure(filename, dm=None):
         f"{name}: period {folded.period:.9g} s, {len(values)} bins, "
         f"{np.mean(folded.channels) / 1e6:.6g} MHz, {seconds / size:.4g} {unit} from "
         f"{utc(begin_of(folded))} UTC\nlined up with DM {dm:g} pc/cm³ ({sweep * 1e3:.4g} ms over "
-        "the band), phase at infinite frequency".replace("$", r"\$"), x=0.05, ha="left",
-        fontsize=11)
+        "the band), phase at infinite frequency".replace("$", r"\$"),
+        x=0.05,
+        ha="left",
+        fontsize=11,
+    )
     return figure

@@ -21,12 +21,11 @@ from gnuradio.aperture.testing.tiers import ALL
 from gnuradio.aperture.testing.visibility_files import write_array
 
 FILES = 30 if ALL else 8  # of each kind, of which the flipped bytes are always the same
-MEMORY = 4 << 30   # bytes of address space: the program itself takes about 1
-LONGEST = 20       # seconds of the processor: a picture takes about half of one
+MEMORY = 4 << 30  # bytes of address space: the program itself takes about 1
+LONGEST = 20  # seconds of the processor: a picture takes about half of one
 
 
 class qa_damaged_files(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = self._folder.name
@@ -92,8 +91,17 @@ class qa_damaged_files(gr_unittest.TestCase):
         self.check_flipped(name, 300)
 
     def write_filterbank(self, name, **changes):
-        values = {"source_name": "beam", "nchans": 16, "nbits": 32, "nifs": 1, "fch1": 1500.0,
-                  "foff": -1.0, "tsamp": 1e-3, "tstart": 60000.0, **changes}
+        values = {
+            "source_name": "beam",
+            "nchans": 16,
+            "nbits": 32,
+            "nifs": 1,
+            "fch1": 1500.0,
+            "foff": -1.0,
+            "tsamp": 1e-3,
+            "tstart": 60000.0,
+            **changes,
+        }
         with open(name, "wb") as file:
             file.write(header_bytes(values))
             random = np.random.default_rng(1)
@@ -108,6 +116,7 @@ class qa_damaged_files(gr_unittest.TestCase):
                 values = make(file[path][()])
                 del file[path]
                 file[path] = values
+
             return change
 
         def enlarge(file):
@@ -119,16 +128,17 @@ class qa_damaged_files(gr_unittest.TestCase):
                 file.create_dataset(path, shape, kind, chunks=tuple(min(n, 64) for n in shape))
 
         for change, text in (
-                (enlarge, "is said to be of shape"),
-                (replace("Header/freq_array", lambda old: old * np.nan), "freq_array has values"),
-                (replace("Header/freq_array", lambda old: old * 0), "channels of 0 Hz"),
-                (replace("Header/time_array", lambda old: old * 1e300), "time_array has values"),
-                (replace("Header/time_array", lambda old: np.bytes_("x")), "is not what UVH5 has"),
-                (replace("Header/ant_1_array", lambda old: old + 0.5), "is not what UVH5 has"),
-                (replace("Header/freq_array", lambda old: old[1:]), "9 rows, 47 channels"),
-                (replace("Header/telescope_name", lambda old: np.bytes_(b"$\xff\x01$^{")), None),
-                (replace("Header/antenna_names", lambda old: [b"$_\xff", b"$^\n$"]), None),
-                (replace("Header/antenna_positions", lambda old: old + np.inf), None)):
+            (enlarge, "is said to be of shape"),
+            (replace("Header/freq_array", lambda old: old * np.nan), "freq_array has values"),
+            (replace("Header/freq_array", lambda old: old * 0), "channels of 0 Hz"),
+            (replace("Header/time_array", lambda old: old * 1e300), "time_array has values"),
+            (replace("Header/time_array", lambda old: np.bytes_("x")), "is not what UVH5 has"),
+            (replace("Header/ant_1_array", lambda old: old + 0.5), "is not what UVH5 has"),
+            (replace("Header/freq_array", lambda old: old[1:]), "9 rows, 47 channels"),
+            (replace("Header/telescope_name", lambda old: np.bytes_(b"$\xff\x01$^{")), None),
+            (replace("Header/antenna_names", lambda old: [b"$_\xff", b"$^\n$"]), None),
+            (replace("Header/antenna_positions", lambda old: old + np.inf), None),
+        ):
             write_array(name, 2, integrations=3)
             with h5py.File(name, "r+") as file:
                 change(file)
@@ -138,8 +148,12 @@ class qa_damaged_files(gr_unittest.TestCase):
                 self.assertIn(text, message)
 
         name = os.path.join(self.folder, "a.fil")
-        for changes in (dict(source_name="$\n$^{"), dict(nchans=2**24, nifs=2**24),
-                        dict(nbeams=-1), dict(nifs=4, nbeams=3)):
+        for changes in (
+            dict(source_name="$\n$^{"),
+            dict(nchans=2**24, nifs=2**24),
+            dict(nbeams=-1),
+            dict(nifs=4, nbeams=3),
+        ):
             self.write_filterbank(name, **changes)
             self.check(name)
         with open(name, "wb") as file:
@@ -147,5 +161,5 @@ class qa_damaged_files(gr_unittest.TestCase):
         self.assertEqual(self.check(name), 1)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_damaged_files)

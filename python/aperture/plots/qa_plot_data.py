@@ -19,7 +19,6 @@ from gnuradio.aperture.testing.visibility_files import write_array
 
 
 class qa_plot_data(gr_unittest.TestCase):
-
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.uvh5 = os.path.join(self._folder.name, "a.uvh5")
@@ -41,8 +40,9 @@ class qa_plot_data(gr_unittest.TestCase):
         """They repeat themselves: the last one is the first one, and so is what is between."""
         channels, width = 31, 12.5e3
         delay = 0.49 / width
-        delays, found = plot_data.lags(np.exp(-2j * np.pi * width * np.arange(channels) * delay),
-                                       width)
+        delays, found = plot_data.lags(
+            np.exp(-2j * np.pi * width * np.arange(channels) * delay), width
+        )
         finer, magnitudes = plot_data.finer_lags(delays, np.abs(found), 3 / width)
         self.assertAlmostEqual(finer[-1] * width, 0.5, places=9)
         x = np.pi * width * (finer - delay)
@@ -61,7 +61,7 @@ class qa_plot_data(gr_unittest.TestCase):
         random = np.random.default_rng(1)
         values = random.normal(size=(3, 7, 40000)) + 1j * random.normal(size=(3, 7, 40000))
         delays, found = plot_data.root_mean_square_lags(values, 100.0)
-        whole = np.sqrt(np.mean(np.abs(plot_data.lags(values[1], 100.0)[1])**2, axis=0))
+        whole = np.sqrt(np.mean(np.abs(plot_data.lags(values[1], 100.0)[1]) ** 2, axis=0))
         np.testing.assert_allclose(found[1], whole, rtol=1e-10)
         # Fringes that turn by half a circle an integration must not cancel.
         values = np.ones((1, 4, 16)) * np.array([1, -1, 1, -1])[:, None] + 0j
@@ -69,8 +69,9 @@ class qa_plot_data(gr_unittest.TestCase):
         self.assertAlmostEqual(found[0][np.flatnonzero(delays == 0)[0]], 1.0, places=12)
 
     def test_coherence_and_decibels(self):
-        found = plot_data.coherence(np.array([3 + 4j, 1, 1]), np.array([25.0, 0, np.nan]),
-                                    np.array([4.0, 1, 1]))
+        found = plot_data.coherence(
+            np.array([3 + 4j, 1, 1]), np.array([25.0, 0, np.nan]), np.array([4.0, 1, 1])
+        )
         self.assertAlmostEqual(found[0], 0.3 + 0.4j)
         self.assertTrue(np.all(np.isnan(found[1:])))
         levels = plot_data.decibels([100.0, 0.5, 0.0, -1.0])
@@ -78,8 +79,9 @@ class qa_plot_data(gr_unittest.TestCase):
         self.assertTrue(np.all(np.isnan(levels[2:])))
 
     def test_matrix_has_correlation_and_phase_at_band_centre(self):
-        frequencies = write_array(self.uvh5, 3, ("xx", "yy", "xy", "yx"), channels=50,
-                                  correlation=0.2)
+        frequencies = write_array(
+            self.uvh5, 3, ("xx", "yy", "xy", "yx"), channels=50, correlation=0.2
+        )
         centre = (frequencies[0] + frequencies[-1]) / 2
         with VisibilityFile(self.uvh5) as file:
             matrix, inputs = plot_data.correlation_matrix(file, 0)
@@ -97,10 +99,13 @@ class qa_plot_data(gr_unittest.TestCase):
     def test_products_by_name(self):
         write_array(self.uvh5, 3, ("xx", "yy", "xy", "yx"))
         with VisibilityFile(self.uvh5) as file:
-            self.assertEqual(plot_data.find_products(file, "A1-A3, A3y-A2x"),
-                             [Product(0, 2, "xx"), Product(0, 2, "yy"), Product(1, 2, "xy")])
-            self.assertEqual(plot_data.find_products(file, "A3-A1"),
-                             [Product(0, 2, "xx"), Product(0, 2, "yy")])
+            self.assertEqual(
+                plot_data.find_products(file, "A1-A3, A3y-A2x"),
+                [Product(0, 2, "xx"), Product(0, 2, "yy"), Product(1, 2, "xy")],
+            )
+            self.assertEqual(
+                plot_data.find_products(file, "A3-A1"), [Product(0, 2, "xx"), Product(0, 2, "yy")]
+            )
             self.assertEqual(plot_data.find_products(file, "A2-A2"), [Product(1, 1, "xy")])
             self.assertEqual(file.label(Product(1, 2, "xy")), "A2x–A3y")
             self.assertEqual(file.length(Product(0, 2, "xx")), 14)
@@ -112,5 +117,5 @@ class qa_plot_data(gr_unittest.TestCase):
         self.assertEqual((len(chosen), lengths[0], lengths[-1]), (4, 1, 2))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_plot_data)

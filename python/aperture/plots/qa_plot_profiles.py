@@ -38,26 +38,33 @@ def model(subints=3):
     late = delay(DM, channels) / PERIOD
     phases = (np.arange(BINS) + 0.5) / BINS
     off = (phases - 0.25 - late[:, None] + 0.5) % 1 - 0.5
-    shape = 1 + 0.5 * np.exp(-off ** 2 / (2 * 0.02 ** 2))
+    shape = 1 + 0.5 * np.exp(-(off**2) / (2 * 0.02**2))
     bandpass = np.linspace(1, 3, CHANNELS)[:, None]
     powers = np.broadcast_to(bandpass * shape, (subints, 1, CHANNELS, BINS)).copy()
     counts = np.full(powers.shape, 100.0)
     powers[1, :, 4] = counts[1, :, 4] = 0  # nothing came
     return FoldedProfiles(
-        powers=powers, counts=counts, times=[(1704067200 + 10 * i, 0.25) for i in range(subints)],
-        lengths=np.full(subints, 10.0), frequencies=np.full(subints, 1 / PERIOD), channels=channels,
-        dm=DM, source="B0000+00", beam="zenith")
+        powers=powers,
+        counts=counts,
+        times=[(1704067200 + 10 * i, 0.25) for i in range(subints)],
+        lengths=np.full(subints, 10.0),
+        frequencies=np.full(subints, 1 / PERIOD),
+        channels=channels,
+        dm=DM,
+        source="B0000+00",
+        beam="zenith",
+    )
 
 
 class TestProfiles(unittest.TestCase):
-
     def test_rotate(self):
         """Whole bins are shifted as they are; sums stay; there and back is nothing."""
         rng = np.random.default_rng(3)
         for bins in (16, 17):
             values = rng.random((3, bins))
-            np.testing.assert_allclose(rotate(values, 5 / bins), np.roll(values, -5, axis=-1),
-                                       atol=1e-12)
+            np.testing.assert_allclose(
+                rotate(values, 5 / bins), np.roll(values, -5, axis=-1), atol=1e-12
+            )
             shifted = rotate(values, [0.1, 0.33, 0.71])
             np.testing.assert_allclose(shifted.sum(axis=-1), values.sum(axis=-1))
 
@@ -68,8 +75,9 @@ class TestProfiles(unittest.TestCase):
         self.assertEqual(np.argmax(values), 15)  # (15 + 0.5) / 63 is nearest to 0.25
         self.assertLess(abs(values.mean()), 1e-12)
         # 0.5 of what is under it, less the mean of the pulse
-        self.assertAlmostEqual(values.max() - values.min(), 0.5 / (1 + 0.5 * 0.02 * 2.5066),
-                               delta=0.02)  # the peak is between bins
+        self.assertAlmostEqual(
+            values.max() - values.min(), 0.5 / (1 + 0.5 * 0.02 * 2.5066), delta=0.02
+        )  # the peak is between bins
         wrong = profile(folded, 0.0)
         self.assertLess(wrong.max(), 0.8 * values.max())
         self.assertEqual(dedispersed(folded).shape, folded.powers.shape)
@@ -107,17 +115,25 @@ class TestProfiles(unittest.TestCase):
     def test_title(self):
         """The name once, and the time when the first sub-integration began, of a file that says
         when that was and of one that does not."""
-        begins = {None: "2023-12-31 23:59:55", (1704067197, 0.9999): "2023-12-31 23:59:58",
-                  (1704067195, 0.2): "2023-12-31 23:59:55"}
+        begins = {
+            None: "2023-12-31 23:59:55",
+            (1704067197, 0.9999): "2023-12-31 23:59:58",
+            (1704067195, 0.2): "2023-12-31 23:59:55",
+        }
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "p.fits")
             for start, text in begins.items():
-                for source, beam, name in (("B0329+54", "PSR B0329+54 x", "PSR B0329+54 x"),
-                                           ("B0329+54", "zenith", "B0329+54 zenith")):
+                for source, beam, name in (
+                    ("B0329+54", "PSR B0329+54 x", "PSR B0329+54 x"),
+                    ("B0329+54", "zenith", "B0329+54 zenith"),
+                ):
                     write_profiles(path, replace(model(), start=start, source=source, beam=beam))
                     figure = profile_figure(path)
-                    title = figure.get_suptitle() if hasattr(figure, "get_suptitle") else \
-                        figure._suptitle.get_text()
+                    title = (
+                        figure.get_suptitle()
+                        if hasattr(figure, "get_suptitle")
+                        else figure._suptitle.get_text()
+                    )
                     plt.close(figure)
                     self.assertIn(f" from {text} UTC", title)
                     self.assertTrue(title.startswith(f"{name}: period"), title)
@@ -130,8 +146,11 @@ class TestProfiles(unittest.TestCase):
             for more in ([], ["--dm", "0"]):
                 self.assertEqual(main([path, "-o", picture, "--dpi", "40", *more]) or 0, 0)
                 self.assertGreater(os.path.getsize(picture), 5000)
-            for arguments in ([path, path, "-o", picture], [path, "-o", picture, "--dm", "-1"],
-                              [path, "-o", picture, "--integration", "3"]):
+            for arguments in (
+                [path, path, "-o", picture],
+                [path, "-o", picture, "--dm", "-1"],
+                [path, "-o", picture, "--integration", "3"],
+            ):
                 said = io.StringIO()
                 with contextlib.redirect_stderr(said):
                     self.assertNotEqual(main(arguments), 0)

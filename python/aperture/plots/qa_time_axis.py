@@ -26,18 +26,32 @@ JULIAN = 2460310.5
 
 
 class qa_time_axis(gr_unittest.TestCase):
-
     def test_steps(self):
-        for span, step in ((0.004, 0.001), (0.3, 0.1), (2.4, 0.5), (4, 1), (20, 5), (61, 15),
-                           (290, 60), (7200, 1800), (DAY, 21600), (7 * DAY, 2 * DAY)):
+        for span, step in (
+            (0.004, 0.001),
+            (0.3, 0.1),
+            (2.4, 0.5),
+            (4, 1),
+            (20, 5),
+            (61, 15),
+            (290, 60),
+            (7200, 1800),
+            (DAY, 21600),
+            (7 * DAY, 2 * DAY),
+        ):
             self.assertAlmostEqual(step_for(span, 5), step, 9)
             self.assertLessEqual(span / step_for(span, 5), 5 + 1e-9)
 
     def test_texts(self):
-        for seconds, step, text in ((3723, 60, "01:02"), (3723, 1, "01:02:03"),
-                                    (3723.456, 0.001, "01:02:03.456"),
-                                    (3723.2, 0.5, "01:02:03.2"), (86399.9999, 0.01, "00:00:00.00"),
-                                    (DAY + 5, 5, "00:00:05"), (-3600, 60, "23:00")):
+        for seconds, step, text in (
+            (3723, 60, "01:02"),
+            (3723, 1, "01:02:03"),
+            (3723.456, 0.001, "01:02:03.456"),
+            (3723.2, 0.5, "01:02:03.2"),
+            (86399.9999, 0.01, "00:00:00.00"),
+            (DAY + 5, 5, "00:00:05"),
+            (-3600, 60, "23:00"),
+        ):
             self.assertEqual(clock_text(seconds, step), text)
 
     def test_zones(self):
@@ -61,9 +75,11 @@ class qa_time_axis(gr_unittest.TestCase):
     def marks(self, axis):
         """Places and texts of the marks that are seen."""
         low, high = sorted(axis.get_view_interval())
-        return [(place, label.get_text()) for place, label in
-                zip(axis.get_majorticklocs(), axis.get_ticklabels())
-                if low - 1e-9 <= place <= high + 1e-9]
+        return [
+            (place, label.get_text())
+            for place, label in zip(axis.get_majorticklocs(), axis.get_ticklabels())
+            if low - 1e-9 <= place <= high + 1e-9
+        ]
 
     def test_axis(self):
         times = JULIAN + np.arange(31) / DAY
@@ -73,14 +89,16 @@ class qa_time_axis(gr_unittest.TestCase):
             axis.set_xlim(*dates_of(times)[[0, -1]])
             time_axis(axis, times, 10.0, zone)
             figure.canvas.draw()
-            self.assertEqual([text for _, text in self.marks(axis.xaxis)],
-                             [f"00:00:{s:02d}" + (second and f"{second}{s:02d}")
-                              for s in range(0, 31, 10)])
+            self.assertEqual(
+                [text for _, text in self.marks(axis.xaxis)],
+                [f"00:00:{s:02d}" + (second and f"{second}{s:02d}") for s in range(0, 31, 10)],
+            )
             for number, (place, _) in enumerate(self.marks(axis.xaxis)):
                 self.assertAlmostEqual(place * DAY, START + 10 * number, 4)
-            self.assertEqual(axis.get_xlabel(), "UTC, 2024-01-01" + ("; below it +0545" if second
-                                                                     else ""))
-            upper, = axis.child_axes
+            self.assertEqual(
+                axis.get_xlabel(), "UTC, 2024-01-01" + ("; below it +0545" if second else "")
+            )
+            (upper,) = axis.child_axes
             hours = np.degrees(sidereal_time(times[0], 10.0)) / 15
             for place, text in self.marks(upper.xaxis):
                 h, m, s = map(int, text.split(":"))
@@ -89,5 +107,5 @@ class qa_time_axis(gr_unittest.TestCase):
             plt.close(figure)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_time_axis)

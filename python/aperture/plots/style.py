@@ -45,8 +45,11 @@ def delay_text(delay, error, period=np.inf, with_error=False, most=6):
     known = np.isfinite(error) and error > 0
     size, unit = delay_unit(max(abs(delay), 10 * error if known else 0))
     digits = decimals(error / size, most)
-    text = f"{rounded(delay / size, digits)} ± {rounded(error / size, digits)} {unit}" \
-        if with_error else f"{rounded(delay / size, digits, '+')} {unit}"
+    text = (
+        f"{rounded(delay / size, digits)} ± {rounded(error / size, digits)} {unit}"
+        if with_error
+        else f"{rounded(delay / size, digits, '+')} {unit}"
+    )
     if abs(delay) > period / 8:
         text += f" (or n · {rounded(period / size, max(digits, 1))} {unit} more or less)"
     return minus_signs(text)

@@ -19,8 +19,29 @@ DAY = 86400.0
 SIDEREAL = 1.0027379  # sidereal seconds in a second
 SMALL = 7
 #: seconds between marks, above a second; below it 1, 2 and 5 times powers of ten
-STEPS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 14400,
-         21600, 43200, 86400)
+STEPS = (
+    1,
+    2,
+    5,
+    10,
+    15,
+    20,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1200,
+    1800,
+    3600,
+    7200,
+    10800,
+    14400,
+    21600,
+    43200,
+    86400,
+)
 
 
 class Zone:
@@ -39,8 +60,10 @@ class Zone:
             try:
                 self._zone = zoneinfo.ZoneInfo(name)
             except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-                raise PlotError(f"--time-zone {name}: no such zone is known here; expected an IANA "
-                                "name such as Europe/Berlin or UTC") from None
+                raise PlotError(
+                    f"--time-zone {name}: no such zone is known here; expected an IANA "
+                    "name such as Europe/Berlin or UTC"
+                ) from None
 
     def _at(self, seconds):
         utc = datetime.datetime.fromtimestamp(math.floor(seconds), datetime.timezone.utc)
@@ -67,7 +90,7 @@ def step_for(span, most):
     for step in STEPS:
         if least <= step and least > 0.5:
             return step
-    power = 10.0**math.floor(math.log10(max(least, 1e-9)))
+    power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least * (1 - 1e-9))
 
 
@@ -150,9 +173,13 @@ def time_axis(axis, times, longitude, zone):
     if longitude is None or len(times) < 2:
         return
     sidereal = np.unwrap(sidereal_time(times, longitude)) * 12 / np.pi
-    upper = axis.secondary_xaxis("top", functions=(
-        lambda date: sidereal[0] + (date - numbers[0]) * 24 * SIDEREAL,
-        lambda hours: numbers[0] + (hours - sidereal[0]) / 24 / SIDEREAL))
+    upper = axis.secondary_xaxis(
+        "top",
+        functions=(
+            lambda date: sidereal[0] + (date - numbers[0]) * 24 * SIDEREAL,
+            lambda hours: numbers[0] + (hours - sidereal[0]) / 24 / SIDEREAL,
+        ),
+    )
     upper.set_xlabel("LST", fontsize=8)
     upper.tick_params(labelsize=SMALL)
     locator = ClockLocator(3600)

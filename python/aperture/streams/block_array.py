@@ -49,15 +49,19 @@ class BlockArray(np.ndarray):
 
     def _check(self):
         if self._call is not None and self._call.over:
-            raise RuntimeError("the array is used after work() has returned: its memory belongs "
-                               "to the next calls; copy what is to be kept")
+            raise RuntimeError(
+                "the array is used after work() has returned: its memory belongs "
+                "to the next calls; copy what is to be kept"
+            )
 
     def _accept(self, key, value):
         """Raises for a value that is not to be put at a key."""
         kind = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
         if kind.kind == "c" and self.dtype.kind != "c":
-            raise TypeError(f"the elements are {kind}, the output's are {self.dtype}: the "
-                            "imaginary part would be lost; take .real or abs()")
+            raise TypeError(
+                f"the elements are {kind}, the output's are {self.dtype}: the "
+                "imaginary part would be lost; take .real or abs()"
+            )
 
     def __setitem__(self, key, value):
         self._check()
@@ -106,15 +110,22 @@ class RestrictedArray(BlockArray):
             if shape == () and np.ndim(value) == 0:  # an element
                 super()._accept(key, value)
                 return
-            what = ("this is an array on the host" if isinstance(value, np.ndarray) else
-                    f"{type(value).__name__} is no array of the device")
-            raise TypeError(f"{what}, which a GPU does not take: with arrays=\"device\", the "
-                            "default, outputs get what was made of the inputs; with "
-                            "arrays=\"cupy\" work() computes by self.xp, which is CuPy on a GPU "
-                            "and otherwise NumPy")
+            what = (
+                "this is an array on the host"
+                if isinstance(value, np.ndarray)
+                else f"{type(value).__name__} is no array of the device"
+            )
+            raise TypeError(
+                f'{what}, which a GPU does not take: with arrays="device", the '
+                "default, outputs get what was made of the inputs; with "
+                'arrays="cupy" work() computes by self.xp, which is CuPy on a GPU '
+                "and otherwise NumPy"
+            )
         if value.dtype != self.dtype:
-            raise TypeError(f"the elements are {value.dtype}, the output's are {self.dtype}: "
-                            f"output[...] = result.astype(numpy.{self.dtype}) converts them")
+            raise TypeError(
+                f"the elements are {value.dtype}, the output's are {self.dtype}: "
+                f"output[...] = result.astype(numpy.{self.dtype}) converts them"
+            )
         if value.shape != shape:
             raise ValueError(f"the shape is {value.shape}, the output's is {shape}")
 
@@ -142,10 +153,34 @@ def _checked(name):
     def checked(self, *arguments, **others):
         self._check()
         return method(self, *arguments, **others)
+
     return checked
 
 
-for _name in ("__iter__", "__float__", "__complex__", "__int__", "__bool__", "astype", "copy",
-              "tobytes", "tolist", "item", "view", "reshape", "ravel", "flatten", "transpose",
-              "sum", "mean", "std", "var", "min", "max", "dot", "sort", "fill"):
+for _name in (
+    "__iter__",
+    "__float__",
+    "__complex__",
+    "__int__",
+    "__bool__",
+    "astype",
+    "copy",
+    "tobytes",
+    "tolist",
+    "item",
+    "view",
+    "reshape",
+    "ravel",
+    "flatten",
+    "transpose",
+    "sum",
+    "mean",
+    "std",
+    "var",
+    "min",
+    "max",
+    "dot",
+    "sort",
+    "fill",
+):
     setattr(BlockArray, _name, _checked(_name))

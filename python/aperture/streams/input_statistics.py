@@ -15,9 +15,9 @@ from ..parameters.errors import refuse
 #: type of a frame -> bytes of a voltage, and the largest component, to which others are clamped
 TYPES = {"sc8": (2, 127), "sc4": (1, 7), "fc32": (8, np.inf)}
 AVERAGED = ("rms_re", "rms_im", "kurtosis", "clamped")
-FEWEST_SPECTRA = 32      # of a frame, so that the kurtosis says something
-VALUES = 1 << 19         # of a frame, that are measured where that is more spectra
-LONGEST_WAIT = 0.5       # s, for the first frame of a short stream
+FEWEST_SPECTRA = 32  # of a frame, so that the kurtosis says something
+VALUES = 1 << 19  # of a frame, that are measured where that is more spectra
+LONGEST_WAIT = 0.5  # s, for the first frame of a short stream
 
 
 @dataclass
@@ -32,6 +32,7 @@ class InputStatistics:
     with a component at the end of its range, and of the spectra that are missing. Of an input
     without spectra that are there, NaN.
     """
+
     time: float
     spectra: int
     rms_re: np.ndarray
@@ -61,7 +62,7 @@ def spectral_kurtosis(power, count):
     first, second = power.sum(axis=-1), (power**2).sum(axis=-1)
     known = (count > 1) & (first > 0)
     many = np.where(known, count, 2)
-    ratio = many * second / np.where(known, first, 1)**2
+    ratio = many * second / np.where(known, first, 1) ** 2
     return np.where(known, (many + 1) / (many - 1) * (ratio - 1), np.nan)
 
 
@@ -96,13 +97,21 @@ def measure(voltages, type, time):
     channels = known.sum(axis=0)
     single = lambda array: np.asarray(array, np.float32)
     return InputStatistics(
-        time, voltages.shape[-1],
+        time,
+        voltages.shape[-1],
         single(np.sqrt(fraction((re**2).sum(axis=(0, 2), dtype=float)))),
         single(np.sqrt(fraction((im**2).sum(axis=(0, 2), dtype=float)))),
-        single(np.divide(np.where(known, kurtosis, 0).sum(axis=0), channels,
-                         out=np.full(len(count), np.nan), where=channels > 0)),
+        single(
+            np.divide(
+                np.where(known, kurtosis, 0).sum(axis=0),
+                channels,
+                out=np.full(len(count), np.nan),
+                where=channels > 0,
+            )
+        ),
         single(fraction((np.maximum(np.abs(re), np.abs(im)) >= most).sum(axis=(0, 2)))),
-        single(1 - count / voltages.shape[-1]))
+        single(1 - count / voltages.shape[-1]),
+    )
 
 
 def spectra_measured(channels, inputs, spectra_per_frame):
@@ -150,17 +159,21 @@ class StatisticsReader:
         for item in self._snapshot.read_after(self._serial):
             self._serial = item.serial
             data = np.frombuffer(item.data, np.uint8)
-            spectra, rest = divmod(len(data), TYPES[self._type][0] * self._shape[0]
-                                   * self._shape[1])
+            spectra, rest = divmod(
+                len(data), TYPES[self._type][0] * self._shape[0] * self._shape[1]
+            )
             if rest or not spectra:
-                raise ValueError(f"statistics: an item of {len(data)} bytes is no frame of "
-                                 f"{self._shape[0]} channels and {self._shape[1]} inputs of "
-                                 f"{self._type}")
+                raise ValueError(
+                    f"statistics: an item of {len(data)} bytes is no frame of "
+                    f"{self._shape[0]} channels and {self._shape[1]} inputs of "
+                    f"{self._type}"
+                )
             if item.time is None or item.rate is None:
                 continue
             count = spectra_measured(*self._shape, spectra)
-            voltages = data.view({"sc8": np.uint16, "sc4": np.uint8, "fc32": np.complex64}[
-                self._type]).reshape(*self._shape, spectra)[..., :count]
+            voltages = data.view(
+                {"sc8": np.uint16, "sc4": np.uint8, "fc32": np.complex64}[self._type]
+            ).reshape(*self._shape, spectra)[..., :count]
             middle = sum(item.time) + (count - 1) / 2 / (item.rate * spectra)
             rows.append(measure(np.ascontiguousarray(voltages), self._type, middle))
         for row in rows:
@@ -175,8 +188,10 @@ class StatisticsReader:
             value = np.nan_to_num(getattr(row, name).astype(float))
             values[name] = weight * (value**2 if name.startswith("rms") else value)
         if self._sums is not None:
-            values = {name: value + self._sums[name] if name != "time" else value
-                      for name, value in values.items()}
+            values = {
+                name: value + self._sums[name] if name != "time" else value
+                for name, value in values.items()
+            }
         self._sums = values
 
     def take_last(self):
@@ -197,9 +212,19 @@ class StatisticsReader:
         if self._sums is None:
             return None
         total = self._sums["weight"]
-        means = {name: np.divide(self._sums[name], total, out=np.full(len(total), np.nan),
-                                 where=total > 0) for name in AVERAGED}
+        means = {
+            name: np.divide(
+                self._sums[name], total, out=np.full(len(total), np.nan), where=total > 0
+            )
+            for name in AVERAGED
+        }
         spectra = self._sums["spectra"]
-        return InputStatistics(self._sums["time"], spectra, np.sqrt(means["rms_re"]),
-                               np.sqrt(means["rms_im"]), means["kurtosis"], means["clamped"],
-                               1 - total / spectra)
+        return InputStatistics(
+            self._sums["time"],
+            spectra,
+            np.sqrt(means["rms_re"]),
+            np.sqrt(means["rms_im"]),
+            means["kurtosis"],
+            means["clamped"],
+            1 - total / spectra,
+        )

@@ -22,6 +22,7 @@ class Integration:
     begin, end: UTC seconds since 1970; frequencies: Hz [channel], of the sky; spectra: that the
     integration spans; counted: that were summed [product], or [1] where all products agree.
     """
+
     begin: float
     end: float
     frequencies: np.ndarray
@@ -70,8 +71,10 @@ class IntegrationTags:
         spectra = tag_value(found, tags.spectra, pmt.to_uint64)
         counted = np.array(tag_value(found, tags.counted, pmt.u64vector_elements), np.float64)
         if spectra == 0 or len(counted) not in (1, self._products) or counted.max() > spectra:
-            raise ValueError(f"tags: spectra {spectra} and {len(counted)} counts up to "
-                             f"{counted.max(initial=0):.0f} do not fit {self._products} products")
+            raise ValueError(
+                f"tags: spectra {spectra} and {len(counted)} counts up to "
+                f"{counted.max(initial=0):.0f} do not fit {self._products} products"
+            )
         # spectra of n channels are n over the bandwidth apart; rx_time is the first one's middle
         hop = self._channels / self._band[1]
         begin = self._next
@@ -82,12 +85,16 @@ class IntegrationTags:
 
     def _tune(self, found):
         last = {} if self._band is None else dict(zip((tags.rx_freq, tags.bandwidth), self._band))
-        center, width = (tag_value(found, key, pmt.to_double, last)
-                         for key in (tags.rx_freq, tags.bandwidth))
+        center, width = (
+            tag_value(found, key, pmt.to_double, last) for key in (tags.rx_freq, tags.bandwidth)
+        )
         if not (0 <= center < np.inf and 0 < width < np.inf):
-            raise ValueError(f"tags: rx_freq {center} and bandwidth {width} are not allowed: both "
-                             "finite, rx_freq from 0, bandwidth above 0")
+            raise ValueError(
+                f"tags: rx_freq {center} and bandwidth {width} are not allowed: both "
+                "finite, rx_freq from 0, bandwidth above 0"
+            )
         if self._band != (center, width):
             self._band = center, width
             self._frequencies = center + (np.arange(self._channels) - self._channels // 2) * (
-                width / self._channels)
+                width / self._channels
+            )

@@ -21,8 +21,7 @@ LOWEST_RATE, HIGHEST_RATE = 1.0, 1e15  # items a second of a stream of samples
 def seconds_of(rx_time):
     """Seconds of the value of an rx_time; None if it is none (the F-engine ignores such, too)."""
     try:
-        time = (pmt.to_uint64(pmt.tuple_ref(rx_time, 0))
-                + pmt.to_double(pmt.tuple_ref(rx_time, 1)))
+        time = pmt.to_uint64(pmt.tuple_ref(rx_time, 0)) + pmt.to_double(pmt.tuple_ref(rx_time, 1))
     except (ValueError, RuntimeError):
         return None
     return time if 0 <= time < 2**63 else None
@@ -44,8 +43,8 @@ class ItemClock:
 
     def __init__(self, rate):
         self._rate = rate
-        self._anchor = None      # an item and its time
-        self._epoch = None       # of rx_time
+        self._anchor = None  # an item and its time
+        self._epoch = None  # of rx_time
 
     @property
     def running(self):

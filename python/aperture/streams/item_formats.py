@@ -12,14 +12,26 @@ import numpy as np
 from ..parameters.constructors import parameters_of
 
 #: what NumPy makes of a sample: complex integers are pairs, re and im, on the last axis
-SAMPLES = {"fc32": (np.complex64, ()), "sc16": (np.int16, (2,)), "sc8": (np.int8, (2,)),
-           "sc4": (np.uint8, ()), "f32": (np.float32, ()), "s16": (np.int16, ()),
-           "s8": (np.int8, ())}
+SAMPLES = {
+    "fc32": (np.complex64, ()),
+    "sc16": (np.int16, (2,)),
+    "sc8": (np.int8, (2,)),
+    "sc4": (np.uint8, ()),
+    "f32": (np.float32, ()),
+    "s16": (np.int16, ()),
+    "s8": (np.int8, ()),
+}
 
 #: GNU Radio's letters at the end of names of blocks
 LETTERS = {"c": np.complex64, "f": np.float32, "i": np.int32, "s": np.int16, "b": np.uint8}
-WORDS = {"complex": np.complex64, "float": np.float32, "int": np.int32, "short": np.int16,
-         "char": np.int8, "uchar": np.uint8}
+WORDS = {
+    "complex": np.complex64,
+    "float": np.float32,
+    "int": np.int32,
+    "short": np.int16,
+    "char": np.int8,
+    "uchar": np.uint8,
+}
 
 
 def _of(sample, *shape):
@@ -49,12 +61,14 @@ OURS = {
     "pfb_channelizer": lambda p: _of(p["output_type"], *_together(p), p["channels"]),
     "f_engine": lambda p: _of(p["output_type"], _channels(p), p["inputs"], p["spectra_per_frame"]),
     "corner_turn": lambda p: _of(p["type"], _channels(p), p["inputs"], p["spectra_per_frame"]),
-    "beamformer": lambda p: _of(p["output_type"], p["channels"], p["beams"],
-                                p["spectra_per_frame"]),
+    "beamformer": lambda p: _of(
+        p["output_type"], p["channels"], p["beams"], p["spectra_per_frame"]
+    ),
     "xengine": lambda p: _of("fc32", p["channels"], p["inputs"] * (p["inputs"] + 1) // 2),
     "select": lambda p: _of("fc32", p["channels"]),
     "power_detector": lambda p: _powers(p, p["beams"]),
-    "beam_power": lambda p: _powers(p, p["beams"] + p["incoherent_beams"])}
+    "beam_power": lambda p: _powers(p, p["beams"] + p["incoherent_beams"]),
+}
 #: blocks all of whose outputs are alike
 ALL_PORTS = {"array_source", "stream_align", "pfb_channelizer", "select"}
 

@@ -29,6 +29,7 @@ class Range:
     limit: the largest value of a part; clamped: parts of the values that may be beyond it: of a
     level that is high, and of one that is too high.
     """
+
     lowest: float
     low: float
     target: float
@@ -38,7 +39,7 @@ class Range:
     clamped: tuple
 
     def judge(self, rms):
-        """"good", "low", "too low", "high" or "too high"; "no signal" of 0."""
+        """ "good", "low", "too low", "high" or "too high"; "no signal" of 0."""
         if not rms > 0:
             return "no signal"
         if rms < self.low:
@@ -50,8 +51,10 @@ class Range:
 
 #: Of 8 bits rounding adds 0.1 % to the power at 8 steps and 2 % at 2; at 40 steps one in 700 parts
 #: is beyond the limit, at 60 one in 30. Of 4 bits both are about 2 % at 2 and at 3 steps.
-RANGES = {"sc8": Range(2.0, 8.0, TARGET_RMS, 40.0, 60.0, 127, (5e-3, 5e-2)),
-          "sc4": Range(0.8, 1.5, 2.4, 3.2, 4.5, 7, (5e-2, 1.5e-1))}
+RANGES = {
+    "sc8": Range(2.0, 8.0, TARGET_RMS, 40.0, 60.0, 127, (5e-3, 5e-2)),
+    "sc4": Range(0.8, 1.5, 2.4, 3.2, 4.5, 7, (5e-2, 1.5e-1)),
+}
 
 
 def mean_power(power):
@@ -86,6 +89,9 @@ def without_noise(power, there=True):
     # of complex samples, of real ones, and of these where the band is inverted
     for zero in {0, channels // 2, channels - 1}:
         near = slice(max(0, zero - BESIDE), zero + BESIDE + 1)
-        found |= (total > 0) & (total - power[near].sum(axis=0) < NOISE * total) \
+        found |= (
+            (total > 0)
+            & (total - power[near].sum(axis=0) < NOISE * total)
             & (there.sum(axis=0) - there[near].sum(axis=0) >= FEWEST_CHANNELS)
+        )
     return found

@@ -57,8 +57,10 @@ def text_of(error):
 def _is_users(file):
     """Whether a file of code is neither ours nor an installed library's."""
     libraries = [Path(__file__).parents[1], *map(sysconfig.get_path, ("stdlib", "platstdlib"))]
-    return not (any(Path(file).is_relative_to(folder) for folder in libraries)
-                or {"dist-packages", "site-packages"} & set(Path(file).parts))
+    return not (
+        any(Path(file).is_relative_to(folder) for folder in libraries)
+        or {"dist-packages", "site-packages"} & set(Path(file).parts)
+    )
 
 
 def text_with_place(error, debug):
@@ -67,8 +69,9 @@ def text_with_place(error, debug):
     was. `trace` has the rest.
     """
     trace(error, debug)
-    places = [(frame.f_code.co_filename, line)
-              for frame, line in traceback.walk_tb(error.__traceback__)]
+    places = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
     users = [f" ({file}, line {line})" for file, line in places if _is_users(file)]
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     return printable(" ".join(text.split()) + "".join(users[-1:]))

@@ -27,9 +27,15 @@ from gnuradio.aperture.streams.python_block import printable, python_block, text
 from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
 
 ARRAY = ArrayDescription(
-    name="test", latitude=52.0, longitude=5.0, height=10.0,
-    antennas=[Antenna("A", (0.0, 0.0, 0.0))], inputs=[Input("A", "x")],
-    sample_rate=1e6, center_frequency=1e8)
+    name="test",
+    latitude=52.0,
+    longitude=5.0,
+    height=10.0,
+    antennas=[Antenna("A", (0.0, 0.0, 0.0))],
+    inputs=[Input("A", "x")],
+    sample_rate=1e6,
+    center_frequency=1e8,
+)
 BEAMS = [Beam("zenith", 0.0, 90.0)]
 
 
@@ -61,13 +67,13 @@ class hierarchy(gr.hier_block2):
     """A block of blocks whose inner one only C++ knows."""
 
     def __init__(self, inner):
-        gr.hier_block2.__init__(self, "hierarchy", gr.io_signature(1, 1, 8),
-                                gr.io_signature(0, 0, 0))
+        gr.hier_block2.__init__(
+            self, "hierarchy", gr.io_signature(1, 1, 8), gr.io_signature(0, 0, 0)
+        )
         self.connect(self, inner())
 
 
 class qa_python_block(gr_unittest.TestCase):
-
     # ---- how long they live
 
     def test_made_within_connect(self):
@@ -96,10 +102,11 @@ class qa_python_block(gr_unittest.TestCase):
     def test_all_of_ours(self):
         folder = tempfile.TemporaryDirectory(prefix="qa_python_block")
         self.addCleanup(folder.cleanup)
-        for make, size in ((lambda: uvh5_sink(Path(folder.name, "a.uvh5"), ARRAY, 1), 8),
-                           (lambda: filterbank_sink(Path(folder.name, "a.fil"), ARRAY, BEAMS, 1,
-                                                    "power"), 4),
-                           (lambda: pointing(ARRAY, BEAMS, 4), 8)):
+        for make, size in (
+            (lambda: uvh5_sink(Path(folder.name, "a.uvh5"), ARRAY, 1), 8),
+            (lambda: filterbank_sink(Path(folder.name, "a.fil"), ARRAY, BEAMS, 1, "power"), 4),
+            (lambda: pointing(ARRAY, BEAMS, 4), 8),
+        ):
             top = gr.top_block()
             block = make()
             reference = weakref.ref(block)
@@ -154,8 +161,9 @@ except KeyboardInterrupt:
     gc.callbacks.remove(interrupt)
     print("interrupted")
 """
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                              timeout=PATIENCE)
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE
+        )
         self.assertEqual(done.stdout.split(), ["interrupted"], done.stderr)
 
     def test_users_reference(self):
@@ -217,20 +225,31 @@ except KeyboardInterrupt:
 
     def test_any_exception_ends_the_flowgraph(self):
         for where in ("start", "work", "stop"):
-            for error, text in ((ValueError("channels: 3"), "channels: 3"),
-                                (TypeError("no\nway"), "TypeError: no way"),
-                                (KeyError("a"), "KeyError: 'a'"), (MemoryError(), "MemoryError"),
-                                (ValueError(), "ValueError"), (AssertionError(), "AssertionError"),
-                                (OverflowError("inf"), "OverflowError: inf"),
-                                (OSError(28, "No space left on device", "a\udcff"),
-                                 r"a\udcff: No space left on device"),
-                                (UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates"),
-                                 r"'utf-8' codec can't encode character '\udcff' in position 1: "
-                                 "surrogates")):
+            for error, text in (
+                (ValueError("channels: 3"), "channels: 3"),
+                (TypeError("no\nway"), "TypeError: no way"),
+                (KeyError("a"), "KeyError: 'a'"),
+                (MemoryError(), "MemoryError"),
+                (ValueError(), "ValueError"),
+                (AssertionError(), "AssertionError"),
+                (OverflowError("inf"), "OverflowError: inf"),
+                (
+                    OSError(28, "No space left on device", "a\udcff"),
+                    r"a\udcff: No space left on device",
+                ),
+                (
+                    UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates"),
+                    r"'utf-8' codec can't encode character '\udcff' in position 1: "
+                    "surrogates",
+                ),
+            ):
                 block = counter(**{where: error})
                 top = gr.top_block()
-                top.connect(*[blocks.null_source(8)]
-                            + ([blocks.head(8, 10_000)] if where == "stop" else []), block)
+                top.connect(
+                    *[blocks.null_source(8)]
+                    + ([blocks.head(8, 10_000)] if where == "stop" else []),
+                    block,
+                )
                 top.start()
                 # an endless stream, which nothing else would end
                 until = time.monotonic() + 20
@@ -260,18 +279,32 @@ except KeyboardInterrupt:
 
     def test_tags_beyond_all_numbers(self):
         """A time or rate of 1e308 is one message of pointing, not a stream that never ends."""
-        for rate, frequency, text in ((1e308, 1e8, "rx_rate"), (1e-308, 1e8, "rx_rate"),
-                                      (5e-324, 1e8, "rx_rate"), (1e6, 1e308, "rx_freq"),
-                                      (1e6, -1e308, "rx_freq"), (1e6, float("nan"), "rx_freq")):
-            found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-                     for key, value in (("rx_rate", pmt.from_double(rate)),
-                                        ("rx_time", pmt.make_tuple(pmt.from_uint64(1704067200),
-                                                                   pmt.from_double(0.5))),
-                                        ("rx_freq", pmt.from_double(frequency)))]
+        for rate, frequency, text in (
+            (1e308, 1e8, "rx_rate"),
+            (1e-308, 1e8, "rx_rate"),
+            (5e-324, 1e8, "rx_rate"),
+            (1e6, 1e308, "rx_freq"),
+            (1e6, -1e308, "rx_freq"),
+            (1e6, float("nan"), "rx_freq"),
+        ):
+            found = [
+                gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+                for key, value in (
+                    ("rx_rate", pmt.from_double(rate)),
+                    ("rx_time", pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0.5))),
+                    ("rx_freq", pmt.from_double(frequency)),
+                )
+            ]
             array = ArrayDescription(
-                name="test", latitude=52.0, longitude=5.0, height=10.0,
+                name="test",
+                latitude=52.0,
+                longitude=5.0,
+                height=10.0,
                 antennas=[Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (1e4, 0.0, 0.0))],
-                inputs=[Input("A", "x"), Input("B", "x")], sample_rate=1e6, center_frequency=1e8)
+                inputs=[Input("A", "x"), Input("B", "x")],
+                sample_rate=1e6,
+                center_frequency=1e8,
+            )
             block = pointing(array, [Beam("moving", ra=10.0, dec=80.0)], 4)
             top = gr.top_block()
             top.connect(blocks.vector_source_c([0] * 100, True, 1, found), block)

@@ -18,6 +18,7 @@ from .tag_values import tag_value
 @dataclass(frozen=True)
 class Band:
     """Hz: sky frequency of the middle (of n channels, of channel n // 2), and width."""
+
     center: float
     width: float
 
@@ -25,9 +26,9 @@ class Band:
         """Whether another band lies within this one, but for a channel's width: that of an odd
         number of channels is named after one that is not its middle, and real channels that were
         reversed are off by one."""
-        return (other.width <= self.width * (1 + 1e-6)
-                and abs(other.center - self.center)
-                <= (self.width - other.width) / 2 + channel * (1 + 1e-6))
+        return other.width <= self.width * (1 + 1e-6) and abs(other.center - self.center) <= (
+            self.width - other.width
+        ) / 2 + channel * (1 + 1e-6)
 
     def __str__(self):
         return f"{self.center:.10g} Hz, {self.width:.10g} Hz"

@@ -25,8 +25,11 @@ def time_of(value):
 def missing_run(value):
     """Input, first spectrum and number of spectra of a `missing` dictionary."""
     part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
-    return (pmt.to_long(part(tags.input)), pmt.to_uint64(part(tags.first)),
-            pmt.to_uint64(part(tags.count)))
+    return (
+        pmt.to_long(part(tags.input)),
+        pmt.to_uint64(part(tags.first)),
+        pmt.to_uint64(part(tags.count)),
+    )
 
 
 def tag_value(found, key, convert, last=None, sender="X-engine", of="an integration"):
@@ -54,13 +57,14 @@ def tag_value(found, key, convert, last=None, sender="X-engine", of="an integrat
     if key not in found:
         if last and key in last:
             return last[key]
-        raise ValueError(f"tags: {of} has no {key}: the {sender}'s output must come "
-                         "here as it is")
+        raise ValueError(f"tags: {of} has no {key}: the {sender}'s output must come here as it is")
     try:
         return convert(found[key])
     except Exception as error:
-        raise ValueError(f"tags: {key} {pmt.write_string(found[key])} is not allowed: "
-                         "see gnuradio/aperture/tags.h") from error
+        raise ValueError(
+            f"tags: {key} {pmt.write_string(found[key])} is not allowed: "
+            "see gnuradio/aperture/tags.h"
+        ) from error
 
 
 def require(found, keys, sender, of="integration"):
@@ -80,6 +84,8 @@ def require(found, keys, sender, of="integration"):
         text += f": connect the {sender}'s output as it is"
     else:
         text += f": the {sender} knows them only if the source tells them"
-    raise ValueError(f"{text}; the source's first sample must have the tags rx_time, rx_rate and "
-                     "rx_freq: Receiver Tags behind each source adds them, as do Sample Rate and "
-                     "Center Frequency of FX Correlator (docs/tags.md, \"Sources without tags\")")
+    raise ValueError(
+        f"{text}; the source's first sample must have the tags rx_time, rx_rate and "
+        "rx_freq: Receiver Tags behind each source adds them, as do Sample Rate and "
+        'Center Frequency of FX Correlator (docs/tags.md, "Sources without tags")'
+    )

@@ -26,10 +26,15 @@ def array_of(names, seed=3, spread=40.0, letters="x"):
     rng = np.random.default_rng(seed)
     places = rng.uniform(-spread, spread, (len(names), 3)) * (1, 1, 0.05)
     return ArrayDescription(
-        name="test", latitude=52.0, longitude=5.0, height=10.0,
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
         antennas=[Antenna(name, tuple(place)) for name, place in zip(names, places)],
-        inputs=[Input(name, letter) for name in names for letter in letters], sample_rate=4e6,
-        center_frequency=1.42e9)
+        inputs=[Input(name, letter) for name in names for letter in letters],
+        sample_rate=4e6,
+        center_frequency=1.42e9,
+    )
 
 
 def frequencies_of(channels, center=1.42e9):
@@ -48,10 +53,12 @@ def hidden_gains(inputs, channels, seed=7, longest=100e-9):
     delays = rng.uniform(-longest, longest, inputs)
     delays[0], delays[-1] = longest, -longest
     level = rng.uniform(0.5, 2, inputs)[:, None]
-    ripple = 1 + 0.2 * np.cos(np.outer(rng.uniform(1, 5, inputs), place)
-                              + rng.uniform(0, 6, inputs)[:, None])
-    phase = (rng.uniform(-3, 3, inputs)[:, None]
-             + 0.4 * np.outer(rng.uniform(-1, 1, inputs), place ** 2))
+    ripple = 1 + 0.2 * np.cos(
+        np.outer(rng.uniform(1, 5, inputs), place) + rng.uniform(0, 6, inputs)[:, None]
+    )
+    phase = rng.uniform(-3, 3, inputs)[:, None] + 0.4 * np.outer(
+        rng.uniform(-1, 1, inputs), place**2
+    )
     return level * ripple * np.exp(1j * (phase - 2 * np.pi * np.outer(delays, away))), delays
 
 
@@ -92,22 +99,41 @@ def products_of(gains, sources, frequencies, spectra, rng, receiver=1.0, interfe
     return found[:, a, b]
 
 
-def write_observation(path, array, frequencies, integrations, spectra, flagged=(), keywords=None,
-                      start=START, step=1.0, phase_center=None):
+def write_observation(
+    path,
+    array,
+    frequencies,
+    integrations,
+    spectra,
+    flagged=(),
+    keywords=None,
+    start=START,
+    step=1.0,
+    phase_center=None,
+):
     """
     Writes integrations, [channel][product] each, of so many spectra, into a UVH5 file.
 
     flagged: channels; step: seconds from one integration to the next; phase_center: a Direction.
     """
-    layout = Uvh5Layout(array, frequencies, WIDTH, "a test", keywords=keywords,
-                        phase_center=phase_center)
-    rows = [layout.integration(products.astype(np.complex64),
-                               2440587.5 + (start + number * step) / 86400, spectra, [spectra],
-                               1 / WIDTH) for number, products in enumerate(integrations)]
+    layout = Uvh5Layout(
+        array, frequencies, WIDTH, "a test", keywords=keywords, phase_center=phase_center
+    )
+    rows = [
+        layout.integration(
+            products.astype(np.complex64),
+            2440587.5 + (start + number * step) / 86400,
+            spectra,
+            [spectra],
+            1 / WIDTH,
+        )
+        for number, products in enumerate(integrations)
+    ]
     Path(path).write_bytes(layout.create())
     layout.append(path, rows)
     if len(flagged):
         import h5py
+
         with h5py.File(path, "r+") as file:
             for channel in flagged:
                 file["Data/flags"][:, channel] = True

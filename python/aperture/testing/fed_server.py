@@ -37,10 +37,29 @@ def write_token(folder, token=TOKEN, mode=0o600):
 def write_certificate(folder):
     """Names of a certificate for localhost, that nobody has signed, and of its key."""
     names = [os.path.join(str(folder), name) for name in ("cert.pem", "key.pem")]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
-                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-                    "-out", names[0], "-keyout", names[1]], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "1",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-out",
+            names[0],
+            "-keyout",
+            names[1],
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     os.chmod(names[1], 0o600)
     return names
 
@@ -49,18 +68,34 @@ def controls():
     """Some of each kind, as controls.py makes them for blocks."""
     part = schemas.number(-1e30, 1e30)
     which = schemas.integer(0, 7, "which input; all without it")
-    one = {"xengine": {"integration": schemas.mapping(
-               ["seconds"], seconds=schemas.number(1e-6, 1e6, "s"))},
-           "f_engine": {"gains": schemas.mapping(
-               ["gain"], gain=schemas.either(part, schemas.array(part, 2, 2)), input=which)},
-           "tracker": {"direction": schemas.mapping(["direction"], direction=schemas.text(128))},
-           "calibrator": {"command": schemas.mapping(
-               ["command"], command=schemas.text(16, choices=["measure"]))},
-           "ring": {"trigger": schemas.mapping(
-               ["before"], id=schemas.text(64, pattern=schemas.ID),
-               before=schemas.number(0, 1e6), after=schemas.number(0, 1e6))}}
-    return {block: {port: {"schema": schema, "about": f"Sets {port}."}
-                    for port, schema in ports.items()} for block, ports in one.items()}
+    one = {
+        "xengine": {
+            "integration": schemas.mapping(["seconds"], seconds=schemas.number(1e-6, 1e6, "s"))
+        },
+        "f_engine": {
+            "gains": schemas.mapping(
+                ["gain"], gain=schemas.either(part, schemas.array(part, 2, 2)), input=which
+            )
+        },
+        "tracker": {"direction": schemas.mapping(["direction"], direction=schemas.text(128))},
+        "calibrator": {
+            "command": schemas.mapping(["command"], command=schemas.text(16, choices=["measure"]))
+        },
+        "ring": {
+            "trigger": schemas.mapping(
+                ["before"],
+                id=schemas.text(64, pattern=schemas.ID),
+                before=schemas.number(0, 1e6),
+                after=schemas.number(0, 1e6),
+            )
+        },
+    }
+    return {
+        block: {
+            port: {"schema": schema, "about": f"Sets {port}."} for port, schema in ports.items()
+        }
+        for block, ports in one.items()
+    }
 
 
 class FedServer:
@@ -73,12 +108,25 @@ class FedServer:
     block, or None.
     """
 
-    def __init__(self, section=None, array="y8", name="fed", request_time=60.0,
-                 pause=0.2, beams=("Cas A", "zenith", "dead"), correlator="xengine"):
+    def __init__(
+        self,
+        section=None,
+        array="y8",
+        name="fed",
+        request_time=60.0,
+        pause=0.2,
+        beams=("Cas A", "zenith", "dead"),
+        correlator="xengine",
+    ):
         self.array, self.beams, self._correlator = load_array(array), list(beams), correlator
         self.commands, self.error = [], None
-        self._process = ServerProcess(Section.of({"listen": "127.0.0.1:0", **(section or {})}),
-                                      "--request-time", str(request_time), "--pause", str(pause))
+        self._process = ServerProcess(
+            Section.of({"listen": "127.0.0.1:0", **(section or {})}),
+            "--request-time",
+            str(request_time),
+            "--pause",
+            str(pause),
+        )
         self.pid = self._process.pid
         ready = threading.Event()
         self.url = ""
@@ -92,24 +140,44 @@ class FedServer:
                         self.url = message["url"]
                         ready.set()
                     else:
-                        self.commands.append((message["block"], message["port"],
-                                              message["value"]))
+                        self.commands.append((message["block"], message["port"], message["value"]))
                         self.send({"kind": "answer", "id": message["id"], "error": self.error})
             except OSError:
                 pass
+
         self._reader = threading.Thread(target=read, daemon=True)
         self._reader.start()
         if not ready.wait(PATIENCE):
             self.close()
             raise RuntimeError("the server does not listen")
-        self.send({"kind": "about", "controls": controls(), "correlates": correlator is not None,
-                   "instrument": {
-            "name": name, "version": "1.2.3", "state": "running", "restarts": 0,
-            "array": array_section(self.array), "configuration": {},
-            "beams": [{"name": beam, "direction": f"at {beam}"} for beam in self.beams],
-            "blocks": {block: {"type": block, "in": [], "out": ["status"]}
-                       for block in ("source", "f_engine", correlator, "tracker", "ring",
-                                     "calibrator") if block}}})
+        self.send(
+            {
+                "kind": "about",
+                "controls": controls(),
+                "correlates": correlator is not None,
+                "instrument": {
+                    "name": name,
+                    "version": "1.2.3",
+                    "state": "running",
+                    "restarts": 0,
+                    "array": array_section(self.array),
+                    "configuration": {},
+                    "beams": [{"name": beam, "direction": f"at {beam}"} for beam in self.beams],
+                    "blocks": {
+                        block: {"type": block, "in": [], "out": ["status"]}
+                        for block in (
+                            "source",
+                            "f_engine",
+                            correlator,
+                            "tracker",
+                            "ring",
+                            "calibrator",
+                        )
+                        if block
+                    },
+                },
+            }
+        )
         self._noise = np.random.default_rng(1)
         self.integrations = 0
 
@@ -127,14 +195,36 @@ class FedServer:
             self._send_powers(seconds)
         inputs = len(self.array.inputs)
         clamped = [0] * (inputs - 1) + [50 * self.integrations]
-        self.send({"kind": "status", "block": "f_engine", "time": time.time(), "value": {
-            "event": "counts", "spectra": 100 * (self.integrations + 1), "channels": channels,
-            "clamped": clamped, "clamped_samples": [0] * inputs, "missing": [0] * inputs}})
-        self.send({"kind": "figures", "time": time.time(), "state": "running",
-                   "blocks": {"source": {"items_out": 1000 * self.integrations}},
-                   "edges": [["source", "f_engine", 12]], "integrations": self.integrations,
-                   "times_real_time": 1.01, "latency": 0.3, "queue": 0, "dropped": 0,
-                   "server_restarts": 0})
+        self.send(
+            {
+                "kind": "status",
+                "block": "f_engine",
+                "time": time.time(),
+                "value": {
+                    "event": "counts",
+                    "spectra": 100 * (self.integrations + 1),
+                    "channels": channels,
+                    "clamped": clamped,
+                    "clamped_samples": [0] * inputs,
+                    "missing": [0] * inputs,
+                },
+            }
+        )
+        self.send(
+            {
+                "kind": "figures",
+                "time": time.time(),
+                "state": "running",
+                "blocks": {"source": {"items_out": 1000 * self.integrations}},
+                "edges": [["source", "f_engine", 12]],
+                "integrations": self.integrations,
+                "times_real_time": 1.01,
+                "latency": 0.3,
+                "queue": 0,
+                "dropped": 0,
+                "server_restarts": 0,
+            }
+        )
         self.integrations += 1
 
     def _send_integration(self, seconds, channels):
@@ -148,11 +238,24 @@ class FedServer:
         phases = 0.01 * self.integrations * (rows - columns) * 2 + 0.3 * rows
         values += 60 * np.exp(1j * phases)
         values[:, autos] = 200 * (1 + 0.3 * np.sin(np.arange(channels) / 9))[:, None]
-        self.send({"kind": "visibilities", "block": self._correlator, "number": self.integrations,
-                   "time": now, "told": True, "type": "sc8", "interval": seconds,
-                   "inputs": list(range(inputs)), "channels": channels,
-                   "first": self.array.center_frequency - 1e5, "width": 2e5 / channels,
-                   "counted": [100.0], "spectra": 100}, values)
+        self.send(
+            {
+                "kind": "visibilities",
+                "block": self._correlator,
+                "number": self.integrations,
+                "time": now,
+                "told": True,
+                "type": "sc8",
+                "interval": seconds,
+                "inputs": list(range(inputs)),
+                "channels": channels,
+                "first": self.array.center_frequency - 1e5,
+                "width": 2e5 / channels,
+                "counted": [100.0],
+                "spectra": 100,
+            },
+            values,
+        )
 
     def _send_powers(self, seconds, channels=700, together=3):
         """Each beam has twice the power of the one before it; the last has none."""
@@ -162,14 +265,25 @@ class FedServer:
         powers = 2.0 ** np.arange(count)
         powers[-1] = 0
         points = -(-channels // together)
-        self.send({"kind": "powers", "block": "beams", "number": self.integrations,
-                   "time": START + self.integrations * seconds, "told": True,
-                   "interval": seconds, "beams": list(range(count)), "all": count,
-                   "channels": channels, "together": together,
-                   "powers": [power or None for power in powers.tolist()],
-                   "first": self.array.center_frequency - 1e5, "width": 2e5 / channels,
-                   "directions": [None] * count},
-                  np.repeat(powers, points).astype(np.float32))
+        self.send(
+            {
+                "kind": "powers",
+                "block": "beams",
+                "number": self.integrations,
+                "time": START + self.integrations * seconds,
+                "told": True,
+                "interval": seconds,
+                "beams": list(range(count)),
+                "all": count,
+                "channels": channels,
+                "together": together,
+                "powers": [power or None for power in powers.tolist()],
+                "first": self.array.center_frequency - 1e5,
+                "width": 2e5 / channels,
+                "directions": [None] * count,
+            },
+            np.repeat(powers, points).astype(np.float32),
+        )
 
     def status(self, block, **value):
         """A message of a block's port status."""

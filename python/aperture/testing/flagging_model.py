@@ -19,6 +19,7 @@ LONGEST = 16
 def kurtosis_moments(spectra):
     """Central moments 2, 3, 4 of the spectral kurtosis of noise: Nita and Gary 2010, N = d = 1."""
     m = float(spectra)
+
     # moments of q = sum p_i^2, p uniform on the simplex: E q^k by Dirichlet's integral
     def rising(k):
         return np.prod([m + j for j in range(k)])
@@ -26,13 +27,18 @@ def kurtosis_moments(spectra):
     e1 = m * 2 / rising(2)
     e2 = (m * 24 + m * (m - 1) * 4) / rising(4)
     e3 = (m * 720 + 3 * m * (m - 1) * 48 + m * (m - 1) * (m - 2) * 8) / rising(6)
-    e4 = (m * 40320 + m * (m - 1) * (4 * 720 * 2 + 3 * 24 * 24)
-          + 6 * m * (m - 1) * (m - 2) * 24 * 4
-          + m * (m - 1) * (m - 2) * (m - 3) * 16) / rising(8)
+    e4 = (
+        m * 40320
+        + m * (m - 1) * (4 * 720 * 2 + 3 * 24 * 24)
+        + 6 * m * (m - 1) * (m - 2) * 24 * 4
+        + m * (m - 1) * (m - 2) * (m - 3) * 16
+    ) / rising(8)
     scale = (m + 1) / (m - 1) * m
-    return (scale**2 * (e2 - e1**2),
-            scale**3 * (e3 - 3 * e1 * e2 + 2 * e1**3),
-            scale**4 * (e4 - 4 * e1 * e3 + 6 * e1**2 * e2 - 3 * e1**4))
+    return (
+        scale**2 * (e2 - e1**2),
+        scale**3 * (e3 - 3 * e1 * e2 + 2 * e1**3),
+        scale**4 * (e4 - 4 * e1 * e3 + 6 * e1**2 * e2 - 3 * e1**4),
+    )
 
 
 def kurtosis_limits(spectra, false_alarms):
@@ -122,9 +128,22 @@ def _sum_threshold(values, flags, sigma):
     return flags
 
 
-def flag(voltages, spectra_per_slice, sample_type="fc32", there=None, kurtosis_false_alarms=0,
-         least_power=0, most_power=0, time_sigma=0, channel_sigma=0, time_sum_sigma=0,
-         channel_sum_sigma=0, bad_channels=(), grown_slices=0, grown_channels=0):
+def flag(
+    voltages,
+    spectra_per_slice,
+    sample_type="fc32",
+    there=None,
+    kurtosis_false_alarms=0,
+    least_power=0,
+    most_power=0,
+    time_sigma=0,
+    channel_sigma=0,
+    time_sum_sigma=0,
+    channel_sum_sigma=0,
+    bad_channels=(),
+    grown_slices=0,
+    grown_channels=0,
+):
     """
     Flags of frames.
 
@@ -177,8 +196,13 @@ def flag(voltages, spectra_per_slice, sample_type="fc32", there=None, kurtosis_f
         now = range(f * slices, (f + 1) * slices)
         for t in now:
             for c, i in np.ndindex(channels, inputs):
-                z = _deviation(means[t, c, i], means[max(0, t - WINDOW + 1):t + 1, c, i], full,
-                               n[t, i]) if time_sigma or time_sum_sigma else 0.0
+                z = (
+                    _deviation(
+                        means[t, c, i], means[max(0, t - WINDOW + 1) : t + 1, c, i], full, n[t, i]
+                    )
+                    if time_sigma or time_sum_sigma
+                    else 0.0
+                )
                 in_time[t, c, i] = z
                 flags[t, c, i] |= 0 < time_sigma < abs(z)
         if time_sum_sigma:
@@ -189,8 +213,9 @@ def flag(voltages, spectra_per_slice, sample_type="fc32", there=None, kurtosis_f
                 part = slice(max(0, first), now[-1] + 1)
                 z = np.concatenate([np.zeros(lead), in_time[part, c, i]])
                 old = np.concatenate([np.zeros(lead, dtype=bool), flags[part, c, i]])
-                flags[now[0]:now[-1] + 1, c, i] = \
-                    _sum_threshold(z, old, time_sum_sigma)[LONGEST - 1:]
+                flags[now[0] : now[-1] + 1, c, i] = _sum_threshold(z, old, time_sum_sigma)[
+                    LONGEST - 1 :
+                ]
         for t in now:
             if not (channel_sigma or channel_sum_sigma):
                 break
@@ -205,8 +230,11 @@ def flag(voltages, spectra_per_slice, sample_type="fc32", there=None, kurtosis_f
                 flags[t, :, i] = _sum_threshold(z[:, i], flags[t, :, i], channel_sum_sigma)
         for t in now:
             for c, i in np.ndindex(channels, inputs):
-                near = flags[max(0, t - grown_slices):min(now[-1], t + grown_slices) + 1,
-                             max(0, c - grown_channels):c + grown_channels + 1, i]
+                near = flags[
+                    max(0, t - grown_slices) : min(now[-1], t + grown_slices) + 1,
+                    max(0, c - grown_channels) : c + grown_channels + 1,
+                    i,
+                ]
                 grown[t, c, i] = n[t, i] > 0 and (near.any() or c in bad_channels)
     return grown.reshape(frames, slices, channels, inputs).transpose(0, 2, 3, 1)
 

@@ -21,8 +21,7 @@ def power_moments(ratio, duty=1.0, noise=False):
         on = factorials * (1 + ratio) ** np.arange(1, 5)
     else:
         # Laguerre polynomials: of a non-central chi-squared distribution
-        on = np.array([factorials[k - 1] * special.eval_laguerre(k, -ratio)
-                       for k in range(1, 5)])
+        on = np.array([factorials[k - 1] * special.eval_laguerre(k, -ratio) for k in range(1, 5)])
     return duty * on + (1 - duty) * factorials
 
 
@@ -31,8 +30,9 @@ def kurtosis_distribution(spectra, *interference, **more):
     e1, e2, e3, e4 = power_moments(*interference, **more)
     mean = e2 / e1**2 - 1
     # by how much S2/S1^2 changes with each sample: p^2/e1^2 - 2 e2 p/e1^3
-    variance = ((e4 - e2**2) / e1**4 + 4 * e2**2 * (e2 - e1**2) / e1**6
-                - 4 * e2 * (e3 - e1 * e2) / e1**5) / spectra
+    variance = (
+        (e4 - e2**2) / e1**4 + 4 * e2**2 * (e2 - e1**2) / e1**6 - 4 * e2 * (e3 - e1 * e2) / e1**5
+    ) / spectra
     return mean, np.sqrt(variance)
 
 

@@ -22,8 +22,20 @@ from ..monitoring import array_section, beams_section
 from ..observatory.instrument import Instrument
 
 
-def simulated(array="y8", rate=2e5, channels=64, integration=0.5, samples=0, throttled=True,
-              spectra=16, folder=None, type="fc32", beams=(), device="cpu", **sky):
+def simulated(
+    array="y8",
+    rate=2e5,
+    channels=64,
+    integration=0.5,
+    samples=0,
+    throttled=True,
+    spectra=16,
+    folder=None,
+    type="fc32",
+    beams=(),
+    device="cpu",
+    **sky,
+):
     """
     An Instrument that is connected and not started: source, (throttle,) tracker, f_engine, xengine
     and, with a folder, a voltage_ring; with beams (a list, as pointing takes it), pointing and
@@ -37,13 +49,27 @@ def simulated(array="y8", rate=2e5, channels=64, integration=0.5, samples=0, thr
     count = len(about.inputs)
     top = gr.top_block()
     source = array_source(about, samples=samples, inputs_per_port=count, **sky)
-    tracker = delay_tracker(about, "Cas A", item_size=8 * count, channels=channels,
-                            status_period=1.0)
-    engine = f_engine(channels=channels, inputs=count, inputs_per_port=count, device=device,
-                      spectra_per_frame=spectra, output_type=type,
-                      gain=1 if type == "fc32" else 15)
-    correlator = xengine(channels=channels, inputs=count, spectra_per_frame=spectra, type=type,
-                         integration=integration, integration_unit="seconds", device=device)
+    tracker = delay_tracker(
+        about, "Cas A", item_size=8 * count, channels=channels, status_period=1.0
+    )
+    engine = f_engine(
+        channels=channels,
+        inputs=count,
+        inputs_per_port=count,
+        device=device,
+        spectra_per_frame=spectra,
+        output_type=type,
+        gain=1 if type == "fc32" else 15,
+    )
+    correlator = xengine(
+        channels=channels,
+        inputs=count,
+        spectra_per_frame=spectra,
+        type=type,
+        integration=integration,
+        integration_unit="seconds",
+        device=device,
+    )
     chain = [source, tracker, engine, correlator]
     found = {"source": source, "tracker": tracker, "f_engine": engine, "xengine": correlator}
     if throttled:
@@ -55,23 +81,45 @@ def simulated(array="y8", rate=2e5, channels=64, integration=0.5, samples=0, thr
     top.msg_connect(tracker, "delays", engine, "delays")
     if folder is not None:
         ring = found["ring"] = voltage_ring(
-            f"{folder}/dump-{{id}}-{{time}}.sigmf-meta", kind="samples", type="fc32", inputs=count,
-            size=1 << 22, memory="host", device="cpu")
+            f"{folder}/dump-{{id}}-{{time}}.sigmf-meta",
+            kind="samples",
+            type="fc32",
+            inputs=count,
+            size=1 << 22,
+            memory="host",
+            device="cpu",
+        )
         top.connect(chain[-3], ring)
     if beams:
         look = found["pointing"] = pointing(
-            about, list(beams), channels=channels, item_size=8 * count, tracked="Cas A",
-            frame_length=spectra * channels / rate)
+            about,
+            list(beams),
+            channels=channels,
+            item_size=8 * count,
+            tracked="Cas A",
+            frame_length=spectra * channels / rate,
+        )
         powers = found["beams"] = beam_power(
-            channels=channels, inputs=count, beams=len(look.beams()), spectra_per_frame=spectra,
-            type=type, spectra=max(1, round(integration * rate / channels / spectra)) * spectra,
-            device=device)
+            channels=channels,
+            inputs=count,
+            beams=len(look.beams()),
+            spectra_per_frame=spectra,
+            type=type,
+            spectra=max(1, round(integration * rate / channels / spectra)) * spectra,
+            device=device,
+        )
         top.connect(tracker, look)
         top.connect(engine, powers, blocks.null_sink(4 * channels * len(look.beams())))
         top.msg_connect(look, "weights", powers, "weights")
     instrument = Instrument(array, {"array": {"description": array}}, "test")
-    instrument.replace(top, found, {
-        "array": array_section(about), "beams": beams_section(about, list(beams)) if beams else []})
+    instrument.replace(
+        top,
+        found,
+        {
+            "array": array_section(about),
+            "beams": beams_section(about, list(beams)) if beams else [],
+        },
+    )
     return instrument
 
 

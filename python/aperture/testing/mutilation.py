@@ -15,44 +15,63 @@ import re
 
 from .played_inputs import read_all
 
-LONGEST_WAIT = 60      # s, for one file
+LONGEST_WAIT = 60  # s, for one file
 LONGEST_MESSAGE = 700  # characters
-MOST_READ = 3000       # samples
+MOST_READ = 3000  # samples
 #: what a header may say instead of a number
-IMPOSSIBLE = (b"0", b"-1", b"1e300", b"99999999999999999999", b"9223372036854775807", b"nan",
-              b"-inf", b"", b"x", b"0x10", b"1.5", b"[]", b"null", b'"1"', b"1970-01-01T00:00:00Z",
-              b"9999999", b"4294967296", b"\0", b"\xff", b"1 1")
+IMPOSSIBLE = (
+    b"0",
+    b"-1",
+    b"1e300",
+    b"99999999999999999999",
+    b"9223372036854775807",
+    b"nan",
+    b"-inf",
+    b"",
+    b"x",
+    b"0x10",
+    b"1.5",
+    b"[]",
+    b"null",
+    b'"1"',
+    b"1970-01-01T00:00:00Z",
+    b"9999999",
+    b"4294967296",
+    b"\0",
+    b"\xff",
+    b"1 1",
+)
 _NUMBER = re.compile(rb"-?\d+(\.\d+)?")
 
 
 def _cut(data, head, rng):
-    return data[:rng.integers(0, len(data))]
+    return data[: rng.integers(0, len(data))]
 
 
 def _cut_in_header(data, head, rng):
-    return data[:rng.integers(0, head + 1)]
+    return data[: rng.integers(0, head + 1)]
 
 
 def _zeros(data, head, rng):
     begin = int(rng.integers(0, head))
     length = int(rng.integers(1, 64))
-    return data[:begin] + bytes(min(length, len(data) - begin)) + data[begin + length:]
+    return data[:begin] + bytes(min(length, len(data) - begin)) + data[begin + length :]
 
 
 def _noise(data, head, rng):
     begin = int(rng.integers(0, head))
     length = int(rng.integers(1, 9))
-    return data[:begin] + rng.bytes(length) + data[begin + length:]
+    return data[:begin] + rng.bytes(length) + data[begin + length :]
 
 
 def _bit(data, head, rng):
     place = int(rng.integers(0, head))
-    return data[:place] + bytes([data[place] ^ 1 << int(rng.integers(0, 8))]) + data[place + 1:]
+    return data[:place] + bytes([data[place] ^ 1 << int(rng.integers(0, 8))]) + data[place + 1 :]
 
 
 def _lost(data, head, rng):
     begin = int(rng.integers(0, head))
-    return data[:begin] + data[begin + int(rng.integers(1, 100)):]
+    return data[:begin] + data[begin + int(rng.integers(1, 100)) :]
 
 
 def _twice(data, head, rng):
@@ -70,8 +89,9 @@ def _number(data, head, rng):
     if not found:
         return _noise(data, head, rng)
     chosen = found[rng.integers(0, len(found))]
-    return data[:chosen.start()] + IMPOSSIBLE[rng.integers(0, len(IMPOSSIBLE))] \
-        + data[chosen.end():]
+    return (
+        data[: chosen.start()] + IMPOSSIBLE[rng.integers(0, len(IMPOSSIBLE))] + data[chosen.end() :]
+    )
 
 
 def _nothing(data, head, rng):
@@ -79,8 +99,21 @@ def _nothing(data, head, rng):
 
 
 #: each with its share of the files
-WAYS = (_cut, _cut_in_header, _zeros, _noise, _bit, _lost, _twice, _longer, _number, _number,
-        _number, _number, _nothing)
+WAYS = (
+    _cut,
+    _cut_in_header,
+    _zeros,
+    _noise,
+    _bit,
+    _lost,
+    _twice,
+    _longer,
+    _number,
+    _number,
+    _number,
+    _number,
+    _nothing,
+)
 
 
 def mutilate(data, rng, header=None):
@@ -124,8 +157,11 @@ def check_reader(test, open_signals, name, data, what):
         samples = min(signals.samples, MOST_READ)
         out, _ = read_all(signals, samples)
     except (ValueError, RuntimeError, OSError) as error:
-        text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and \
-            error.filename else str(error)
+        text = (
+            f"{error.filename}: {error.strerror}"
+            if isinstance(error, OSError) and error.filename
+            else str(error)
+        )
         test.assertIn(os.path.basename(name), text, shown)
         test.assertNotIn("\n", text, shown)
         test.assertLess(len(text), LONGEST_MESSAGE, shown)

@@ -64,7 +64,7 @@ class Baseline:
         """float64 [item][column], NaN where there is none"""
         for column, past in enumerate(self.history):
             past.append(segment_moments(values[:, column], self.now[column], self.segment))
-            del past[:-self.segments]
+            del past[: -self.segments]
             self.now[column] = agreement(past, self.segment)
 
 
@@ -83,13 +83,23 @@ def good_channels(bandpass, items, threshold, bad):
         rms = np.sqrt(lower_median(variance[near][good[near]]))
         off[0, k] = (mean[k] - lower_median(mean[near][good[near]])) / rms
         off[1, k] = np.sqrt(variance[k]) / rms - 1
-    usual = [max(1.4826 * lower_median(abs(row[good])), items ** -0.5) for row in off]
+    usual = [max(1.4826 * lower_median(abs(row[good])), items**-0.5) for row in off]
     return good & (off[0] <= threshold * usual[0]) & (off[1] <= threshold * usual[1])
 
 
-def normalize(powers, present=None, *, segment, segments=32, cell_threshold=20,
-              channel_threshold=8, spectrum_threshold=8, zero_dm=False, bad_channels=(),
-              steps=None):
+def normalize(
+    powers,
+    present=None,
+    *,
+    segment,
+    segments=32,
+    cell_threshold=20,
+    channel_threshold=8,
+    spectrum_threshold=8,
+    zero_dm=False,
+    bad_channels=(),
+    steps=None,
+):
     """
     powers float64 [item][beam][channel] -> what power_normalizer makes of them, and its counts
     {name: [beam]}. present: bool [item][beam].

@@ -19,20 +19,37 @@ from ..arrays.array_description import Antenna, ArrayDescription, Input, Source,
 from ..commands import beams_command
 from .qa_tools import DEVICE, PATIENCE, comes_true
 
-PROGRAM = ("import sys; from gnuradio.aperture.commands.beams_command import main; "
-           "sys.exit(main(sys.argv[1:]))")
+PROGRAM = (
+    "import sys; from gnuradio.aperture.commands.beams_command import main; "
+    "sys.exit(main(sys.argv[1:]))"
+)
 
 
 def array_of(letters="x", gains=True):
     """Ten antennas within 60 m, 150 MHz, and a source of flux 2."""
     rng = np.random.default_rng(5)
     places = [Antenna(f"A{i}", (*rng.uniform(-60, 60, 2), 0.0)) for i in range(10)]
-    inputs = [Input(place.name, letter, complex(*rng.uniform(0.5, 2, 2)) if gains else 1,
-                    rng.uniform(0, 2e-8)) for place in places for letter in letters]
-    return ArrayDescription(name="test", latitude=52.0, longitude=5.0, height=10.0,
-                            antennas=places, inputs=inputs, sample_rate=1e6,
-                            center_frequency=1.5e8,
-                            sources=[Source("s", azimuth=170.0, elevation=55.0, flux=2.0)])
+    inputs = [
+        Input(
+            place.name,
+            letter,
+            complex(*rng.uniform(0.5, 2, 2)) if gains else 1,
+            rng.uniform(0, 2e-8),
+        )
+        for place in places
+        for letter in letters
+    ]
+    return ArrayDescription(
+        name="test",
+        latitude=52.0,
+        longitude=5.0,
+        height=10.0,
+        antennas=places,
+        inputs=inputs,
+        sample_rate=1e6,
+        center_frequency=1.5e8,
+        sources=[Source("s", azimuth=170.0, elevation=55.0, flux=2.0)],
+    )
 
 
 def run(command, *arguments):
@@ -65,9 +82,20 @@ class Observations:
 
     def observe(self, *arguments, source=None, output="out.fil"):
         """Runs the command on 32 channels; its stdout."""
-        code, out, err = run(beams_command, "--input", source or self.array(), "--channels", 32,
-                             "--duration", 0.2, "--device", DEVICE, "-o", self.path(output),
-                             *arguments)
+        code, out, err = run(
+            beams_command,
+            "--input",
+            source or self.array(),
+            "--channels",
+            32,
+            "--duration",
+            0.2,
+            "--device",
+            DEVICE,
+            "-o",
+            self.path(output),
+            *arguments,
+        )
         self.assertEqual(code, 0, err)
         return out
 
@@ -75,9 +103,22 @@ class Observations:
         """Runs the command without end on 32 channels until ready() is true, then sends it
         Ctrl-C; its stdout."""
         child = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "--channels", "32", "--duration", "inf", "--device",
-             DEVICE, *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [
+                sys.executable,
+                "-c",
+                PROGRAM,
+                "--channels",
+                "32",
+                "--duration",
+                "inf",
+                "--device",
+                DEVICE,
+                *map(str, arguments),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(child.kill)
         self.assertTrue(comes_true(lambda: ready() or child.poll() is not None, pause=0.02))
         child.send_signal(signal.SIGINT)

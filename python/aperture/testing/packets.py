@@ -18,11 +18,14 @@ import time
 
 import numpy as np
 
-HALF_YEARS = [int(np.datetime64(f"{2000 + half // 2}-{'07' if half % 2 else '01'}-01", "s")
-                  .astype(np.int64)) for half in range(64)]
+HALF_YEARS = [
+    int(np.datetime64(f"{2000 + half // 2}-{'07' if half % 2 else '01'}-01", "s").astype(np.int64))
+    for half in range(64)
+]
 
 
 # ---- layouts
+
 
 def plain(number, payload):
     """A sequence number of 64 bits, the high byte first, then samples."""
@@ -34,17 +37,26 @@ def best2(spectrum, channel, payload):
     return struct.pack(">Q", spectrum << 16 | channel) + bytes(payload)
 
 
-def vdif(second, frame, thread, payload, bits, channels=1, is_complex=False, station=0,
-         invalid=False):
+def vdif(
+    second, frame, thread, payload, bits, channels=1, is_complex=False, station=0, invalid=False
+):
     """A frame with a header of 32 bytes; second: since 1970."""
     epoch = max(half for half, start in enumerate(HALF_YEARS) if start <= second)
-    words = (invalid << 31 | second - HALF_YEARS[epoch], epoch << 24 | frame,
-             1 << 29 | (channels.bit_length() - 1) << 24 | (32 + len(payload)) // 8,
-             is_complex << 31 | bits - 1 << 26 | thread << 16 | station, 0, 0, 0, 0)
+    words = (
+        invalid << 31 | second - HALF_YEARS[epoch],
+        epoch << 24 | frame,
+        1 << 29 | (channels.bit_length() - 1) << 24 | (32 + len(payload)) // 8,
+        is_complex << 31 | bits - 1 << 26 | thread << 16 | station,
+        0,
+        0,
+        0,
+        0,
+    )
     return struct.pack("<8I", *words) + bytes(payload)
 
 
 # ---- files of captured packets
+
 
 def ethernet(payload, port=4015, source=("10.0.0.1", 5000), to="10.0.0.2", vlans=(), version=4):
     """An Ethernet frame with a UDP datagram; of IPv4 or IPv6; vlans: types of their tags."""
@@ -56,13 +68,13 @@ def ethernet(payload, port=4015, source=("10.0.0.1", 5000), to="10.0.0.2", vlans
     else:
         head = struct.pack(">IHBB", 6 << 28, len(udp), 17, 64)
     tags = b"".join(struct.pack(">HH", kind, 7 + number) for number, kind in enumerate(vlans))
-    kind = struct.pack(">H", 0x0800 if version == 4 else 0x86dd)
+    kind = struct.pack(">H", 0x0800 if version == 4 else 0x86DD)
     return bytes(12) + tags + kind + head + b"".join(addresses) + udp
 
 
 def write_pcap(filename, frames, order="<", nanoseconds=False, link=1, times=None):
     """frames: link-layer frames; times: s of each, default a millisecond after each other."""
-    magic = 0xa1b23c4d if nanoseconds else 0xa1b2c3d4
+    magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
     with open(filename, "wb") as file:
         file.write(struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, link))
         for number, frame in enumerate(frames):
@@ -73,19 +85,25 @@ def write_pcap(filename, frames, order="<", nanoseconds=False, link=1, times=Non
 
 def write_pcapng(filename, frames, order="<", link=1, power=6):
     """power: times are in 10^-power s."""
+
     def block(kind, body):
         body += bytes(-len(body) % 4)
         size = 12 + len(body)
         return struct.pack(order + "II", kind, size) + body + struct.pack(order + "I", size)
 
     with open(filename, "wb") as file:
-        file.write(block(0x0a0d0d0a, struct.pack(order + "IHHq", 0x1a2b3c4d, 1, 0, -1)))
+        file.write(block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1)))
         options = struct.pack(order + "HHB3xHH", 9, 1, power, 0, 0)
         file.write(block(1, struct.pack(order + "HHI", link, 0, 0) + options))
         for number, frame in enumerate(frames):
-            t = (1700000000 * 1000 + number) * 10**(power - 3)
-            file.write(block(6, struct.pack(order + "IIIII", 0, t >> 32, t & 0xffffffff,
-                                            len(frame), len(frame)) + frame))
+            t = (1700000000 * 1000 + number) * 10 ** (power - 3)
+            file.write(
+                block(
+                    6,
+                    struct.pack(order + "IIIII", 0, t >> 32, t & 0xFFFFFFFF, len(frame), len(frame))
+                    + frame,
+                )
+            )
 
 
 def read_pcap(filename):
@@ -93,12 +111,12 @@ def read_pcap(filename):
     with open(filename, "rb") as file:
         data = file.read()
     magic, *_, link = struct.unpack_from("<IHHiIII", data)
-    assert magic == 0xa1b23c4d and link == 1, (hex(magic), link)
+    assert magic == 0xA1B23C4D and link == 1, (hex(magic), link)
     found, at = [], 24
     while at < len(data):
         seconds, units, size, whole = struct.unpack_from("<IIII", data, at)
         assert size == whole
-        frame = data[at + 16:at + 16 + size]
+        frame = data[at + 16 : at + 16 + size]
         at += 16 + size
         six = frame[12:14] == b"\x86\xdd"
         head = 54 if six else 34
@@ -107,11 +125,17 @@ def read_pcap(filename):
         if not six:
             places = frame[26:30], frame[30:34]
             words = struct.unpack(">10H", frame[14:34])
-            assert sum(words) % 0xffff == 0, "checksum of IP"
-        source, port, length, _ = struct.unpack(">4H", frame[head:head + 8])
+            assert sum(words) % 0xFFFF == 0, "checksum of IP"
+        source, port, length, _ = struct.unpack(">4H", frame[head : head + 8])
         assert length == size - head, (length, size)
-        found.append((seconds * 10**9 + units, (socket.inet_ntop(family, places[0]), source),
-                      (socket.inet_ntop(family, places[1]), port), frame[head + 8:]))
+        found.append(
+            (
+                seconds * 10**9 + units,
+                (socket.inet_ntop(family, places[0]), source),
+                (socket.inet_ntop(family, places[1]), port),
+                frame[head + 8 :],
+            )
+        )
     return found
 
 
@@ -170,6 +194,7 @@ class Sender:
 
 # ---- faults
 
+
 def spoil(packets, seed=0, loss=0.0, duplicate=0.0, corrupt=0.0, reorder=0.0, distance=8):
     """
     Packets as a bad network passes them on.
@@ -207,8 +232,14 @@ class Relay:
 
     def __init__(self, to, port=None, host="127.0.0.1", seed=0, jitter=0.0, rate=0.0, **faults):
         self.port = port or free_port()
-        self.faults = {"loss": 0.0, "duplicate": 0.0, "corrupt": 0.0, "reorder": 0.0,
-                       "delay": 0.001, **faults}
+        self.faults = {
+            "loss": 0.0,
+            "duplicate": 0.0,
+            "corrupt": 0.0,
+            "reorder": 0.0,
+            "delay": 0.001,
+            **faults,
+        }
         self.jitter, self.rate = jitter, rate
         self.passed = self.lost = 0
         self._rng = np.random.default_rng(seed)

@@ -25,6 +25,10 @@ def read_all(signals, samples=0):
     top.connect(source, sink)
     top.run()
     shape = (-1, signals.inputs, *(() if signals.real else (2,)))
-    return (np.array(sink.data(), np.uint8).view(NUMBERS[signals.sample_type]).reshape(shape),
-            [(tag.offset, pmt.symbol_to_string(tag.key), pmt.to_python(tag.value))
-             for tag in sink.tags()])
+    return (
+        np.array(sink.data(), np.uint8).view(NUMBERS[signals.sample_type]).reshape(shape),
+        [
+            (tag.offset, pmt.symbol_to_string(tag.key), pmt.to_python(tag.value))
+            for tag in sink.tags()
+        ],
+    )

@@ -59,6 +59,6 @@ def items_of(series, times_per_item, decimations=None):
         for beam in series:
             for trial, values in enumerate(beam):
                 each = times_per_item // (decimations[trial] if decimations else 1)
-                parts.append(np.asarray(values[item * each:(item + 1) * each], np.float32))
+                parts.append(np.asarray(values[item * each : (item + 1) * each], np.float32))
         items.append(np.concatenate(parts).view(np.uint8))
     return np.stack(items)

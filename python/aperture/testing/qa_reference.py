@@ -21,9 +21,7 @@ class qa_reference(gr_unittest.TestCase):
         self.rng = np.random.default_rng(20160228)
 
     def complex_noise(self, *shape):
-        return (
-            self.rng.standard_normal(shape) + 1j * self.rng.standard_normal(shape)
-        ) / np.sqrt(2)
+        return (self.rng.standard_normal(shape) + 1j * self.rng.standard_normal(shape)) / np.sqrt(2)
 
     def close(self, actual, expected, tolerance=EXACT):
         np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance)
@@ -156,9 +154,7 @@ class qa_reference(gr_unittest.TestCase):
                     for j in range(taps * 2 * n)
                 )
                 self.assertAlmostEqual(y[i, m, k], expected, delta=EXACT)
-                self.assertAlmostEqual(
-                    reverse[i, m, n - 1 - k], expected.conjugate(), delta=EXACT
-                )
+                self.assertAlmostEqual(reverse[i, m, n - 1 - k], expected.conjugate(), delta=EXACT)
 
     def test_tone(self):
         """A tone of f cycles a sample: exp(2 pi i f m n) H(f - (k - n/2)/n)."""
@@ -169,14 +165,10 @@ class qa_reference(gr_unittest.TestCase):
             x = np.exp(2j * np.pi * f * np.arange(12 * n))
             y = reference.pfb(x, n, h)
             m = np.arange(len(y))[:, None]
-            expected = np.exp(2j * np.pi * f * m * n) * reference.response(
-                h, f - (k - n / 2) / n
-            )
+            expected = np.exp(2j * np.pi * f * m * n) * reference.response(h, f - (k - n / 2) / n)
             self.close(y, expected)
             # upside down: the tone lies at -f
-            expected = np.exp(-2j * np.pi * f * m * n) * reference.response(
-                h, -f - (k - n / 2) / n
-            )
+            expected = np.exp(-2j * np.pi * f * m * n) * reference.response(h, -f - (k - n / 2) / n)
             self.close(reference.pfb(x, n, h, inverted=True), expected)
 
     def test_real_tone(self):
@@ -225,9 +217,7 @@ class qa_reference(gr_unittest.TestCase):
                             return (both[0] + (-1j if inverted else 1j) * both[1])[inside, k]
 
                         y = spectra_of(reference.pfb, inverted)
-                        delayed = spectra_of(
-                            reference.delayed_pfb, delay, phase, inverted
-                        )
+                        delayed = spectra_of(reference.delayed_pfb, delay, phase, inverted)
                         turns = -(k - n / 2) / step * delay
                         factor = np.exp(1j * phase + 2j * np.pi * turns)
                         self.assertGreater(np.abs(y).min(), 0.1)
@@ -379,9 +369,7 @@ class qa_reference(gr_unittest.TestCase):
                 there = int(np.sum(~part[:, a] & ~part[:, b]))
                 self.assertEqual(counted[i, p], there)
                 # float32(25 n / n)
-                self.assertAlmostEqual(
-                    visibilities[i, 0, p], 25 if there else 0, delta=1e-5
-                )
+                self.assertAlmostEqual(visibilities[i, 0, p], 25 if there else 0, delta=1e-5)
         self.assertEqual(counted[1, 3], 0)
 
     def test_known_visibility(self):

@@ -125,8 +125,7 @@ def from_pmt(value):
         return {
             pmt.symbol_to_string(pmt.car(pair)): from_pmt(pmt.cdr(pair))
             for pair in (
-                pmt.nth(i, pmt.dict_items(value))
-                for i in range(pmt.length(pmt.dict_items(value)))
+                pmt.nth(i, pmt.dict_items(value)) for i in range(pmt.length(pmt.dict_items(value)))
             )
         }
     # which to_python() does not know in GNU Radio 3.10.5
@@ -236,7 +235,8 @@ def let_work(block):
 
     def moved():
         return [block.nitems_read(i) for i in range(signature[0].max_streams())] + [
-            block.nitems_written(i) for i in range(signature[1].max_streams())]
+            block.nitems_written(i) for i in range(signature[1].max_streams())
+        ]
 
     before, turns = None, 0
     while turns < 2 and time.monotonic() < deadline:
@@ -335,9 +335,7 @@ class ByteSink(gr.sync_block):
     def work(self, input_items, output_items):
         count = min(len(input_items[0]), int(self.rng.integers(1, self.chunks + 1)))
         for tag in self.get_tags_in_window(0, 0, count):
-            self.tags.append(
-                Tag(tag.offset, pmt.symbol_to_string(tag.key), from_pmt(tag.value))
-            )
+            self.tags.append(Tag(tag.offset, pmt.symbol_to_string(tag.key), from_pmt(tag.value)))
         with self.changed:
             self.pieces.append(input_items[0][:count].copy())
             self.count += count
@@ -425,9 +423,7 @@ class Flowgraph(Running):
         chunks = chunks or 10**9
         self.sources, self.sinks = [], []
         for number, data in enumerate(ports):
-            source = ByteSource(
-                data, tags[number] if tags else (), chunks, gates, seed + number
-            )
+            source = ByteSource(data, tags[number] if tags else (), chunks, gates, seed + number)
             self.top.connect((source, 0), (block, number))
             self.sources.append(source)
         for number, size in enumerate(out_sizes):
@@ -437,8 +433,7 @@ class Flowgraph(Running):
         self.status = None
         ports_out = block.message_ports_out()
         names = [
-            pmt.symbol_to_string(pmt.vector_ref(ports_out, i))
-            for i in range(pmt.length(ports_out))
+            pmt.symbol_to_string(pmt.vector_ref(ports_out, i)) for i in range(pmt.length(ports_out))
         ]
         if "status" in names:
             self.status = blocks.message_debug()
@@ -461,10 +456,7 @@ class Flowgraph(Running):
 
     def all_messages(self):
         """Those that came out of `status`."""
-        return [
-            from_pmt(self.status.get_message(i))
-            for i in range(self.status.num_messages())
-        ]
+        return [from_pmt(self.status.get_message(i)) for i in range(self.status.num_messages())]
 
 
 def run(block, ports, out_sizes, **options):
@@ -501,7 +493,7 @@ def assert_steps_agree(actual, expected, *blocks):
 
 def as_numbers(data):
     """Random bytes that are read as float32: all are numbers then, below 2."""
-    return (data.view(np.uint32) & 0xbfffffff).view(data.dtype)
+    return (data.view(np.uint32) & 0xBFFFFFFF).view(data.dtype)
 
 
 def random_samples(rng, sample_type, shape, rms=20.0):

@@ -64,8 +64,9 @@ class Receiver:
 
     def __post_init__(self):
         if self.stamps not in ("true", "private", "none"):
-            raise ValueError(f"stamps: {self.stamps!r} is not allowed; it must be true, private "
-                             "or none")
+            raise ValueError(
+                f"stamps: {self.stamps!r} is not allowed; it must be true, private or none"
+            )
         if not 0 <= self.share <= 1:
             raise ValueError(f"share: {self.share} is not allowed; it must be 0 to 1")
 
@@ -74,8 +75,10 @@ def random_losses(number, within, longest, seed=0, announced=True):
     """`number` losses of 1 to `longest` samples at random places before the sample `within`."""
     rng = np.random.default_rng(seed)
     places = np.sort(rng.choice(np.arange(1, within // (longest + 1)), number, replace=False))
-    return [Loss(int(place) * (longest + 1), int(rng.integers(1, longest + 1)), announced)
-            for place in places]
+    return [
+        Loss(int(place) * (longest + 1), int(rng.integers(1, longest + 1)), announced)
+        for place in places
+    ]
 
 
 def _chirp(values, step):
@@ -86,7 +89,7 @@ def _chirp(values, step):
     points = 1 << (2 * count - 1).bit_length()
     kernel = np.zeros(points, complex)
     kernel[:count] = np.exp(-1j * squares)
-    kernel[points - count + 1:] = kernel[count - 1:0:-1]
+    kernel[points - count + 1 :] = kernel[count - 1 : 0 : -1]
     product = np.fft.fft(values * np.exp(1j * squares), points) * np.fft.fft(kernel)
     return np.fft.ifft(product)[..., :count] * np.exp(1j * squares)
 
@@ -103,8 +106,9 @@ class Noise:
     def __init__(self, seed, bandwidth=0.9):
         """seed: integers; bandwidth: share of the sample rate"""
         if not 0 < bandwidth <= 1:
-            raise ValueError(f"bandwidth: {bandwidth} is not allowed; it must be more than 0 and "
-                             "at most 1")
+            raise ValueError(
+                f"bandwidth: {bandwidth} is not allowed; it must be more than 0 and at most 1"
+            )
         self._seed = [int(part) for part in np.atleast_1d(seed)]
         half = min(int(bandwidth * BLOCK / 2), BLOCK // 2 - 1)
         self._frequencies = np.arange(-half, half + 1)  # in 1/BLOCK
@@ -112,7 +116,7 @@ class Noise:
     def _amplitudes(self, window):
         count = len(self._frequencies)
         # numbers of windows may be negative
-        rng = np.random.default_rng([*self._seed, window & 0xffffffffffffffff])
+        rng = np.random.default_rng([*self._seed, window & 0xFFFFFFFFFFFFFFFF])
         parts = rng.standard_normal(2 * count, dtype=np.float32)
         return parts.view(np.complex64) / np.sqrt(2 * count)
 
@@ -138,20 +142,29 @@ class Noise:
                 values = np.fft.ifft(values) * BLOCK
             else:
                 lowest = self._frequencies[0]
-                values[:len(amplitudes)] = amplitudes
+                values[: len(amplitudes)] = amplitudes
                 values = _chirp(values, step / BLOCK)
                 n = np.arange(len(values))
                 values *= np.exp(2j * np.pi * lowest * step / BLOCK * n)
             times = offset + step * np.arange(high - low)
-            result[low:high] += values[:high - low] * np.sin(np.pi * times / BLOCK)
+            result[low:high] += values[: high - low] * np.sin(np.pi * times / BLOCK)
         return result
 
 
 class Receivers:
     """Some receivers and what they hear."""
 
-    def __init__(self, receivers, sample_rate=2.4e6, center_frequency=1.42e9, retunes=(),
-                 bandwidth=0.9, start_time=1700000000, stamp_interval=0, seed=0):
+    def __init__(
+        self,
+        receivers,
+        sample_rate=2.4e6,
+        center_frequency=1.42e9,
+        retunes=(),
+        bandwidth=0.9,
+        start_time=1700000000,
+        stamp_interval=0,
+        seed=0,
+    ):
         """
         Args:
             receivers: [Receiver]
@@ -173,10 +186,11 @@ class Receivers:
         self._noise = [Noise([seed, 1, i], bandwidth) for i in range(len(self.receivers))]
         self._jitter = np.random.default_rng([seed, 2]).uniform(-1, 1, (len(self.receivers), 4096))
         phases = np.random.default_rng([seed, 3]).uniform(
-            -np.pi, np.pi, (len(self.receivers), len(self.retunes)))
+            -np.pi, np.pi, (len(self.receivers), len(self.retunes))
+        )
         for i, receiver in enumerate(self.receivers):
-            given = receiver.retune_phases[:len(self.retunes)]
-            phases[i, :len(given)] = given
+            given = receiver.retune_phases[: len(self.retunes)]
+            phases[i, : len(given)] = given
         self._phases = phases
 
     # ---- the truth
@@ -229,8 +243,12 @@ class Receivers:
             "phase": float(np.remainder(phase + np.pi, 2 * np.pi) - np.pi),
             "gain": ref.gain / one.gain,
             "delay_rate": 1 - fast / ref_fast,
-            "phase_rate": 2e-6 * np.pi * frequency / self.sample_rate * (one.ppm - ref.ppm) /
-            ref_fast,
+            "phase_rate": 2e-6
+            * np.pi
+            * frequency
+            / self.sample_rate
+            * (one.ppm - ref.ppm)
+            / ref_fast,
             "coherence": np.sqrt(one.share * ref.share),
         }
 
@@ -256,8 +274,9 @@ class Receivers:
             for at in range(item, end, piece):
                 length = min(piece, end - at)
                 device = int(self.device_sample(receiver, at))
-                result[at - first:at - first + length] = self._device_samples(
-                    receiver, device, length)
+                result[at - first : at - first + length] = self._device_samples(
+                    receiver, device, length
+                )
             item = end
         return result
 
@@ -290,8 +309,9 @@ class Receivers:
             found += [(0, "rx_rate", self.sample_rate), (0, "rx_freq", self._frequency(receiver))]
         stamped = {0} if one.stamps != "none" else set()
         if one.stamps != "none":
-            stamped |= {edge for edge, loss in zip(self._item_edges(receiver), one.losses)
-                        if loss.announced}
+            stamped |= {
+                edge for edge, loss in zip(self._item_edges(receiver), one.losses) if loss.announced
+            }
             if self._stamp_interval:
                 every = self._stamp_interval
                 stamped |= set(range(-(-first // every) * every, last, every))
@@ -365,8 +385,9 @@ class Receivers:
             """Plays the receivers."""
 
             def __init__(self):
-                gr.sync_block.__init__(self, "receivers", None,
-                                       [np.complex64] * len(receivers.receivers))
+                gr.sync_block.__init__(
+                    self, "receivers", None, [np.complex64] * len(receivers.receivers)
+                )
 
             def start(self):
                 self._done = 0

@@ -30,8 +30,13 @@ NCHAN 1
 def write_dada(filename, samples, telescope="Effelsberg", bandwidth=16):
     """samples: int8 [time][stream] (real), or [time][stream][2]; bandwidth: MHz"""
     dimensions = samples.ndim - 1
-    text = HEADER.format(telescope=telescope, dimensions=dimensions, streams=samples.shape[1],
-                         bandwidth=bandwidth, interval=dimensions / 2 / abs(bandwidth))
+    text = HEADER.format(
+        telescope=telescope,
+        dimensions=dimensions,
+        streams=samples.shape[1],
+        bandwidth=bandwidth,
+        interval=dimensions / 2 / abs(bandwidth),
+    )
     if samples.shape[1:] != (2, 2):
         text = text.replace("6400000000", "0")
     with open(filename, "wb") as file:
@@ -51,17 +56,27 @@ def small_array(sample_rate=1e5, antennas=2):
     """Antennas 15 m apart in a line, and a source of the flux 0.5."""
     places = [Antenna(f"A{i + 1}", (15.0 * i, 0.0, 0.0)) for i in range(antennas)]
     return ArrayDescription(
-        name="line", latitude=50.0, longitude=7.0, height=100.0, antennas=places,
-        inputs=[Input(place.name, "x") for place in places], sample_rate=sample_rate,
-        center_frequency=4.08e8, sources=[Source("s", azimuth=80.0, elevation=40.0, flux=0.5)])
+        name="line",
+        latitude=50.0,
+        longitude=7.0,
+        height=100.0,
+        antennas=places,
+        inputs=[Input(place.name, "x") for place in places],
+        sample_rate=sample_rate,
+        center_frequency=4.08e8,
+        sources=[Source("s", azimuth=80.0, elevation=40.0, flux=0.5)],
+    )
 
 
 def visibilities(filename):
     """The file's data as [integration][row of a time][channel][polarisation], and the rest as a
     dictionary."""
     with h5py.File(filename, "r") as file:
-        header = {name: file["Header"][name][()] for name in file["Header"]
-                  if isinstance(file["Header"][name], h5py.Dataset)}
+        header = {
+            name: file["Header"][name][()]
+            for name in file["Header"]
+            if isinstance(file["Header"][name], h5py.Dataset)
+        }
         times = len(np.unique(header["time_array"]))
         shape = (times, -1, len(header["freq_array"].ravel()), len(header["polarization_array"]))
         for name in ("visdata", "flags", "nsamples"):

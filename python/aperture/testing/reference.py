@@ -437,9 +437,7 @@ def lost_beams(missing, used):
     return ~(np.einsum("bit,mi->bmt", ~missing, used) > 0)
 
 
-def detect(
-    beams, spectra, products="power", basis="linear", summed=1, mean=True, missing=None
-):
+def detect(beams, spectra, products="power", basis="linear", summed=1, mean=True, missing=None):
     """
     Powers of beams, or of their pairs 2m, 2m+1, x and y (circular: r and l).
 
@@ -537,8 +535,7 @@ def detector_edge(edge, channels, spectra_per_frame, spectra, summed=1):
     middle = made // 2 * summed + (summed - 1) / 2
     return {
         **edge,
-        "rx_freq": edge["rx_freq"]
-        + (middle - channels // 2) * edge["bandwidth"] / channels,
+        "rx_freq": edge["rx_freq"] + (middle - channels // 2) * edge["bandwidth"] / channels,
         "rx_rate": edge["rx_rate"] * spectra_per_frame / spectra,
         "samples_per_item": edge["samples_per_item"] * spectra // spectra_per_frame,
     }

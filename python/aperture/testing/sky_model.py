@@ -50,11 +50,15 @@ def apparent_direction(ra, dec, utc, tt, ut1, pole, latitude, longitude, height)
     eccentricity2 = FLATTENING * (2 - FLATTENING)
     lat, lon = np.radians([latitude, longitude])
     normal = EARTH_RADIUS / np.sqrt(1 - eccentricity2 * np.sin(lat) ** 2)
-    place = np.array([(normal + height) * np.cos(lat) * np.cos(lon),
-                      (normal + height) * np.cos(lat) * np.sin(lon),
-                      (normal * (1 - eccentricity2) + height) * np.sin(lat)])
+    place = np.array(
+        [
+            (normal + height) * np.cos(lat) * np.cos(lon),
+            (normal + height) * np.cos(lat) * np.sin(lon),
+            (normal * (1 - eccentricity2) + height) * np.sin(lat),
+        ]
+    )
     turn = 2 * np.pi * 1.00273781191135448 / DAY
-    ground = np.cross([0, 0, turn], wobble.T @ place)              # m/s, before the pole's motion
+    ground = np.cross([0, 0, turn], wobble.T @ place)  # m/s, before the pole's motion
     velocity = (barycentric["v"] * AU / DAY + (spin @ celestial).T @ ground) / C
     seen = erfa.ab(star, velocity, distance, np.sqrt(1 - velocity @ velocity))
     return to_ground @ seen
@@ -76,9 +80,18 @@ def geometric_delays(array, ra, dec, time):
     UT1 and the pole are those of the table that astropy has at the moment.
     """
     from astropy.utils import iers
+
     table = iers.earth_orientation_table.get()
     pole = [float(value.to_value("rad")) for value in table.pm_xy(time)]
     towards = apparent_direction(
-        ra, dec, (time.utc.jd1, time.utc.jd2), (time.tt.jd1, time.tt.jd2),
-        (time.ut1.jd1, time.ut1.jd2), pole, array.latitude, array.longitude, array.height)
+        ra,
+        dec,
+        (time.utc.jd1, time.utc.jd2),
+        (time.tt.jd1, time.tt.jd2),
+        (time.ut1.jd1, time.ut1.jd2),
+        pole,
+        array.latitude,
+        array.longitude,
+        array.height,
+    )
     return -(antenna_places(array) @ towards) / C

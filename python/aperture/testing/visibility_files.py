@@ -12,8 +12,17 @@ NUMBER = {"xx": -5, "yy": -6, "xy": -7, "yx": -8}
 START = 2460310.5  # Julian date of 2024-01-01
 
 
-def write_file(filename, visibilities, pairs, hands, frequencies, positions, integrations=1,
-               flags=None, nsamples=None):
+def write_file(
+    filename,
+    visibilities,
+    pairs,
+    hands,
+    frequencies,
+    positions,
+    integrations=1,
+    flags=None,
+    nsamples=None,
+):
     """A UVH5 file with just what plots need, written by h5py alone.
 
     visibilities: [time][pair][channel][hand]; positions: [antenna][3], metres
@@ -35,12 +44,14 @@ def write_file(filename, visibilities, pairs, hands, frequencies, positions, int
         header["telescope_name"] = np.bytes_("Synthetic")
         data["visdata"] = np.reshape(visibilities, rows).astype(np.complex64)
         data["flags"] = np.zeros(rows, bool) if flags is None else np.reshape(flags, rows)
-        data["nsamples"] = (np.ones(rows) if nsamples is None
-                            else np.reshape(nsamples, rows)).astype(np.float32)
+        data["nsamples"] = (
+            np.ones(rows) if nsamples is None else np.reshape(nsamples, rows)
+        ).astype(np.float32)
 
 
-def write_array(filename, antennas, hands=("xx",), channels=48, integrations=1,
-                correlation=0.25, flagged=()):
+def write_array(
+    filename, antennas, hands=("xx",), channels=48, integrations=1, correlation=0.25, flagged=()
+):
     """An array in a line, 7 m apart, each antenna 30 ns later than the one before; without
     noise, so that every pair has the correlation given and the phase of its delay. The delay
     grows by 2 ns an integration."""
@@ -52,8 +63,9 @@ def write_array(filename, antennas, hands=("xx",), channels=48, integrations=1,
             turn = np.exp(-2j * np.pi * frequencies * (b - a) * (30e-9 + 2e-9 * t))
             for h, hand in enumerate(hands):
                 auto = a == b and hand[0] == hand[1]
-                data[t, i, :, h] = (1 if auto else correlation * turn) * 50 * np.sqrt(
-                    (1 + a) * (1 + b))
+                data[t, i, :, h] = (
+                    (1 if auto else correlation * turn) * 50 * np.sqrt((1 + a) * (1 + b))
+                )
     flags = np.zeros(data.shape, bool)
     flags[:, :, list(flagged)] = True
     # A value that would stand out if the flag were not heeded.

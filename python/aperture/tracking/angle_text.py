@@ -28,7 +28,9 @@ def hours_text(ra, dec, cell):
     seconds = round(ra % 360 / 15 * 3600, digits + 1) % 86400
     angle = round(abs(dec) * 3600, digits)
     width = digits + 3 if digits else 2
-    return (f"{int(seconds // 3600):02d}h{int(seconds // 60 % 60):02d}m"
-            f"{seconds % 60:0{digits + 4}.{digits + 1}f}s {'-' if dec < 0 else '+'}"
-            f"{int(angle // 3600):02d}°{int(angle // 60 % 60):02d}′"
-            f"{angle % 60:0{width}.{digits}f}″").replace(" -", " −")
+    return (
+        f"{int(seconds // 3600):02d}h{int(seconds // 60 % 60):02d}m"
+        f"{seconds % 60:0{digits + 4}.{digits + 1}f}s {'-' if dec < 0 else '+'}"
+        f"{int(angle // 3600):02d}°{int(angle // 60 % 60):02d}′"
+        f"{angle % 60:0{width}.{digits}f}″"
+    ).replace(" -", " −")

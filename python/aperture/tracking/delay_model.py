@@ -33,6 +33,7 @@ LONGEST_INTERVAL = 60.0  # s, also of small arrays, so that a change of the dire
 @dataclass(frozen=True)
 class Segment:
     """Delays from `time` on: delay + rate (t - time), [input], seconds and seconds a second."""
+
     time: float
     delays: np.ndarray
     rates: np.ndarray
@@ -47,15 +48,20 @@ def fastest_fringe(positions, latitude, frequency):
     pole = np.array([0.0, np.cos(np.radians(latitude)), np.sin(np.radians(latitude))])
     positions = np.asarray(positions, float)
     across = positions - np.multiply.outer(positions @ pole, pole)
-    return (geometry.EARTH_ROTATION_RATE * longest_baseline(across) * frequency
-            / geometry.SPEED_OF_LIGHT)
+    return (
+        geometry.EARTH_ROTATION_RATE
+        * longest_baseline(across)
+        * frequency
+        / geometry.SPEED_OF_LIGHT
+    )
 
 
 def longest_baseline(positions):
     """Metres between the two that are the furthest apart of positions [antenna][3]."""
     places = np.unique(np.asarray(positions, float), axis=0)
-    return max((float(np.linalg.norm(places - place, axis=1).max()) for place in places),
-               default=0.0)
+    return max(
+        (float(np.linalg.norm(places - place, axis=1).max()) for place in places), default=0.0
+    )
 
 
 class DelayModel:
@@ -85,7 +91,7 @@ class DelayModel:
         if not self.direction.moving:
             return math.inf
         turns = frequency * self._baseline / geometry.SPEED_OF_LIGHT
-        curvature = 360 * turns * geometry.EARTH_ROTATION_RATE ** 2
+        curvature = 360 * turns * geometry.EARTH_ROTATION_RATE**2
         if curvature == 0:
             return LONGEST_INTERVAL
         return min(LONGEST_INTERVAL, math.sqrt(8 * phase_error / curvature))

@@ -5,11 +5,11 @@
 #
 """Directions that can be followed, and how people write them.
 
-    sun, moon, mercury, venus, mars, jupiter, saturn, uranus, neptune, zenith
-    Cas A, M 87, 3C 461, B0329+54, PSR J0332+5434      (catalogue.yml)
-    23:23:24 +58:48:54      23h23m24s +58d48m54s       (ICRS right ascension, declination)
-    350.85, 58.815          350.85d +58.815d           (the same in degrees)
-    az=180, el=45           azel 180 45                (degrees; azimuth from north through east)
+sun, moon, mercury, venus, mars, jupiter, saturn, uranus, neptune, zenith
+Cas A, M 87, 3C 461, B0329+54, PSR J0332+5434      (catalogue.yml)
+23:23:24 +58:48:54      23h23m24s +58d48m54s       (ICRS right ascension, declination)
+350.85, 58.815          350.85d +58.815d           (the same in degrees)
+az=180, el=45           azel 180 45                (degrees; azimuth from north through east)
 """
 
 import functools
@@ -29,14 +29,20 @@ CATALOGUE = Path(__file__).parent / "catalogue.yml"
 
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _DECIMAL = re.compile(rf"({_NUMBER})\s*(h|d|deg|°)?", re.IGNORECASE)
-_SEXAGESIMAL = re.compile(rf"(\d+)\s*([h:d°\s])\s*({_NUMBER})\s*(?:[m:'′\s]\s*(?:({_NUMBER})\s*"
-                          r"(?:s|\"|″|'')?)?)?", re.IGNORECASE)
+_SEXAGESIMAL = re.compile(
+    rf"(\d+)\s*([h:d°\s])\s*({_NUMBER})\s*(?:[m:'′\s]\s*(?:({_NUMBER})\s*"
+    r"(?:s|\"|″|'')?)?)?",
+    re.IGNORECASE,
+)
 _HORIZONTAL = re.compile(
     rf"(?:azel\s*:?|altaz\s*:?)?\s*(?:az|azimuth)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?"
     rf"(?:\s*,\s*|\s+)(?:el|elevation|alt|altitude)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?",
-    re.IGNORECASE)
-RULE = ("a name (sun, moon, a planet, Cas A, B0329+54, ...), ICRS right ascension and declination "
-        "such as '23:23:24 +58:48:54' or '350.85, 58.815' (degrees), or 'az=180, el=45'")
+    re.IGNORECASE,
+)
+RULE = (
+    "a name (sun, moon, a planet, Cas A, B0329+54, ...), ICRS right ascension and declination "
+    "such as '23:23:24 +58:48:54' or '350.85, 58.815' (degrees), or 'az=180, el=45'"
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ class Direction(Target):
     with the proper motion pm_ra, pm_dec (milli arc seconds a year on the sky); body: one of
     `arrays.bodies.BODIES`. Angles are in degrees.
     """
+
     pm_ra: float = 0.0
     pm_dec: float = 0.0
 
@@ -63,14 +70,20 @@ class Direction(Target):
     def __str__(self):
         if self.body is not None:
             return self.name
-        place = (f"ra {self.ra:.5f}° dec {self.dec:+.5f}°" if self.moving else
-                 f"az {self.azimuth:.3f}° el {self.elevation:.3f}°")
+        place = (
+            f"ra {self.ra:.5f}° dec {self.dec:+.5f}°"
+            if self.moving
+            else f"az {self.azimuth:.3f}° el {self.elevation:.3f}°"
+        )
         return self.name if self.name == place else f"{self.name} ({place})"
 
     def place(self):
         """What Direction, and what derives from it, is given to look there: a dictionary."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(Direction)
-                if entry.name != "name"}
+        return {
+            entry.name: getattr(self, entry.name)
+            for entry in fields(Direction)
+            if entry.name != "name"
+        }
 
     def same_as(self, other):
         """Whether it is the same direction, whatever its name."""
@@ -78,6 +91,7 @@ class Direction(Target):
 
 
 # --- where they are ------------------------------------------------------------------------------
+
 
 def icrs(direction, time, array):
     """
@@ -107,8 +121,9 @@ def azimuth_elevation(direction, time, array):
         shape = np.shape(time)
         return np.full(shape, direction.azimuth), np.full(shape, direction.elevation)
     ra, dec, pm_ra, pm_dec = icrs(direction, time, array)
-    return geometry.radec_to_azel(ra, dec, time, array.latitude, array.longitude, array.height,
-                                  pm_ra=pm_ra, pm_dec=pm_dec)
+    return geometry.radec_to_azel(
+        ra, dec, time, array.latitude, array.longitude, array.height, pm_ra=pm_ra, pm_dec=pm_dec
+    )
 
 
 def unit_vectors(directions, time, array):
@@ -117,22 +132,35 @@ def unit_vectors(directions, time, array):
 
     time: UTC seconds since 1970; None where none of them moves.
     """
-    places = np.array([(entry.azimuth, entry.elevation) if not entry.moving else (0, 0)
-                       for entry in directions], dtype=float).reshape(-1, 2)
+    places = np.array(
+        [(entry.azimuth, entry.elevation) if not entry.moving else (0, 0) for entry in directions],
+        dtype=float,
+    ).reshape(-1, 2)
     moving = [index for index, entry in enumerate(directions) if entry.moving]
     if moving:
         if time is None:
             refuse("time", time, "seconds since 1970, because directions move with the sky")
         # many at once, since a tiling has thousands of beams
-        ra, dec, pm_ra, pm_dec = np.transpose([icrs(directions[index], time, array)
-                                               for index in moving])
-        places[moving] = np.transpose(geometry.radec_to_azel(
-            ra, dec, time, array.latitude, array.longitude, array.height, pm_ra=pm_ra,
-            pm_dec=pm_dec))
+        ra, dec, pm_ra, pm_dec = np.transpose(
+            [icrs(directions[index], time, array) for index in moving]
+        )
+        places[moving] = np.transpose(
+            geometry.radec_to_azel(
+                ra,
+                dec,
+                time,
+                array.latitude,
+                array.longitude,
+                array.height,
+                pm_ra=pm_ra,
+                pm_dec=pm_dec,
+            )
+        )
     return geometry.direction(places[:, 0], places[:, 1])
 
 
 # --- how they are written ------------------------------------------------------------------------
+
 
 def _plain(name):
     """A name without what makes no difference in it."""
@@ -142,8 +170,11 @@ def _plain(name):
 
 def _angle(field, text, hours):
     """Degrees of one angle without its sign; hours: whether colons and blanks stand for hours."""
-    rule = ("hours such as 23:23:24 or 23h23m24s, or degrees such as 350.85" if hours else
-            "degrees such as +58:48:54, +58d48m54s or 58.815")
+    rule = (
+        "hours such as 23:23:24 or 23h23m24s, or degrees such as 350.85"
+        if hours
+        else "degrees such as +58:48:54, +58d48m54s or 58.815"
+    )
     if match := _DECIMAL.fullmatch(text):
         value, unit = float(match[1]), (match[2] or "d").lower()
     elif match := _SEXAGESIMAL.fullmatch(text):
@@ -188,6 +219,7 @@ def _coordinates(field, text):
 def _catalogue():
     """Names and aliases, plain, to Direction."""
     import yaml
+
     found = {_plain(body): Direction(body.capitalize(), body=body) for body in BODIES}
     found["zenith"] = Direction("zenith", azimuth=0.0, elevation=90.0)
     with open(CATALOGUE, encoding="utf-8") as file:
@@ -218,8 +250,9 @@ def _of_text(field, text):
         if match is None:
             refuse(field, text, RULE)
         azimuth, elevation = float(match[1]), float(match[2])
-        return Direction(f"az {azimuth:.3f}° el {elevation:.3f}°", azimuth=azimuth,
-                         elevation=elevation)
+        return Direction(
+            f"az {azimuth:.3f}° el {elevation:.3f}°", azimuth=azimuth, elevation=elevation
+        )
     place = _coordinates(field, text)
     if place is None:
         shown = text if len(text) <= 80 else text[:77] + "..."
@@ -249,8 +282,9 @@ def parse_direction(value, field="direction"):
         if isinstance(value, Direction):
             return value
         if isinstance(value, Target):
-            return Direction(value.name, value.azimuth, value.elevation, value.ra, value.dec,
-                             value.body)
+            return Direction(
+                value.name, value.azimuth, value.elevation, value.ra, value.dec, value.body
+            )
         if isinstance(value, str):
             if not value.strip():
                 refuse(field, value, RULE)
@@ -259,13 +293,22 @@ def parse_direction(value, field="direction"):
             values = {str(key): entry for key, entry in value.items()}
             unknown = set(values) - {entry.name for entry in fields(Direction)}
             if unknown:
-                refuse(field, sorted(unknown)[0], "a dictionary of name, and of ra and dec or "
-                       "azimuth and elevation")
+                refuse(
+                    field,
+                    sorted(unknown)[0],
+                    "a dictionary of name, and of ra and dec or azimuth and elevation",
+                )
             name = values.pop("name", None)
             if name is None:
                 # in whatever order they come
-                name = ", ".join(f"{entry.name} {values[entry.name]}" for entry in fields(Direction)
-                                 if entry.name in values) or "direction"
+                name = (
+                    ", ".join(
+                        f"{entry.name} {values[entry.name]}"
+                        for entry in fields(Direction)
+                        if entry.name in values
+                    )
+                    or "direction"
+                )
             return Direction(name[:64], **values)
         if hasattr(value, "icrs"):
             place = value.icrs
@@ -276,8 +319,9 @@ def parse_direction(value, field="direction"):
     except ParameterError as error:
         if error.field == field or error.field.startswith(field + ","):
             raise
-        raise ParameterError(f"{field}, {error.field}" if error.field else field,
-                             error.problem) from None
+        raise ParameterError(
+            f"{field}, {error.field}" if error.field else field, error.problem
+        ) from None
     except (TypeError, ValueError):
         pass
     return refuse(field, value, RULE)

@@ -42,6 +42,7 @@ class Place:
     frame's north against the apparent north; ra, dec: ICRS; all in radians. to_uvw: matrix [3][3]
     from (east, north, up) to (u, v, w).
     """
+
     app_ra: float
     app_dec: float
     frame_pa: float
@@ -53,12 +54,21 @@ class Place:
 def _frame_angle(hour_angle, dec, time, array):
     """Position angle of the ICRS north at an apparent place, as pyuvdata computes it."""
     import erfa
+
     latitude = np.radians(array.latitude)
     places = []
     for offset in (-OFFSET, OFFSET):
         azimuth, elevation = erfa.hd2ae(hour_angle, dec + offset, latitude)
-        places.append(geometry.azel_to_radec(np.degrees(azimuth), np.degrees(elevation), time,
-                                             array.latitude, array.longitude, array.height))
+        places.append(
+            geometry.azel_to_radec(
+                np.degrees(azimuth),
+                np.degrees(elevation),
+                time,
+                array.latitude,
+                array.longitude,
+                array.height,
+            )
+        )
     return -float(erfa.pas(*np.radians(places[0]), *np.radians(places[1])))
 
 
@@ -74,22 +84,35 @@ def place_at(direction, time, array):
     array : ArrayDescription
     """
     import erfa
+
     azimuth, elevation = azimuth_elevation(direction, time, array)
-    hour_angle, dec = erfa.ae2hd(np.radians(azimuth), np.radians(elevation),
-                                 np.radians(array.latitude))
+    hour_angle, dec = erfa.ae2hd(
+        np.radians(azimuth), np.radians(elevation), np.radians(array.latitude)
+    )
     sidereal = np.radians(geometry.local_sidereal_time(time, array.longitude))
     angle = _frame_angle(hour_angle, dec, time, array)
     towards = geometry.direction(azimuth, elevation)
     latitude = np.radians(array.latitude)
     # to the east along the apparent circle of declination, which the pole has, too
-    east = np.array([np.cos(hour_angle), -np.sin(hour_angle) * np.sin(latitude),
-                     np.sin(hour_angle) * np.cos(latitude)])
+    east = np.array(
+        [
+            np.cos(hour_angle),
+            -np.sin(hour_angle) * np.sin(latitude),
+            np.sin(hour_angle) * np.cos(latitude),
+        ]
+    )
     north = np.cross(towards, east)
     u = np.cos(angle) * east - np.sin(angle) * north
     v = np.sin(angle) * east + np.cos(angle) * north
     ra, dec_icrs = icrs(direction, time, array)[:2]
-    return Place(float((sidereal - hour_angle) % (2 * np.pi)), float(dec), angle,
-                 float(np.radians(ra)), float(np.radians(dec_icrs)), np.array([u, v, towards]))
+    return Place(
+        float((sidereal - hour_angle) % (2 * np.pi)),
+        float(dec),
+        angle,
+        float(np.radians(ra)),
+        float(np.radians(dec_icrs)),
+        np.array([u, v, towards]),
+    )
 
 
 def has_ephemeris(direction):
@@ -109,12 +132,17 @@ def catalogue_entry(direction):
 
     The places of one that moves against the stars are those of ephemeris().
     """
-    entry = {"cat_name": direction.name, "cat_epoch": 2000.0, "cat_frame": "icrs",
-             "info_source": "gr-aperture"}
+    entry = {
+        "cat_name": direction.name,
+        "cat_epoch": 2000.0,
+        "cat_frame": "icrs",
+        "info_source": "gr-aperture",
+    }
     if has_ephemeris(direction):
         return {**entry, "cat_type": "ephem"}
-    entry.update(cat_type="sidereal", cat_lon=np.radians(direction.ra),
-                 cat_lat=np.radians(direction.dec))
+    entry.update(
+        cat_type="sidereal", cat_lon=np.radians(direction.ra), cat_lat=np.radians(direction.dec)
+    )
     if direction.pm_ra or direction.pm_dec:
         # the format has the change of the right ascension itself
         entry["cat_pm_ra"] = direction.pm_ra / max(np.cos(np.radians(direction.dec)), 1e-9)

@@ -23,17 +23,25 @@ START = 1577934245.75  # 2020-01-02T03:04:05.75Z: astropy's own table of the Ear
 
 def array_of(extent=3000.0, latitude=40.0, inputs=7, cables=False):
     rng = np.random.default_rng(1)
-    places = [Antenna(f"A{i}", tuple(rng.uniform(-extent, extent, 3) * (1, 1, 0.01)))
-              for i in range(inputs)]
+    places = [
+        Antenna(f"A{i}", tuple(rng.uniform(-extent, extent, 3) * (1, 1, 0.01)))
+        for i in range(inputs)
+    ]
     return ArrayDescription(
-        name="test", latitude=latitude, longitude=-105.0, height=2000.0, antennas=places,
-        inputs=[Input(place.name, "x", cable_delay=1e-7 * i * cables)
-                for i, place in enumerate(places)],
-        sample_rate=1e6, center_frequency=1.4e9)
+        name="test",
+        latitude=latitude,
+        longitude=-105.0,
+        height=2000.0,
+        antennas=places,
+        inputs=[
+            Input(place.name, "x", cable_delay=1e-7 * i * cables) for i, place in enumerate(places)
+        ],
+        sample_rate=1e6,
+        center_frequency=1.4e9,
+    )
 
 
 class qa_delay_model(gr_unittest.TestCase):
-
     def test_against_an_independent_model(self):
         """
         Within 0.06 arc seconds of rotation: the fortnightly tide in UT1, which the table of the
@@ -41,6 +49,7 @@ class qa_delay_model(gr_unittest.TestCase):
         """
         from astropy.time import Time
         from astropy.utils import iers
+
         iers.conf.auto_download = False
         limit = np.radians(0.06 / 3600) / C
         for latitude in (40.0, -70.0, 0.0):
@@ -52,7 +61,8 @@ class qa_delay_model(gr_unittest.TestCase):
                 found = model.delays(times)
                 for time, delays in zip(times, found):
                     expected = geometric_delays(
-                        array, ra, dec, Time(time, format="unix", scale="utc"))
+                        array, ra, dec, Time(time, format="unix", scale="utc")
+                    )
                     error = np.abs(delays - expected)
                     self.assertTrue(np.all(error < limit * radius), (latitude, ra, dec))
         # a model that left out the aberration would be off by 20 arc seconds, 300 times as much
@@ -63,24 +73,34 @@ class qa_delay_model(gr_unittest.TestCase):
         direction = parse_direction("Cas A")
         model = DelayModel(array, direction)
         frequencies = 1.4e9 + 1e5 * np.arange(-3, 4)
-        azimuth, elevation = geometry.radec_to_azel(direction.ra, direction.dec, START,
-                                                    array.latitude, array.longitude, array.height)
-        tau = (geometry.delays(array.input_positions(), geometry.direction(azimuth, elevation))
-               + [entry.cable_delay for entry in array.inputs])
+        azimuth, elevation = geometry.radec_to_azel(
+            direction.ra, direction.dec, START, array.latitude, array.longitude, array.height
+        )
+        tau = geometry.delays(array.input_positions(), geometry.direction(azimuth, elevation)) + [
+            entry.cable_delay for entry in array.inputs
+        ]
         delay = model.compensation(START)
         self.assertEqual(delay.min(), 0)
-        phases = (-2 * np.pi * frequencies[:, None] * tau
-                  - 2 * np.pi * 1.4e9 * delay
-                  - 2 * np.pi * (frequencies - 1.4e9)[:, None] * delay)
+        phases = (
+            -2 * np.pi * frequencies[:, None] * tau
+            - 2 * np.pi * 1.4e9 * delay
+            - 2 * np.pi * (frequencies - 1.4e9)[:, None] * delay
+        )
         turned = np.exp(1j * (phases - phases[:, :1]))
         np.testing.assert_allclose(turned, 1, atol=1e-6)
 
     def test_sign(self):
         """A source in the east comes to the eastern antenna first, which must wait."""
         array = ArrayDescription(
-            name="pair", latitude=0.0, longitude=0.0, height=0.0,
+            name="pair",
+            latitude=0.0,
+            longitude=0.0,
+            height=0.0,
             antennas=[Antenna("E", (300.0, 0, 0)), Antenna("W", (-300.0, 0, 0))],
-            inputs=[Input("E", "x"), Input("W", "x")], sample_rate=1e6, center_frequency=1e9)
+            inputs=[Input("E", "x"), Input("W", "x")],
+            sample_rate=1e6,
+            center_frequency=1e9,
+        )
         for azimuth, expected in ((90.0, (600 / C * 0.5, 0)), (270.0, (0, 600 / C * 0.5))):
             ra, dec = geometry.azel_to_radec(azimuth, 60.0, START, 0.0, 0.0)
             found = DelayModel(array, Direction("s", ra=float(ra), dec=float(dec)))

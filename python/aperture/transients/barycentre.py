@@ -28,10 +28,10 @@ from ..arrays.earth_rotation import (
 )
 
 #: s; G M of the Sun over c^3 (IAU 2015 nominal)
-SUN_TIME = 1.32712440e20 / geometry.SPEED_OF_LIGHT ** 3
+SUN_TIME = 1.32712440e20 / geometry.SPEED_OF_LIGHT**3
 LIGHT_SECONDS_PER_AU = AU / geometry.SPEED_OF_LIGHT
 PARSEC = 648000 / np.pi  # au
-J2000 = 51544.5          # MJD
+J2000 = 51544.5  # MJD
 
 
 def _star(place, mjd):
@@ -62,12 +62,15 @@ def topocentric_tdb(seconds, fraction, site):
         The modified Julian date in TDB, and seconds of that day (0 to a little above 86400).
     """
     import erfa
+
     midnight, part = day_and_fraction(np.asarray(seconds, np.int64), np.asarray(fraction, float))
     utc = np.mod(np.asarray(seconds, np.int64), int(SECONDS_PER_DAY))
     shift = np.asarray(tai_minus_utc(midnight) + TT_MINUS_TAI, float)
     x, y, z = geometry.geodetic_to_ecef(site.latitude, site.longitude, site.height) * 1e-3
-    tt = MJD_ZERO_JD + midnight, part * day_length(midnight) / SECONDS_PER_DAY \
-        + shift / SECONDS_PER_DAY
+    tt = (
+        MJD_ZERO_JD + midnight,
+        part * day_length(midnight) / SECONDS_PER_DAY + shift / SECONDS_PER_DAY,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", erfa.ErfaWarning)
         ut1 = part + ut1_minus_utc(MJD_ZERO_JD + midnight, part) / SECONDS_PER_DAY
@@ -96,6 +99,7 @@ def delays(seconds, fraction, place, site):
         the Sun's mass, without the constant.
     """
     import erfa
+
     time = np.asarray(seconds, float) + np.asarray(fraction, float)
     midnight, part = day_and_fraction(np.asarray(seconds, np.int64), np.asarray(fraction, float))
     observer = geometry.observer_place(time, site.latitude, site.longitude, site.height)
@@ -104,8 +108,10 @@ def delays(seconds, fraction, place, site):
     roemer = along * LIGHT_SECONDS_PER_AU
     if place.parallax:
         distance = PARSEC * 1e3 / place.parallax  # au
-        roemer = roemer - (np.sum(observer ** 2, axis=-1) - along ** 2) / (2 * distance) \
-            * LIGHT_SECONDS_PER_AU
+        roemer = (
+            roemer
+            - (np.sum(observer**2, axis=-1) - along**2) / (2 * distance) * LIGHT_SECONDS_PER_AU
+        )
     heliocentric, barycentric = erfa.epv00(MJD_ZERO_JD + midnight, part)
     from_sun = observer - (barycentric["p"] - heliocentric["p"])
     distance = np.linalg.norm(from_sun, axis=-1)
@@ -130,13 +136,15 @@ def barycentric_time(seconds, fraction, place, site, units="TDB"):
         As of topocentric_tdb().
     """
     import erfa
+
     day, rest = topocentric_tdb(seconds, fraction, site)
     roemer, shapiro = delays(seconds, fraction, place, site)
     rest = rest + roemer + shapiro
     if units == "TCB":
         parts = erfa.tdbtcb(MJD_ZERO_JD + day, np.asarray(rest / SECONDS_PER_DAY, float))
         # what the conversion adds is small: as a difference it loses nothing
-        added = (parts[0] - (MJD_ZERO_JD + day)) + (parts[1] - np.asarray(
-            rest / SECONDS_PER_DAY, float))
+        added = (parts[0] - (MJD_ZERO_JD + day)) + (
+            parts[1] - np.asarray(rest / SECONDS_PER_DAY, float)
+        )
         rest = rest + added * SECONDS_PER_DAY
     return day, rest

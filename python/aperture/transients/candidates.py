@@ -46,6 +46,7 @@ class Candidate:
     What a message of pulse_search says: times are (seconds, fraction), UTC; `time` is that of the
     middle at infinite frequency, `width` seconds, `dm` pc/cm^3.
     """
+
     id: str
     time: tuple
     dm: float
@@ -70,16 +71,33 @@ class Candidate:
         if not pmt.is_dict(message):
             raise ValueError(f"a candidate must be a dictionary, and this is {message}")
         return cls(
-            _text(message, "id"), _time(message, "time"), _number(message, "dm"),
-            _number(message, "width"), _number(message, "snr"), int(_number(message, "beam")),
-            int(_number(message, "beams")), _time(message, "start"), _time(message, "end"),
-            _text(message, "reason") if pmt.dict_has_key(message, pmt.intern("reason")) else "")
+            _text(message, "id"),
+            _time(message, "time"),
+            _number(message, "dm"),
+            _number(message, "width"),
+            _number(message, "snr"),
+            int(_number(message, "beam")),
+            int(_number(message, "beams")),
+            _time(message, "start"),
+            _time(message, "end"),
+            _text(message, "reason") if pmt.dict_has_key(message, pmt.intern("reason")) else "",
+        )
 
     def row(self, picture=""):
         """The texts of COLUMNS."""
-        return [self.id, utc_text(self.time), repr(self.dm), repr(self.width), f"{self.snr:.7g}",
-                str(self.beam), str(self.beams), utc_text(self.start), utc_text(self.end),
-                self.reason or '""', picture or '""']
+        return [
+            self.id,
+            utc_text(self.time),
+            repr(self.dm),
+            repr(self.width),
+            f"{self.snr:.7g}",
+            str(self.beam),
+            str(self.beams),
+            utc_text(self.start),
+            utc_text(self.end),
+            self.reason or '""',
+            picture or '""',
+        ]
 
 
 def _entry(message, key):
@@ -101,8 +119,10 @@ def _text(message, key):
     value = _entry(message, key)
     text = pmt.symbol_to_string(value) if pmt.is_symbol(value) else ""
     if not 0 < len(text) <= LONGEST_ID or not LETTERS.issuperset(text):
-        raise ValueError(f"{key} of a candidate is {value}: it must be a text of 1 to {LONGEST_ID} "
-                         "letters, digits, - and _")
+        raise ValueError(
+            f"{key} of a candidate is {value}: it must be a text of 1 to {LONGEST_ID} "
+            "letters, digits, - and _"
+        )
     return text
 
 
@@ -117,8 +137,10 @@ def _time(message, key):
         else:
             if time[0] < 253402300800 and 0 <= time[1] < 1:
                 return time
-    raise ValueError(f"{key} of a candidate is {value}: it must be a tuple of whole seconds since "
-                     "1970 and a fraction")
+    raise ValueError(
+        f"{key} of a candidate is {value}: it must be a tuple of whole seconds since "
+        "1970 and a fraction"
+    )
 
 
 def header(ecsv):

@@ -25,6 +25,7 @@ class FoldedProfiles:
     of the model of the phase, or None; beam: its name; source: its name; start: (whole seconds,
     fraction) of UTC since 1970 when the observation began, or None.
     """
+
     powers: np.ndarray
     counts: np.ndarray
     times: list

@@ -24,20 +24,44 @@ from ..parameters import errors
 from ..parameters.input_files import find_file
 
 #: keys that say how the model was found, or for whom
-IGNORED = frozenset((
-    "PSR PSRJ PSRB PSRNAME EPHEM CLK CLOCK START FINISH NTOA NITS TRES CHI2 CHI2R CHI2RED "
-    "MODE INFO TZRMJD TZRFRQ TZRSITE DILATEFREQ PLANET_SHAPIRO T2CMETHOD TIMEEPH "
-    "CORRECT_TROPOSPHERE DMDATA SOLARN0 NE_SW RM DMEPOCH EPHVER UNITS S400 S1400 DIST AGE "
-    "TRACK BADTOA NTOAS DM_SERIES SWM BINARYMODEL").split())
+IGNORED = frozenset(
+    (
+        "PSR PSRJ PSRB PSRNAME EPHEM CLK CLOCK START FINISH NTOA NITS TRES CHI2 CHI2R CHI2RED "
+        "MODE INFO TZRMJD TZRFRQ TZRSITE DILATEFREQ PLANET_SHAPIRO T2CMETHOD TIMEEPH "
+        "CORRECT_TROPOSPHERE DMDATA SOLARN0 NE_SW RM DMEPOCH EPHVER UNITS S400 S1400 DIST AGE "
+        "TRACK BADTOA NTOAS DM_SERIES SWM BINARYMODEL"
+    ).split()
+)
 #: what says how times of arrival were weighted, or set off against each other, for each receiver,
 #: and the noise; there may be many of them
-OF_TIMES = re.compile(r"(T2|DM|TN)?(EFAC|EQUAD|ECORR|EF|EQ)|TNGLOBALE[FQ]|(DM)?JUMP(_?\d+)?|"
-                      r"RN(AMP|IDX)|TN(RED|DM)(AMP|GAM|C)")
+OF_TIMES = re.compile(
+    r"(T2|DM|TN)?(EFAC|EQUAD|ECORR|EF|EQ)|TNGLOBALE[FQ]|(DM)?JUMP(_?\d+)?|"
+    r"RN(AMP|IDX)|TN(RED|DM)(AMP|GAM|C)"
+)
 #: of which 0 means that there is none
-NONE_IF_ZERO = re.compile(r"F([3-9]|1[0-9])|DM[1-9]|PMRV|SINI|A1|FD[0-9]|WAVE_OM|GLPH_.*|"
-                          r"GLF[0-2]_.*")
-TAKEN = ("F0", "F1", "F2", "P0", "P", "P1", "PDOT", "PEPOCH", "DM", "RAJ", "RA", "DECJ", "DEC",
-         "PMRA", "PMDEC", "POSEPOCH", "PX")
+NONE_IF_ZERO = re.compile(
+    r"F([3-9]|1[0-9])|DM[1-9]|PMRV|SINI|A1|FD[0-9]|WAVE_OM|GLPH_.*|"
+    r"GLF[0-2]_.*"
+)
+TAKEN = (
+    "F0",
+    "F1",
+    "F2",
+    "P0",
+    "P",
+    "P1",
+    "PDOT",
+    "PEPOCH",
+    "DM",
+    "RAJ",
+    "RA",
+    "DECJ",
+    "DEC",
+    "PMRA",
+    "PMDEC",
+    "POSEPOCH",
+    "PX",
+)
 
 
 class ParError(errors.ParameterError):
@@ -53,6 +77,7 @@ class TimingModel:
     dec: degrees, ICRS, at `position_epoch` (MJD); pm_ra, pm_dec: mas a year on the sky; parallax:
     mas; dm: pc/cm^3.
     """
+
     name: str
     frequency: np.longdouble
     epoch: tuple
@@ -69,10 +94,12 @@ class TimingModel:
 
     def phase(self, day, rest):
         """Turns, longdouble, at barycentric times (MJD, seconds of the day) in `units`."""
-        t = ((np.asarray(day, np.int64) - self.epoch[0]) * np.longdouble(86400)
-             + (np.asarray(rest, np.longdouble) - self.epoch[1]))
-        return t * (self.frequency + t * (self.frequency_derivative / 2
-                                          + t * self.second_derivative / 6))
+        t = (np.asarray(day, np.int64) - self.epoch[0]) * np.longdouble(86400) + (
+            np.asarray(rest, np.longdouble) - self.epoch[1]
+        )
+        return t * (
+            self.frequency + t * (self.frequency_derivative / 2 + t * self.second_derivative / 6)
+        )
 
 
 class _Reader:
@@ -107,8 +134,10 @@ class _Reader:
             if not value.is_finite() or not low <= value <= high:
                 raise InvalidOperation
         except InvalidOperation:
-            self.refuse(key, f"{self.values[key]!r} is not allowed; it must be a number, "
-                        f"{low:g} to {high:g}")
+            self.refuse(
+                key,
+                f"{self.values[key]!r} is not allowed; it must be a number, {low:g} to {high:g}",
+            )
         return kind(self.text_number(key))
 
     def date(self, key):
@@ -130,19 +159,27 @@ class _Reader:
             value = parts[0] + parts[1] / 60 + parts[2] / 3600
             if parts[1] < 60 and parts[2] < 60 and value <= limit:
                 return factor * (-value if match.group(1) == "-" else value)
-        return self.refuse(key, f"{text!r} is not allowed; it must be such as "
-                           f"{'03:32:59.4' if factor == 15 else '+54:34:43.3'}")
+        return self.refuse(
+            key,
+            f"{text!r} is not allowed; it must be such as "
+            f"{'03:32:59.4' if factor == 15 else '+54:34:43.3'}",
+        )
 
     def units(self):
-        given = {"EPHVER": {"2": "TDB", "TEMPO": "TDB", "5": "TCB", "TEMPO2": "TCB"},
-                 "UNITS": {"TDB": "TDB", "TCB": "TCB", "SI": "TCB"}}
+        given = {
+            "EPHVER": {"2": "TDB", "TEMPO": "TDB", "5": "TCB", "TEMPO2": "TCB"},
+            "UNITS": {"TDB": "TDB", "TCB": "TCB", "SI": "TCB"},
+        }
         units = "TDB"
         for key, allowed in given.items():  # UNITS has the last word
             if key in self.values:
                 units = allowed.get(self.values[key].upper())
                 if units is None:
-                    self.refuse(key, f"{self.values[key]!r} is not allowed; it must be one of "
-                                f"{', '.join(allowed)}")
+                    self.refuse(
+                        key,
+                        f"{self.values[key]!r} is not allowed; it must be one of "
+                        f"{', '.join(allowed)}",
+                    )
         return units
 
     def check_keys(self):
@@ -156,8 +193,10 @@ class _Reader:
     def spin(self):
         """F0, F1 and F2."""
         if "F0" in self.values:
-            return tuple(self.number(key, 0, *limits, kind=np.longdouble) for key, limits in
-                         (("F0", (1e-6, 1e5)), ("F1", ()), ("F2", ())))
+            return tuple(
+                self.number(key, 0, *limits, kind=np.longdouble)
+                for key, limits in (("F0", (1e-6, 1e5)), ("F1", ()), ("F2", ()))
+            )
         period = next((key for key in ("P0", "P") if key in self.values), None)
         if period is None:
             self.refuse("F0", "missing")
@@ -166,7 +205,7 @@ class _Reader:
         if abs(rate) > 1e-9:  # as TEMPO takes them
             rate = rate * np.longdouble("1e-15")
         # F2 of a period that changes evenly
-        return 1 / p, -rate / p ** 2, 2 * rate ** 2 / p ** 3
+        return 1 / p, -rate / p**2, 2 * rate**2 / p**3
 
     def model(self):
         self.check_keys()
@@ -174,16 +213,25 @@ class _Reader:
             self.refuse("PEPOCH", "missing")
         f0, f1, f2 = self.spin()
         epoch = self.date("PEPOCH")
-        names = [self.values[key] for key in ("PSR", "PSRJ", "PSRB", "PSRNAME")
-                 if self.values.get(key)]
+        names = [
+            self.values[key] for key in ("PSR", "PSRJ", "PSRB", "PSRNAME") if self.values.get(key)
+        ]
         position_epoch = self.number("POSEPOCH", epoch[0], 15020, 100000)
         return TimingModel(
-            name=names[0] if names else "pulsar", frequency=f0, frequency_derivative=f1,
-            second_derivative=f2, epoch=epoch, ra=self.angle(("RAJ", "RA"), 24, 15),
-            dec=self.angle(("DECJ", "DEC"), 90, 1), dm=self.number("DM", 0, 0, 1e6),
-            pm_ra=self.number("PMRA", 0), pm_dec=self.number("PMDEC", 0),
-            position_epoch=position_epoch, parallax=self.number("PX", 0),
-            units=self.units())
+            name=names[0] if names else "pulsar",
+            frequency=f0,
+            frequency_derivative=f1,
+            second_derivative=f2,
+            epoch=epoch,
+            ra=self.angle(("RAJ", "RA"), 24, 15),
+            dec=self.angle(("DECJ", "DEC"), 90, 1),
+            dm=self.number("DM", 0, 0, 1e6),
+            pm_ra=self.number("PMRA", 0),
+            pm_dec=self.number("PMDEC", 0),
+            position_epoch=position_epoch,
+            parallax=self.number("PX", 0),
+            units=self.units(),
+        )
 
 
 def read_par(path):

@@ -22,13 +22,14 @@ from ..arrays.pulses import exact_time
 from ..parameters.errors import refuse
 from .barycentre import barycentric_time
 
-SEGMENT = 3600      # s
-COEFFICIENTS = 12   # of the polynomial in a segment
+SEGMENT = 3600  # s
+COEFFICIENTS = 12  # of the polynomial in a segment
 
 
 @dataclass(frozen=True)
 class Segment:
     """Times are UTC since 1970, (whole seconds, fraction); length: s, 0: for ever."""
+
     start: tuple
     length: float
     reference: tuple
@@ -39,10 +40,13 @@ class Segment:
     def at(self, seconds, fraction=0.0):
         """Turns since those of the reference (float64 is good to 1e-8 within a segment) and
         turns/s at times."""
-        t = (np.asarray(seconds, np.int64) - self.reference[0]
-             + (np.asarray(fraction, np.longdouble) - self.reference[1]))
+        t = (
+            np.asarray(seconds, np.int64)
+            - self.reference[0]
+            + (np.asarray(fraction, np.longdouble) - self.reference[1])
+        )
         powers = [np.longdouble(c) * t ** (k + 1) for k, c in enumerate(self.coefficients)]
-        slopes = [(k + 1) * np.longdouble(c) * t ** k for k, c in enumerate(self.coefficients)]
+        slopes = [(k + 1) * np.longdouble(c) * t**k for k, c in enumerate(self.coefficients)]
         return np.longdouble(self.phase) + sum(powers), sum(slopes)
 
 
@@ -61,9 +65,11 @@ def period_segments(period, period_derivative=0.0, epoch=(0, 0.0), phase=0.0):
 
     Raises ParameterError.
     """
-    for name, value, low, high in (("period", period, 1e-6, 1e6),
-                                   ("period_derivative", period_derivative, -1e-3, 1e-3),
-                                   ("phase", phase, -1e15, 1e15)):
+    for name, value, low, high in (
+        ("period", period, 1e-6, 1e6),
+        ("period_derivative", period_derivative, -1e-3, 1e-3),
+        ("phase", phase, -1e15, 1e15),
+    ):
         try:
             fine = low <= value <= high
         except TypeError:
@@ -73,10 +79,18 @@ def period_segments(period, period_derivative=0.0, epoch=(0, 0.0), phase=0.0):
     epoch = exact_time("epoch", epoch)
     frequency = 1 / np.longdouble(period)
     # the double nearest to it is off by up to 1e-16 of it, 3e-6 turns a year at 1 ms
-    coefficients = (float(frequency), float(-period_derivative * frequency ** 2 / 2))
+    coefficients = (float(frequency), float(-period_derivative * frequency**2 / 2))
     turns = math.floor(phase)
-    return [Segment(epoch, 0.0, epoch, turns, float(phase - turns),
-                    coefficients if period_derivative else coefficients[:1])]
+    return [
+        Segment(
+            epoch,
+            0.0,
+            epoch,
+            turns,
+            float(phase - turns),
+            coefficients if period_derivative else coefficients[:1],
+        )
+    ]
 
 
 def _segment(model, site, start, length):
@@ -94,15 +108,25 @@ def _segment(model, site, start, length):
     # what is left of a straight line is small, and keeps its digits in a double
     slope = np.longdouble(float((phases[0] - phases[-2]) / (t[0] - t[-2])))
     left = np.asarray(phases - slope * t, float)[:-1]
-    series = np.polynomial.Chebyshev.fit(np.asarray(t[:-1], float), left, COEFFICIENTS - 1,
-                                         domain=[-half, half]).convert(
-                                             kind=np.polynomial.Polynomial).coef
+    series = (
+        np.polynomial.Chebyshev.fit(
+            np.asarray(t[:-1], float), left, COEFFICIENTS - 1, domain=[-half, half]
+        )
+        .convert(kind=np.polynomial.Polynomial)
+        .coef
+    )
     coefficients = np.zeros(COEFFICIENTS)
-    coefficients[:len(series)] = series
+    coefficients[: len(series)] = series
     constant = math.floor(coefficients[0])
     first = float(slope + np.longdouble(coefficients[1]))
-    return Segment((start, 0.0), float(length), (reference, 0.0), turns + constant,
-                   float(coefficients[0] - constant), (first, *map(float, coefficients[2:])))
+    return Segment(
+        (start, 0.0),
+        float(length),
+        (reference, 0.0),
+        turns + constant,
+        float(coefficients[0] - constant),
+        (first, *map(float, coefficients[2:])),
+    )
 
 
 def par_segments(model, site, start_time, duration, length=SEGMENT):

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from .candidates import utc_text
 from .dispersion import delay
 
-BINS = 256             # of time in a picture
-BINS_IN_WIDTH = 6      # of the candidate's width
-TRIALS = 64            # of dispersion measures
-MOST_CHANNELS = 256    # that are drawn
+BINS = 256  # of time in a picture
+BINS_IN_WIDTH = 6  # of the candidate's width
+TRIALS = 64  # of dispersion measures
+MOST_CHANNELS = 256  # that are drawn
 
 
 class Cutout:
@@ -43,8 +43,8 @@ def dedispersed(bins, dm, frequencies, step):
     moved = np.full((BINS, bins.shape[1]), np.nan)
     shifts = np.rint(delay(dm, frequencies, frequencies[-1]) / step).astype(int)
     for channel, shift in enumerate(shifts):
-        there = bins[shift:shift + BINS, channel]
-        moved[:len(there), channel] = there
+        there = bins[shift : shift + BINS, channel]
+        moved[: len(there), channel] = there
     return moved
 
 
@@ -65,7 +65,7 @@ def planes(powers, candidate, cutout):
     """
     step = cutout.bin * cutout.sample_time
     count = len(powers) // cutout.bin
-    bins = powers[:count * cutout.bin].reshape(count, cutout.bin, -1).mean(axis=1, dtype=float)
+    bins = powers[: count * cutout.bin].reshape(count, cutout.bin, -1).mean(axis=1, dtype=float)
     level = np.median(bins, axis=0)
     spread = 1.4826 * np.median(np.abs(bins - level), axis=0)
     bins = (bins - level) / np.where(spread > 0, spread, np.inf)
@@ -93,26 +93,42 @@ def draw(path, powers, candidate, cutout):
 
     figure = Figure(figsize=(7, 8), layout="constrained")
     FigureCanvasAgg(figure)
-    top, middle, bottom = figure.subplots(3, 1, sharex=True,
-                                          gridspec_kw={"height_ratios": [1, 2, 2]})
+    top, middle, bottom = figure.subplots(
+        3, 1, sharex=True, gridspec_kw={"height_ratios": [1, 2, 2]}
+    )
     there = np.isfinite(waterfall).sum(axis=1)
     top.plot(times, np.nansum(waterfall, axis=1) / np.sqrt(np.maximum(there, 1)), lw=0.8)
     top.set_ylabel("S/N of a bin")
     top.grid(alpha=0.3)
     together = max(1, -(-waterfall.shape[1] // MOST_CHANNELS))
-    drawn = waterfall[:, :waterfall.shape[1] // together * together]
+    drawn = waterfall[:, : waterfall.shape[1] // together * together]
     drawn = drawn.reshape(BINS, -1, together).mean(axis=2)
-    middle.imshow(drawn.T, origin="lower", aspect="auto", interpolation="nearest",
-                  extent=[*ends, mega[0], mega[-1] if len(mega) > 1 else mega[0] + 1],
-                  vmin=-1 / np.sqrt(together), vmax=4 / np.sqrt(together), cmap="viridis")
+    middle.imshow(
+        drawn.T,
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        extent=[*ends, mega[0], mega[-1] if len(mega) > 1 else mega[0] + 1],
+        vmin=-1 / np.sqrt(together),
+        vmax=4 / np.sqrt(together),
+        cmap="viridis",
+    )
     middle.set_ylabel("frequency (MHz)")
-    bottom.imshow(plane, origin="lower", aspect="auto", interpolation="nearest",
-                  extent=[*ends, cutout.dms[0], cutout.dms[-1]], cmap="viridis")
+    bottom.imshow(
+        plane,
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        extent=[*ends, cutout.dms[0], cutout.dms[-1]],
+        cmap="viridis",
+    )
     bottom.axhline(candidate.dm, color="w", lw=0.5, alpha=0.6)
     bottom.set_ylabel("DM (pc/cm³)")
     bottom.set_xlabel(f"{unit} at {mega[-1]:.6g} MHz, around the pulse")
-    figure.suptitle(f"{candidate.id}\n{utc_text(candidate.time)} UTC, DM {candidate.dm:.6g}, "
-                    f"S/N {candidate.snr:.1f}, {candidate.width * 1e3:.4g} ms, beam "
-                    f"{candidate.beam}, seen by {candidate.beams}", fontsize=9)
+    figure.suptitle(
+        f"{candidate.id}\n{utc_text(candidate.time)} UTC, DM {candidate.dm:.6g}, "
+        f"S/N {candidate.snr:.1f}, {candidate.width * 1e3:.4g} ms, beam "
+        f"{candidate.beam}, seen by {candidate.beams}",
+        fontsize=9,
+    )
     figure.savefig(path, dpi=110)
-

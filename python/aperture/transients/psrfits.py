@@ -51,16 +51,24 @@ def _polyco_row(segment, begin, end):
     # to a reference elsewhere only the first two move, and the others are those of one segment
     higher = [c * 60.0 ** (k + 2) for k, c in enumerate(segment.coefficients[1:])]
     coefficients = ([0.0, 0.0] + higher + [0.0] * POLYCO_COEFFICIENTS)[:POLYCO_COEFFICIENTS]
-    return (reference, min(LONGEST_SPAN, int(np.ceil(length / 60))),
-            float(turns - np.floor(turns)), float(frequency), coefficients)
+    return (
+        reference,
+        min(LONGEST_SPAN, int(np.ceil(length / 60))),
+        float(turns - np.floor(turns)),
+        float(frequency),
+        coefficients,
+    )
 
 
 def _polyco(fits, segments, folded):
     """The table of polynomials in minutes, relative to the frequency at the reference."""
     begin, end = folded.times[0], folded.times[-1]
-    rows = [_polyco_row(segment, begin, end) for segment in segments or ()
-            if segment.length == 0 or (segment.start[0] <= end[0] + 1 and
-                                       begin[0] <= segment.start[0] + segment.length)]
+    rows = [
+        _polyco_row(segment, begin, end)
+        for segment in segments or ()
+        if segment.length == 0
+        or (segment.start[0] <= end[0] + 1 and begin[0] <= segment.start[0] + segment.length)
+    ]
     if not rows:
         return []
     count = len(rows)
@@ -74,29 +82,51 @@ def _polyco(fits, segments, folded):
         fits.Column("NSITE", "8A", array=["@"] * count),
         fits.Column("REF_FREQ", "1D", unit="MHz", array=[0.0] * count),
         fits.Column("PRED_PHS", "1D", array=[0.0] * count),
-        fits.Column("REF_MJD", "1D", array=[day + (seconds + fraction) / 86400
-                                            for day, seconds, fraction in references]),
+        fits.Column(
+            "REF_MJD",
+            "1D",
+            array=[day + (seconds + fraction) / 86400 for day, seconds, fraction in references],
+        ),
         fits.Column("REF_PHS", "1D", array=[row[2] for row in rows]),
         fits.Column("REF_F0", "1D", unit="Hz", array=[row[3] for row in rows]),
         fits.Column("LGFITERR", "1D", array=[-9.0] * count),
-        fits.Column("COEFF", f"{POLYCO_COEFFICIENTS}D", array=np.array([row[4] for row in rows]))]
+        fits.Column("COEFF", f"{POLYCO_COEFFICIENTS}D", array=np.array([row[4] for row in rows])),
+    ]
     return [fits.BinTableHDU.from_columns(columns, name="POLYCO")]
 
 
 def _history(fits, folded, start):
     subints, products, channels, bins = folded.powers.shape
     width = _channel_width(folded)
-    cells = [("DATE_PRO", "24A", _date(start)), ("PROC_CMD", "256A", "gr-aperture folder"),
-             ("SCALE", "8A", "FluxDen"), ("POL_TYPE", "8A", POLARIZATIONS[folded.products[0]]),
-             ("NSUB", "1J", subints), ("NPOL", "1I", products), ("NBIN", "1J", bins),
-             ("NBIN_PRD", "1J", bins), ("TBIN", "1D", 1 / folded.frequencies[0] / bins),
-             ("CTR_FREQ", "1D", float(np.mean(folded.channels)) * 1e-6), ("NCHAN", "1J", channels),
-             ("CHAN_BW", "1D", width), ("DM", "1D", folded.dm), ("RM", "1D", 0.0),
-             ("PR_CORR", "1I", 0), ("FD_CORR", "1I", 0), ("BE_CORR", "1I", 0), ("RM_CORR", "1I", 0),
-             ("DEDISP", "1I", 0), ("DDS_MTHD", "32A", "NONE"), ("SC_MTHD", "32A", "NONE"),
-             ("CAL_MTHD", "32A", "NONE"), ("CAL_FILE", "256A", "NONE"), ("RFI_MTHD", "32A", "NONE")]
-    return fits.BinTableHDU.from_columns([fits.Column(name, kind, array=[value])
-                                          for name, kind, value in cells], name="HISTORY")
+    cells = [
+        ("DATE_PRO", "24A", _date(start)),
+        ("PROC_CMD", "256A", "gr-aperture folder"),
+        ("SCALE", "8A", "FluxDen"),
+        ("POL_TYPE", "8A", POLARIZATIONS[folded.products[0]]),
+        ("NSUB", "1J", subints),
+        ("NPOL", "1I", products),
+        ("NBIN", "1J", bins),
+        ("NBIN_PRD", "1J", bins),
+        ("TBIN", "1D", 1 / folded.frequencies[0] / bins),
+        ("CTR_FREQ", "1D", float(np.mean(folded.channels)) * 1e-6),
+        ("NCHAN", "1J", channels),
+        ("CHAN_BW", "1D", width),
+        ("DM", "1D", folded.dm),
+        ("RM", "1D", 0.0),
+        ("PR_CORR", "1I", 0),
+        ("FD_CORR", "1I", 0),
+        ("BE_CORR", "1I", 0),
+        ("RM_CORR", "1I", 0),
+        ("DEDISP", "1I", 0),
+        ("DDS_MTHD", "32A", "NONE"),
+        ("SC_MTHD", "32A", "NONE"),
+        ("CAL_MTHD", "32A", "NONE"),
+        ("CAL_FILE", "256A", "NONE"),
+        ("RFI_MTHD", "32A", "NONE"),
+    ]
+    return fits.BinTableHDU.from_columns(
+        [fits.Column(name, kind, array=[value]) for name, kind, value in cells], name="HISTORY"
+    )
 
 
 def _channel_width(folded):
@@ -109,28 +139,66 @@ def _primary(fits, folded, site, start, direction):
     day, seconds, fraction = _day(start)
     header = fits.PrimaryHDU()
     width = _channel_width(folded)
-    cards = [("HDRVER", VERSION), ("FITSTYPE", "PSRFITS"), ("DATE", _date(start)),
-             ("OBSERVER", ""), ("PROJID", ""), ("TELESCOP", site.name if site else ""),
-             ("ANT_X", 0.0), ("ANT_Y", 0.0), ("ANT_Z", 0.0), ("FRONTEND", "gr-aperture"),
-             ("NRCVR", 1), ("FD_POLN", "LIN"), ("FD_HAND", 1), ("BACKEND", "gr-aperture"),
-             ("BECONFIG", "N/A"), ("BE_PHASE", 1), ("BE_DCC", 0), ("BE_DELAY", 0.0),
-             ("TCYCLE", 0.0), ("OBS_MODE", "PSR"), ("DATE-OBS", _date(start)),
-             ("OBSFREQ", float(np.mean(folded.channels)) * 1e-6),
-             ("OBSBW", width * len(folded.channels)), ("OBSNCHAN", len(folded.channels)),
-             ("CHAN_DM", 0.0), ("PNT_ID", folded.beam), ("SRC_NAME", folded.source or "unknown"),
-             ("COORD_MD", "J2000"), ("EQUINOX", 2000.0), ("RA", _sexagesimal(direction[0], True)),
-             ("DEC", _sexagesimal(direction[1], False)), ("BMAJ", 0.0), ("BMIN", 0.0),
-             ("STT_CRD1", _sexagesimal(direction[0], True)),
-             ("STT_CRD2", _sexagesimal(direction[1], False)), ("TRK_MODE", "TRACK"),
-             ("STP_CRD1", _sexagesimal(direction[0], True)),
-             ("STP_CRD2", _sexagesimal(direction[1], False)),
-             ("SCANLEN", float(np.sum(folded.lengths))), ("FD_MODE", "FA"), ("FA_REQ", 0.0),
-             ("CAL_MODE", "OFF"), ("CAL_FREQ", 0.0), ("CAL_DCYC", 0.0), ("CAL_PHS", 0.0),
-             ("STT_IMJD", day), ("STT_SMJD", seconds), ("STT_OFFS", fraction), ("STT_LST", 0.0)]
+    cards = [
+        ("HDRVER", VERSION),
+        ("FITSTYPE", "PSRFITS"),
+        ("DATE", _date(start)),
+        ("OBSERVER", ""),
+        ("PROJID", ""),
+        ("TELESCOP", site.name if site else ""),
+        ("ANT_X", 0.0),
+        ("ANT_Y", 0.0),
+        ("ANT_Z", 0.0),
+        ("FRONTEND", "gr-aperture"),
+        ("NRCVR", 1),
+        ("FD_POLN", "LIN"),
+        ("FD_HAND", 1),
+        ("BACKEND", "gr-aperture"),
+        ("BECONFIG", "N/A"),
+        ("BE_PHASE", 1),
+        ("BE_DCC", 0),
+        ("BE_DELAY", 0.0),
+        ("TCYCLE", 0.0),
+        ("OBS_MODE", "PSR"),
+        ("DATE-OBS", _date(start)),
+        ("OBSFREQ", float(np.mean(folded.channels)) * 1e-6),
+        ("OBSBW", width * len(folded.channels)),
+        ("OBSNCHAN", len(folded.channels)),
+        ("CHAN_DM", 0.0),
+        ("PNT_ID", folded.beam),
+        ("SRC_NAME", folded.source or "unknown"),
+        ("COORD_MD", "J2000"),
+        ("EQUINOX", 2000.0),
+        ("RA", _sexagesimal(direction[0], True)),
+        ("DEC", _sexagesimal(direction[1], False)),
+        ("BMAJ", 0.0),
+        ("BMIN", 0.0),
+        ("STT_CRD1", _sexagesimal(direction[0], True)),
+        ("STT_CRD2", _sexagesimal(direction[1], False)),
+        ("TRK_MODE", "TRACK"),
+        ("STP_CRD1", _sexagesimal(direction[0], True)),
+        ("STP_CRD2", _sexagesimal(direction[1], False)),
+        ("SCANLEN", float(np.sum(folded.lengths))),
+        ("FD_MODE", "FA"),
+        ("FA_REQ", 0.0),
+        ("CAL_MODE", "OFF"),
+        ("CAL_FREQ", 0.0),
+        ("CAL_DCYC", 0.0),
+        ("CAL_PHS", 0.0),
+        ("STT_IMJD", day),
+        ("STT_SMJD", seconds),
+        ("STT_OFFS", fraction),
+        ("STT_LST", 0.0),
+    ]
     if site is not None:
         from ..arrays.geometry import geodetic_to_ecef, local_sidereal_time
-        place = dict(zip(("ANT_X", "ANT_Y", "ANT_Z"), geodetic_to_ecef(
-            site.latitude, site.longitude, site.height)))
+
+        place = dict(
+            zip(
+                ("ANT_X", "ANT_Y", "ANT_Z"),
+                geodetic_to_ecef(site.latitude, site.longitude, site.height),
+            )
+        )
         place["STT_LST"] = float(local_sidereal_time(start[0], site.longitude)) * 240
         cards = [(key, place.get(key, value)) for key, value in cards]
     for key, value in cards:
@@ -158,27 +226,51 @@ def _subints(fits, folded, start):
         fits.Column("TSUBINT", "1D", unit="s", array=np.asarray(folded.lengths, float)),
         fits.Column("OFFS_SUB", "1D", unit="s", array=np.array(offsets)),
         fits.Column("PERIOD", "1D", unit="s", array=1 / np.asarray(folded.frequencies, float)),
-        fits.Column("DAT_FREQ", f"{channels}D", unit="MHz",
-                    array=rows[:, None] * folded.channels * 1e-6),
+        fits.Column(
+            "DAT_FREQ", f"{channels}D", unit="MHz", array=rows[:, None] * folded.channels * 1e-6
+        ),
         fits.Column("DAT_WTS", f"{channels}E", array=weights),
-        fits.Column("DAT_OFFS", f"{products * channels}E",
-                    array=offset.reshape(subints, -1)),
-        fits.Column("DAT_SCL", f"{products * channels}E",
-                    array=scale.reshape(subints, -1)),
-        fits.Column("DATA", f"{products * channels * bins}I", unit="Jy",
-                    dim=f"({bins},{channels},{products})", array=data.astype(np.int16)),
-        fits.Column("COUNTS", f"{products * channels * bins}E",
-                    dim=f"({bins},{channels},{products})", array=counts.astype(np.float32))]
+        fits.Column("DAT_OFFS", f"{products * channels}E", array=offset.reshape(subints, -1)),
+        fits.Column("DAT_SCL", f"{products * channels}E", array=scale.reshape(subints, -1)),
+        fits.Column(
+            "DATA",
+            f"{products * channels * bins}I",
+            unit="Jy",
+            dim=f"({bins},{channels},{products})",
+            array=data.astype(np.int16),
+        ),
+        fits.Column(
+            "COUNTS",
+            f"{products * channels * bins}E",
+            dim=f"({bins},{channels},{products})",
+            array=counts.astype(np.float32),
+        ),
+    ]
     table = fits.BinTableHDU.from_columns(columns, name="SUBINT")
     for key, value in (
-            ("INT_TYPE", "TIME"), ("INT_UNIT", "SEC"), ("SCALE", "FluxDen"), ("NPOL", products),
-            ("POL_TYPE", POLARIZATIONS[folded.products[0]]),
-            ("TBIN", 1 / folded.frequencies[0] / bins),
-            ("NBIN", bins), ("NBIN_PRD", bins), ("PHS_OFFS", 0.0), ("NBITS", 1), ("ZERO_OFF", 0.0),
-            ("SIGNINT", 0), ("NSUBOFFS", 0), ("NCHAN", channels),
-            ("CHAN_BW", _channel_width(folded)), ("DM", folded.dm), ("RM", 0.0), ("NCHNOFFS", 0),
-            ("REFFREQ", float(np.mean(folded.channels)) * 1e-6), ("NSBLK", 1), ("NSTOT", 0),
-            ("EPOCHS", "VALID")):
+        ("INT_TYPE", "TIME"),
+        ("INT_UNIT", "SEC"),
+        ("SCALE", "FluxDen"),
+        ("NPOL", products),
+        ("POL_TYPE", POLARIZATIONS[folded.products[0]]),
+        ("TBIN", 1 / folded.frequencies[0] / bins),
+        ("NBIN", bins),
+        ("NBIN_PRD", bins),
+        ("PHS_OFFS", 0.0),
+        ("NBITS", 1),
+        ("ZERO_OFF", 0.0),
+        ("SIGNINT", 0),
+        ("NSUBOFFS", 0),
+        ("NCHAN", channels),
+        ("CHAN_BW", _channel_width(folded)),
+        ("DM", folded.dm),
+        ("RM", 0.0),
+        ("NCHNOFFS", 0),
+        ("REFFREQ", float(np.mean(folded.channels)) * 1e-6),
+        ("NSBLK", 1),
+        ("NSTOT", 0),
+        ("EPOCHS", "VALID"),
+    ):
         table.header[key] = value
     return table
 
@@ -203,6 +295,7 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
     Raises OSError.
     """
     from astropy.io import fits
+
     start = start or folded.start
     if start is None:
         early = folded.times[0][1] - folded.lengths[0] / 2
@@ -228,14 +321,16 @@ def read_profiles(path):
     Raises ValueError that names the file and what it lacks; OSError.
     """
     from astropy.io import fits
+
     try:
         with fits.open(path, memmap=False) as file:
             header = file[0].header
             if header.get("FITSTYPE", "").strip() != "PSRFITS":
                 raise ValueError("not PSRFITS: FITSTYPE is missing")
             if header.get("OBS_MODE", "").strip() not in ("PSR", "CAL"):
-                raise ValueError(f"OBS_MODE {header.get('OBS_MODE')!r} is not that of folded "
-                                 "profiles, PSR")
+                raise ValueError(
+                    f"OBS_MODE {header.get('OBS_MODE')!r} is not that of folded profiles, PSR"
+                )
             return _read(header, file["SUBINT"])
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise ValueError(f"{os.fspath(path)}: {' '.join(str(error).split())}") from None
@@ -253,23 +348,36 @@ def _read(header, table):
     scale = np.asarray(rows["DAT_SCL"], float).reshape(shape)
     offset = np.asarray(rows["DAT_OFFS"], float).reshape(shape)
     weights = np.asarray(rows["DAT_WTS"], float).reshape(subints, 1, channels, 1)
-    counts = np.asarray(rows["COUNTS"], float) if "COUNTS" in names else \
-        np.broadcast_to(weights, data.shape)
+    counts = (
+        np.asarray(rows["COUNTS"], float)
+        if "COUNTS" in names
+        else np.broadcast_to(weights, data.shape)
+    )
     counts = counts.reshape(data.shape)
     start = (int(header["STT_IMJD"]) - 40587) * 86400 + int(header["STT_SMJD"])
     times = []
     for value in rows["OFFS_SUB"]:
         late = float(value) + float(header["STT_OFFS"])
         times.append((start + int(np.floor(late)), float(late - np.floor(late))))
-    period = np.asarray(rows["PERIOD"], float) if "PERIOD" in names else np.full(
-        subints, float(table.header["TBIN"]) * data.shape[3])
+    period = (
+        np.asarray(rows["PERIOD"], float)
+        if "PERIOD" in names
+        else np.full(subints, float(table.header["TBIN"]) * data.shape[3])
+    )
     frequencies = np.asarray(rows["DAT_FREQ"], float).reshape(subints, channels)[0] * 1e6
     order = np.argsort(frequencies, kind="stable")
     kinds = {name: kind for kind, name in POLARIZATIONS.items()}
     kind = kinds.get(table.header.get("POL_TYPE", "AA").strip(), "power")
     return FoldedProfiles(
-        powers=(data * scale + offset)[:, :, order], counts=counts[:, :, order], times=times,
-        lengths=np.asarray(rows["TSUBINT"], float), frequencies=1 / period,
-        channels=frequencies[order], dm=float(table.header.get("DM", 0) or 0),
-        source=header.get("SRC_NAME", "").strip(), beam=str(header.get("PNT_ID", "")).strip(),
-        products=(kind,), start=(start, float(header["STT_OFFS"])))
+        powers=(data * scale + offset)[:, :, order],
+        counts=counts[:, :, order],
+        times=times,
+        lengths=np.asarray(rows["TSUBINT"], float),
+        frequencies=1 / period,
+        channels=frequencies[order],
+        dm=float(table.header.get("DM", 0) or 0),
+        source=header.get("SRC_NAME", "").strip(),
+        beam=str(header.get("PNT_ID", "")).strip(),
+        products=(kind,),
+        start=(start, float(header["STT_OFFS"])),
+    )

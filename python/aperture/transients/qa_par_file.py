@@ -48,6 +48,7 @@ def astropy_times(seconds, fraction):
     from astropy.coordinates import EarthLocation
     from astropy.time import Time
     from astropy.utils import iers
+
     iers.conf.auto_download = False
     iers.conf.auto_max_age = None
     location = EarthLocation.from_geodetic(SITE.longitude, SITE.latitude, SITE.height)
@@ -58,6 +59,7 @@ def roemer_of(seconds, place):
     """Seconds that light takes from the site to the barycentre, of a star at ra and dec in
     radians."""
     from astropy.coordinates import get_body_barycentric
+
     times = astropy_times(seconds, 0.0)
     earth = get_body_barycentric("earth", times, ephemeris="builtin").xyz.to_value("m").T
     site = times.location.get_gcrs_posvel(times)[0].xyz.to_value("m").T
@@ -67,12 +69,17 @@ def roemer_of(seconds, place):
 
 
 def star(**changes):
-    return SimpleNamespace(**{**dict(ra=53.2475, dec=54.5787, pm_ra=0.0, pm_dec=0.0, parallax=0.0,
-                                     position_epoch=51544.5), **changes})
+    return SimpleNamespace(
+        **{
+            **dict(
+                ra=53.2475, dec=54.5787, pm_ra=0.0, pm_dec=0.0, parallax=0.0, position_epoch=51544.5
+            ),
+            **changes,
+        }
+    )
 
 
 class TestBarycentre(unittest.TestCase):
-
     def test_time(self):
         """TDB at the site against astropy's: 20 ns (of which 11 are those of its two doubles' sum
         in days)."""
@@ -87,18 +94,21 @@ class TestBarycentre(unittest.TestCase):
         light_travel_time() takes aberration off the place of the site: 2.2 us at most."""
         from astropy import units
         from astropy.coordinates import SkyCoord
+
         roemer, _ = delays(TIMES[:3], np.zeros(3), star(), SITE)
         expected = roemer_of(TIMES[:3], np.radians([53.2475, 54.5787]))
         self.assertGreater(np.ptp(expected), 100)
         np.testing.assert_array_less(np.abs(roemer - expected), 5e-7)
         target = SkyCoord(53.2475 * units.deg, 54.5787 * units.deg, frame="icrs")
-        other = astropy_times(TIMES[:3], 0.0).light_travel_time(target, "barycentric",
-                                                                ephemeris="builtin")
+        other = astropy_times(TIMES[:3], 0.0).light_travel_time(
+            target, "barycentric", ephemeris="builtin"
+        )
         np.testing.assert_array_less(np.abs(roemer - other.to_value("s")), 2.7e-6)
 
     def test_shapiro(self):
         """Against astropy's place of the Sun: 10 ns; a star beside the Sun is the latest."""
         from astropy.coordinates import get_body_barycentric, get_sun
+
         times = astropy_times(TIMES, 0.0)
         _, shapiro = delays(TIMES, np.zeros(5), star(), SITE)
         sun = get_body_barycentric("sun", times, ephemeris="builtin").xyz.to_value("au").T
@@ -110,8 +120,12 @@ class TestBarycentre(unittest.TestCase):
         np.testing.assert_array_less(np.abs(shapiro - expected), 1e-8)
         self.assertAlmostEqual(SUN_TIME * 1e6, 4.925, 3)
         place = get_sun(times[0])
-        late = [delays(TIMES[:1], np.zeros(1), star(ra=place.ra.deg + off, dec=place.dec.deg),
-                       SITE)[1][0] for off in (1, 10, 90, 180)]
+        late = [
+            delays(TIMES[:1], np.zeros(1), star(ra=place.ra.deg + off, dec=place.dec.deg), SITE)[1][
+                0
+            ]
+            for off in (1, 10, 90, 180)
+        ]
         self.assertEqual(sorted(late), late)
         self.assertLess(late[0], -50e-6)
 
@@ -122,7 +136,7 @@ class TestBarycentre(unittest.TestCase):
         base, _ = delays(TIMES, np.zeros(5), star(), SITE)
         near, _ = delays(TIMES, np.zeros(5), star(parallax=100.0), SITE)
         along = base / 499.004784
-        curved = -(0.97 - along ** 2) / (2 * 10 * 206264.8) * 499.004784
+        curved = -(0.97 - along**2) / (2 * 10 * 206264.8) * 499.004784
         np.testing.assert_allclose(near - base, curved, atol=1.2e-5 * 0.06 + 8e-6)
         self.assertLess(np.max(near - base), 0)
         years = 20.0
@@ -136,6 +150,7 @@ class TestBarycentre(unittest.TestCase):
     def test_tcb(self):
         """Against astropy's conversion of the same moment: 1 us."""
         from astropy.time import Time
+
         day, rest = barycentric_time(TIMES, np.zeros(5), star(), SITE)
         day2, rest2 = barycentric_time(TIMES, np.zeros(5), star(), SITE, units="TCB")
         tcb = Time(day, np.asarray(rest, float) / 86400, format="mjd", scale="tdb").tcb
@@ -145,7 +160,6 @@ class TestBarycentre(unittest.TestCase):
 
 
 class TestParFile(unittest.TestCase):
-
     def test_reading(self):
         model = parse_par(PAR)
         self.assertEqual((model.name, model.units, model.dm), ("J0000+5434", "TDB", 26.7641))
@@ -154,36 +168,49 @@ class TestParFile(unittest.TestCase):
         self.assertEqual(model.epoch[0], 55500)
         self.assertAlmostEqual(float(model.epoch[1]), 0.123456789 * 86400, 9)
         if np.finfo(np.longdouble).eps < 1e-18:
-            self.assertLess(abs(Decimal(np.format_float_positional(model.frequency, 25))
-                                - Decimal("641.92822119876543210")), Decimal("1e-16"))
+            self.assertLess(
+                abs(
+                    Decimal(np.format_float_positional(model.frequency, 25))
+                    - Decimal("641.92822119876543210")
+                ),
+                Decimal("1e-16"),
+            )
         old = parse_par("PSR B0329+54\nRA 3:32\nDEC -54\nP 0.7145\nP1 2.05\nPEPOCH 46473\n")
         self.assertAlmostEqual(float(1 / old.frequency), 0.7145, 12)
-        self.assertAlmostEqual(float(-old.frequency_derivative / old.frequency ** 2), 2.05e-15, 20)
+        self.assertAlmostEqual(float(-old.frequency_derivative / old.frequency**2), 2.05e-15, 20)
         self.assertEqual(old.dec, -54)
 
     def test_receivers(self):
         """Weights and offsets of receivers, of which there are many, say nothing of the phase."""
-        lines = "".join(f"{key} -f {receiver} 1.1\n" for receiver in ("L-wide", "S-wide")
-                        for key in ("T2EFAC", "T2EQUAD", "ECORR", "JUMP", "DMEFAC", "DMJUMP"))
-        lines += ("JUMP MJD 55000 56000 1e-3 1\nTNEF -be A 1.2\nTNRedAmp -13.5\nTNRedGam 3\n"
-                  "JUMP_3 0\n")
+        lines = "".join(
+            f"{key} -f {receiver} 1.1\n"
+            for receiver in ("L-wide", "S-wide")
+            for key in ("T2EFAC", "T2EQUAD", "ECORR", "JUMP", "DMEFAC", "DMJUMP")
+        )
+        lines += (
+            "JUMP MJD 55000 56000 1e-3 1\nTNEF -be A 1.2\nTNRedAmp -13.5\nTNRedGam 3\nJUMP_3 0\n"
+        )
         self.assertEqual(parse_par(PAR + lines), parse_par(PAR))
 
     def test_refused(self):
         """What is not supported or wrong is told with its line."""
         for old, new, rule in (
-                ("F3             0.0", "F3 1e-30", "par:15: F3: not supported"),
-                ("F3             0.0", "BINARY BT", "par:15: BINARY: not supported"),
-                ("F3             0.0", "GLEP_1 55000", "par:15: GLEP_1: not supported"),
-                ("F3             0.0", "F0 3", "par:15: F0: given a second time.*line 6"),
-                ("UNITS          TDB", "UNITS UTC", "par:12: UNITS: 'UTC' is not allowed"),
-                ("-4.331D-14", "x", "par:7: F1: 'x' is not allowed"),
-                ("641.92822119876543210", "-1", "par:6: F0: '-1' is not allowed"),
-                ("03:32:59.4096", "03:62:00", "par:4: RAJ: '03:62:00' is not allowed"),
-                ("+54:34:43.329", "95", "par:5: DECJ: '95' is not allowed"),
-                ("PEPOCH         55500.123456789\n", "", "par: PEPOCH: missing"),
-                ("RAJ            03:32:59.4096  1  0.0001\n", "ELONG 3\n",
-                 "par:4: ELONG: not supported")):
+            ("F3             0.0", "F3 1e-30", "par:15: F3: not supported"),
+            ("F3             0.0", "BINARY BT", "par:15: BINARY: not supported"),
+            ("F3             0.0", "GLEP_1 55000", "par:15: GLEP_1: not supported"),
+            ("F3             0.0", "F0 3", "par:15: F0: given a second time.*line 6"),
+            ("UNITS          TDB", "UNITS UTC", "par:12: UNITS: 'UTC' is not allowed"),
+            ("-4.331D-14", "x", "par:7: F1: 'x' is not allowed"),
+            ("641.92822119876543210", "-1", "par:6: F0: '-1' is not allowed"),
+            ("03:32:59.4096", "03:62:00", "par:4: RAJ: '03:62:00' is not allowed"),
+            ("+54:34:43.329", "95", "par:5: DECJ: '95' is not allowed"),
+            ("PEPOCH         55500.123456789\n", "", "par: PEPOCH: missing"),
+            (
+                "RAJ            03:32:59.4096  1  0.0001\n",
+                "ELONG 3\n",
+                "par:4: ELONG: not supported",
+            ),
+        ):
             self.assertIn(old, PAR)
             with self.assertRaisesRegex(ParError, rule):
                 parse_par(PAR.replace(old, new))
@@ -206,7 +233,8 @@ class TestParFile(unittest.TestCase):
                 np.testing.assert_array_less(np.abs(off), 1e-6)
                 later = model.phase(*barycentric_time(seconds + 10, fraction, model, SITE, units))
                 np.testing.assert_array_less(
-                    np.abs(np.asarray((later - expected) / 10 - frequency, float)), 1e-5)
+                    np.abs(np.asarray((later - expected) / 10 - frequency, float)), 1e-5
+                )
 
     def test_independent(self):
         """Phases of an hour against astropy and 60 digits: within 1 us of 641 turns/s."""
@@ -215,8 +243,9 @@ class TestParFile(unittest.TestCase):
         segment = par_segments(model, SITE, start, 3000)[0]
         seconds = start + np.arange(10, 3600, 450)
         times = astropy_times(seconds, 0.0)
-        roemer = roemer_of(seconds, np.radians([15 * (3 + 32 / 60 + 59.4096 / 3600),
-                                                54 + 34 / 60 + 43.329 / 3600]))
+        roemer = roemer_of(
+            seconds, np.radians([15 * (3 + 32 / 60 + 59.4096 / 3600), 54 + 34 / 60 + 43.329 / 3600])
+        )
         arrived = times.tdb
         turns, _ = segment.at(seconds)
         _, shapiro = delays(seconds, np.zeros(len(seconds)), model, SITE)
@@ -224,19 +253,21 @@ class TestParFile(unittest.TestCase):
             day = Decimal(float(arrived.jd1[number])) - Decimal("2400000.5")
             dt = (day - Decimal("55500.123456789") + Decimal(float(arrived.jd2[number]))) * 86400
             dt += Decimal(float(roemer[number])) + Decimal(float(shapiro[number]))
-            phase = dt * (Decimal("641.92822119876543210") + dt * (
-                Decimal("-4.331e-14") / 2 + dt * Decimal("1.5e-25") / 6))
+            phase = dt * (
+                Decimal("641.92822119876543210")
+                + dt * (Decimal("-4.331e-14") / 2 + dt * Decimal("1.5e-25") / 6)
+            )
             found = Decimal(segment.turns) + Decimal(np.format_float_positional(turns[number], 25))
             self.assertLess(abs(phase - found), Decimal("641.9e-6"))
 
     def test_period(self):
         """A year of a pulsar of 1 ms, in 60 digits: 1e-5 turns."""
         period, derivative, epoch = 0.001000123456789, 1.7e-19, (1704067200, 0.1234567)
-        segment, = period_segments(period, derivative, epoch, 12.375)
+        (segment,) = period_segments(period, derivative, epoch, 12.375)
         for seconds, fraction in ((epoch[0] + 31557600, 0.987), (epoch[0] - 31557600, 0.5)):
             dt = Decimal(seconds - epoch[0]) + Decimal(fraction) - Decimal(epoch[1])
             p = Decimal(period)
-            expected = (Decimal(12.375) + dt / p - Decimal(derivative) * dt * dt / (2 * p * p))
+            expected = Decimal(12.375) + dt / p - Decimal(derivative) * dt * dt / (2 * p * p)
             turns, _ = segment.at(seconds, fraction)
             found = Decimal(segment.turns) + Decimal(np.format_float_positional(turns, 25))
             self.assertLess(abs(found - expected), Decimal("1e-5"))

@@ -30,8 +30,9 @@ class qa_trials(gr_unittest.TestCase):
         """Closed forms: 4.149 ms at 1 GHz and 1 pc/cm^3; additive; infinite reference."""
         self.assertAlmostEqual(DISPERSION_CONSTANT, 4149.377593, places=6)
         self.assertAlmostEqual(float(delay(1, 1e9)), 4.149377593e-3, places=12)
-        self.assertAlmostEqual(float(delay(30, 4e8, 5e8)),
-                               float(delay(30, 4e8) - delay(30, 5e8)), places=12)
+        self.assertAlmostEqual(
+            float(delay(30, 4e8, 5e8)), float(delay(30, 4e8) - delay(30, 5e8)), places=12
+        )
         self.assertGreater(float(delay(30, 4e8, 5e8)), 0)
 
     def test_channel_frequencies(self):
@@ -69,9 +70,11 @@ class qa_trials(gr_unittest.TestCase):
             self.assertTrue(decimation == 1 or decimation * SAMPLE_TIME <= smearing)
             self.assertGreater(2 * decimation * SAMPLE_TIME, smearing)
         # 8.3 us DM b / f^3, in MHz and GHz, with the step of 0.1 off by 0.025
-        self.assertAlmostEqual(plan.smearings[-1] * 1e6,
-                               np.hypot(8.2988 * 86.3 * 20 / 1024, 8.2988 * 0.025 * 20) / 0.408**3,
-                               delta=1)
+        self.assertAlmostEqual(
+            plan.smearings[-1] * 1e6,
+            np.hypot(8.2988 * 86.3 * 20 / 1024, 8.2988 * 0.025 * 20) / 0.408**3,
+            delta=1,
+        )
         plain = plan_trials([3, 1, 2], sample_time=SAMPLE_TIME, most_decimation=1, **BAND)
         self.assertEqual((plain.dms, plain.decimations), ([1, 2, 3], [1, 1, 1]))
 
@@ -90,12 +93,18 @@ class qa_trials(gr_unittest.TestCase):
 
     def test_errors(self):
         for wrong, name in (
-                (dict(dm="1:0:1"), "dm"), (dict(dm="0:1:0"), "dm"), (dict(dm="a:b"), "dm"),
-                (dict(dm="0:1:1e-9"), "dm"), (dict(dm=[]), "dm"), (dict(dm=[-1]), "dm"),
-                (dict(dm="0:9", tolerance=1), "tolerance"), (dict(sample_time=0), "sample_time"),
-                (dict(pulse_width=-1), "pulse_width"),
-                (dict(most_decimation=3), "most_decimation"),
-                (dict(center_frequency=1e6), "center_frequency")):
+            (dict(dm="1:0:1"), "dm"),
+            (dict(dm="0:1:0"), "dm"),
+            (dict(dm="a:b"), "dm"),
+            (dict(dm="0:1:1e-9"), "dm"),
+            (dict(dm=[]), "dm"),
+            (dict(dm=[-1]), "dm"),
+            (dict(dm="0:9", tolerance=1), "tolerance"),
+            (dict(sample_time=0), "sample_time"),
+            (dict(pulse_width=-1), "pulse_width"),
+            (dict(most_decimation=3), "most_decimation"),
+            (dict(center_frequency=1e6), "center_frequency"),
+        ):
             parameters = dict(BAND, dm="0:1:0.1", sample_time=SAMPLE_TIME)
             parameters.update(wrong)
             with self.assertRaisesRegex(ValueError, f"^{name}: .* is not allowed"):
@@ -113,5 +122,5 @@ class qa_trials(gr_unittest.TestCase):
         self.assertEqual(TrialLayout(1, 8, [0, 1]).beam_values, 16)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     gr_unittest.run(qa_trials)

@@ -22,9 +22,9 @@ MOST_TRIALS = 1 << 20
 class TrialPlan:
     """What plan_trials() found; `dms` and `decimations` are the blocks' parameters."""
 
-    dms: list          # pc/cm^3, ascending
+    dms: list  # pc/cm^3, ascending
     decimations: list  # one power of two for each
-    smearings: list    # seconds, of a narrow pulse: see plan_trials()
+    smearings: list  # seconds, of a narrow pulse: see plan_trials()
 
     def __len__(self):
         return len(self.dms)
@@ -114,8 +114,16 @@ def parse_range(text):
     return [float(low + i * step) for i in range(trials)]
 
 
-def plan_trials(dm, channels, center_frequency, bandwidth, sample_time, tolerance=1.1,
-                pulse_width=0.0, most_decimation=64):
+def plan_trials(
+    dm,
+    channels,
+    center_frequency,
+    bandwidth,
+    sample_time,
+    tolerance=1.1,
+    pulse_width=0.0,
+    most_decimation=64,
+):
     """
     Dispersion measures and time resolutions of trials.
 
@@ -161,16 +169,20 @@ def plan_trials(dm, channels, center_frequency, bandwidth, sample_time, toleranc
     width = bandwidth / channels
     frequencies = channel_frequencies(channels, center_frequency, bandwidth)
     if not (bandwidth > 0 and frequencies[0] > width / 2):
-        refuse("center_frequency", center_frequency,
-               f"such that all of the band of {bandwidth} Hz is above 0 Hz")
+        refuse(
+            "center_frequency",
+            center_frequency,
+            f"such that all of the band of {bandwidth} Hz is above 0 Hz",
+        )
     # of 1 pc/cm^3: over the band, and within the channel in its middle
     over_band = float(delay(1.0, frequencies[0] - width / 2, frequencies[-1] + width / 2))
     middle = (frequencies[0] + frequencies[-1]) / 2
     in_channel = float(delay(1.0, middle - width / 2, middle + width / 2))
 
     if isinstance(dm, str) and dm.count(":") == 1:
-        dms = _by_tolerance(dm, over_band, in_channel, math.hypot(sample_time, pulse_width),
-                            tolerance)
+        dms = _by_tolerance(
+            dm, over_band, in_channel, math.hypot(sample_time, pulse_width), tolerance
+        )
     else:
         dms = parse_range(dm) if isinstance(dm, str) else [float(one) for one in dm]
     if not dms or not all(math.isfinite(one) and one >= 0 for one in dms):

@@ -59,8 +59,9 @@ def copy(to, source, size):
 
 def array(tensor, typestr, read_only=False):
     stream = device_array.Stream(ours.cuda_stream, 0, order, copy)
-    return device_array.DeviceArray(tensor.data_ptr(), list(tensor.shape), typestr, stream,
-                                    read_only)
+    return device_array.DeviceArray(
+        tensor.data_ptr(), list(tensor.shape), typestr, stream, read_only
+    )
 
 
 plain = torch.arange(3 * 5 * 7, device="cuda", dtype=torch.float32).reshape(3, 5, 7) * 1.5
@@ -68,11 +69,15 @@ voltages = torch.complex(plain, -plain).to(torch.complex64)
 
 for tensor, typestr in ((plain, "<f4"), (voltages, "<c8"), (plain.to(torch.int8), "|i1")):
     a = array(tensor, typestr)
-    check(f"shape and bytes, {typestr}",
-          a.shape == (3, 5, 7) and a.nbytes == tensor.nbytes and len(a) == 3)
+    check(
+        f"shape and bytes, {typestr}",
+        a.shape == (3, 5, 7) and a.nbytes == tensor.nbytes and len(a) == 3,
+    )
     taken = torch.from_dlpack(a)
-    check(f"PyTorch, {typestr}: the same memory",
-          taken.data_ptr() == tensor.data_ptr() and torch.equal(taken, tensor))
+    check(
+        f"PyTorch, {typestr}: the same memory",
+        taken.data_ptr() == tensor.data_ptr() and torch.equal(taken, tensor),
+    )
     a.stream.close()
 
 # work of another stream is waited for, and waits
@@ -102,18 +107,25 @@ for name in ("cupy", "jax.numpy", "numba.cuda"):
     a = array(voltages, "<c8")
     if name == "cupy":
         taken = module.from_dlpack(a)
-        check("CuPy by DLPack", taken.data.ptr == voltages.data_ptr()
-              and bool((taken.get() == voltages.cpu().numpy()).all()))
+        check(
+            "CuPy by DLPack",
+            taken.data.ptr == voltages.data_ptr()
+            and bool((taken.get() == voltages.cpu().numpy()).all()),
+        )
         with module.cuda.ExternalStream(a.stream.handle):
             taken = module.asarray(a)
         check("CuPy by __cuda_array_interface__", taken.data.ptr == voltages.data_ptr())
         a.copy_from(module.zeros((3, 5, 7), module.complex64))
-        check("a copy of CuPy's array", copies[-1][0] == voltages.data_ptr()
-              and copies[-1][2] == voltages.nbytes)
+        check(
+            "a copy of CuPy's array",
+            copies[-1][0] == voltages.data_ptr() and copies[-1][2] == voltages.nbytes,
+        )
     elif name == "jax.numpy":
         taken = module.from_dlpack(a)
-        check("JAX by DLPack", bool((module.asarray(taken).__array__()
-                                     == voltages.cpu().numpy()).all()))
+        check(
+            "JAX by DLPack",
+            bool((module.asarray(taken).__array__() == voltages.cpu().numpy()).all()),
+        )
         a.copy_from(taken * 2)
         check("a copy of JAX's array", copies[-1][0] == voltages.data_ptr())
     else:
@@ -123,12 +135,13 @@ for name in ("cupy", "jax.numpy", "numba.cuda"):
     a.stream.close()
 
 for what, function, text in (
-        ("a forgotten stream", lambda a: a.__cuda_array_interface__, "the stream was forgotten"),
-        ("an array on the host", lambda a: a.copy_from(torch.zeros(3, 5, 7)), "on the host"),
-        ("a wrong shape", lambda a: a.copy_from(torch.zeros(3, 5, device="cuda")), "(3, 5)"),
-        ("a wrong type", lambda a: a.copy_from(voltages), "<c8"),
-        ("a list", lambda a: a.copy_from([1, 2]), "no array with DLPack"),
-        ("part of an array", lambda a: a.__setitem__(0, plain), "only whole arrays")):
+    ("a forgotten stream", lambda a: a.__cuda_array_interface__, "the stream was forgotten"),
+    ("an array on the host", lambda a: a.copy_from(torch.zeros(3, 5, 7)), "on the host"),
+    ("a wrong shape", lambda a: a.copy_from(torch.zeros(3, 5, device="cuda")), "(3, 5)"),
+    ("a wrong type", lambda a: a.copy_from(voltages), "<c8"),
+    ("a list", lambda a: a.copy_from([1, 2]), "no array with DLPack"),
+    ("part of an array", lambda a: a.__setitem__(0, plain), "only whole arrays"),
+):
     try:
         function(array(plain, "<f4"))
         check(f"error of {what}", False)

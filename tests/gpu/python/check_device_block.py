@@ -88,18 +88,31 @@ class by_interface(aperture.device_block):
 def right_data():
     x = samples(3000017)
     for kind in (with_cupy, by_dlpack, by_assignment, by_interface):
-        chain = [blocks.vector_source_c(x), aperture.copy(item_size=8, device="cuda"),
-                 kind(), kind(), aperture.copy(item_size=8, device="cuda"), kind()]
+        chain = [
+            blocks.vector_source_c(x),
+            aperture.copy(item_size=8, device="cuda"),
+            kind(),
+            kind(),
+            aperture.copy(item_size=8, device="cuda"),
+            kind(),
+        ]
         tap, end = blocks.vector_sink_c(), blocks.vector_sink_c()
         top = gr.top_block()
         top.connect(*chain, end)
         top.connect(chain[2], tap)
         for start in range(3):
             top.run()
-            wrong = sum(int((np.array(part.data(), np.complex64) != x.conj()).sum())
-                        if len(part.data()) == len(x) else len(x) for part in (tap, end))
-            check(f"{kind.__name__}, start {start}: {2 * len(x)} items", wrong == 0,
-                  f"{wrong} wrong; {[b.error() for b in chain if hasattr(b, 'error')]}")
+            wrong = sum(
+                int((np.array(part.data(), np.complex64) != x.conj()).sum())
+                if len(part.data()) == len(x)
+                else len(x)
+                for part in (tap, end)
+            )
+            check(
+                f"{kind.__name__}, start {start}: {2 * len(x)} items",
+                wrong == 0,
+                f"{wrong} wrong; {[b.error() for b in chain if hasattr(b, 'error')]}",
+            )
             for part in (tap, end):
                 part.reset()
             chain[0].rewind()
@@ -112,6 +125,7 @@ def errors():
         class block(aperture.device_block):
             def work(self, inputs, outputs):
                 return function(self, inputs, outputs)
+
         b = block("block", [np.complex64], [np.complex64], device="cuda")
         top = gr.top_block()
         top.connect(blocks.null_source(8), b, blocks.null_sink(8))
@@ -124,21 +138,31 @@ def errors():
         kept.append(inputs[0])
         outputs[0][...] = inputs[0]
 
-    cases = [(lambda s, x, y: cupy.asarray(x[0]) and None, "the stream was forgotten"),
-             (lambda s, x, y: y[0].copy_from(np.zeros(len(y[0]), np.complex64)),
-              "this is an array on the host; it must be on cuda:0"),
-             (lambda s, x, y: y[0].copy_from(cupy.zeros(3, np.complex64)), "the shape is (3,)"),
-             (lambda s, x, y: y[0].copy_from(cupy.zeros(len(y[0]), np.complex128)),
-              "the elements are <c16, the output's are <c8"),
-             (lambda s, x, y: y[0].copy_from(cupy.zeros(2 * len(y[0]), np.complex64)[::2]),
-              "not contiguous"),
-             (lambda s, x, y: x[0].copy_from(y[0]), "must not be written"),
-             (lambda s, x, y: 2 * x[0], 'arrays="cupy"'),
-             (lambda s, x, y: y.__setitem__(0, x[0]), "would replace the array"),
-             (lambda s, x, y: None, "outputs[0] and written none"),
-             (lambda s, x, y: (s.stream.handle, np.asarray(x[0])) and None,
-              "does not become one of NumPy"),
-             (expired, "used after work() has returned")]
+    cases = [
+        (lambda s, x, y: cupy.asarray(x[0]) and None, "the stream was forgotten"),
+        (
+            lambda s, x, y: y[0].copy_from(np.zeros(len(y[0]), np.complex64)),
+            "this is an array on the host; it must be on cuda:0",
+        ),
+        (lambda s, x, y: y[0].copy_from(cupy.zeros(3, np.complex64)), "the shape is (3,)"),
+        (
+            lambda s, x, y: y[0].copy_from(cupy.zeros(len(y[0]), np.complex128)),
+            "the elements are <c16, the output's are <c8",
+        ),
+        (
+            lambda s, x, y: y[0].copy_from(cupy.zeros(2 * len(y[0]), np.complex64)[::2]),
+            "not contiguous",
+        ),
+        (lambda s, x, y: x[0].copy_from(y[0]), "must not be written"),
+        (lambda s, x, y: 2 * x[0], 'arrays="cupy"'),
+        (lambda s, x, y: y.__setitem__(0, x[0]), "would replace the array"),
+        (lambda s, x, y: None, "outputs[0] and written none"),
+        (
+            lambda s, x, y: (s.stream.handle, np.asarray(x[0])) and None,
+            "does not become one of NumPy",
+        ),
+        (expired, "used after work() has returned"),
+    ]
     for function, text in cases:
         error = error_of(function)
         check(f"error: {text}", text in error, f"got: {error}")
@@ -168,8 +192,11 @@ def taps():
     top.wait()
     check(f"tap: {looks} looks", wrong == 0 and looks > 100, f"{wrong} wrong")
     taken = aperture.tap(chain[1], items=1000, dtype=np.complex64)
-    check("tap: after the end", taken.offset + 1000 == last.items()
-          and bool((taken == (taken.offset + np.arange(1000)) % 3000).all()))
+    check(
+        "tap: after the end",
+        taken.offset + 1000 == last.items()
+        and bool((taken == (taken.offset + np.arange(1000)) % 3000).all()),
+    )
 
 
 def rate(make, count, megabytes, seconds=2.0):
@@ -205,8 +232,9 @@ class copies(aperture.device_block):
 
 class copies_by_cupy(aperture.device_block):
     def __init__(self):
-        super().__init__("copies_by_cupy", [np.complex64], [np.complex64], device="cuda",
-                         arrays="cupy")
+        super().__init__(
+            "copies_by_cupy", [np.complex64], [np.complex64], device="cuda", arrays="cupy"
+        )
 
     def work(self, inputs, outputs):
         outputs[0][...] = inputs[0]
@@ -228,17 +256,23 @@ def cupy_alone(count, megabytes, seconds=1.0):
 
 def timing():
     print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
-    print("8 blocks in a row, GB/s an edge: C++ copy, Python copy, Python with CuPy, CuPy alone; "
-          "us a call with the GIL")
+    print(
+        "8 blocks in a row, GB/s an edge: C++ copy, Python copy, Python with CuPy, CuPy alone; "
+        "us a call with the GIL"
+    )
     for megabytes in (8, 64):
         plain, _ = rate(lambda: aperture.copy(item_size=8, device="cuda"), 8, megabytes)
         own, chain = rate(copies, 8, megabytes)
         lib, other = rate(copies_by_cupy, 8, megabytes)
         # the median of blocks: the first call of a process loads libraries
-        held = [1e6 * np.median([b.seconds() / max(1, b.calls()) for b in c])
-                for c in (chain, other)]
-        print(f"{megabytes:3d} MiB: {plain:7.1f} {own:7.1f} {lib:7.1f} "
-              f"{cupy_alone(8, megabytes):7.1f}; {held[0]:.1f} {held[1]:.1f} us", flush=True)
+        held = [
+            1e6 * np.median([b.seconds() / max(1, b.calls()) for b in c]) for c in (chain, other)
+        ]
+        print(
+            f"{megabytes:3d} MiB: {plain:7.1f} {own:7.1f} {lib:7.1f} "
+            f"{cupy_alone(8, megabytes):7.1f}; {held[0]:.1f} {held[1]:.1f} us",
+            flush=True,
+        )
         gc.collect()
     for kind in (copies, copies_by_cupy, with_cupy):
         got, chain = rate(kind, 1, 8, 1.0)

@@ -48,8 +48,12 @@ def rate(devices, megabytes, count=2000):
     """GB/s of the last edge of a chain of copies, calls of so many megabytes at most."""
     size = 1 << 20
     top = gr.top_block()
-    source = aperture.replay(data=np.arange(megabytes * size, dtype=np.uint8), item_size=size,
-                             repeats=count * 8 // megabytes, device=devices[0])
+    source = aperture.replay(
+        data=np.arange(megabytes * size, dtype=np.uint8),
+        item_size=size,
+        repeats=count * 8 // megabytes,
+        device=devices[0],
+    )
     chain = [source] + [aperture.copy(item_size=size, device=d) for d in devices[:-1]]
     for block in chain:
         block.set_min_output_buffer(4 * megabytes)
@@ -70,8 +74,9 @@ def main():
     for seed in range(60):
         top, sinks = random_flowgraph(seed, devices + ["cpu"])
         top.run()
-        wrong = [i for i, (sink, values) in enumerate(sinks)
-                 if not np.array_equal(sink.data(), values)]
+        wrong = [
+            i for i, (sink, values) in enumerate(sinks) if not np.array_equal(sink.data(), values)
+        ]
         if wrong:
             failed += 1
             print(f"flowgraph {seed}: sinks {wrong} of {len(sinks)} are wrong")

@@ -17,8 +17,16 @@ from ..signals import Signals
 from ..times import elapsed, exact, utc_after
 
 #: what may differ between the files of one observation
-OF_ONE_FILE = {"OBS_OFFSET", "FILE_NUMBER", "FILE_NAME", "FILE_SIZE", "OBS_OVERLAP", "MJD_START",
-               "TRANSFER_SIZE", "BYTES_PER_SECOND"}
+OF_ONE_FILE = {
+    "OBS_OFFSET",
+    "FILE_NUMBER",
+    "FILE_NAME",
+    "FILE_SIZE",
+    "OBS_OVERLAP",
+    "MJD_START",
+    "TRANSFER_SIZE",
+    "BYTES_PER_SECOND",
+}
 
 
 def open_file(filename):
@@ -32,26 +40,46 @@ class Dada(InputFormat):
     kind = "dada"
     summary = "PSRDADA recordings; files that continue each other, or side by side"
     names = "FILE[,FILE...]"
-    options = {"type": Option(one_of("f32", "s32"), "of components with NBIT 32, of which the "
-                              "format does not say whether they are floats or integers; default: "
-                              "f32", "f32|s32")}
+    options = {
+        "type": Option(
+            one_of("f32", "s32"),
+            "of components with NBIT 32, of which the "
+            "format does not say whether they are floats or integers; default: "
+            "f32",
+            "f32|s32",
+        )
+    }
 
     def open(self, request):
         if len(request.names) > 1 or request.values:
             return self._open_several(request)
         (name,) = request.names
         first = open_file(name)
-        description, more = describe(request, name, first.header().get("TELESCOPE", ""),
-                                     first.inputs(), first.sample_rate(),
-                                     first.center_frequency(), antennas=_antennas(first.header()))
+        description, more = describe(
+            request,
+            name,
+            first.header().get("TELESCOPE", ""),
+            first.inputs(),
+            first.sample_rate(),
+            first.center_frequency(),
+            antennas=_antennas(first.header()),
+        )
 
         def source(samples):
-            return silent(aperture_python.dada_source, filename=os.fsencode(name),
-                          samples=samples)
+            return silent(aperture_python.dada_source, filename=os.fsencode(name), samples=samples)
 
-        return Signals(description, first.type(), first.sample_rate(), first.center_frequency(),
-                       first.samples(), source, first.start_time(), first.inverted(),
-                       files=[name], warnings=[text for text in [first.warning()] if text] + more)
+        return Signals(
+            description,
+            first.type(),
+            first.sample_rate(),
+            first.center_frequency(),
+            first.samples(),
+            source,
+            first.start_time(),
+            first.inverted(),
+            files=[name],
+            warnings=[text for text in [first.warning()] if text] + more,
+        )
 
     def _open_several(self, request):
         parts = []
@@ -86,12 +114,19 @@ class Dada(InputFormat):
             coding = request.values["type"] + order
         seconds, fraction = made.start_time()
         return Recording(
-            name, made.inputs(), coding, is_complex,
+            name,
+            made.inputs(),
+            coding,
+            is_complex,
             # 1/TSAMP, which need not be a decimal number
-            Fraction(made.sample_rate()).limit_denominator(10**6), made.center_frequency(),
+            Fraction(made.sample_rate()).limit_denominator(10**6),
+            made.center_frequency(),
             [Piece(name, int(header["HDR_SIZE"]), made.samples(), seconds + exact(fraction))],
-            float(header["BW"]) < 0, header.get("TELESCOPE", ""), antennas=_antennas(header),
-            warnings=[text for text in [made.warning()] if text])
+            float(header["BW"]) < 0,
+            header.get("TELESCOPE", ""),
+            antennas=_antennas(header),
+            warnings=[text for text in [made.warning()] if text],
+        )
 
 
 def _antennas(header):
@@ -102,8 +137,13 @@ def _antennas(header):
 
 def _bytes_of_item(header):
     """Bytes of one sample of each input."""
-    return (int(header["NBIT"]) // 8 * int(header["NDIM"]) * int(header["NPOL"])
-            * len(_antennas(header) or "1"))
+    return (
+        int(header["NBIT"])
+        // 8
+        * int(header["NDIM"])
+        * int(header["NPOL"])
+        * len(_antennas(header) or "1")
+    )
 
 
 def _overlap(header):
@@ -116,6 +156,7 @@ def _known_samples(header, recording, later_header, later):
     How many samples of a file an earlier one of the same observation has already, where it goes
     on at the end of that, or by OBS_OVERLAP before; None where it is not of those that do.
     """
+
     def observation(values):
         return {key: value for key, value in values.items() if key not in OF_ONE_FILE}
 
@@ -132,15 +173,20 @@ def _known_samples(header, recording, later_header, later):
     if known * _bytes_of_item(header) > declared:
         raise ValueError(
             f"{next_.file}: its first {known} samples, {known * _bytes_of_item(header)} bytes, are "
-            f"of the time of {last.file}, but OBS_OVERLAP is {declared}: expected as many bytes")
+            f"of the time of {last.file}, but OBS_OVERLAP is {declared}: expected as many bytes"
+        )
     return known
 
 
 def _without(known, header, recording):
     """The piece of a file without so many samples at its beginning."""
     piece = recording.pieces[0]
-    return Piece(piece.file, piece.byte + known * _bytes_of_item(header), piece.samples - known,
-                 utc_after(piece.start, known / recording.rate))
+    return Piece(
+        piece.file,
+        piece.byte + known * _bytes_of_item(header),
+        piece.samples - known,
+        utc_after(piece.start, known / recording.rate),
+    )
 
 
 FORMAT = Dada()

@@ -72,7 +72,8 @@ class Osmosdr(ReceiverFormat):
                 there = [device.to_string() for device in osmosdr.device.find()]
                 raise request.error(
                     f"{name or 'a receiver'} cannot be opened: {error}; gr-osmosdr finds "
-                    + (" and ".join(there) if there else "none")) from None
+                    + (" and ".join(there) if there else "none")
+                ) from None
             drivers.append(OsmosdrDriver(osmosdr, block, name or "the receiver"))
         return drivers
 

@@ -20,16 +20,22 @@ class Pcap(InputFormat):
     names = "FILE[,FILE...]"
     options = {
         **OPTIONS,
-        "address": Option(texts, "of the packets that are read, ADDRESS:PORT, 0.0.0.0 being any; "
-                          "of plain each is a stream; default: all packets",
-                          "ADDRESS[+ADDRESS...]"),
+        "address": Option(
+            texts,
+            "of the packets that are read, ADDRESS:PORT, 0.0.0.0 being any; "
+            "of plain each is a stream; default: all packets",
+            "ADDRESS[+ADDRESS...]",
+        ),
     }
 
     def open(self, request):
         for name in request.names:
             check_recording(name)
-        parameters = dict(parameters_of(request), files=encoded(request.names),
-                          addresses=request.values.get("address", []))
+        parameters = dict(
+            parameters_of(request),
+            files=encoded(request.names),
+            addresses=request.values.get("address", []),
+        )
 
         def start_time(source):
             """That of the first sample, which also shows that there is one."""
@@ -43,10 +49,15 @@ class Pcap(InputFormat):
                 if pmt.symbol_to_string(tag.key) == tags.rx_time:
                     return pmt.to_python(tag.value)
             counts = block.counts()
-            found = ", ".join(f"{counts[name]} {name}" for name in (
-                "received", "wrong", "refused", "unwanted", "passed_over") if counts[name])
-            raise request.error(block.error() or "there are no such packets in it"
-                                + (f" ({found})" if found else ""))
+            found = ", ".join(
+                f"{counts[name]} {name}"
+                for name in ("received", "wrong", "refused", "unwanted", "passed_over")
+                if counts[name]
+            )
+            raise request.error(
+                block.error()
+                or "there are no such packets in it" + (f" ({found})" if found else "")
+            )
 
         return signals_of_packets(request, parameters, start_time, request.names)
 

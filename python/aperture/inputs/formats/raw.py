@@ -16,13 +16,29 @@ from ..times import read_time
 from ..values import CENTER, RATE
 
 #: type -> (coding, whether it is complex)
-TYPES = {"cu8": ("u8", True), "sc8": ("s8", True), "sc16": ("s16", True),
-         "sc16_be": ("s16_be", True), "fc32": ("f32", True), "fc32_be": ("f32_be", True),
-         "u8": ("u8", False), "s8": ("s8", False), "s16": ("s16", False),
-         "s16_be": ("s16_be", False), "f32": ("f32", False), "f32_be": ("f32_be", False)}
+TYPES = {
+    "cu8": ("u8", True),
+    "sc8": ("s8", True),
+    "sc16": ("s16", True),
+    "sc16_be": ("s16_be", True),
+    "fc32": ("f32", True),
+    "fc32_be": ("f32_be", True),
+    "u8": ("u8", False),
+    "s8": ("s8", False),
+    "s16": ("s16", False),
+    "s16_be": ("s16_be", False),
+    "f32": ("f32", False),
+    "f32_be": ("f32_be", False),
+}
 #: ending of a name -> type, where none is given
-ENDINGS = {".cu8": "cu8", ".cs8": "sc8", ".cs16": "sc16", ".cf32": "fc32", ".cfile": "fc32",
-           **{f".{name}": name for name in TYPES}}
+ENDINGS = {
+    ".cu8": "cu8",
+    ".cs8": "sc8",
+    ".cs16": "sc16",
+    ".cf32": "fc32",
+    ".cfile": "fc32",
+    **{f".{name}": name for name in TYPES},
+}
 BYTES = {"u8": 1, "s8": 1, "s16": 2, "f32": 4}  # of a component
 MOST_INPUTS = 65536
 
@@ -37,37 +53,59 @@ class Raw(InputFormat):
     summary = "files of samples without a header, as rtl_sdr writes them"
     names = "FILE[,FILE...]"
     options = {
-        "type": Option(one_of(*TYPES), "of the samples: cu8 (complex of unsigned bytes, as rtl_sdr "
-                       "writes), sc8, sc16, fc32 (complex), u8, s8, s16, f32 (real); with _be high "
-                       "bytes come first; default: what the file's name ends in, as .cu8", "TYPE"),
+        "type": Option(
+            one_of(*TYPES),
+            "of the samples: cu8 (complex of unsigned bytes, as rtl_sdr "
+            "writes), sc8, sc16, fc32 (complex), u8, s8, s16, f32 (real); with _be high "
+            "bytes come first; default: what the file's name ends in, as .cu8",
+            "TYPE",
+        ),
         "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
         "freq": Option(CENTER, "sky frequency of the middle of the band; must be given", "HZ"),
-        "inputs": Option(whole_number(1, MOST_INPUTS), "inputs in each file, interleaved sample by "
-                         "sample; default: 1", "N"),
-        "time": Option(times, "of the first sample, in UTC as 2024-06-01T12:30:00.25Z or in "
-                       "seconds since 1970; of files that began at different times one for each, "
-                       "with semicolons between; default: from when the file was written", "TIME"),
-        "skip": Option(whole_number(0, 1 << 40), "of a header in each file, that is not read; "
-                       "default: 0", "BYTES"),
-        "inverted": Option(one_of("yes", "no"), "yes: the sky frequency falls where that of the "
-                           "baseband rises; default: no", "yes|no"),
+        "inputs": Option(
+            whole_number(1, MOST_INPUTS),
+            "inputs in each file, interleaved sample by sample; default: 1",
+            "N",
+        ),
+        "time": Option(
+            times,
+            "of the first sample, in UTC as 2024-06-01T12:30:00.25Z or in "
+            "seconds since 1970; of files that began at different times one for each, "
+            "with semicolons between; default: from when the file was written",
+            "TIME",
+        ),
+        "skip": Option(
+            whole_number(0, 1 << 40),
+            "of a header in each file, that is not read; default: 0",
+            "BYTES",
+        ),
+        "inverted": Option(
+            one_of("yes", "no"),
+            "yes: the sky frequency falls where that of the baseband rises; default: no",
+            "yes|no",
+        ),
     }
 
     def open(self, request):
         values = request.values
         for key, example in (("rate", "2.4e6"), ("freq", "1420.4e6")):
             if key not in values:
-                raise request.error(f"{key} is missing: a raw file does not say it; add "
-                                    f",{key}={example}, in Hz")
+                raise request.error(
+                    f"{key} is missing: a raw file does not say it; add ,{key}={example}, in Hz"
+                )
         starts = values.get("time", [None])
         if len(starts) not in (1, len(request.names)):
-            raise request.error(f"time has {len(starts)} times: expected one, or one for each of "
-                                f"the {len(request.names)} files")
+            raise request.error(
+                f"time has {len(starts)} times: expected one, or one for each of "
+                f"the {len(request.names)} files"
+            )
         starts = starts * len(request.names) if len(starts) == 1 else starts
         names, types = request.names, {self._type(request, name) for name in request.names}
         if len(types) > 1:
-            raise request.error(f"files of {' and '.join(sorted(types))} cannot be read together; "
-                                "type= says what all of them are")
+            raise request.error(
+                f"files of {' and '.join(sorted(types))} cannot be read together; "
+                "type= says what all of them are"
+            )
         (kind,) = types
         coding, is_complex = TYPES[kind]
         inputs, skip = values.get("inputs", 1), values.get("skip", 0)
@@ -75,10 +113,19 @@ class Raw(InputFormat):
         recordings = []
         for name, start in zip(names, starts):
             samples, warnings = self._length(name, skip, item)
-            recordings.append(Recording(
-                name, inputs, coding, is_complex, values["rate"], float(values["freq"]),
-                [Piece(name, skip, samples, start)], values.get("inverted") == "yes",
-                warnings=warnings))
+            recordings.append(
+                Recording(
+                    name,
+                    inputs,
+                    coding,
+                    is_complex,
+                    values["rate"],
+                    float(values["freq"]),
+                    [Piece(name, skip, samples, start)],
+                    values.get("inverted") == "yes",
+                    warnings=warnings,
+                )
+            )
         warnings = []
         if starts[0] is None:
             longest = max(entry.pieces[0].samples for entry in recordings)
@@ -96,8 +143,10 @@ class Raw(InputFormat):
     def _type(request, name):
         kind = request.values.get("type") or ENDINGS.get(os.path.splitext(name)[1].lower())
         if kind is None:
-            raise request.error(f"type is missing, and {name} does not end in it; add ,type=cu8 "
-                                f"for what rtl_sdr writes, or one of {', '.join(TYPES)}")
+            raise request.error(
+                f"type is missing, and {name} does not end in it; add ,type=cu8 "
+                f"for what rtl_sdr writes, or one of {', '.join(TYPES)}"
+            )
         return kind
 
     @staticmethod
@@ -107,11 +156,14 @@ class Raw(InputFormat):
         size = os.path.getsize(name)
         samples, rest = divmod(max(0, size - skip), item)
         if samples == 0:
-            raise ValueError(f"{name}: has {size} bytes" + (f", {skip} of them skipped" if skip
-                                                          else "")
-                             + f": at least one sample of {item} bytes must be there")
-        return samples, [f"{name}: the last {rest} bytes are not the {item} of a whole sample of "
-                         "each input"] if rest else []
+            raise ValueError(
+                f"{name}: has {size} bytes"
+                + (f", {skip} of them skipped" if skip else "")
+                + f": at least one sample of {item} bytes must be there"
+            )
+        return samples, [
+            f"{name}: the last {rest} bytes are not the {item} of a whole sample of each input"
+        ] if rest else []
 
 
 FORMAT = Raw()

@@ -18,14 +18,27 @@ class SigMF(InputFormat):
     packages = "formats"
     options = {
         "rate": Option(RATE, "samples a second, instead of what the metadata say", "HZ"),
-        "freq": Option(CENTER, "sky frequency of the middle of the band, instead of what the "
-                       "metadata say", "HZ"),
-        "time": Option(read_time, "of the first sample of all recordings, instead of what the "
-                       f"metadata say: {TIME_RULE}", "TIME"),
-        "inverted": Option(one_of("yes", "no"), "yes: the sky frequency falls where that of the "
-                           "baseband rises; default: no", "yes|no"),
-        "sha512": Option(one_of("check", "ignore"), "whether all samples are read first to compare "
-                         "them with the sum in the metadata; default: ignore", "check|ignore"),
+        "freq": Option(
+            CENTER,
+            "sky frequency of the middle of the band, instead of what the metadata say",
+            "HZ",
+        ),
+        "time": Option(
+            read_time,
+            f"of the first sample of all recordings, instead of what the metadata say: {TIME_RULE}",
+            "TIME",
+        ),
+        "inverted": Option(
+            one_of("yes", "no"),
+            "yes: the sky frequency falls where that of the baseband rises; default: no",
+            "yes|no",
+        ),
+        "sha512": Option(
+            one_of("check", "ignore"),
+            "whether all samples are read first to compare "
+            "them with the sum in the metadata; default: ignore",
+            "check|ignore",
+        ),
     }
 
     def open(self, request):

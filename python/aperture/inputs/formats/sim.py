@@ -17,9 +17,15 @@ class Simulation(InputFormat):
     kind = "sim"
     summary = "a simulated array: a description in YAML, or the name of one that is shipped"
     names = "ARRAY.yaml"
-    options = {"start": Option(utc_time, "time of the first sample in UTC, such as "
-                               "2024-06-21T11:00:00, for sources that move with the sky (default: "
-                               "2024-01-01T00:00:00)", "TIME")}
+    options = {
+        "start": Option(
+            utc_time,
+            "time of the first sample in UTC, such as "
+            "2024-06-21T11:00:00, for sources that move with the sky (default: "
+            "2024-01-01T00:00:00)",
+            "TIME",
+        )
+    }
     simulates = True
 
     def open(self, request):
@@ -31,11 +37,25 @@ class Simulation(InputFormat):
         start = request.values.get("start", (DEFAULT_START_TIME, 0.0))
 
         def source(samples):
-            return array_source(description, type="fc32", samples=samples, seed=seed,
-                                start_time=start, inputs_per_port=len(description.inputs))
+            return array_source(
+                description,
+                type="fc32",
+                samples=samples,
+                seed=seed,
+                start_time=start,
+                inputs_per_port=len(description.inputs),
+            )
 
-        return Signals(description, "fc32", description.sample_rate, description.center_frequency,
-                       None, source, start, files=[str(find_array(name))])
+        return Signals(
+            description,
+            "fc32",
+            description.sample_rate,
+            description.center_frequency,
+            None,
+            source,
+            start,
+            files=[str(find_array(name))],
+        )
 
 
 FORMAT = Simulation()

@@ -56,8 +56,11 @@ class SoapyDriver(Driver):
         getattr(self.block, f"set_{key}_source")(name)
 
     def last_pulse(self):
-        return self.block.get_hardware_time("PPS") / 1e9 \
-            if self.block.has_hardware_time("PPS") else None
+        return (
+            self.block.get_hardware_time("PPS") / 1e9
+            if self.block.has_hardware_time("PPS")
+            else None
+        )
 
     def set_time_at_next_pulse(self, seconds):
         self.block.set_hardware_time(int(seconds) * 10**9, "PPS")
@@ -74,8 +77,11 @@ class Soapy(ReceiverFormat):
         library.setLogLevel(library.SOAPY_SDR_ERROR)
 
         def listed(text):
-            return [entry for entry in map(dict, library.Device.enumerate(text))
-                    if entry.get("driver") not in NOT_RADIOS]
+            return [
+                entry
+                for entry in map(dict, library.Device.enumerate(text))
+                if entry.get("driver") not in NOT_RADIOS
+            ]
 
         found = []
         for name in request.names:
@@ -84,17 +90,23 @@ class Soapy(ReceiverFormat):
                 there = [label(entry) for entry in listed("")]
                 raise request.error(
                     f"no receiver is {name or 'there'}; SoapySDR finds "
-                    + (" and ".join(there) if there else
-                       "none (aperture_doctor receivers looks for the cause)"))
+                    + (
+                        " and ".join(there)
+                        if there
+                        else "none (aperture_doctor receivers looks for the cause)"
+                    )
+                )
             if len(entries) > 1 and len({label(entry) for entry in entries}) < len(entries):
                 raise request.error(
                     f"{len(entries)} receivers are {label(entries[0])}, and only the first of "
-                    "them would be opened; aperture_doctor receivers says how to tell them apart")
+                    "them would be opened; aperture_doctor receivers says how to tell them apart"
+                )
             found.append(label(entries[0]))
         if len(set(found)) < len(found):
             same = [name for name, entry in zip(request.names, found) if found.count(entry) > 1]
-            raise request.error(f"{' and '.join(same)} are one receiver, {found[0]}; name each by "
-                                "its serial number")
+            raise request.error(
+                f"{' and '.join(same)} are one receiver, {found[0]}; name each by its serial number"
+            )
         drivers = []
         for name in request.names:
             try:

@@ -40,17 +40,23 @@ class Spead(InputFormat):
     options = {
         "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
         "freq": Option(CENTER, "sky frequency of the middle of the band; must be given", "HZ"),
-        "sync": Option(read_time, "UTC or seconds since 1970 at timestamp 0; must be given",
-                       "TIME"),
-        "inputs": Option(whole_number(1, 1024), "how many; default: those of --array, or of ids",
-                         "N"),
+        "sync": Option(
+            read_time, "UTC or seconds since 1970 at timestamp 0; must be given", "TIME"
+        ),
+        "inputs": Option(
+            whole_number(1, 1024), "how many; default: those of --array, or of ids", "N"
+        ),
         "ids": Option(ids, "digitiser_id of each input, in order; default: 0;1;...", "N;N..."),
         "type": Option(one_of(*SAMPLE_BITS), "of the samples; default: s10", "TYPE"),
         "samples": Option(whole_number(1, 1 << 24), "in a heap; default: 4096", "N"),
-        "heaps": Option(whole_number(1, 1 << 20), "of an input that are handled at once; default: "
-                        "those of 20 ms", "N"),
-        "window": Option(whole_number(1, 65536), "how many times that a heap may be late; default: "
-                         "4", "N"),
+        "heaps": Option(
+            whole_number(1, 1 << 20),
+            "of an input that are handled at once; default: those of 20 ms",
+            "N",
+        ),
+        "window": Option(
+            whole_number(1, 65536), "how many times that a heap may be late; default: 4", "N"
+        ),
         "interface": Option(str, "address of that for multicast", "ADDRESS"),
     }
 
@@ -76,35 +82,59 @@ class Spead(InputFormat):
             count = len(loaded.inputs)
         numbers = numbers or list(range(count))
         if len(numbers) != count:
-            raise InputError(f"input {request.text}: ids has {len(numbers)} numbers for {count} "
-                             "inputs")
+            raise InputError(
+                f"input {request.text}: ids has {len(numbers)} numbers for {count} inputs"
+            )
         description, warnings = describe_with(
-            request, "digitisers", lambda: array_of_receivers(count, rate, frequency), count,
-            rate, frequency)
+            request,
+            "digitisers",
+            lambda: array_of_receivers(count, rate, frequency),
+            count,
+            rate,
+            frequency,
+        )
         samples = values.get("samples", 4096)
         heaps = values.get("heaps") or max(1, round(rate * 0.02 / samples))
         parameters = dict(
-            address=list(request.names), sample_rate=values["rate"], sync_time=values["sync"],
-            center_frequency=frequency, sample_type=values.get("type", "s10"),
-            samples_per_heap=samples, heaps_per_chunk=heaps, window=values.get("window", 4),
-            interface=values.get("interface", ""))
+            address=list(request.names),
+            sample_rate=values["rate"],
+            sync_time=values["sync"],
+            center_frequency=frequency,
+            sample_type=values.get("type", "s10"),
+            samples_per_heap=samples,
+            heaps_per_chunk=heaps,
+            window=values.get("window", 4),
+            interface=values.get("interface", ""),
+        )
         return signals_of(description, parameters, numbers, warnings)
 
 
 def signals_of(description, parameters, numbers, warnings):
     """Signals of digitisers with these numbers."""
+
     def part(first, count):
         return signals_of(
-            dataclasses.replace(description, inputs=description.inputs[first:first + count]),
-            parameters, numbers[first:first + count], warnings)
+            dataclasses.replace(description, inputs=description.inputs[first : first + count]),
+            parameters,
+            numbers[first : first + count],
+            warnings,
+        )
 
     now = time.time()
     return Signals(
-        description, parameters["sample_type"], float(parameters["sample_rate"]),
-        parameters["center_frequency"], None,
+        description,
+        parameters["sample_type"],
+        float(parameters["sample_rate"]),
+        parameters["center_frequency"],
+        None,
         lambda samples: SpeadInput(samples, inputs=len(numbers), senders=numbers, **parameters),
-        whole_and_fraction(Fraction(now)), warnings=list(warnings), ports=len(numbers),
-        endless=True, sync_time=parameters["sync_time"], part=part)
+        whole_and_fraction(Fraction(now)),
+        warnings=list(warnings),
+        ports=len(numbers),
+        endless=True,
+        sync_time=parameters["sync_time"],
+        part=part,
+    )
 
 
 FORMAT = Spead()

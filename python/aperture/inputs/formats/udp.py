@@ -23,8 +23,9 @@ class Udp(InputFormat):
     names = "ADDRESS:PORT[,ADDRESS:PORT...]"
     options = {
         **OPTIONS,
-        "interface": Option(interface, "that multicast comes by, as eth1; default: the system's "
-                            "choice", "NAME"),
+        "interface": Option(
+            interface, "that multicast comes by, as eth1; default: the system's choice", "NAME"
+        ),
     }
 
     def open(self, request):

@@ -82,14 +82,16 @@ class Uhd(ReceiverFormat):
         drivers = []
         for name in request.names:
             try:
-                block = uhd.usrp_source(name, uhd.stream_args("fc32", channels=list(
-                    range(channels))))
+                block = uhd.usrp_source(
+                    name, uhd.stream_args("fc32", channels=list(range(channels)))
+                )
             except (RuntimeError, ValueError) as error:
                 there = [device.to_string() for device in uhd.find(uhd.device_addr(""))]
                 problem = str(error).strip().splitlines()[0]
                 raise request.error(
                     f"{name or 'a USRP'} cannot be opened: {problem}; UHD finds "
-                    + (" and ".join(there) if there else "none")) from None
+                    + (" and ".join(there) if there else "none")
+                ) from None
             drivers.append(UhdDriver(uhd, block, name or "the USRP"))
         return drivers
 

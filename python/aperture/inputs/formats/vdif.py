@@ -21,15 +21,19 @@ MOST_INPUTS = 65536
 
 def numbers(highest):
     """Reads whole numbers from 0 on, with a plus between them."""
+
     def read(text):
-        values = [int(part) if part.isdecimal() and len(part) < 9 else -1
-                  for part in text.split("+")]
+        values = [
+            int(part) if part.isdecimal() and len(part) < 9 else -1 for part in text.split("+")
+        ]
         if not all(0 <= value <= highest for value in values):
-            raise ValueError(f"expected whole numbers from 0 to {highest} with a plus between "
-                             "them, as 0+1")
+            raise ValueError(
+                f"expected whole numbers from 0 to {highest} with a plus between them, as 0+1"
+            )
         if len(set(values)) < len(values):
             raise ValueError("expected each number once")
         return values
+
     return read
 
 
@@ -39,14 +43,26 @@ class Vdif(InputFormat):
     names = "FILE[,FILE...]"
     packages = "formats"
     options = {
-        "thread": Option(numbers(1023), "threads that are read; default: all, in the order of "
-                         "their numbers", "N[+N...]"),
-        "channel": Option(numbers(65535), "channels of each thread that are read; default: all",
-                          "N[+N...]"),
-        "rate": Option(RATE, "samples a second of a channel; default: what the headers say, or how "
-                       "many frames a second has", "HZ"),
-        "freq": Option(CENTER, "sky frequency of the middle of the band of each channel, which "
-                       "VDIF does not say; default: that of --array, or 0", "HZ"),
+        "thread": Option(
+            numbers(1023),
+            "threads that are read; default: all, in the order of their numbers",
+            "N[+N...]",
+        ),
+        "channel": Option(
+            numbers(65535), "channels of each thread that are read; default: all", "N[+N...]"
+        ),
+        "rate": Option(
+            RATE,
+            "samples a second of a channel; default: what the headers say, or how "
+            "many frames a second has",
+            "HZ",
+        ),
+        "freq": Option(
+            CENTER,
+            "sky frequency of the middle of the band of each channel, which "
+            "VDIF does not say; default: that of --array, or 0",
+            "HZ",
+        ),
         "inverted": Option(one_of("yes", "no"), "yes: lower sideband; default: no", "yes|no"),
     }
 
@@ -61,36 +77,66 @@ class Vdif(InputFormat):
         rate = stream.frames_per_second * stream.samples
         warnings += [f"{what}: {text}" for text in stream.warnings]
         if stream.counted:
-            seconds = f"{stream.counted} seconds" if stream.counted > 1 else \
-                "a single second, whose last ones may be missing"
-            warnings.append(f"{what}: {rate} samples a second were found by counting the frames of "
-                            f"{seconds}, since no header says it; rate= would")
+            seconds = (
+                f"{stream.counted} seconds"
+                if stream.counted > 1
+                else "a single second, whose last ones may be missing"
+            )
+            warnings.append(
+                f"{what}: {rate} samples a second were found by counting the frames of "
+                f"{seconds}, since no header says it; rate= would"
+            )
         center = float(values.get("freq", 0))
         if "freq" not in values:
-            center = getattr(describe(request, what, "", len(selected), float(rate), 0.0)[0],
-                             "center_frequency", 0.0) if request.array is not None else 0.0
+            center = (
+                getattr(
+                    describe(request, what, "", len(selected), float(rate), 0.0)[0],
+                    "center_frequency",
+                    0.0,
+                )
+                if request.array is not None
+                else 0.0
+            )
             if not center:
-                warnings.append(f"{what}: VDIF does not say at which frequency it was recorded: "
-                                "0 Hz is taken; freq= or --array says it")
+                warnings.append(
+                    f"{what}: VDIF does not say at which frequency it was recorded: "
+                    "0 Hz is taken; freq= or --array says it"
+                )
         parameters = dict(
             # a name need not be UTF-8, which text would become on its way to C++
             files=[os.fsencode(name) for name in request.names],
-            frame_bytes=stream.frame_bytes, legacy=stream.legacy, bits=stream.bits,
-            complex=stream.complex, channels=stream.channels, station=stream.station,
-            frames_per_second=stream.frames_per_second, selected=selected,
-            first_frame=[stream.epoch, *stream.first], start_time=whole_and_fraction(stream.start),
-            center_frequency=center, inverted=values.get("inverted") == "yes")
+            frame_bytes=stream.frame_bytes,
+            legacy=stream.legacy,
+            bits=stream.bits,
+            complex=stream.complex,
+            channels=stream.channels,
+            station=stream.station,
+            frames_per_second=stream.frames_per_second,
+            selected=selected,
+            first_frame=[stream.epoch, *stream.first],
+            start_time=whole_and_fraction(stream.start),
+            center_frequency=center,
+            inverted=values.get("inverted") == "yes",
+        )
         everything = stream.frames * stream.samples
 
         def source(samples):
-            return silent(aperture_python.vdif_source, samples=samples or everything,
-                          **parameters)
+            return silent(aperture_python.vdif_source, samples=samples or everything, **parameters)
 
         made = source(0)
         description, more = describe(request, what, "", len(selected), float(rate), center)
-        return Signals(description, made.type(), float(rate), center, everything, source,
-                       made.start_time(), made.inverted(), files=list(request.names),
-                       warnings=[*warnings, *more])
+        return Signals(
+            description,
+            made.type(),
+            float(rate),
+            center,
+            everything,
+            source,
+            made.start_time(),
+            made.inverted(),
+            files=list(request.names),
+            warnings=[*warnings, *more],
+        )
 
     @staticmethod
     def _selected(request, stream):
@@ -99,15 +145,20 @@ class Vdif(InputFormat):
         channels = request.values.get("channel", range(stream.channels))
         for thread in threads:
             if thread not in stream.threads:
-                raise request.error(f"there is no thread {thread}: expected some of "
-                                    + ", ".join(map(str, stream.threads)))
+                raise request.error(
+                    f"there is no thread {thread}: expected some of "
+                    + ", ".join(map(str, stream.threads))
+                )
         for channel in channels:
             if channel >= stream.channels:
-                raise request.error(f"there is no channel {channel}: expected some of 0 to "
-                                    f"{stream.channels - 1}")
+                raise request.error(
+                    f"there is no channel {channel}: expected some of 0 to {stream.channels - 1}"
+                )
         if len(threads) * len(channels) > MOST_INPUTS:
-            raise request.error(f"{len(threads)} threads of {len(channels)} channels are more than "
-                                f"{MOST_INPUTS} inputs; thread= and channel= choose")
+            raise request.error(
+                f"{len(threads)} threads of {len(channels)} channels are more than "
+                f"{MOST_INPUTS} inputs; thread= and channel= choose"
+            )
         return [(thread, channel) for thread in threads for channel in channels]
 
 

@@ -32,6 +32,8 @@ if __name__ == "__main__":
     try:
         serve = load()
     except ModuleNotFoundError as error:
-        sys.exit(f"monitoring: Python's {error.name} is missing; the server needs Debian's "
-                 "packages python3-aiohttp and python3-prometheus-client")
+        sys.exit(
+            f"monitoring: Python's {error.name} is missing; the server needs Debian's "
+            "packages python3-aiohttp and python3-prometheus-client"
+        )
     sys.exit(serve.main())

@@ -17,9 +17,11 @@ from aiohttp import web
 from ..section import read_token
 from .connections import Guard, plain_address
 
-CONTENT_POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
-                  "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
-                  "frame-ancestors 'none'")
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
 HEADERS = {
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -40,15 +42,22 @@ CHANGING = {"POST"}
 
 def error(status, text, **headers):
     """An answer that says what is wrong."""
-    return web.Response(status=status, text=json.dumps({"error": text}),
-                        content_type="application/json", headers=headers)
+    return web.Response(
+        status=status,
+        text=json.dumps({"error": text}),
+        content_type="application/json",
+        headers=headers,
+    )
 
 
 def log(text):
     """A line on standard error, without control characters, whatever is in the text."""
-    line = "".join(letter if letter.isprintable() else
-                   letter.encode("unicode_escape", "backslashreplace").decode()
-                   for letter in text)
+    line = "".join(
+        letter
+        if letter.isprintable()
+        else letter.encode("unicode_escape", "backslashreplace").decode()
+        for letter in text
+    )
     print(f"monitoring: {line[:1000]}", file=sys.stderr, flush=True)
 
 
@@ -100,9 +109,11 @@ class Access:
             if answer is None:
                 answer = await handler(request)
         except web.HTTPException as raised:
-            answer = error(raised.status, raised.reason,
-                           **{key: value for key, value in raised.headers.items()
-                              if key == "Allow"})
+            answer = error(
+                raised.status,
+                raised.reason,
+                **{key: value for key, value in raised.headers.items() if key == "Allow"},
+            )
         except (asyncio.CancelledError, ConnectionError):
             raise
         except Exception as raised:  # nothing of it goes outside
@@ -125,18 +136,24 @@ class Access:
         hosts = request.headers.getall("Host", [])
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             # a name of the attacker's that leads here: DNS rebinding
-            return error(421, "Host: this server is not called so; `hosts` in the section "
-                         "monitoring names it")
+            return error(
+                421,
+                "Host: this server is not called so; `hosts` in the section monitoring names it",
+            )
         if self._section.open_to_readers and any(name in request.headers for name in FORWARDED):
-            return error(403, "a proxy is in front of this server: `proxy` in the section "
-                         "monitoring must name it")
+            return error(
+                403,
+                "a proxy is in front of this server: `proxy` in the section "
+                "monitoring must name it",
+            )
         origins = request.headers.getall("Origin", [])
         changing = request.method in CHANGING
         if any(origin not in self._origins for origin in origins) or len(origins) > 1:
             return error(403, "Origin: another page must not ask this server")
         # a link on another page may lead to this one
-        if not (is_open(request.path) and not changing) and \
-                request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        if not (is_open(request.path) and not changing) and request.headers.get(
+            "Sec-Fetch-Site", "none"
+        ) not in ("same-origin", "none"):
             return error(403, "Sec-Fetch-Site: another page must not ask this server")
         if request.query_string:
             return error(400, "no query is allowed, and tokens never belong into an address")
@@ -146,22 +163,30 @@ class Access:
 
     def _wants_token(self, request, changing):
         if self._token is None:
-            return error(403, "nothing can be changed: there is no token_file in the section "
-                         "monitoring")
+            return error(
+                403, "nothing can be changed: there is no token_file in the section monitoring"
+            )
         given = request.headers.getall("Authorization", [])
-        match = re.fullmatch(r"Bearer +([A-Za-z0-9._~+/=-]{1,512})", given[0]) \
-            if len(given) == 1 else None
+        match = (
+            re.fullmatch(r"Bearer +([A-Za-z0-9._~+/=-]{1,512})", given[0])
+            if len(given) == 1
+            else None
+        )
         if match is None or not hmac.compare_digest(match[1].encode(), self._token):
             address = plain_address(request.remote or "")
             # the right one is always taken: nobody can lock others out
             if given and self._too_many(address):
-                return error(429, "too many wrong tokens from this address",
-                             **{"Retry-After": "60"})
+                return error(
+                    429, "too many wrong tokens from this address", **{"Retry-After": "60"}
+                )
             if given:
                 self._fail(address)
                 log(f"wrong token from {address}")
-            return error(401, "a token is needed: Authorization: Bearer TOKEN",
-                         **{"WWW-Authenticate": 'Bearer realm="gr-aperture"'})
+            return error(
+                401,
+                "a token is needed: Authorization: Bearer TOKEN",
+                **{"WWW-Authenticate": 'Bearer realm="gr-aperture"'},
+            )
         return None
 
     def _too_many(self, address):

@@ -42,8 +42,15 @@ class BeamDrawings:
         """
         known = about.get("beams")
         known = known if isinstance(known, list) and len(known) == message["all"] else []
-        key = (message["block"], message["all"], message["channels"], message["beams"],
-               message["first"], message["width"], known)
+        key = (
+            message["block"],
+            message["all"],
+            message["channels"],
+            message["beams"],
+            message["first"],
+            message["width"],
+            known,
+        )
         if key != self._key:
             self._key = key
             names, self._directions = _names(message["beams"], known)
@@ -53,8 +60,9 @@ class BeamDrawings:
             past = deque(maxlen=HISTORY)
             self._past, self._powers = (names, past), None
         self._average(np.frombuffer(payload, np.float32).reshape(len(names), -1))
-        decibels = [None if power is None else finite(10 * np.log10(power))
-                    for power in message["powers"]]
+        decibels = [
+            None if power is None else finite(10 * np.log10(power)) for power in message["powers"]
+        ]
         past.append((message["time"], decibels))
         self.now = self._picture(message, names, decibels)
 
@@ -77,25 +85,45 @@ class BeamDrawings:
         places = (starts + np.minimum(starts + together, channels) - 1) / 2
         low, high = decibel_span(curves)
         return {
-            "time": message["time"], "all": message["all"],
-            "frequencies": None if message["first"] is None else
-            [finite(value, 9) for value in message["first"] + message["width"] * places],
+            "time": message["time"],
+            "all": message["all"],
+            "frequencies": None
+            if message["first"] is None
+            else [finite(value, 9) for value in message["first"] + message["width"] * places],
             # at once, as there may be many
             "decibels": np.where(np.isnan(curves), None, np.round(curves, 2)).tolist(),
-            "low": finite(low), "high": finite(high),
-            "beams": [{"number": number, "name": name, "direction": _place(name, now or said),
-                       "power": finite(power), "decibels": total}
-                      for number, name, now, said, power, total in zip(
-                          message["beams"], names, message["directions"], self._directions,
-                          message["powers"], totals)]}
+            "low": finite(low),
+            "high": finite(high),
+            "beams": [
+                {
+                    "number": number,
+                    "name": name,
+                    "direction": _place(name, now or said),
+                    "power": finite(power),
+                    "decibels": total,
+                }
+                for number, name, now, said, power, total in zip(
+                    message["beams"],
+                    names,
+                    message["directions"],
+                    self._directions,
+                    message["powers"],
+                    totals,
+                )
+            ],
+        }
 
     def history(self):
         """Times, and the total powers in dB of all beams that are followed."""
         names, past = self._past
         past = list(past)
-        return {"times": [time for time, _ in past],
-                "beams": [{"name": name, "decibels": [decibels[place] for _, decibels in past]}
-                          for place, name in enumerate(names)]}
+        return {
+            "times": [time for time, _ in past],
+            "beams": [
+                {"name": name, "decibels": [decibels[place] for _, decibels in past]}
+                for place, name in enumerate(names)
+            ],
+        }
 
 
 def _names(numbers, known):
@@ -112,5 +140,5 @@ def _names(numbers, known):
 def _place(name, direction):
     """A direction without the beam's own name; None where it is not known."""
     if isinstance(direction, str) and direction.startswith(f"{name} (") and direction[-1] == ")":
-        return direction[len(name) + 2:-1]
+        return direction[len(name) + 2 : -1]
     return direction if isinstance(direction, str) else None

@@ -35,9 +35,11 @@ class Connections:
 
     def enter(self, address):
         """Whether there is room for one more of an address; if so, it counts."""
-        if (self.allowed is not None and address not in self.allowed) \
-                or sum(self._open.values()) >= MOST \
-                or self._open.get(address, 0) >= self._most_of_one:
+        if (
+            (self.allowed is not None and address not in self.allowed)
+            or sum(self._open.values()) >= MOST
+            or self._open.get(address, 0) >= self._most_of_one
+        ):
             self.refused += 1
             return False
         self._open[address] = self._open.get(address, 0) + 1

@@ -66,8 +66,13 @@ class Drawings:
             The newest messages `counts` of F-engines.
         """
         array = about.get("array") if isinstance(about.get("array"), dict) else {}
-        key = (message["block"], message["channels"], tuple(message["inputs"]), message["type"],
-               repr(array))
+        key = (
+            message["block"],
+            message["channels"],
+            tuple(message["inputs"]),
+            message["type"],
+            repr(array),
+        )
         if key != self._key:
             self._begin(message, array)
             self._key = key
@@ -85,8 +90,11 @@ class Drawings:
     def _begin(self, message, array):
         chosen = message["inputs"]
         known = array.get("inputs")
-        names = [str(entry["name"]) for entry in known] if isinstance(known, list) and \
-            len(known) > max(chosen) else [str(number) for number in range(max(chosen) + 1)]
+        names = (
+            [str(entry["name"]) for entry in known]
+            if isinstance(known, list) and len(known) > max(chosen)
+            else [str(number) for number in range(max(chosen) + 1)]
+        )
         self._names, self._inputs = [names[number] for number in chosen], chosen
         self._view = BandpassView(self._names, message["channels"], message["type"], AVERAGING)
         count = len(chosen)
@@ -130,10 +138,17 @@ class Drawings:
 
     def _draw_bandpasses(self, values, message, frequencies, counts):
         for count in counts:
-            if all(key in count for key in COUNTS) and isinstance(count["missing"], list) and \
-                    len(count["missing"]) > max(self._inputs):
-                chosen = {key: [count[key][number] for number in self._inputs]
-                          if isinstance(count[key], list) else count[key] for key in COUNTS}
+            if (
+                all(key in count for key in COUNTS)
+                and isinstance(count["missing"], list)
+                and len(count["missing"]) > max(self._inputs)
+            ):
+                chosen = {
+                    key: [count[key][number] for number in self._inputs]
+                    if isinstance(count[key], list)
+                    else count[key]
+                    for key in COUNTS
+                }
                 try:
                     self._view.add_counts(chosen)
                 except (ValueError, TypeError, ZeroDivisionError):
@@ -146,16 +161,27 @@ class Drawings:
         curves = [np.fmax.reduceat(state.decibels, starts) for state in shown.inputs]
         places = starts + (np.minimum(starts + step, message["channels"]) - 1 - starts) / 2
         self.bandpasses = {
-            "time": message["time"], "words": shown.words,
-            "frequencies": None if frequencies is None else
-            [finite(value, 9) for value in
-             message["first"] + message["width"] * places],
+            "time": message["time"],
+            "words": shown.words,
+            "frequencies": None
+            if frequencies is None
+            else [finite(value, 9) for value in message["first"] + message["width"] * places],
             "decibels": [[finite(value, 4) for value in curve] for curve in curves],
-            "low": finite(shown.low), "high": finite(shown.high),
-            "inputs": [{"number": number, "name": state.name, "rms": finite(state.rms, 4),
-                        "level": state.level, "clamped": finite(state.clamped, 3),
-                        "missing": finite(state.missing, 3), "grade": GRADES[state.grade]}
-                       for number, state in zip(self._inputs, shown.inputs)]}
+            "low": finite(shown.low),
+            "high": finite(shown.high),
+            "inputs": [
+                {
+                    "number": number,
+                    "name": state.name,
+                    "rms": finite(state.rms, 4),
+                    "level": state.level,
+                    "clamped": finite(state.clamped, 3),
+                    "missing": finite(state.missing, 3),
+                    "grade": GRADES[state.grade],
+                }
+                for number, state in zip(self._inputs, shown.inputs)
+            ],
+        }
 
     def _draw_fringes(self, values, message, channels):
         found = self._fringes.add(message["time"], channels, values)
@@ -164,18 +190,30 @@ class Drawings:
             if fringe is None:
                 continue
             names = [self._names[number] for number in pair]
-            newest.append({"pair": "-".join(map(str, pair)), "names": names, "point": points[-1],
-                           "coherence": finite(fringe.coherence, 3), "clear": fringe.clear,
-                           "text": fringe_text(names, fringe)})
+            newest.append(
+                {
+                    "pair": "-".join(map(str, pair)),
+                    "names": names,
+                    "point": points[-1],
+                    "coherence": finite(fringe.coherence, 3),
+                    "clear": fringe.clear,
+                    "text": fringe_text(names, fringe),
+                }
+            )
         self.fringes = {"time": message["time"], "newest": newest}
 
     def history(self):
         """All points of all baselines that are followed."""
         if self._fringes is None:
             return []
-        return [{"pair": "-".join(map(str, pair)),
-                 "names": [self._names[number] for number in pair], "points": list(points)}
-                for pair, points in list(self._fringes.points.items())]
+        return [
+            {
+                "pair": "-".join(map(str, pair)),
+                "names": [self._names[number] for number in pair],
+                "points": list(points),
+            }
+            for pair, points in list(self._fringes.points.items())
+        ]
 
     def _draw_sky(self, values, message, frequencies):
         if self._sky is None:
@@ -183,12 +221,14 @@ class Drawings:
             return
         begin = time.monotonic()
         count = values.shape[1]
-        weights = np.ones(count) if message["counted"] is None else \
-            np.broadcast_to(np.array(message["counted"], float), count)
+        weights = (
+            np.ones(count)
+            if message["counted"] is None
+            else np.broadcast_to(np.array(message["counted"], float), count)
+        )
         waiting = self._waiting
         if waiting is None or not 0 < message["time"] - waiting[3] < 10 * SKY_PAUSE:
-            waiting = [np.zeros(values.shape, np.complex64), np.zeros(count), 0.0,
-                       message["time"]]
+            waiting = [np.zeros(values.shape, np.complex64), np.zeros(count), 0.0, message["time"]]
         waiting[0] += values * weights
         waiting[1] = waiting[1] + weights
         waiting[2] += message["interval"] or 1.0
@@ -198,8 +238,12 @@ class Drawings:
         self._waiting = None
         try:
             found = self._sky.picture(
-                waiting[0] / np.maximum(waiting[1], 1), waiting[1], frequencies,
-                (waiting[3] + message["time"]) / 2, waiting[2])
+                waiting[0] / np.maximum(waiting[1], 1),
+                waiting[1],
+                frequencies,
+                (waiting[3] + message["time"]) / 2,
+                waiting[2],
+            )
         except ValueError as error:  # ImagingError among them
             self.sky = {"words": str(error)}
             self._next_sky = begin + SKY_PAUSE
@@ -208,11 +252,18 @@ class Drawings:
         self.picture = png(found.image.image, low, high)
         field = found.image.field
         self.sky = {
-            "serial": self.sky.get("serial", 0) + 1, "time": found.time, "whole": found.whole,
-            "words": found.brightest, "lines": [list(line) for line in found.lines],
+            "serial": self.sky.get("serial", 0) + 1,
+            "time": found.time,
+            "whole": found.whole,
+            "words": found.brightest,
+            "lines": [list(line) for line in found.lines],
             "centre": "the whole sky" if found.whole else field.centre.name,
-            "pixels": field.pixels, "cell": field.cell, "low": finite(low, 3),
-            "high": finite(high, 3), "peak": [finite(found.peak.l), finite(found.peak.m)],
-            "sources": [[str(name), finite(l), finite(m)] for name, l, m in found.sources]}
+            "pixels": field.pixels,
+            "cell": field.cell,
+            "low": finite(low, 3),
+            "high": finite(high, 3),
+            "peak": [finite(found.peak.l), finite(found.peak.m)],
+            "sources": [[str(name), finite(l), finite(m)] for name, l, m in found.sources],
+        }
         took = time.monotonic() - begin
         self._next_sky = begin + max(SKY_PAUSE, took / SKY_SHARE)

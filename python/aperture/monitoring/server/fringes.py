@@ -66,20 +66,22 @@ class Fringes:
                 points.clear()
             self._channels = channels
         # [pair][channel], conj(first) times second
-        spectra = without_edge(coherence(
-            values[:, self._cross], *[values[:, auto] for auto in self._autos]).T)
+        spectra = without_edge(
+            coherence(values[:, self._cross], *[values[:, auto] for auto in self._autos]).T
+        )
         delays, amplitudes = lags(spectra, channels.width, OVERSAMPLING)
         power = np.abs(amplitudes) ** 2
-        self._power = power if self._power is None else \
-            self._power + NEW * (power - self._power)
+        self._power = power if self._power is None else self._power + NEW * (power - self._power)
         delays = self._peaks(delays)
         offsets = channels.frequencies() - channels.middle
         straight = spectra * np.exp(2j * np.pi * delays[:, np.newaxis] * offsets)
         good = np.isfinite(straight)
         counts = good.sum(axis=1)
         phasors = np.where(good, straight, 0).sum(axis=1) / np.maximum(counts, 1)
-        scatter = np.sqrt((np.abs(np.where(good, straight - phasors[:, np.newaxis], 0)) ** 2)
-                          .sum(axis=1) / np.maximum(counts, 1))
+        scatter = np.sqrt(
+            (np.abs(np.where(good, straight - phasors[:, np.newaxis], 0)) ** 2).sum(axis=1)
+            / np.maximum(counts, 1)
+        )
         self._phasors.append(np.where(counts > 0, phasors, np.nan))
         self._times.append(time)
         noise = scatter / np.sqrt(np.maximum(counts, 1))
@@ -94,11 +96,27 @@ class Fringes:
             limit = noise[place] * np.sqrt(np.log(max(counts[place], 2)) + ODDS)
             error = noise[place] / np.sqrt(2) / max(size, 1e-30)
             phase = float(np.angle(phasors[place]))
-            points.append([round(time, 3), round(float(size), 4), round(np.degrees(phase), 2),
-                           float(f"{delays[place]:.5g}")])
-            found.append(LiveFringe(float(size), float(delays[place]), float(rates[place]),
-                                    error / span, float(rate_errors[place]), phase,
-                                    bool(size > limit), float(limit), channels.period))
+            points.append(
+                [
+                    round(time, 3),
+                    round(float(size), 4),
+                    round(np.degrees(phase), 2),
+                    float(f"{delays[place]:.5g}"),
+                ]
+            )
+            found.append(
+                LiveFringe(
+                    float(size),
+                    float(delays[place]),
+                    float(rates[place]),
+                    error / span,
+                    float(rate_errors[place]),
+                    phase,
+                    bool(size > limit),
+                    float(limit),
+                    channels.period,
+                )
+            )
         return found
 
     def _peaks(self, delays):
@@ -109,8 +127,11 @@ class Fringes:
         low, middle, high = (self._power[rows, (highest + step) % count] for step in (-1, 0, 1))
         bend = low - 2 * middle + high
         shift = np.where(bend < 0, 0.5 * (low - high) / np.where(bend < 0, bend, -1), 0.0)
-        return delays[highest] + shift * (delays[1] - delays[0]) if count > 1 \
+        return (
+            delays[highest] + shift * (delays[1] - delays[0])
+            if count > 1
             else np.zeros(len(highest))
+        )
 
     def _rates(self, noise):
         """Hz [pair] by which phases grow, and standard deviations; NaN of too few integrations."""

@@ -9,8 +9,15 @@ import asyncio
 import os
 import shutil
 
-FIELDS = ("index", "name", "memory.used", "memory.total", "power.draw", "utilization.gpu",
-          "temperature.gpu")
+FIELDS = (
+    "index",
+    "name",
+    "memory.used",
+    "memory.total",
+    "power.draw",
+    "utilization.gpu",
+    "temperature.gpu",
+)
 PERIOD, PATIENCE = 10.0, 5.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -18,16 +25,23 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 async def gpu_figures(program):
     """A list of dictionaries, one for each GPU: bytes, watts, parts of 1, degrees Celsius."""
     process = await asyncio.create_subprocess_exec(
-        program, f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits",
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL)
+        program,
+        f"--query-gpu={','.join(FIELDS)}",
+        "--format=csv,noheader,nounits",
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
     except asyncio.TimeoutError:
         process.kill()
         return []
-    return [found for line in output.decode("utf-8", "replace").splitlines()
-            if (found := _gpu(line.split(", "))) is not None]
+    return [
+        found
+        for line in output.decode("utf-8", "replace").splitlines()
+        if (found := _gpu(line.split(", "))) is not None
+    ]
 
 
 def _gpu(values):
@@ -39,10 +53,16 @@ def _gpu(values):
             return float(text) * factor
         except ValueError:
             return None  # [N/A]
-    return {"index": values[0].strip(), "name": values[1],
-            "memory_used": number(values[2], 2**20), "memory_total": number(values[3], 2**20),
-            "power": number(values[4]), "utilization": number(values[5], 0.01),
-            "temperature": number(values[6])}
+
+    return {
+        "index": values[0].strip(),
+        "name": values[1],
+        "memory_used": number(values[2], 2**20),
+        "memory_total": number(values[3], 2**20),
+        "power": number(values[4]),
+        "utilization": number(values[5], 0.01),
+        "temperature": number(values[6]),
+    }
 
 
 async def watch_gpus(take):
@@ -64,6 +84,9 @@ def process_figures(process):
         descriptors = len(os.listdir(f"/proc/{int(process)}/fd"))
     except (OSError, ValueError):
         return {}
-    return {"resident": int(fields[21]) * PAGE, "threads": int(fields[17]),
-            "descriptors": descriptors,
-            "seconds": (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")}
+    return {
+        "resident": int(fields[21]) * PAGE,
+        "threads": int(fields[17]),
+        "descriptors": descriptors,
+        "seconds": (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
+    }

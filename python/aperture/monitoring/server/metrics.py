@@ -35,25 +35,41 @@ class Metrics:
         server = self._server
         observed = server.observed
         about = observed.about
-        yield InfoMetricFamily(PREFIX + "instrument", "What runs", value={
-            "name": str(about.get("name", "")), "version": str(about.get("version", ""))})
+        yield InfoMetricFamily(
+            PREFIX + "instrument",
+            "What runs",
+            value={"name": str(about.get("name", "")), "version": str(about.get("version", ""))},
+        )
         figures = observed.figures
-        yield _gauge("up", "1 while the instrument runs",
-                     float(figures.get("state") == "running" and server.connected))
+        yield _gauge(
+            "up",
+            "1 while the instrument runs",
+            float(figures.get("state") == "running" and server.connected),
+        )
         yield _counter("restarts", "Flowgraphs that were made anew", about.get("restarts", 0))
-        yield _gauge("times_real_time", "Seconds of the stream in a second",
-                     figures.get("times_real_time"))
-        yield _gauge("latency_seconds", "Age of the end of the newest integration that was seen",
-                     figures.get("latency"))
-        yield _counter("integrations", "Integrations since the start",
-                       figures.get("integrations"))
+        yield _gauge(
+            "times_real_time", "Seconds of the stream in a second", figures.get("times_real_time")
+        )
+        yield _gauge(
+            "latency_seconds",
+            "Age of the end of the newest integration that was seen",
+            figures.get("latency"),
+        )
+        yield _counter("integrations", "Integrations since the start", figures.get("integrations"))
         yield _gauge("monitoring_queue", "Messages that wait for the server", figures.get("queue"))
-        yield _counter("monitoring_dropped", "Messages that the server did not take in time",
-                       figures.get("dropped"))
-        yield _counter("monitoring_restarts", "Servers that were started again",
-                       figures.get("server_restarts"))
-        yield _counter("monitoring_refused_connections", "Connections over the limits",
-                       server.connections.refused if server.connections else 0)
+        yield _counter(
+            "monitoring_dropped",
+            "Messages that the server did not take in time",
+            figures.get("dropped"),
+        )
+        yield _counter(
+            "monitoring_restarts", "Servers that were started again", figures.get("server_restarts")
+        )
+        yield _counter(
+            "monitoring_refused_connections",
+            "Connections over the limits",
+            server.connections.refused if server.connections else 0,
+        )
         yield from self._blocks(figures)
         yield from self._inputs(server.drawings.bandpasses.get("inputs", []), observed)
         yield self._beams(server.beams.now.get("beams", []))
@@ -61,45 +77,61 @@ class Metrics:
 
     @staticmethod
     def _blocks(figures):
-        items = CounterMetricFamily(PREFIX + "block_items", "Items of the first port",
-                                    labels=["block", "direction"])
-        rates = GaugeMetricFamily(PREFIX + "block_items_per_second", "Items of the first port",
-                                  labels=["block", "direction"])
+        items = CounterMetricFamily(
+            PREFIX + "block_items", "Items of the first port", labels=["block", "direction"]
+        )
+        rates = GaugeMetricFamily(
+            PREFIX + "block_items_per_second",
+            "Items of the first port",
+            labels=["block", "direction"],
+        )
         for name, counts in figures.get("blocks", {}).items():
             for direction in ("in", "out"):
                 if "items_" + direction in counts:
                     items.add_metric([name, direction], counts["items_" + direction])
                 if "rate_" + direction in counts:
                     rates.add_metric([name, direction], counts["rate_" + direction])
-        waiting = GaugeMetricFamily(PREFIX + "edge_items", "Items that wait between two blocks",
-                                    labels=["writer", "reader"])
+        waiting = GaugeMetricFamily(
+            PREFIX + "edge_items", "Items that wait between two blocks", labels=["writer", "reader"]
+        )
         for writer, reader, count in figures.get("edges", []):
             waiting.add_metric([writer, reader], count)
         return items, rates, waiting
 
     @staticmethod
     def _inputs(inputs, observed):
-        families = {key: GaugeMetricFamily(f"{PREFIX}input_{key}", about, labels=["input"])
-                    for key, about in (
-                        ("rms", "Of the real and imaginary parts, in steps of sc8 and sc4"),
-                        ("clamped", "Part of the values that did not fit"),
-                        ("missing", "Part of the spectra that is missing"))}
-        health = GaugeMetricFamily(PREFIX + "input_health", "0: bad, 0.5: to be looked at, 1: good",
-                                   labels=["input"])
+        families = {
+            key: GaugeMetricFamily(f"{PREFIX}input_{key}", about, labels=["input"])
+            for key, about in (
+                ("rms", "Of the real and imaginary parts, in steps of sc8 and sc4"),
+                ("clamped", "Part of the values that did not fit"),
+                ("missing", "Part of the spectra that is missing"),
+            )
+        }
+        health = GaugeMetricFamily(
+            PREFIX + "input_health", "0: bad, 0.5: to be looked at, 1: good", labels=["input"]
+        )
         for state in inputs:
             for key, family in families.items():
                 if state[key] is not None:
                     family.add_metric([state["name"]], state[key])
             if state["grade"] != "unknown":
-                health.add_metric([state["name"]],
-                                  {"good": 1.0, "warn": 0.5, "bad": 0.0}[state["grade"]])
+                health.add_metric(
+                    [state["name"]], {"good": 1.0, "warn": 0.5, "bad": 0.0}[state["grade"]]
+                )
         yield from families.values()
         yield health
-        totals = {key: CounterMetricFamily(f"{PREFIX}{key}", about, labels=["block", "input"])
-                  for key, about in (("clamped_values", "Values that did not fit into their type"),
-                                     ("missing_spectra", "Spectra that are zeros"))}
-        names = [str(entry.get("name")) for entry in
-                 (observed.about.get("array") or {}).get("inputs", [])]
+        totals = {
+            key: CounterMetricFamily(f"{PREFIX}{key}", about, labels=["block", "input"])
+            for key, about in (
+                ("clamped_values", "Values that did not fit into their type"),
+                ("missing_spectra", "Spectra that are zeros"),
+            )
+        }
+        names = [
+            str(entry.get("name"))
+            for entry in (observed.about.get("array") or {}).get("inputs", [])
+        ]
         for block, value in observed.counts():
             for key, source in (("clamped_values", "clamped"), ("missing_spectra", "missing")):
                 counts = value.get(source)
@@ -110,8 +142,9 @@ class Metrics:
 
     @staticmethod
     def _beams(beams):
-        powers = GaugeMetricFamily(PREFIX + "beam_power", "Newest total power: the mean over the "
-                                   "channels", labels=["beam"])
+        powers = GaugeMetricFamily(
+            PREFIX + "beam_power", "Newest total power: the mean over the channels", labels=["beam"]
+        )
         for beam in beams:
             if beam["power"] is not None:
                 powers.add_metric([beam["name"]], beam["power"])
@@ -119,10 +152,16 @@ class Metrics:
 
     @staticmethod
     def _machine(server):
-        families = {key: GaugeMetricFamily(f"{PREFIX}gpu_{key}", about, labels=["gpu", "name"])
-                    for key, about in (("memory_used", "Bytes"), ("memory_total", "Bytes"),
-                                       ("power", "W"), ("utilization", "0 to 1"),
-                                       ("temperature", "Degrees Celsius"))}
+        families = {
+            key: GaugeMetricFamily(f"{PREFIX}gpu_{key}", about, labels=["gpu", "name"])
+            for key, about in (
+                ("memory_used", "Bytes"),
+                ("memory_total", "Bytes"),
+                ("power", "W"),
+                ("utilization", "0 to 1"),
+                ("temperature", "Degrees Celsius"),
+            )
+        }
         for gpu in server.gpus:
             for key, family in families.items():
                 if gpu[key] is not None:
@@ -130,13 +169,19 @@ class Metrics:
         yield from families.values()
         for name, process in (("flowgraph", server.flowgraph), ("server", "self")):
             found = process_figures(process) if process != "self" else process_figures(server.pid)
-            for key, about in (("resident", "Bytes of memory"), ("threads", "Threads"),
-                               ("descriptors", "Open files and sockets")):
+            for key, about in (
+                ("resident", "Bytes of memory"),
+                ("threads", "Threads"),
+                ("descriptors", "Open files and sockets"),
+            ):
                 if key in found:
                     yield _gauge(f"{name}_{key}", f"{about} of the {name}'s process", found[key])
             if "seconds" in found:
-                yield _counter(f"{name}_cpu_seconds", f"Of processors, by the {name}'s process",
-                               found["seconds"])
+                yield _counter(
+                    f"{name}_cpu_seconds",
+                    f"Of processors, by the {name}'s process",
+                    found["seconds"],
+                )
 
 
 def _gauge(name, about, value):

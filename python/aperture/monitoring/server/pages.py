@@ -24,8 +24,10 @@ DYGRAPHS = pathlib.Path("/usr/share/javascript/dygraphs")
 FILES = {
     "/": (PAGE / "index.html", "text/html"),
     "/page/style.css": (PAGE / "style.css", "text/css"),
-    **{f"/page/{name}.js": (PAGE / f"{name}.js", "text/javascript") for name in (
-        "main", "api", "draw", "map", "plots", "beams", "sky", "controls")},
+    **{
+        f"/page/{name}.js": (PAGE / f"{name}.js", "text/javascript")
+        for name in ("main", "api", "draw", "map", "plots", "beams", "sky", "controls")
+    },
     "/page/icon.svg": (PAGE / "icon.svg", "image/svg+xml"),
     "/page/dygraph.js": (DYGRAPHS / "dygraph.min.js", "text/javascript"),
     "/page/dygraph.css": (DYGRAPHS / "dygraph.min.css", "text/css"),
@@ -40,8 +42,11 @@ NAME = "[A-Za-z0-9_-]{1,64}"
 
 def answer(value, status=200):
     """An answer of JSON."""
-    return web.Response(status=status, content_type="application/json", text=json.dumps(
-        value, separators=(",", ":"), ensure_ascii=False, allow_nan=False))
+    return web.Response(
+        status=status,
+        content_type="application/json",
+        text=json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False),
+    )
 
 
 class Pages:
@@ -49,8 +54,11 @@ class Pages:
 
     def __init__(self, server):
         self._server = server
-        self._files = {path: (file.read_bytes(), kind) for path, (file, kind) in FILES.items()
-                       if file.is_file()}
+        self._files = {
+            path: (file.read_bytes(), kind)
+            for path, (file, kind) in FILES.items()
+            if file.is_file()
+        }
         self._open_pages = 0
 
     def routes(self):
@@ -58,16 +66,21 @@ class Pages:
         api = "/api/v1"
         return [
             *[web.get(path, self._file) for path in FILES],
-            web.get("/openapi.json", self._openapi), web.get("/metrics", self._metrics),
-            web.get(f"{api}/about", self._about), web.get(f"{api}/state", self._state),
+            web.get("/openapi.json", self._openapi),
+            web.get("/metrics", self._metrics),
+            web.get(f"{api}/about", self._about),
+            web.get(f"{api}/state", self._state),
             web.get(f"{api}/status", self._status),
             web.get(f"{api}/status/{{block:{NAME}}}", self._status_of),
-            web.get(f"{api}/fringes", self._fringes), web.get(f"{api}/beams", self._beams),
+            web.get(f"{api}/fringes", self._fringes),
+            web.get(f"{api}/beams", self._beams),
             web.get(f"{api}/log", self._log),
             web.get(f"{api}/candidates", self._candidates),
             web.get(f"{api}/candidates/{{id:{NAME}}}.png", self._picture),
-            web.get(f"{api}/sky.png", self._sky), web.get(f"{api}/events", self._events),
-            web.post(f"{api}/blocks/{{block:{NAME}}}/{{port:{NAME}}}", self._command)]
+            web.get(f"{api}/sky.png", self._sky),
+            web.get(f"{api}/events", self._events),
+            web.post(f"{api}/blocks/{{block:{NAME}}}/{{port:{NAME}}}", self._command),
+        ]
 
     # ---- what can be read
 
@@ -82,37 +95,55 @@ class Pages:
         return answer(openapi.description(observed, str(observed.about.get("version", ""))))
 
     async def _metrics(self, _):
-        return web.Response(body=self._server.metrics.text(),
-                            headers={"Content-Type": CONTENT_TYPE})
+        return web.Response(
+            body=self._server.metrics.text(), headers={"Content-Type": CONTENT_TYPE}
+        )
 
     async def _about(self, _):
         observed, server = self._server.observed, self._server
-        return answer({"instrument": observed.about, "controls": observed.controls,
-                       "can_change": server.access.can_change,
-                       "reading_needs_token": server.access.reading_needs_token})
+        return answer(
+            {
+                "instrument": observed.about,
+                "controls": observed.controls,
+                "can_change": server.access.can_change,
+                "reading_needs_token": server.access.reading_needs_token,
+            }
+        )
 
     async def _state(self, _):
         return answer(self._now())
 
     def _now(self):
         observed, drawings = self._server.observed, self._server.drawings
-        return {"version": observed.version, "connected": self._server.connected,
-                "state": observed.about.get("state", ""), "name": observed.about.get("name", ""),
-                "figures": observed.figures, "gpus": self._server.gpus,
-                "correlates": observed.correlates,
-                "bandpasses": drawings.bandpasses, "fringes": drawings.fringes,
-                "beams": self._server.beams.now, "sky": drawings.sky,
-                "tracking": self._tracking(),
-                "skipped": self._server.skipped}
+        return {
+            "version": observed.version,
+            "connected": self._server.connected,
+            "state": observed.about.get("state", ""),
+            "name": observed.about.get("name", ""),
+            "figures": observed.figures,
+            "gpus": self._server.gpus,
+            "correlates": observed.correlates,
+            "bandpasses": drawings.bandpasses,
+            "fringes": drawings.fringes,
+            "beams": self._server.beams.now,
+            "sky": drawings.sky,
+            "tracking": self._tracking(),
+            "skipped": self._server.skipped,
+        }
 
     def _tracking(self):
         for name, events in self._server.observed.status.items():
-            found = [events[key] for key in ("tracking", "below_horizon", "above_horizon")
-                     if key in events]
+            found = [
+                events[key]
+                for key in ("tracking", "below_horizon", "above_horizon")
+                if key in events
+            ]
             if found:
                 newest = max(found, key=lambda entry: entry["time"])["value"]
-                return {"block": name, **{key: newest.get(key) for key in (
-                    "direction", "azimuth", "elevation")}}
+                return {
+                    "block": name,
+                    **{key: newest.get(key) for key in ("direction", "azimuth", "elevation")},
+                }
         return None
 
     async def _status(self, _):
@@ -212,9 +243,15 @@ class Pages:
         except InvalidValue as wrong:
             return error(422, str(wrong))
         status, text = await self._server.command(block, port, value)
-        log(f"{request.remote} sets {block} {port} to {json.dumps(value)[:200]}: "
-            + (text or "done"))
-        observed.add_log(self._server.now(), "info" if status == 200 else "alarm", block,
-                         f"{port} set by hand" + ("" if status == 200 else f": {text}"))
+        log(
+            f"{request.remote} sets {block} {port} to {json.dumps(value)[:200]}: "
+            + (text or "done")
+        )
+        observed.add_log(
+            self._server.now(),
+            "info" if status == 200 else "alarm",
+            block,
+            f"{port} set by hand" + ("" if status == 200 else f": {text}"),
+        )
         observed.touch()
         return answer({"done": True}) if status == 200 else error(status, text)

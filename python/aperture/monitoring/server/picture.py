@@ -20,11 +20,17 @@ fcac11 fbbc21 f9cb35 f5db4c f2ea69 f3f68a fcffa4
 
 def palette():
     """uint8 [level 0 to 254][red, green, blue]; 255 is what is clear."""
-    stops = np.array([[int(stop[place:place + 2], 16) for place in (0, 2, 4)]
-                      for stop in STOPS.split()], float)
+    stops = np.array(
+        [[int(stop[place : place + 2], 16) for place in (0, 2, 4)] for stop in STOPS.split()], float
+    )
     places = np.linspace(0, len(stops) - 1, 255)
-    return np.stack([np.interp(places, np.arange(len(stops)), stops[:, colour])
-                     for colour in range(3)], 1).round().astype(np.uint8)
+    return (
+        np.stack(
+            [np.interp(places, np.arange(len(stops)), stops[:, colour]) for colour in range(3)], 1
+        )
+        .round()
+        .astype(np.uint8)
+    )
 
 
 def png(image, low, high):
@@ -40,14 +46,16 @@ def png(image, low, high):
     lines = np.zeros((height, width + 1), np.uint8)  # each line begins with its filter, none
     lines[:, 1:] = rows
     colours = np.concatenate([palette(), np.zeros((1, 3), np.uint8)])
-    return b"\x89PNG\r\n\x1a\n" + b"".join((
-        _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
-        _chunk(b"PLTE", colours.tobytes()),
-        _chunk(b"tRNS", bytes([255] * 255 + [0])),
-        _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)),
-        _chunk(b"IEND", b"")))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        (
+            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
+            _chunk(b"PLTE", colours.tobytes()),
+            _chunk(b"tRNS", bytes([255] * 255 + [0])),
+            _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)),
+            _chunk(b"IEND", b""),
+        )
+    )
 
 
 def _chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(
-        ">I", zlib.crc32(kind + data))
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

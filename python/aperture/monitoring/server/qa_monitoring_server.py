@@ -36,7 +36,6 @@ GAINS = "/api/v1/blocks/f_engine/gains"
 
 
 class qa_monitoring_server(gr_unittest.TestCase):
-
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -98,13 +97,21 @@ class qa_monitoring_server(gr_unittest.TestCase):
         def newest():
             self.server.feed()
             found = json.loads(self.ask("/api/v1/state")[2])
-            return found if found["fringes"].get("newest") and found["sky"].get("serial") and \
-                abs(found["fringes"]["newest"][0]["coherence"] - 0.3) < 0.02 else None
+            return (
+                found
+                if found["fringes"].get("newest")
+                and found["sky"].get("serial")
+                and abs(found["fringes"]["newest"][0]["coherence"] - 0.3) < 0.02
+                else None
+            )
+
         found = self.wait_for(newest)
         self.assertEqual("fed", found["name"])
         self.assertEqual(1.01, found["figures"]["times_real_time"])
-        self.assertEqual([one.name + "x" for one in self.server.array.antennas],
-                         [state["name"] for state in found["bandpasses"]["inputs"]])
+        self.assertEqual(
+            [one.name + "x" for one in self.server.array.antennas],
+            [state["name"] for state in found["bandpasses"]["inputs"]],
+        )
         # sqrt(power / 2) of the real part alone, without what one channel in ten has
         self.assertAlmostEqual(10.0, found["bandpasses"]["inputs"][0]["rms"], delta=0.3)
         self.assertTrue(found["fringes"]["newest"][0]["clear"])
@@ -118,46 +125,68 @@ class qa_monitoring_server(gr_unittest.TestCase):
             found = json.loads(self.ask("/api/v1/state")[2])["beams"]
             past = json.loads(self.ask("/api/v1/beams")[2])
             return (found, past) if found and len(past["times"]) > 2 else None
+
         found, past = self.wait_for(newest)
-        self.assertEqual([("Cas A", "at Cas A", 1.0, 0.0), ("zenith", "at zenith", 2.0, 3.0103),
-                          ("dead", "at dead", None, None)],
-                         [(beam["name"], beam["direction"], beam["power"], beam["decibels"])
-                          for beam in found["beams"]])
+        self.assertEqual(
+            [
+                ("Cas A", "at Cas A", 1.0, 0.0),
+                ("zenith", "at zenith", 2.0, 3.0103),
+                ("dead", "at dead", None, None),
+            ],
+            [
+                (beam["name"], beam["direction"], beam["power"], beam["decibels"])
+                for beam in found["beams"]
+            ],
+        )
         # 700 channels, three of them a point
         self.assertEqual([234] * 3, [len(curve) for curve in found["decibels"]])
         self.assertEqual(234, len(found["frequencies"]))
-        self.assertEqual([("Cas A", {0.0}), ("zenith", {3.0103}), ("dead", {None})],
-                         [(beam["name"], set(beam["decibels"])) for beam in past["beams"]])
-        self.assertTrue(all(len(beam["decibels"]) == len(past["times"])
-                            for beam in past["beams"]))
+        self.assertEqual(
+            [("Cas A", {0.0}), ("zenith", {3.0103}), ("dead", {None})],
+            [(beam["name"], set(beam["decibels"])) for beam in past["beams"]],
+        )
+        self.assertTrue(all(len(beam["decibels"]) == len(past["times"]) for beam in past["beams"]))
         self.assertEqual(sorted(set(past["times"])), past["times"])
         paths = json.loads(self.ask("/openapi.json")[2])["paths"]
         self.assertIn("/api/v1/beams", paths)
 
     def test_metrics_are_those_of_prometheus(self):
         from prometheus_client.parser import text_string_to_metric_families
-        self.wait_for(lambda: (state := json.loads(self.ask("/api/v1/state")[2]))["bandpasses"]
-                      and state["beams"] and state["figures"].get("integrations", 0) >= 2)
+
+        self.wait_for(
+            lambda: (
+                (state := json.loads(self.ask("/api/v1/state")[2]))["bandpasses"]
+                and state["beams"]
+                and state["figures"].get("integrations", 0) >= 2
+            )
+        )
         text = self.ask("/metrics")[2].decode()
-        found = {(sample.name, *sorted(sample.labels.values())): sample.value
-                 for family in text_string_to_metric_families(text) for sample in family.samples}
+        found = {
+            (sample.name, *sorted(sample.labels.values())): sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+        }
         self.assertEqual(1.0, found["aperture_up",])
         self.assertEqual(1.01, found["aperture_times_real_time",])
         self.assertEqual(12.0, found["aperture_edge_items", "f_engine", "source"])
         self.assertEqual(0.0, found["aperture_clamped_values_total", "N1x", "f_engine"])
         self.assertGreaterEqual(found["aperture_clamped_values_total", "W2x", "f_engine"], 100.0)
         self.assertGreater(found["aperture_server_resident",], 1e6)
-        self.assertEqual({("aperture_beam_power", "Cas A"): 1.0,
-                          ("aperture_beam_power", "zenith"): 2.0},
-                         {key: value for key, value in found.items()
-                          if key[0] == "aperture_beam_power"})
+        self.assertEqual(
+            {("aperture_beam_power", "Cas A"): 1.0, ("aperture_beam_power", "zenith"): 2.0},
+            {key: value for key, value in found.items() if key[0] == "aperture_beam_power"},
+        )
 
     def test_the_dashboard_asks_for_what_there_is(self):
         """Every figure in Grafana's dashboard is one of /metrics."""
         folder = pathlib.Path(__file__).resolve().parents[4] / "examples/monitoring"
         dashboard = json.loads((folder / "grafana.json").read_text())
-        asked = {name for panel in dashboard["panels"] for target in panel["targets"]
-                 for name in re.findall(r"aperture_\w+", target["expr"])}
+        asked = {
+            name
+            for panel in dashboard["panels"]
+            for target in panel["targets"]
+            for name in re.findall(r"aperture_\w+", target["expr"])
+        }
         self.assertGreater(len(asked), 15)
         there = set(re.findall(r"^# TYPE (\w+)", self.ask("/metrics")[2].decode(), re.M))
         self.assertEqual(set(), asked - there)
@@ -165,8 +194,9 @@ class qa_monitoring_server(gr_unittest.TestCase):
     def test_a_command_is_handed_on(self):
         before = len(self.server.commands)
         self.assertEqual((200, {"done": True}), self.post({"gain": [3.0, 0.5], "input": 2}))
-        self.assertEqual(("f_engine", "gains", {"gain": [3.0, 0.5], "input": 2}),
-                         self.server.commands[before])
+        self.assertEqual(
+            ("f_engine", "gains", {"gain": [3.0, 0.5], "input": 2}), self.server.commands[before]
+        )
 
     def test_what_the_block_refuses_is_told(self):
         self.server.error = "delay: too long"
@@ -179,47 +209,75 @@ class qa_monitoring_server(gr_unittest.TestCase):
 
     def test_a_token_is_needed_to_change_something(self):
         before = len(self.server.commands)
-        for wrong in ({}, {"Authorization": "Bearer " + TOKEN[:-1]},
-                      {"Authorization": "Bearer " + TOKEN + "0"}, {"Authorization": TOKEN},
-                      {"Authorization": "Basic " + TOKEN}, {"Cookie": "token=" + TOKEN}):
+        for wrong in (
+            {},
+            {"Authorization": "Bearer " + TOKEN[:-1]},
+            {"Authorization": "Bearer " + TOKEN + "0"},
+            {"Authorization": TOKEN},
+            {"Authorization": "Basic " + TOKEN},
+            {"Cookie": "token=" + TOKEN},
+        ):
             status, headers, _ = self.ask(GAINS, "POST", b'{"gain":1}', {**JSON, **wrong})
             self.assertEqual(401, status, wrong)
             self.assertIn("Bearer", headers["WWW-Authenticate"])
         # nobody is locked out by the wrong ones of others
-        statuses = [self.ask(GAINS, "POST", b"{}", {**JSON, "Authorization": "Bearer x"})[0]
-                    for _ in range(connections.MOST_OF_ONE)]
+        statuses = [
+            self.ask(GAINS, "POST", b"{}", {**JSON, "Authorization": "Bearer x"})[0]
+            for _ in range(connections.MOST_OF_ONE)
+        ]
         self.assertEqual(429, statuses[-1])
         self.assertEqual(before, len(self.server.commands))
         self.assertEqual(200, self.post({"gain": 1})[0])
 
     def test_tokens_are_not_taken_from_addresses(self):
         for path in (f"{GAINS}?token={TOKEN}", f"/api/v1/state?access_token={TOKEN}"):
-            status, _, text = self.ask(path, "POST" if "gains" in path else "GET", b'{"gain":1}',
-                                       JSON)
+            status, _, text = self.ask(
+                path, "POST" if "gains" in path else "GET", b'{"gain":1}', JSON
+            )
             self.assertEqual(400, status)
             self.assertNotIn(TOKEN.encode(), text)
 
     def test_other_names_of_this_host_are_refused(self):
         """DNS rebinding: the attacker's name leads to 127.0.0.1."""
-        for host in ("evil.example", f"evil.example:{self.port}", f"127.0.0.1.evil:{self.port}",
-                     "127.0.0.1:1", f"127.0.0.1:{self.port}@evil", f"0.0.0.0:{self.port}"):
+        for host in (
+            "evil.example",
+            f"evil.example:{self.port}",
+            f"127.0.0.1.evil:{self.port}",
+            "127.0.0.1:1",
+            f"127.0.0.1:{self.port}@evil",
+            f"0.0.0.0:{self.port}",
+        ):
             self.assertEqual(421, self.ask("/api/v1/state", host=host)[0], host)
             self.assertEqual(421, self.ask("/", host=host)[0], host)
         self.assertEqual(200, self.ask("/api/v1/state", host=f"localhost:{self.port}")[0])
         self.assertIn(b" 421 ", self.raw(b"GET /api/v1/state HTTP/1.0\r\n\r\n").split(b"\r\n")[0])
         twice = f"Host: 127.0.0.1:{self.port}\r\nHost: evil\r\n".encode()
-        self.assertRegex(self.raw(b"GET / HTTP/1.1\r\nConnection: close\r\n" + twice + b"\r\n"),
-                         b"^HTTP/1.. 4(21|00) ")
+        self.assertRegex(
+            self.raw(b"GET / HTTP/1.1\r\nConnection: close\r\n" + twice + b"\r\n"),
+            b"^HTTP/1.. 4(21|00) ",
+        )
 
     def test_other_pages_are_refused(self):
-        for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"},
-                        {"Origin": f"https://127.0.0.1:{self.port}"},
-                        {"Origin": f"http://127.0.0.1:{self.port + 1}"},
-                        {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}):
+        for headers in (
+            {"Origin": "http://evil.example"},
+            {"Origin": "null"},
+            {"Origin": f"https://127.0.0.1:{self.port}"},
+            {"Origin": f"http://127.0.0.1:{self.port + 1}"},
+            {"Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "same-site"},
+        ):
             self.assertEqual(403, self.ask("/api/v1/state", headers=headers)[0], headers)
             self.assertEqual(403, self.post({"gain": 1}, headers=headers)[0], headers)
-        self.assertEqual(200, self.post({"gain": 1}, headers={
-            "Origin": f"http://127.0.0.1:{self.port}", "Sec-Fetch-Site": "same-origin"})[0])
+        self.assertEqual(
+            200,
+            self.post(
+                {"gain": 1},
+                headers={
+                    "Origin": f"http://127.0.0.1:{self.port}",
+                    "Sec-Fetch-Site": "same-origin",
+                },
+            )[0],
+        )
 
     def test_forms_of_other_pages_are_no_commands(self):
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
@@ -242,9 +300,19 @@ class qa_monitoring_server(gr_unittest.TestCase):
             self.assertNotIn("Access-Control-Allow-Origin", headers)
 
     def test_no_path_reaches_the_file_system(self):
-        names = ("../serve.py", "..%2fserve.py", "%2e%2e/serve.py", "..\\serve.py", "/etc/passwd",
-                 "%2fetc%2fpasswd", "main.js%00.png", "....//serve.py", "main.js/../../serve.py",
-                 "~root", "file:///etc/passwd")
+        names = (
+            "../serve.py",
+            "..%2fserve.py",
+            "%2e%2e/serve.py",
+            "..\\serve.py",
+            "/etc/passwd",
+            "%2fetc%2fpasswd",
+            "main.js%00.png",
+            "....//serve.py",
+            "main.js/../../serve.py",
+            "~root",
+            "file:///etc/passwd",
+        )
         for folder in ("/page/", "/", "/api/v1/candidates/", "/api/v1/status/"):
             for name in names:
                 status, _, text = self.ask(folder + name)
@@ -254,12 +322,26 @@ class qa_monitoring_server(gr_unittest.TestCase):
         self.assertEqual(404, self.ask("/api/v1/candidates/..png.png")[0])
 
     def test_names_are_those_of_blocks(self):
-        for name in ("x" * 65, "a/b", "a b", "<b>", "%00", "a%0d%0ab", "é", "__class__", "system",
-                     "-" * 64):
-            quoted = "".join(letter if ord(letter) < 128 and letter != " " else "%20"
-                             for letter in name)
-            for path in (f"/api/v1/blocks/{quoted}/gains", f"/api/v1/blocks/f_engine/{quoted}",
-                         f"/api/v1/status/{quoted}"):
+        for name in (
+            "x" * 65,
+            "a/b",
+            "a b",
+            "<b>",
+            "%00",
+            "a%0d%0ab",
+            "é",
+            "__class__",
+            "system",
+            "-" * 64,
+        ):
+            quoted = "".join(
+                letter if ord(letter) < 128 and letter != " " else "%20" for letter in name
+            )
+            for path in (
+                f"/api/v1/blocks/{quoted}/gains",
+                f"/api/v1/blocks/f_engine/{quoted}",
+                f"/api/v1/status/{quoted}",
+            ):
                 method = "POST" if "blocks" in path else "GET"
                 status, _, text = self.ask(path, method, b"{}", {**BEARER, **JSON})
                 self.assertIn(status, (400, 404), path)
@@ -267,29 +349,57 @@ class qa_monitoring_server(gr_unittest.TestCase):
 
     def test_values_are_checked(self):
         before = len(self.server.commands)
-        for value in ({}, [], 1, "x", None, True, {"gain": "1"}, {"gain": True}, {"gain": [1]},
-                      {"gain": [1, 2, 3]}, {"gain": 1, "input": 8}, {"gain": 1, "input": -1},
-                      {"gain": 1, "input": 1.5}, {"gain": 1e31}, {"gain": 1, "__proto__": 1},
-                      {"gain": 1, "time": [1, 2]}, {"gain": {"re": 1}}):
+        for value in (
+            {},
+            [],
+            1,
+            "x",
+            None,
+            True,
+            {"gain": "1"},
+            {"gain": True},
+            {"gain": [1]},
+            {"gain": [1, 2, 3]},
+            {"gain": 1, "input": 8},
+            {"gain": 1, "input": -1},
+            {"gain": 1, "input": 1.5},
+            {"gain": 1e31},
+            {"gain": 1, "__proto__": 1},
+            {"gain": 1, "time": [1, 2]},
+            {"gain": {"re": 1}},
+        ):
             status, found = self.post(value)
             self.assertEqual(422, status, value)
             self.assertIn("value", found["error"])
-        for path, value in (("ring/trigger", {"before": 1, "id": "../../x"}),
-                            ("ring/trigger", {"before": 1, "id": "a\n"}),
-                            ("ring/trigger", {"before": 1, "filename": "/etc/x"}),
-                            ("xengine/integration", {"seconds": 0}),
-                            ("xengine/integration", {"seconds": -1}),
-                            ("tracker/direction", {"direction": "x" * 129}),
-                            ("tracker/direction", {"direction": ""}),
-                            ("calibrator/command", {"command": "rm"})):
+        for path, value in (
+            ("ring/trigger", {"before": 1, "id": "../../x"}),
+            ("ring/trigger", {"before": 1, "id": "a\n"}),
+            ("ring/trigger", {"before": 1, "filename": "/etc/x"}),
+            ("xengine/integration", {"seconds": 0}),
+            ("xengine/integration", {"seconds": -1}),
+            ("tracker/direction", {"direction": "x" * 129}),
+            ("tracker/direction", {"direction": ""}),
+            ("calibrator/command", {"command": "rm"}),
+        ):
             self.assertEqual(422, self.post(value, f"/api/v1/blocks/{path}")[0], value)
         self.assertEqual(before, len(self.server.commands))
 
     def test_json_is_strict(self):
-        for body in (b"", b"{", b"nothing", b'{"gain":NaN}', b'{"gain":Infinity}',
-                     b'{"gain":-Infinity}', b'{"gain":1e999}', b'{"gain":1,"gain":2}', b"\xff\xfe",
-                     b'{"gain":1}x', b'{"gain":' + b"9" * 5000 + b"}", b"{'gain':1}",
-                     b'{"gain":"\xed\xa0\x80"}'):
+        for body in (
+            b"",
+            b"{",
+            b"nothing",
+            b'{"gain":NaN}',
+            b'{"gain":Infinity}',
+            b'{"gain":-Infinity}',
+            b'{"gain":1e999}',
+            b'{"gain":1,"gain":2}',
+            b"\xff\xfe",
+            b'{"gain":1}x',
+            b'{"gain":' + b"9" * 5000 + b"}",
+            b"{'gain':1}",
+            b'{"gain":"\xed\xa0\x80"}',
+        ):
             self.assertEqual(400, self.post(body)[0], body[:40])
         deep = b"[" * 100000 + b"]" * 100000
         for body in (deep, b'{"a":' * 20000 + b"1" + b"}" * 20000, b"[" * 9):
@@ -297,43 +407,56 @@ class qa_monitoring_server(gr_unittest.TestCase):
             self.assertEqual(400, status)
             self.assertIn("deep", found["error"])
         # within a text brackets are letters
-        self.assertEqual(200, self.post({"direction": "[" * 50},
-                                        "/api/v1/blocks/tracker/direction")[0])
+        self.assertEqual(
+            200, self.post({"direction": "[" * 50}, "/api/v1/blocks/tracker/direction")[0]
+        )
 
     def test_bodies_are_limited(self):
         large = b'{"gain":"' + b"x" * connections.LARGEST_BODY + b'"}'
         self.assertEqual(413, self.post(large)[0])
-        head = (f"POST {GAINS} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer "
-                f"{TOKEN}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        head = (
+            f"POST {GAINS} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer "
+            f"{TOKEN}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
         # nothing comes where the server closes before all was sent
         with contextlib.suppress(ConnectionError):
-            self.assertIn(self.raw(head.encode(), *[chunk] * 5, b"0\r\n\r\n")[9:12],
-                          (b"413", b""))
+            self.assertIn(self.raw(head.encode(), *[chunk] * 5, b"0\r\n\r\n")[9:12], (b"413", b""))
         bomb = self.post(b"\x1f\x8b\x08", headers={"Content-Encoding": "gzip"})[0]
         self.assertIn(bomb, (400, 415))
 
     def test_methods_are_those_of_the_path(self):
-        for method, path in (("POST", "/api/v1/state"), ("GET", GAINS), ("PUT", GAINS),
-                             ("DELETE", "/"), ("OPTIONS", GAINS), ("TRACE", "/")):
+        for method, path in (
+            ("POST", "/api/v1/state"),
+            ("GET", GAINS),
+            ("PUT", GAINS),
+            ("DELETE", "/"),
+            ("OPTIONS", GAINS),
+            ("TRACE", "/"),
+        ):
             self.assertIn(self.ask(path, method, b"", BEARER)[0], (404, 405), (method, path))
 
     def test_broken_requests_are_refused(self):
         host = f"Host: 127.0.0.1:{self.port}\r\n".encode()
-        for request in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", b"GET\r\n\r\n",
-                        b"GET / HTTP/1.1\r\n" + host + b"Content-Length: -1\r\n\r\n",
-                        b"GET / HTTP/1.1\r\n" + host + b"A: " + b"x" * 20000 + b"\r\n\r\n",
-                        b"GET /" + b"x" * 20000 + b" HTTP/1.1\r\n" + host + b"\r\n"):
+        for request in (
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+            b"GET\r\n\r\n",
+            b"GET / HTTP/1.1\r\n" + host + b"Content-Length: -1\r\n\r\n",
+            b"GET / HTTP/1.1\r\n" + host + b"A: " + b"x" * 20000 + b"\r\n\r\n",
+            b"GET /" + b"x" * 20000 + b" HTTP/1.1\r\n" + host + b"\r\n",
+        ):
             with self.subTest(request=request[:40]):
                 self.assertRegex(self.raw(request), b"^HTTP/1.. 400 ")
         self.assertEqual(200, self.ask("/api/v1/state")[0])
 
     def test_log_lines_are_data(self):
         """They come as JSON, never as markup; the page writes them as text."""
+
         def lines():
             _, headers, body = self.ask("/api/v1/log")
             self.assertTrue(headers["Content-Type"].startswith("application/json"))
             return [line for line in json.loads(body)["lines"] if "script" in line["text"]]
+
         self.assertEqual("alarm", self.wait_for(lines)[0]["level"])
 
     # ---- how much, and how slowly
@@ -374,6 +497,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
                 return self.ask("/api/v1/state", port=port)[0] == 200
             except (ConnectionError, http.client.HTTPException):
                 return False  # those that were closed still count
+
         self.wait_for(answers)
 
     @long_test
@@ -392,6 +516,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
                         sock.sendall(b"X: y\r\n")
                 except OSError:
                     pass
+
             dripping = threading.Thread(target=drip)
             dripping.start()
             try:
@@ -403,25 +528,28 @@ class qa_monitoring_server(gr_unittest.TestCase):
 
     def test_a_page_that_does_not_read_costs_nothing(self):
         """What it is sent is the newest only, and memory does not grow with what it misses."""
+
         def state():
             return json.loads(self.ask("/api/v1/state")[2])
+
         # the first pictures need memory, too
         self.wait_for(lambda: state()["sky"].get("serial") and state()["beams"])
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            sock.sendall(f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n"
-                         .encode())
+            sock.sendall(
+                f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode()
+            )
             sock.recv(1)
             before = resident(self.server.pid)
             for _ in range(100):
                 self.server.feed()
-            self.wait_for(lambda: state()["figures"]["integrations"]
-                          == self.server.integrations - 1)
+            self.wait_for(
+                lambda: state()["figures"]["integrations"] == self.server.integrations - 1
+            )
             self.assertLess(resident(self.server.pid) - before, 20e6)
 
 
 class qa_monitoring_section(unittest.TestCase):
-
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
@@ -438,10 +566,22 @@ class qa_monitoring_section(unittest.TestCase):
             self.refused("token_file", listen=listen)
             self.refused("token_file", listen=listen, tls_certificate=cert, tls_key=key)
             self.refused("tls_certificate", listen=listen, token_file=self.token)
-            Section.of({"listen": listen, "token_file": self.token, "tls_certificate": cert,
-                        "tls_key": key})
-            Section.of({"listen": listen, "token_file": self.token, "proxy": "127.0.0.1",
-                        "hosts": "telescope.example"})
+            Section.of(
+                {
+                    "listen": listen,
+                    "token_file": self.token,
+                    "tls_certificate": cert,
+                    "tls_key": key,
+                }
+            )
+            Section.of(
+                {
+                    "listen": listen,
+                    "token_file": self.token,
+                    "proxy": "127.0.0.1",
+                    "hosts": "telescope.example",
+                }
+            )
         # who comes by a proxy is not on this machine
         self.refused("token_file", proxy="127.0.0.1", hosts="telescope.example")
         self.refused("hosts", proxy="127.0.0.1", token_file=self.token)
@@ -462,8 +602,16 @@ class qa_monitoring_section(unittest.TestCase):
 
     def test_keys_and_values(self):
         self.refused("lissten", lissten="127.0.0.1:1")
-        for listen in ("", "8080", "localhost", "127.0.0.1:x", "127.0.0.1:70000", "evil:1",
-                       "127.0.0.1:-1", ":8080"):
+        for listen in (
+            "",
+            "8080",
+            "localhost",
+            "127.0.0.1:x",
+            "127.0.0.1:70000",
+            "evil:1",
+            "127.0.0.1:-1",
+            ":8080",
+        ):
             self.refused("listen", listen=listen)
         self.refused("tls_key", tls_certificate="x")
         self.refused("hosts", hosts="a b")
@@ -475,17 +623,26 @@ class qa_monitoring_section(unittest.TestCase):
         """Reading needs the token there; and the first bytes of plain HTTP get nothing."""
         cert, key = write_certificate(self.folder.name)
         context = ssl.create_default_context(cafile=cert)
-        with FedServer({"listen": "0.0.0.0:0", "token_file": self.token, "tls_certificate": cert,
-                        "tls_key": key, "hosts": "localhost"}) as server:
+        with FedServer(
+            {
+                "listen": "0.0.0.0:0",
+                "token_file": self.token,
+                "tls_certificate": cert,
+                "tls_key": key,
+                "hosts": "localhost",
+            }
+        ) as server:
             port = int(server.url.rstrip("/").rpartition(":")[2])
 
             def ask(headers):
-                connection = http.client.HTTPSConnection("localhost", port, timeout=PATIENCE,
-                                                         context=context)
+                connection = http.client.HTTPSConnection(
+                    "localhost", port, timeout=PATIENCE, context=context
+                )
                 with contextlib.closing(connection):
                     connection.request("GET", "/api/v1/state", headers=headers)
                     answer = connection.getresponse()
                     return answer.status, answer.getheader("Strict-Transport-Security")
+
             self.assertEqual(401, ask({})[0])
             status, strict = ask(BEARER)
             self.assertEqual(200, status)
@@ -504,18 +661,22 @@ class qa_monitoring_section(unittest.TestCase):
             port = int(server.url.rstrip("/").rpartition(":")[2])
 
             def ask(host, headers, **where):
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE,
-                                                        **where)
+                connection = http.client.HTTPConnection(
+                    "127.0.0.1", port, timeout=PATIENCE, **where
+                )
                 with contextlib.closing(connection):
                     connection.request("GET", "/api/v1/state", headers={"Host": host, **headers})
                     return connection.getresponse().status
+
             self.assertEqual(401, ask("telescope.example", {"X-Forwarded-For": "192.0.2.7"}))
             self.assertEqual(200, ask("telescope.example", BEARER))
             self.assertEqual(421, ask(f"127.0.0.1:{port}", BEARER))
-            self.assertEqual(403, ask("telescope.example",
-                                      {**BEARER, "Origin": "http://telescope.example"}))
-            self.assertEqual(200, ask("telescope.example",
-                                      {**BEARER, "Origin": "https://telescope.example"}))
+            self.assertEqual(
+                403, ask("telescope.example", {**BEARER, "Origin": "http://telescope.example"})
+            )
+            self.assertEqual(
+                200, ask("telescope.example", {**BEARER, "Origin": "https://telescope.example"})
+            )
             # somebody else on the same network
             with self.assertRaises((ConnectionError, http.client.HTTPException)):
                 ask("telescope.example", BEARER, source_address=("127.0.0.2", 0))
@@ -550,15 +711,18 @@ class qa_guard(unittest.TestCase):
 
     def test_slow_heads(self):
         """Slowloris: a letter now and then does not prolong the time."""
+
         async def drip():
             self.guard.connection_made(self.transport)
             while await self.goes_on(0.5):
                 self.guard.data_received(b"X: y\r\n")
+
         self.loop.run_until_complete(drip())
         self.assertEqual(connections.REQUEST_TIME, self.loop.now)
 
     def test_answers(self):
         """They have a time of their own, each part of them anew, and so has the next request."""
+
         async def follow():
             self.guard.connection_made(self.transport)
             self.assertTrue(await self.goes_on(connections.REQUEST_TIME - 1))
@@ -569,11 +733,11 @@ class qa_guard(unittest.TestCase):
             self.guard.end()
             self.assertTrue(await self.goes_on(connections.REQUEST_TIME - 1))
             self.assertFalse(await self.goes_on(1))
+
         self.loop.run_until_complete(follow())
 
 
 class qa_monitoring_process(unittest.TestCase):
-
     def test_without_gnu_radio(self):
         """The server's process has loaded no library of GNU Radio, and ends with its socket."""
         with FedServer() as server:
@@ -596,6 +760,7 @@ class qa_monitoring_process(unittest.TestCase):
     def start_on(address):
         from gnuradio.aperture.monitoring import start
         from gnuradio.aperture.observatory.instrument import Instrument
+
         start(Instrument("lab"), {"listen": address})
 
     def test_sigterm(self):

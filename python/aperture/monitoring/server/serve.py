@@ -78,24 +78,40 @@ class Server:
         app = web.Application(middlewares=[self.access.check], client_max_size=LARGEST_BODY)
         app.on_response_prepare.append(self.access.add_headers)
         app.add_routes(Pages(self).routes())
-        runner = web.AppRunner(app, access_log=None, handle_signals=False,
-                               keepalive_timeout=15, max_line_size=4096, max_field_size=4096)
+        runner = web.AppRunner(
+            app,
+            access_log=None,
+            handle_signals=False,
+            keepalive_timeout=15,
+            max_line_size=4096,
+            max_field_size=4096,
+        )
         await runner.setup()
         proxies = self.section.proxy_addresses() if self.section.proxy else None
-        self.connections = Connections(runner.server, proxies,
-                                       MOST_OF_ONE if proxies is None else MOST)
+        self.connections = Connections(
+            runner.server, proxies, MOST_OF_ONE if proxies is None else MOST
+        )
         context = _tls(self.section)
         server = await asyncio.get_running_loop().create_server(
-            self.connections, sock=listening, ssl=context, backlog=64,
-            **({"ssl_handshake_timeout": HANDSHAKE_TIME} if context else {}))
+            self.connections,
+            sock=listening,
+            ssl=context,
+            backlog=64,
+            **({"ssl_handshake_timeout": HANDSHAKE_TIME} if context else {}),
+        )
         host = listening.getsockname()[0]
         url = f"http{'s' if context else ''}://{f'[{host}]' if ':' in host else host}:{port}/"
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.ending.set)
         self._tell({"kind": "ready", "url": url})
-        tasks = [asyncio.create_task(work) for work in (
-            self._read(reader), watch_gpus(self._take_gpus),
-            *(self._draw(kind) for kind in DRAWING_SHARES))]
+        tasks = [
+            asyncio.create_task(work)
+            for work in (
+                self._read(reader),
+                watch_gpus(self._take_gpus),
+                *(self._draw(kind) for kind in DRAWING_SHARES),
+            )
+        ]
         await self.ending.wait()
         server.close()
         for task in tasks:
@@ -119,8 +135,7 @@ class Server:
         except (asyncio.IncompleteReadError, OSError):
             pass  # the flowgraph's process has ended
         except Exception as error:
-            log(f"what came from the flowgraph was not understood: {type(error).__name__}: "
-                f"{error}")
+            log(f"what came from the flowgraph was not understood: {type(error).__name__}: {error}")
         finally:
             self.connected = False
             self.ending.set()
@@ -150,9 +165,14 @@ class Server:
             observed = self.observed
             try:
                 took = await asyncio.get_running_loop().run_in_executor(
-                    None, self._draw_one, message, payload, observed.about,
+                    None,
+                    self._draw_one,
+                    message,
+                    payload,
+                    observed.about,
                     [value for _, value in observed.counts()],
-                    observed.figures.get("tracked"))
+                    observed.figures.get("tracked"),
+                )
             except Exception as error:  # a picture less
                 log(f"drawing: {type(error).__name__}: {error}")
             observed.touch()
@@ -177,8 +197,7 @@ class Server:
             return 503, "too many commands wait"
         number = next(self._ids)
         waiting = self._commands[number] = asyncio.get_running_loop().create_future()
-        self._tell({"kind": "command", "id": number, "block": block, "port": port,
-                    "value": value})
+        self._tell({"kind": "command", "id": number, "block": block, "port": port, "value": value})
         try:
             error = await asyncio.wait_for(waiting, COMMAND_TIME)
         except asyncio.TimeoutError:
@@ -212,15 +231,29 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         prog="gnuradio.aperture.monitoring.server",
         description="The server of control and monitoring. It is started by "
-        "gnuradio.aperture.monitoring.start(), which hands it a socket: see docs/monitoring.md.")
-    parser.add_argument("--channel", type=int, required=True, metavar="DESCRIPTOR",
-                        help="of the socket to the process with the flowgraph")
-    parser.add_argument("--request-time", type=float, default=connections.REQUEST_TIME,
-                        metavar="SECONDS", help="within which a request must have come "
-                        "(default: %(default)s)")
-    parser.add_argument("--pause", type=float, default=1.0, metavar="SECONDS",
-                        help="from one drawing, and one update of a page, to the next "
-                        "(default: %(default)s)")
+        "gnuradio.aperture.monitoring.start(), which hands it a socket: see docs/monitoring.md.",
+    )
+    parser.add_argument(
+        "--channel",
+        type=int,
+        required=True,
+        metavar="DESCRIPTOR",
+        help="of the socket to the process with the flowgraph",
+    )
+    parser.add_argument(
+        "--request-time",
+        type=float,
+        default=connections.REQUEST_TIME,
+        metavar="SECONDS",
+        help="within which a request must have come (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--pause",
+        type=float,
+        default=1.0,
+        metavar="SECONDS",
+        help="from one drawing, and one update of a page, to the next (default: %(default)s)",
+    )
     options = parser.parse_args(arguments)
     connections.REQUEST_TIME = options.request_time
     # it writes a page about each request that is none, which anybody can send
@@ -238,6 +271,7 @@ def main(arguments=None):
 
         async def serve():
             await Server(section, first["process"], sock, options.pause).run()
+
         asyncio.run(serve())
     except SectionError as error:
         log(str(error))

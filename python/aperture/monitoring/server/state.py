@@ -17,8 +17,22 @@ MOST_LOG, MOST_CANDIDATES, MOST_PICTURES, MOST_EVENTS = 500, 200, 24, 64
 MOST_FIGURES = 600
 #: events of `status` that are no news: they come every second
 REGULAR = {"counts", "state", "flags", "flagged", "tracking"}
-ALARMS = {"lost", "lost_unknown", "refused", "stalled", "not_calibrated", "not_aligned", "doubted",
-          "clock_jump", "clock_drift", "failed", "no_rx_rate", "odd_stamp", "slip", "below_horizon"}
+ALARMS = {
+    "lost",
+    "lost_unknown",
+    "refused",
+    "stalled",
+    "not_calibrated",
+    "not_aligned",
+    "doubted",
+    "clock_jump",
+    "clock_drift",
+    "failed",
+    "no_rx_rate",
+    "odd_stamp",
+    "slip",
+    "below_horizon",
+}
 _NAME = re.compile(ID.strip("^$"))
 
 
@@ -76,8 +90,9 @@ class Observed:
     def _take_about(self, message, _):
         self.about, self.correlates = message["instrument"], message["correlates"]
         self.controls = {name: ports for name, ports in message["controls"].items() if is_id(name)}
-        self.status = {name: events for name, events in self.status.items()
-                       if name in self.blocks()}
+        self.status = {
+            name: events for name, events in self.status.items() if name in self.blocks()
+        }
 
     def blocks(self):
         """{name: {type, in, out}}."""
@@ -91,8 +106,12 @@ class Observed:
         if event in events or len(events) < MOST_EVENTS:
             events[event] = {"time": message["time"], "value": value}
         if event not in REGULAR:
-            self.add_log(message["time"], "alarm" if event in ALARMS else "info", name,
-                         status_text(event, value))
+            self.add_log(
+                message["time"],
+                "alarm" if event in ALARMS else "info",
+                name,
+                status_text(event, value),
+            )
 
     def _take_event(self, message, _):
         event = message["event"]
@@ -102,32 +121,52 @@ class Observed:
         text = event.get("text")
         if kind == "state" and isinstance(event.get("state"), str):
             self.about["state"] = text = event["state"]
-        self.add_log(message["time"], "alarm" if kind == "alarm" else "info", "instrument",
-                     text if isinstance(text, str) else status_text(kind, event))
+        self.add_log(
+            message["time"],
+            "alarm" if kind == "alarm" else "info",
+            "instrument",
+            text if isinstance(text, str) else status_text(kind, event),
+        )
 
     def add_log(self, moment, level, source, text):
         """A line; level: info or alarm."""
-        self.log.append({"serial": next(self._serials), "time": moment, "level": level,
-                         "source": source, "text": text[:500]})
+        self.log.append(
+            {
+                "serial": next(self._serials),
+                "time": moment,
+                "level": level,
+                "source": source,
+                "text": text[:500],
+            }
+        )
 
     def _take_figures(self, message, _):
-        last, self.figures = self.figures, {key: value for key, value in message.items()
-                                            if key != "kind"}
+        last, self.figures = (
+            self.figures,
+            {key: value for key, value in message.items() if key != "kind"},
+        )
         elapsed = message["time"] - last.get("time", message["time"])
         for name, counts in self.figures["blocks"].items():
             before = last.get("blocks", {}).get(name, {})
             for key in ("items_in", "items_out"):
                 if elapsed > 0 and counts.get(key, 0) >= before.get(key, 0) and key in before:
                     counts["rate_" + key[6:]] = (counts[key] - before[key]) / elapsed
-        self.history.append((message["time"], message.get("times_real_time"),
-                             message.get("latency")))
+        self.history.append(
+            (message["time"], message.get("times_real_time"), message.get("latency"))
+        )
 
     def _take_candidate(self, message, _):
         value = message["value"]
         if isinstance(value, dict) and is_id(value.get("id")):
-            self.candidates.append({"time": message["time"], **{
-                key: value.get(key) for key in ("id", "dm", "snr", "width", "beam", "beams")},
-                "picture": False})
+            self.candidates.append(
+                {
+                    "time": message["time"],
+                    **{
+                        key: value.get(key) for key in ("id", "dm", "snr", "width", "beam", "beams")
+                    },
+                    "picture": False,
+                }
+            )
 
     def _take_picture(self, message, payload):
         if not is_id(message["id"]):
@@ -140,8 +179,11 @@ class Observed:
 
     def counts(self):
         """[(block, value)] of the newest messages `counts`, which have vectors of inputs."""
-        return [(name, events["counts"]["value"]) for name, events in self.status.items()
-                if "counts" in events]
+        return [
+            (name, events["counts"]["value"])
+            for name, events in self.status.items()
+            if "counts" in events
+        ]
 
 
 def status_text(event, value):
@@ -155,6 +197,9 @@ def short(value):
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return "[" + ", ".join(short(entry) for entry in value[:4]) + (
-            ", …]" if len(value) > 4 else "]")
+        return (
+            "["
+            + ", ".join(short(entry) for entry in value[:4])
+            + (", …]" if len(value) > 4 else "]")
+        )
     return str(value)[:120]

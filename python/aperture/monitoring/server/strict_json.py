@@ -23,8 +23,13 @@ def load(data):
         raise InvalidJson("body: is not UTF-8") from None
     check_depth(text)
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant,
-                          parse_float=_float, parse_int=_int)
+        return json.loads(
+            text,
+            object_pairs_hook=_once,
+            parse_constant=_constant,
+            parse_float=_float,
+            parse_int=_int,
+        )
     except InvalidJson:
         raise
     except (ValueError, RecursionError):

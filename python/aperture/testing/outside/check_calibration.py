@@ -27,7 +27,6 @@ FOLDER = Path(".")
 
 
 class check_calibration(unittest.TestCase):
-
     def read(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -43,8 +42,9 @@ class check_calibration(unittest.TestCase):
         self.assertEqual(list(calibration.jones_array), [-5, -6])
         self.assertEqual(list(calibration.telescope.antenna_names), ["A9", "A10", "B2", "C"])
         # integrations of 2000 spectra of 16 us, a second apart
-        np.testing.assert_allclose((calibration.time_range[0] - 2460310.5) * 86400,
-                                   [-0.016, 2.016], atol=1e-3)
+        np.testing.assert_allclose(
+            (calibration.time_range[0] - 2460310.5) * 86400, [-0.016, 2.016], atol=1e-3
+        )
 
     def test_uvcalibrate(self):
         """pyuvdata's arithmetic with the file is ours, and makes the visibilities those of the
@@ -61,22 +61,28 @@ class check_calibration(unittest.TestCase):
         numbers = dict(zip(data.telescope.antenna_names, data.telescope.antenna_numbers))
         worst, before, seen = 0, 0, 0
         for i, one in enumerate(inputs):
-            for j, two in enumerate(inputs[:i + 1]):
+            for j, two in enumerate(inputs[: i + 1]):
                 if one[-1] != two[-1] or one[:-1] == two[:-1]:
                     continue
                 # (ant_1, ant_2) is conj(x_1) x_2, and V[i,j] is x_i conj(x_j)
-                key = (int(numbers[two[:-1]]), int(numbers[one[:-1]]),
-                       {"x": "nn", "y": "ee"}[one[-1]])
+                key = (
+                    int(numbers[two[:-1]]),
+                    int(numbers[one[:-1]]),
+                    {"x": "nn", "y": "ee"}[one[-1]],
+                )
                 found, flags = data.get_data(key), data.get_flags(key)
                 np.testing.assert_array_equal(flags[:, [7, 8, 30]], True)
                 there = ~flags
                 ours = expected["products"][:, :, i * (i + 1) // 2 + j]
                 np.testing.assert_allclose(found[there], ours[there], rtol=1e-5)
                 over = model[:, i * (i + 1) // 2 + j]
-                worst = max(worst, np.abs(np.angle((found.mean(0) / over)[there[0]],
-                                                   deg=True)).max())
-                before = max(before, np.abs(np.angle((raw.get_data(key).mean(0) / over)[there[0]],
-                                                     deg=True)).max())
+                worst = max(
+                    worst, np.abs(np.angle((found.mean(0) / over)[there[0]], deg=True)).max()
+                )
+                before = max(
+                    before,
+                    np.abs(np.angle((raw.get_data(key).mean(0) / over)[there[0]], deg=True)).max(),
+                )
                 self.assertLess(flags.mean(), 0.2)
                 seen += 1
         self.assertEqual(seen, 12)

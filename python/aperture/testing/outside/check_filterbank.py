@@ -14,7 +14,6 @@ from blimpy import Waterfall
 
 
 class FilterbankTest(unittest.TestCase):
-
     def setUp(self):
         self.cases = [(path.stem, np.load(path)) for path in sorted(FOLDER.glob("*.npz"))]
         self.assertEqual(len(self.cases), 12)
@@ -46,14 +45,16 @@ class FilterbankTest(unittest.TestCase):
         for name, case, file, beams in self.files():
             header = file.header
             channels = len(case["frequencies"])
-            np.testing.assert_allclose(file.get_freqs()[::-1], case["frequencies"] / 1e6,
-                                       rtol=1e-12, err_msg=name)
-            self.assertEqual((header["nchans"], header["nbits"], header["telescope_id"]),
-                             (channels, int(case["nbits"]), 4))
+            np.testing.assert_allclose(
+                file.get_freqs()[::-1], case["frequencies"] / 1e6, rtol=1e-12, err_msg=name
+            )
+            self.assertEqual(
+                (header["nchans"], header["nbits"], header["telescope_id"]),
+                (channels, int(case["nbits"]), 4),
+            )
             self.assertEqual(header["tsamp"], float(case["interval"]))
             # a double is good to 0.6 us in a modified Julian date
-            self.assertAlmostEqual((header["tstart"] - float(case["start"])) * 86400, 0,
-                                   delta=1e-6)
+            self.assertAlmostEqual((header["tstart"] - float(case["start"])) * 86400, 0, delta=1e-6)
             self.assertEqual(header["nifs"], case["items"].shape[2] * len(beams))
             if np.isfinite(case["ra"][beams[0]]):
                 # blimpy has these as angles

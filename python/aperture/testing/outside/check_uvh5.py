@@ -42,12 +42,17 @@ def phased_to(data, ra, dec):
     """Cross-correlations of parallel hands, phased to a source: [time][baseline][channel][p]."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        data.phase(lon=np.radians(ra), lat=np.radians(dec), cat_name="source",
-                   cat_type="sidereal", phase_frame="icrs")
+        data.phase(
+            lon=np.radians(ra),
+            lat=np.radians(dec),
+            cat_name="source",
+            cat_type="sidereal",
+            phase_frame="icrs",
+        )
         data.check()
     shape = (data.Ntimes, data.Nbls, data.Nfreqs, data.Npols)
     values = np.ma.array(data.data_array, mask=data.flag_array).reshape(shape)
-    crosses = (data.ant_1_array != data.ant_2_array)[:data.Nbls]
+    crosses = (data.ant_1_array != data.ant_2_array)[: data.Nbls]
     parallel = np.isin(data.polarization_array, (-1, -2, -5, -6))
     return values[:, crosses][..., parallel]
 
@@ -64,7 +69,6 @@ def phase_of_direction(data):
 
 
 class check_uvh5(unittest.TestCase):
-
     def test_no_warnings(self):
         paths = sorted(FOLDER.glob("*.uvh5"))
         self.assertGreater(len(paths), 15)
@@ -98,12 +102,14 @@ class check_uvh5(unittest.TestCase):
                         a, b = (inputs.index(name) for name in names)
                         x = expected["voltages"]
                         np.testing.assert_array_equal(
-                            got, (x[:, a].conj() * x[:, b]).sum(-1), f"{path.name} {names}")
+                            got, (x[:, a].conj() * x[:, b]).sum(-1), f"{path.name} {names}"
+                        )
                         a, b = max(a, b), min(a, b)
                         counted = expected["counted"][:, a * (a + 1) // 2 + b, np.newaxis]
                         np.testing.assert_array_equal(
-                            nsamples, np.repeat(counted / expected["spectra"], 6, 1)
-                            .astype(np.float32))
+                            nsamples,
+                            np.repeat(counted / expected["spectra"], 6, 1).astype(np.float32),
+                        )
                         np.testing.assert_array_equal(flags, nsamples == 0)
                         seen += 1
             self.assertEqual(seen, len(inputs) ** 2)
@@ -124,9 +130,13 @@ class check_uvh5(unittest.TestCase):
         # geocentric and back, in doubles: nanometres
         np.testing.assert_allclose(
             data.telescope.get_enu_antpos(),
-            [(0, 0, 0), (-220, 5, -3), (3, 140, 1), (100, -50, 2)], rtol=0, atol=1e-6)
-        np.testing.assert_allclose(data.telescope.location_lat_lon_alt_degrees, (52, 5, 10),
-                                   rtol=0, atol=1e-8)
+            [(0, 0, 0), (-220, 5, -3), (3, 140, 1), (100, -50, 2)],
+            rtol=0,
+            atol=1e-6,
+        )
+        np.testing.assert_allclose(
+            data.telescope.location_lat_lon_alt_degrees, (52, 5, 10), rtol=0, atol=1e-8
+        )
 
     def test_one_place(self):
         """pyuvdata reads it, and no baseline is so long that a phase would show it."""
@@ -154,8 +164,7 @@ class check_uvh5(unittest.TestCase):
             limit = phase_of_direction(data)
             values = phased_to(data, sky["ra"], sky["dec"])
             self.assertGreater(values.count(), 8 * 5 * 6)
-            self.assertLess(np.abs(np.angle(values.compressed(), deg=True)).max(), limit,
-                            path.name)
+            self.assertLess(np.abs(np.angle(values.compressed(), deg=True)).max(), limit, path.name)
 
     def test_phase_centers(self):
         """
@@ -173,19 +182,24 @@ class check_uvh5(unittest.TestCase):
                     with warnings.catch_warnings():
                         warnings.simplefilter("error")
                         expected.phase(
-                            lon=center["cat_lon"], lat=center["cat_lat"], cat_name="again",
-                            cat_type=center["cat_type"], phase_frame=center["cat_frame"],
-                            ephem_times=center.get("cat_times"), pm_ra=center.get("cat_pm_ra"),
-                            pm_dec=center.get("cat_pm_dec"))
-                    np.testing.assert_allclose(data.uvw_array, expected.uvw_array,
-                                               atol=300 * limit)
+                            lon=center["cat_lon"],
+                            lat=center["cat_lat"],
+                            cat_name="again",
+                            cat_type=center["cat_type"],
+                            phase_frame=center["cat_frame"],
+                            ephem_times=center.get("cat_times"),
+                            pm_ra=center.get("cat_pm_ra"),
+                            pm_dec=center.get("cat_pm_dec"),
+                        )
+                    np.testing.assert_allclose(data.uvw_array, expected.uvw_array, atol=300 * limit)
                     for key in ("app_ra", "app_dec", "frame_pa"):
                         angles = getattr(data, f"phase_center_{key}")
                         off = angles - getattr(expected, f"phase_center_{key}")
                         # right ascensions crowd around the pole
                         scale = 1 if key == "app_dec" else np.cos(expected.phase_center_app_dec)
-                        self.assertLess(np.abs(np.angle(np.exp(1j * off)) * scale).max(), limit,
-                                        key)
+                        self.assertLess(
+                            np.abs(np.angle(np.exp(1j * off)) * scale).max(), limit, key
+                        )
                     turned = np.angle(data.data_array * expected.data_array.conj(), deg=True)
                     self.assertLess(np.abs(turned).max(), phase_of_direction(data))
 
@@ -219,12 +233,19 @@ class check_uvh5(unittest.TestCase):
         self.assertEqual(before["cat_type"], "unprojected")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            plain.phase(lon=center["cat_lon"], lat=center["cat_lat"], cat_name="Cas A",
-                        cat_type="sidereal", phase_frame="icrs")
+            plain.phase(
+                lon=center["cat_lon"],
+                lat=center["cat_lat"],
+                cat_name="Cas A",
+                cat_type="sidereal",
+                phase_frame="icrs",
+            )
         np.testing.assert_allclose(tracked.uvw_array, plain.uvw_array, atol=2e-4)
         crosses = tracked.ant_1_array != tracked.ant_2_array
-        phases = [np.angle(data.data_array[crosses, 1:].mean(axis=1), deg=True)
-                  for data in (tracked, plain)]
+        phases = [
+            np.angle(data.data_array[crosses, 1:].mean(axis=1), deg=True)
+            for data in (tracked, plain)
+        ]
         self.assertLess(np.abs(phases[0] - phases[1]).max(), 1)
         self.assertLess(np.abs(phases[0]).max(), 1)
         each = np.angle(tracked.data_array[crosses, 1:], deg=True)
@@ -232,14 +253,18 @@ class check_uvh5(unittest.TestCase):
 
     def test_written_again(self):
         """pyuvdata writes what was tracked, by its name or by coordinates, in its formats."""
-        for path in (*FOLDER.glob("fx-*ed.uvh5"), FOLDER / "fx-coordinates.uvh5",
-                     *FOLDER.glob("center-*.uvh5")):
+        for path in (
+            *FOLDER.glob("fx-*ed.uvh5"),
+            FOLDER / "fx-coordinates.uvh5",
+            *FOLDER.glob("center-*.uvh5"),
+        ):
             data = read(path)
             with self.subTest(path.name), tempfile.TemporaryDirectory() as folder:
                 data.write_uvh5(f"{folder}/again.uvh5")
                 self.assertTrue(read(f"{folder}/again.uvh5").history.isascii())
-                if {entry["cat_type"] for entry in data.phase_center_catalog.values()} \
-                        == {"sidereal"}:
+                if {entry["cat_type"] for entry in data.phase_center_catalog.values()} == {
+                    "sidereal"
+                }:
                     data.write_uvfits(f"{folder}/again.uvfits")
                     again = UVData.from_file(f"{folder}/again.uvfits")
                     np.testing.assert_allclose(again.uvw_array, data.uvw_array, atol=1e-3)
@@ -248,16 +273,20 @@ class check_uvh5(unittest.TestCase):
         one, two = ({}, {})
         for found, name in ((one, "mwa"), (two, "mwa-shuffled")):
             with h5py.File(FOLDER / f"chain-{name}.uvh5", "r") as file:
-                file.visititems(lambda key, entry: found.update({key: entry[()]})
-                                if isinstance(entry, h5py.Dataset) else None)
+                file.visititems(
+                    lambda key, entry: (
+                        found.update({key: entry[()]}) if isinstance(entry, h5py.Dataset) else None
+                    )
+                )
         self.assertEqual(one.keys(), two.keys())
         for key in one:
             np.testing.assert_array_equal(one[key], two[key], key)
 
     def test_compressed(self):
         """pyuvdata reads bitshuffle, which hdf5plugin brings."""
-        plain, compressed = (read(FOLDER / f"compressed-{name}.uvh5")
-                             for name in ("none", "bitshuffle"))
+        plain, compressed = (
+            read(FOLDER / f"compressed-{name}.uvh5") for name in ("none", "bitshuffle")
+        )
         self.assertEqual(plain.data_array.shape, (30, 6, 1))
         self.assertGreater(np.abs(plain.data_array).min(), 0)
         np.testing.assert_array_equal(compressed.data_array, plain.data_array)
@@ -267,7 +296,8 @@ class check_uvh5(unittest.TestCase):
         self.assertGreater(data.Ntimes, 1)
         np.testing.assert_array_equal(
             data.data_array.reshape(data.Ntimes, data.Nbls, 6, 4)[..., 0].max(axis=(1, 2)).real,
-            np.arange(data.Ntimes))
+            np.arange(data.Ntimes),
+        )
 
     def test_recording(self):
         if not (FOLDER / "recording.uvh5").exists():
@@ -278,8 +308,7 @@ class check_uvh5(unittest.TestCase):
         np.testing.assert_allclose(data.freq_array, 320e6 + (np.arange(64) - 32) * 250e3)
         middle = 511 / 2 / 16e6 + 63 / 2 * 4e-6
         # a double is good to 40 us in a Julian date, half of it when rounded
-        self.assertAlmostEqual((data.time_array[0] - 2456475.5) * 86400, 5960 + middle,
-                               delta=21e-6)
+        self.assertAlmostEqual((data.time_array[0] - 2456475.5) * 86400, 5960 + middle, delta=21e-6)
 
 
 if __name__ == "__main__":

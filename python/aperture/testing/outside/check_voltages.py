@@ -43,7 +43,8 @@ class Check(unittest.TestCase):
             self.assertLess(abs((file.start_time - self.start).to_value(units.ns)), 1)
             self.assertAlmostEqual(file.sample_rate.to_value(units.Hz), self.width, 9)
             self.assertAlmostEqual(
-                (file.stop_time - file.start_time).to_value(units.s), 280 / self.width, 9)
+                (file.stop_time - file.start_time).to_value(units.s), 280 / self.width, 9
+            )
             np.testing.assert_array_equal(file.read(), expected.transpose(2, 1, 0))
             self.assertGreater(file.header0.sideband, 0)
         with guppi.open(FOLDER / "one-1.0000.raw", "rs") as file:
@@ -63,19 +64,21 @@ class Check(unittest.TestCase):
                 self.assertLess(abs((file.start_time - start).to_value(units.ns)), 1)
                 self.assertAlmostEqual(file.sample_rate.to_value(units.Hz), self.width, 6)
                 np.testing.assert_array_equal(
-                    file.read(), expected[int(channel), ["left", "right"].index(name)])
+                    file.read(), expected[int(channel), ["left", "right"].index(name)]
+                )
                 self.assertAlmostEqual(
                     float(file.header0["FREQ"]) * 1e6,
-                    self.frequency + (int(channel) - 3) * self.width, 3)
-        path, = FOLDER.glob("ring0-*.dada")
+                    self.frequency + (int(channel) - 3) * self.width,
+                    3,
+                )
+        (path,) = FOLDER.glob("ring0-*.dada")
         with dada.open(path, "rb") as file:
             header = file.read_header()
             self.assertEqual((header["NPOL"], header["NCHAN"], header["NDIM"]), (2, 6, 2))
             self.assertEqual(header["FILE_SIZE"], path.stat().st_size - 4096)
             self.assertAlmostEqual(header["BW"] * 1e6, 6 * self.width, 6)
             data = np.frombuffer(file.read(), np.int8).reshape(-1, 6, 2, 2)
-        np.testing.assert_array_equal(data[..., 0] + 1j * data[..., 1],
-                                      expected.transpose(2, 0, 1))
+        np.testing.assert_array_equal(data[..., 0] + 1j * data[..., 1], expected.transpose(2, 0, 1))
 
     def test_blimpy(self):
         first = 0
@@ -101,18 +104,25 @@ class Check(unittest.TestCase):
         np.testing.assert_array_equal(np.reshape(data, expected.shape), expected)
         self.assertEqual(file.get_global_field(SigMFFile.SAMPLE_RATE_KEY), self.width)
         self.assertEqual(file.num_channels, expected.shape[1])
-        capture, = file.get_captures()
+        (capture,) = file.get_captures()
         self.assertAlmostEqual(capture[SigMFFile.FREQUENCY_KEY], frequency, 3)
         when = Time(capture[SigMFFile.DATETIME_KEY][:-1], format="isot", scale="utc")
         self.assertLess(abs((when - self.start).to_value(units.ns)), 1)
         return file
 
     def test_sigmf(self):
-        file = self.check_sigmf("bytes-4.sigmf-meta", self.complex_frames()[4].T,
-                                self.frequency + self.width)
-        annotation, = file.get_annotations()
-        self.assertEqual((annotation["core:sample_start"], annotation["core:sample_count"],
-                          annotation["core:label"]), (50, 9, "missing"))
+        file = self.check_sigmf(
+            "bytes-4.sigmf-meta", self.complex_frames()[4].T, self.frequency + self.width
+        )
+        (annotation,) = file.get_annotations()
+        self.assertEqual(
+            (
+                annotation["core:sample_start"],
+                annotation["core:sample_count"],
+                annotation["core:label"],
+            ),
+            (50, 9, "missing"),
+        )
         self.assertIn("right", annotation["core:comment"])
         floats = np.concatenate(list(self.floats), axis=-1)
         self.check_sigmf("floats.sigmf-meta", floats[1].T, self.frequency)

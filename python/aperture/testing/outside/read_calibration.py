@@ -19,5 +19,7 @@ if __name__ == "__main__":
     if not (folder / "again.calh5").exists():
         print("pyuvdata wrote no file: its venv is not there")
         sys.exit(SKIPPED)
-    same(aperture.load_calibration(folder / "again.calh5"),
-         aperture.load_calibration(folder / "cal.yml"))
+    same(
+        aperture.load_calibration(folder / "again.calh5"),
+        aperture.load_calibration(folder / "cal.yml"),
+    )

@@ -77,8 +77,11 @@ def same(one, two):
         other = one.of(entry.name)
         np.testing.assert_array_equal(other.flagged, entry.flagged)
         there = ~entry.flagged
-        np.testing.assert_allclose(one.corrections(frequencies, [entry.name])[0][there],
-                                   two.corrections(frequencies, [entry.name])[0][there], rtol=1e-6)
+        np.testing.assert_allclose(
+            one.corrections(frequencies, [entry.name])[0][there],
+            two.corrections(frequencies, [entry.name])[0][there],
+            rtol=1e-6,
+        )
         # a line is a line, also where it is found a second time
         assert abs(other.delay - entry.delay) < 2e-9, (other.delay, entry.delay)
 

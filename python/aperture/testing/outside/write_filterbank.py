@@ -20,45 +20,71 @@ from gnuradio import aperture, blocks, gr
 from gnuradio.aperture import tags
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 
-BEAMS = [aperture.Beam("zenith", 0.0, 90.0), aperture.Beam("Cas A", ra=350.85, dec=58.815),
-         aperture.Beam("south", ra=12.5, dec=-0.4)]
+BEAMS = [
+    aperture.Beam("zenith", 0.0, 90.0),
+    aperture.Beam("Cas A", ra=350.85, dec=58.815),
+    aperture.Beam("south", ra=12.5, dec=-0.4),
+]
 START = 1704067200
 RATE, BANDWIDTH, FREQUENCY = 1000.0, 1.6e6, 1.42e9
 
 
 def array_of(polarizations):
     return ArrayDescription(
-        name="Parkes", latitude=-33.0, longitude=148.26, height=414.8,
+        name="Parkes",
+        latitude=-33.0,
+        longitude=148.26,
+        height=414.8,
         antennas=[Antenna("1", (0.0, 0.0, 0.0))],
-        inputs=[Input("1", letter) for letter in polarizations], sample_rate=BANDWIDTH,
-        center_frequency=FREQUENCY)
+        inputs=[Input("1", letter) for letter in polarizations],
+        sample_rate=BANDWIDTH,
+        center_frequency=FREQUENCY,
+    )
 
 
 def write(folder, name, items, products, nbits, polarizations, filename):
     """items: [integration][beam][product][channel]"""
     start = pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(0.125))
-    found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-             for key, value in ((tags.rx_time, start), (tags.rx_rate, pmt.from_double(RATE)),
-                                (tags.rx_freq, pmt.from_double(FREQUENCY)),
-                                (tags.bandwidth, pmt.from_double(BANDWIDTH)),
-                                (tags.spectra, pmt.from_uint64(10)))]
+    found = [
+        gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+        for key, value in (
+            (tags.rx_time, start),
+            (tags.rx_rate, pmt.from_double(RATE)),
+            (tags.rx_freq, pmt.from_double(FREQUENCY)),
+            (tags.bandwidth, pmt.from_double(BANDWIDTH)),
+            (tags.spectra, pmt.from_uint64(10)),
+        )
+    ]
     source = blocks.vector_source_f(items.ravel().tolist(), False, items[0].size, found)
-    sink = aperture.filterbank_sink(str(folder / filename), array_of(polarizations), BEAMS,
-                                    items.shape[3], products=products, nbits=nbits)
+    sink = aperture.filterbank_sink(
+        str(folder / filename),
+        array_of(polarizations),
+        BEAMS,
+        items.shape[3],
+        products=products,
+        nbits=nbits,
+    )
     top = gr.top_block()
     top.connect(source, sink)
     top.run()
     if sink.error() is not None:
         raise SystemExit(sink.error())
     offset, step = sink.levels() or (np.zeros(items.shape[1:]), np.zeros(items.shape[1:]))
-    np.savez(folder / f"{name}.npz", items=items, offset=offset, step=step, nbits=nbits,
-             files=[Path(path).name for path in sink.files()],
-             frequencies=FREQUENCY + (np.arange(items.shape[3]) - items.shape[3] // 2)
-             * BANDWIDTH / items.shape[3], interval=1 / RATE,
-             # the first integration begins half a spectrum of its ten before
-             start=60310 + (0.125 - 0.5 / RATE / 10) / 86400,
-             ra=[beam.ra if beam.moving else np.nan for beam in BEAMS],
-             dec=[beam.dec if beam.moving else np.nan for beam in BEAMS])
+    np.savez(
+        folder / f"{name}.npz",
+        items=items,
+        offset=offset,
+        step=step,
+        nbits=nbits,
+        files=[Path(path).name for path in sink.files()],
+        frequencies=FREQUENCY
+        + (np.arange(items.shape[3]) - items.shape[3] // 2) * BANDWIDTH / items.shape[3],
+        interval=1 / RATE,
+        # the first integration begins half a spectrum of its ten before
+        start=60310 + (0.125 - 0.5 / RATE / 10) / 86400,
+        ra=[beam.ra if beam.moving else np.nan for beam in BEAMS],
+        dec=[beam.dec if beam.moving else np.nan for beam in BEAMS],
+    )
 
 
 if __name__ == "__main__":

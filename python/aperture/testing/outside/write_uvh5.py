@@ -41,16 +41,25 @@ RECORDING = Path(DATA, "effelsberg-b2016+28.dada")
 DATES = {"2013": 1372729060, "2024": 1704067200, "2026": 1780000000}
 LEAP_SECOND = {"leap": 1483225200}  # an hour before one
 
-PLACES = {"B2": (3.0, 140.0, 1.0), "A10": (-220.0, 5.0, -3.0), "A9": (0.0, 0.0, 0.0),
-          "C": (100.0, -50.0, 2.0)}
+PLACES = {
+    "B2": (3.0, 140.0, 1.0),
+    "A10": (-220.0, 5.0, -3.0),
+    "A9": (0.0, 0.0, 0.0),
+    "C": (100.0, -50.0, 2.0),
+}
 
 
 def array_of(inputs, site=(52.0, 5.0, 10.0)):
     return ArrayDescription(
-        name="test", latitude=site[0], longitude=site[1], height=site[2],
+        name="test",
+        latitude=site[0],
+        longitude=site[1],
+        height=site[2],
         antennas=[Antenna(name, place) for name, place in PLACES.items()],
         inputs=[Input(name[:-1], name[-1]) for name in inputs],
-        sample_rate=1e6, center_frequency=1.4e9)
+        sample_rate=1e6,
+        center_frequency=1.4e9,
+    )
 
 
 def write(path, layout, integrations):
@@ -63,45 +72,68 @@ def write(path, layout, integrations):
 def write_products(folder):
     """Random voltages; their products are left to the checker."""
     rng = np.random.default_rng(1)
-    for name, inputs in (("linear", ["C" "y", "A9y", "B2x", "A9x", "B2y", "A10x", "C" "x", "A10y"]),
-                         ("circular", ["B2l", "A9r", "B2r", "A9l"]),
-                         ("single", ["C" "x", "A9x", "A10x"]),
-                         ("only-y", ["A9y"]),
-                         ("lacking", ["C" "x", "A10y", "A9x", "A9y"])):
+    for name, inputs in (
+        ("linear", ["Cy", "A9y", "B2x", "A9x", "B2y", "A10x", "Cx", "A10y"]),
+        ("circular", ["B2l", "A9r", "B2r", "A9l"]),
+        ("single", ["Cx", "A9x", "A10x"]),
+        ("only-y", ["A9y"]),
+        ("lacking", ["Cx", "A10y", "A9x", "A9y"]),
+    ):
         channels, spectra = 6, 20
         parts = rng.integers(-7, 8, (2, 3, len(inputs), channels, spectra))
         voltages = parts[0] + 1j * parts[1]
-        layout = Uvh5Layout(array_of(inputs), 1.4e9 + 1e5 * np.arange(channels), 1e5, "a test",
-                            unit="Jy" if name == "circular" else "uncalib")
+        layout = Uvh5Layout(
+            array_of(inputs),
+            1.4e9 + 1e5 * np.arange(channels),
+            1e5,
+            "a test",
+            unit="Jy" if name == "circular" else "uncalib",
+        )
         a, b = np.tril_indices(len(inputs))
         counted = rng.integers(0, spectra + 1, (3, len(a)))
         integrations = [
-            layout.integration(np.sum(x[a] * x[b].conj(), axis=-1).T.astype(np.complex64),
-                               earth_rotation.julian_date(1704067200 + moment, 0.25), spectra,
-                               counted[moment], 1e-5)
-            for moment, x in enumerate(voltages)]
+            layout.integration(
+                np.sum(x[a] * x[b].conj(), axis=-1).T.astype(np.complex64),
+                earth_rotation.julian_date(1704067200 + moment, 0.25),
+                spectra,
+                counted[moment],
+                1e-5,
+            )
+            for moment, x in enumerate(voltages)
+        ]
         write(folder / f"products-{name}.uvh5", layout, integrations)
-        np.savez(folder / f"products-{name}.npz", inputs=inputs, voltages=voltages,
-                 counted=counted, spectra=spectra)
+        np.savez(
+            folder / f"products-{name}.npz",
+            inputs=inputs,
+            voltages=voltages,
+            counted=counted,
+            spectra=spectra,
+        )
 
 
 def write_dates(folder):
     for name, seconds in {**DATES, **LEAP_SECOND}.items():
         for site in ((52.0, 5.0, 10.0), (-30.7, -170.0, 1050.0)):
-            layout = Uvh5Layout(array_of(["A9x", "C" "x"], site), [1.4e9], 1e6)
+            layout = Uvh5Layout(array_of(["A9x", "Cx"], site), [1.4e9], 1e6)
             integrations = [
-                layout.integration(np.ones((1, 3), np.complex64),
-                                   earth_rotation.julian_date(seconds + 600 * i), 1, [1], 1.0)
-                for i in range(6)]
+                layout.integration(
+                    np.ones((1, 3), np.complex64),
+                    earth_rotation.julian_date(seconds + 600 * i),
+                    1,
+                    [1],
+                    1.0,
+                )
+                for i in range(6)
+            ]
             write(folder / f"date-{name}-{site[1]:.0f}.uvh5", layout, integrations)
 
 
 def visibilities_of_source(array, ra, dec, frequencies, seconds):
     """[channel][product] of one source at a time, by the definitions of signal and product."""
-    azimuth, elevation = geometry.radec_to_azel(ra, dec, seconds, array.latitude,
-                                                array.longitude, array.height)
-    delays = geometry.delays(array.input_positions(),
-                             geometry.direction(azimuth, elevation))
+    azimuth, elevation = geometry.radec_to_azel(
+        ra, dec, seconds, array.latitude, array.longitude, array.height
+    )
+    delays = geometry.delays(array.input_positions(), geometry.direction(azimuth, elevation))
     voltages = np.exp(-2j * np.pi * np.multiply.outer(frequencies, delays))
     a, b = np.tril_indices(len(delays))
     return (voltages[:, a] * voltages[:, b].conj()).astype(np.complex64)
@@ -110,37 +142,62 @@ def visibilities_of_source(array, ra, dec, frequencies, seconds):
 def write_source(folder):
     """A source at an exact place, without noise: phases are good to a float's rounding."""
     for name, seconds in DATES.items():
-        array = array_of(["A9x", "A9y", "B2y", "A10x", "A10y", "B2x", "C" "x"])
-        ra, dec = geometry.azel_to_radec(130.0, 40.0, seconds, array.latitude, array.longitude,
-                                         array.height)
+        array = array_of(["A9x", "A9y", "B2y", "A10x", "A10y", "B2x", "Cx"])
+        ra, dec = geometry.azel_to_radec(
+            130.0, 40.0, seconds, array.latitude, array.longitude, array.height
+        )
         frequencies = 1.4e9 + 1e6 * np.arange(5)
         layout = Uvh5Layout(array, frequencies, 1e6)
         integrations = [
             layout.integration(
                 visibilities_of_source(array, ra, dec, frequencies, seconds + 900 * i),
-                earth_rotation.julian_date(seconds + 900 * i), 1, [1], 1e-3)
-            for i in range(8)]
+                earth_rotation.julian_date(seconds + 900 * i),
+                1,
+                [1],
+                1e-3,
+            )
+            for i in range(8)
+        ]
         write(folder / f"source-{name}.uvh5", layout, integrations)
         write_json(folder / f"source-{name}.json", ra=float(ra), dec=float(dec))
 
 
 def write_phase_centers(folder):
     """Noise at several phase centres, of an F-engine that tracked nothing, or something else."""
-    array = array_of(["A9x", "B2x", "A10x", "C" "x"])
+    array = array_of(["A9x", "B2x", "A10x", "Cx"])
     frequencies = 1.4e9 + 1e6 * np.arange(5)
     noise = np.random.default_rng(1).normal(size=(2, 8, 5, 10))
-    for name, center in (("none", None), ("star", "350.85, 58.8"), ("sun", "sun"),
-                         ("moon", "moon"), ("fixed", "az=120, el=50"), ("pulsar", "B1133+16"),
-                         ("pole", "10, -89.9")):
+    for name, center in (
+        ("none", None),
+        ("star", "350.85, 58.8"),
+        ("sun", "sun"),
+        ("moon", "moon"),
+        ("fixed", "az=120, el=50"),
+        ("pulsar", "B1133+16"),
+        ("pole", "10, -89.9"),
+    ):
         for tracked in (None, "20, 70"):
-            layout = Uvh5Layout(array, frequencies, 1e6,
-                                phase_center=center and aperture.parse_direction(center),
-                                tracked=tracked and aperture.parse_direction(tracked))
-            write(folder / f"center-{name}-{'untracked' if tracked is None else 'tracked'}.uvh5",
-                  layout, [layout.integration(
-                      (noise[0, i] + 1j * noise[1, i]).astype(np.complex64),
-                      earth_rotation.julian_date(1704067200 + 900 * i), 1, [1], 1e-3)
-                      for i in range(8)])
+            layout = Uvh5Layout(
+                array,
+                frequencies,
+                1e6,
+                phase_center=center and aperture.parse_direction(center),
+                tracked=tracked and aperture.parse_direction(tracked),
+            )
+            write(
+                folder / f"center-{name}-{'untracked' if tracked is None else 'tracked'}.uvh5",
+                layout,
+                [
+                    layout.integration(
+                        (noise[0, i] + 1j * noise[1, i]).astype(np.complex64),
+                        earth_rotation.julian_date(1704067200 + 900 * i),
+                        1,
+                        [1],
+                        1e-3,
+                    )
+                    for i in range(8)
+                ],
+            )
 
 
 def write_json(path, **values):
@@ -150,16 +207,31 @@ def write_json(path, **values):
 def run_chain(source, inputs, path, array, channels, integration, input_type, format):
     gain = 0 if input_type == "sc8" or format == "fc32" else 10
     blocks = [
-        source, aperture.pfb_channelizer(
-            channels=channels, inputs=inputs, inputs_per_port=inputs, input_type=input_type,
-            output_type=format, gain=gain),
+        source,
+        aperture.pfb_channelizer(
+            channels=channels,
+            inputs=inputs,
+            inputs_per_port=inputs,
+            input_type=input_type,
+            output_type=format,
+            gain=gain,
+        ),
         aperture.corner_turn(
-            channels=channels, inputs=inputs, inputs_per_port=inputs, spectra_per_frame=16,
-            type=format),
+            channels=channels,
+            inputs=inputs,
+            inputs_per_port=inputs,
+            spectra_per_frame=16,
+            type=format,
+        ),
         aperture.xengine(
-            channels=channels, inputs=inputs, spectra_per_frame=16, type=format,
-            integration=integration),
-        aperture.uvh5_sink(path, array, channels)]
+            channels=channels,
+            inputs=inputs,
+            spectra_per_frame=16,
+            type=format,
+            integration=integration,
+        ),
+        aperture.uvh5_sink(path, array, channels),
+    ]
     top = gr.top_block()
     top.connect(*blocks)
     top.run()
@@ -173,21 +245,32 @@ def write_chain(folder):
     # 8 antennas within 600 m at 1.4 GHz; 32 dual-polarisation ones within 350 m, of which 6
     y8, mwa = load_array("y8"), load_array("mwa-32t")
     some = {antenna.name for antenna in mwa.antennas[::6]}
-    mwa = replace(mwa, antennas=[entry for entry in mwa.antennas if entry.name in some],
-                  inputs=[entry for entry in mwa.inputs if entry.antenna in some])
-    shuffled = replace(mwa, antennas=list(rng.permutation(np.array(mwa.antennas, object))),
-                       inputs=list(rng.permutation(np.array(mwa.inputs, object))))
-    for name, array, format, seconds in (("y8", y8, "fc32", 1372729060),
-                                         ("mwa", mwa, "sc8", 1704067200),
-                                         ("mwa-shuffled", shuffled, "sc8", 1704067200)):
-        ra, dec = geometry.azel_to_radec(200.0, 60.0, seconds, array.latitude, array.longitude,
-                                         array.height)
+    mwa = replace(
+        mwa,
+        antennas=[entry for entry in mwa.antennas if entry.name in some],
+        inputs=[entry for entry in mwa.inputs if entry.antenna in some],
+    )
+    shuffled = replace(
+        mwa,
+        antennas=list(rng.permutation(np.array(mwa.antennas, object))),
+        inputs=list(rng.permutation(np.array(mwa.inputs, object))),
+    )
+    for name, array, format, seconds in (
+        ("y8", y8, "fc32", 1372729060),
+        ("mwa", mwa, "sc8", 1704067200),
+        ("mwa-shuffled", shuffled, "sc8", 1704067200),
+    ):
+        ra, dec = geometry.azel_to_radec(
+            200.0, 60.0, seconds, array.latitude, array.longitude, array.height
+        )
         sky = [Source("test", ra=float(ra), dec=float(dec), flux=25.0)]
         inputs, channels = len(array.inputs), 32
-        source = aperture.array_source(array, sky, samples=100000, start_time=seconds,
-                                       inputs_per_port=inputs)
-        run_chain(source, inputs, folder / f"chain-{name}.uvh5", array, channels, 50, "fc32",
-                  format)
+        source = aperture.array_source(
+            array, sky, samples=100000, start_time=seconds, inputs_per_port=inputs
+        )
+        run_chain(
+            source, inputs, folder / f"chain-{name}.uvh5", array, channels, 50, "fc32", format
+        )
         write_json(folder / f"chain-{name}.json", ra=float(ra), dec=float(dec), flux=25.0)
 
 
@@ -196,11 +279,30 @@ def write_tracked(folder):
     array = load_array("y8")
     array.sources = [Source("s", ra=350.85, dec=58.815, flux=25.0)]
     save_array(array, folder / "tracked.yml")
-    for name, options in (("untracked", []), ("tracked", ["--track", "Cas A"]),
-                          ("coordinates", ["--track", "23:23:24 +58:48:54"])):
-        code = fx.main(["--device", "cpu", "--input", f"sim:{folder / 'tracked.yml'}", "--format",
-                        "fc32", "--channels", "32", "--duration", "0.1", "--integration", "0.05",
-                        "-o", str(folder / f"fx-{name}.uvh5"), *options])
+    for name, options in (
+        ("untracked", []),
+        ("tracked", ["--track", "Cas A"]),
+        ("coordinates", ["--track", "23:23:24 +58:48:54"]),
+    ):
+        code = fx.main(
+            [
+                "--device",
+                "cpu",
+                "--input",
+                f"sim:{folder / 'tracked.yml'}",
+                "--format",
+                "fc32",
+                "--channels",
+                "32",
+                "--duration",
+                "0.1",
+                "--integration",
+                "0.05",
+                "-o",
+                str(folder / f"fx-{name}.uvh5"),
+                *options,
+            ]
+        )
         if code != 0:
             raise SystemExit(code)
 
@@ -210,20 +312,32 @@ def write_recording(folder):
         return
     source = aperture.dada_source(str(RECORDING))
     array = ArrayDescription(
-        name="Effelsberg", latitude=50.524836, longitude=6.883616, height=416.7,
+        name="Effelsberg",
+        latitude=50.524836,
+        longitude=6.883616,
+        height=416.7,
         antennas=[Antenna("Effelsberg", (0.0, 0.0, 0.0))],
         inputs=[Input("Effelsberg", "x"), Input("Effelsberg", "y")],
-        sample_rate=source.sample_rate(), center_frequency=source.center_frequency())
+        sample_rate=source.sample_rate(),
+        center_frequency=source.center_frequency(),
+    )
     run_chain(source, 2, folder / "recording.uvh5", array, 64, 4, "sc8", "sc8")
 
 
 def write_one_place(folder):
     """Antennas of which the description does not say where they are."""
-    array = array_of(["A9x", "A10x", "B2x", "C" "x"])
+    array = array_of(["A9x", "A10x", "B2x", "Cx"])
     array.antennas = [Antenna(name, (0.0, 0.0, 0.0)) for name in PLACES]
     layout = Uvh5Layout(array, 1.4e9 + 1e5 * np.arange(6), 1e5)
-    write(folder / "one-place.uvh5", layout, [layout.integration(
-        np.ones((6, 10), np.complex64), earth_rotation.julian_date(1704067200), 1, [1], 1.0)])
+    write(
+        folder / "one-place.uvh5",
+        layout,
+        [
+            layout.integration(
+                np.ones((6, 10), np.complex64), earth_rotation.julian_date(1704067200), 1, [1], 1.0
+            )
+        ],
+    )
 
 
 def write_compressed(folder):
@@ -233,19 +347,30 @@ def write_compressed(folder):
     values = rng.normal(size=(3, 6, 10, 2)).astype(np.float32).view(np.complex64)[..., 0]
     for compression in ("none", "bitshuffle"):
         try:
-            layout = Uvh5Layout(array_of(["A9x", "A10x", "B2x", "C" "x"]),
-                                1.4e9 + 1e5 * np.arange(6), 1e5, compression=compression)
+            layout = Uvh5Layout(
+                array_of(["A9x", "A10x", "B2x", "Cx"]),
+                1.4e9 + 1e5 * np.arange(6),
+                1e5,
+                compression=compression,
+            )
         except PackageError:
             print("there is no hdf5plugin: no file with bitshuffle")
             return
-        write(folder / f"compressed-{compression}.uvh5", layout, [layout.integration(
-            each, earth_rotation.julian_date(1704067200 + number), 1, [1], 1.0)
-            for number, each in enumerate(values)])
+        write(
+            folder / f"compressed-{compression}.uvh5",
+            layout,
+            [
+                layout.integration(
+                    each, earth_rotation.julian_date(1704067200 + number), 1, [1], 1.0
+                )
+                for number, each in enumerate(values)
+            ],
+        )
 
 
 def write_killed(folder):
     """What a process that is killed leaves behind."""
-    layout = Uvh5Layout(array_of(["A9x", "A9y", "C" "x"]), 1.4e9 + 1e5 * np.arange(6), 1e5)
+    layout = Uvh5Layout(array_of(["A9x", "A9y", "Cx"]), 1.4e9 + 1e5 * np.arange(6), 1e5)
     path = folder / "killed.uvh5"
     path.unlink(missing_ok=True)
     reader, writer = os.pipe()
@@ -253,9 +378,17 @@ def write_killed(folder):
     if child == 0:
         file = GrowingFile(path, layout.create, layout.append, layout.bytes)
         for number in range(10**6):
-            file.add([layout.integration(np.full((6, 6), number, np.complex64),
-                                         earth_rotation.julian_date(1704067200 + number), 1, [1],
-                                         1.0)])
+            file.add(
+                [
+                    layout.integration(
+                        np.full((6, 6), number, np.complex64),
+                        earth_rotation.julian_date(1704067200 + number),
+                        1,
+                        [1],
+                        1.0,
+                    )
+                ]
+            )
             os.write(writer, b".")
     os.close(writer)
     # some integrations, and somewhere within another one

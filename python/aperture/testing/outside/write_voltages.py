@@ -26,24 +26,32 @@ WIDTH, FREQUENCY = 15625.0, 1.42e9
 def write(folder, filename, frames, missing=(), **arguments):
     """frames: [frame][channel][input][time](re, im); missing: (frame, input, first, count)"""
     channels, inputs, spectra = frames.shape[1:4]
-    values = {tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
-              tags.rx_freq: pmt.from_double(FREQUENCY),
-              tags.rx_rate: pmt.from_double(WIDTH / spectra),
-              tags.bandwidth: pmt.from_double(WIDTH * channels)}
-    found = [gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-             for key, value in values.items()]
+    values = {
+        tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
+        tags.rx_freq: pmt.from_double(FREQUENCY),
+        tags.rx_rate: pmt.from_double(WIDTH / spectra),
+        tags.bandwidth: pmt.from_double(WIDTH * channels),
+    }
+    found = [
+        gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+        for key, value in values.items()
+    ]
     for frame, number, first, count in missing:
         value = pmt.make_dict()
-        for key, entry in ((tags.input, pmt.from_long(number)),
-                           (tags.first, pmt.from_uint64(first)),
-                           (tags.count, pmt.from_uint64(count))):
+        for key, entry in (
+            (tags.input, pmt.from_long(number)),
+            (tags.first, pmt.from_uint64(first)),
+            (tags.count, pmt.from_uint64(count)),
+        ):
             value = pmt.dict_add(value, pmt.intern(key), entry)
-        found.append(gr.tag_utils.python_to_tag((frame, pmt.intern(tags.missing), value,
-                                                 pmt.PMT_F)))
+        found.append(
+            gr.tag_utils.python_to_tag((frame, pmt.intern(tags.missing), value, pmt.PMT_F))
+        )
     data = np.ascontiguousarray(frames).view(np.uint8).reshape(len(frames), -1)
     source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
-    sink = aperture.voltage_sink(folder / filename, channels, inputs, spectra, array="two-dish",
-                                 **arguments)
+    sink = aperture.voltage_sink(
+        folder / filename, channels, inputs, spectra, array="two-dish", **arguments
+    )
     top = gr.top_block()
     top.connect(source, sink)
     top.run()
@@ -57,22 +65,41 @@ def dump(folder, frames):
     data = np.ascontiguousarray(frames).view(np.uint8).reshape(len(frames), -1)
     # the last frame waits until the dumps are written: a ring whose stream has ended takes none
     written = threading.Event()
-    source = ByteSource(data, [
-        (0, tags.rx_time, (START, FRACTION)), (0, tags.rx_freq, FREQUENCY),
-        (0, tags.rx_rate, WIDTH / spectra), (0, tags.bandwidth, WIDTH * channels),
-    ], gates={len(data) - 1: written})
-    rings = [aperture.voltage_ring(str(folder / name), channels=channels, inputs=inputs,
-                                   spectra_per_frame=spectra, type="sc8", array="two-dish",
-                                   names=["left", "right"], size=4 * data.size)
-             for name in ("{id}-{time}.dada", "{id}-{time}-{channel}-{input}.dada")]
+    source = ByteSource(
+        data,
+        [
+            (0, tags.rx_time, (START, FRACTION)),
+            (0, tags.rx_freq, FREQUENCY),
+            (0, tags.rx_rate, WIDTH / spectra),
+            (0, tags.bandwidth, WIDTH * channels),
+        ],
+        gates={len(data) - 1: written},
+    )
+    rings = [
+        aperture.voltage_ring(
+            str(folder / name),
+            channels=channels,
+            inputs=inputs,
+            spectra_per_frame=spectra,
+            type="sc8",
+            array="two-dish",
+            names=["left", "right"],
+            size=4 * data.size,
+        )
+        for name in ("{id}-{time}.dada", "{id}-{time}-{channel}-{input}.dada")
+    ]
     top, start = gr.top_block(), Fraction(FRACTION)
     for ring in rings:
         top.connect(source, ring)
     top.start()
     for number, ring in enumerate(rings):
-        ring.trigger(f"ring{number}", *(
-            (START, float(start + Fraction(frame * spectra) / Fraction(WIDTH)))
-            for frame in (2, 5)))
+        ring.trigger(
+            f"ring{number}",
+            *(
+                (START, float(start + Fraction(frame * spectra) / Fraction(WIDTH)))
+                for frame in (2, 5)
+            ),
+        )
     comes_true(lambda: all(sum(ring.counts().values()) for ring in rings))
     written.set()
     top.wait()
@@ -87,14 +114,43 @@ def main():
     rng = np.random.default_rng(1)
     frames = rng.integers(-127, 128, (7, 6, 2, 40, 2)).astype(np.int8)
     floats = rng.normal(size=(3, 2, 3, 25, 2)).astype(np.float32)
-    np.savez(folder / "frames.npz", frames=frames, floats=floats, start=START, fraction=FRACTION,
-             width=WIDTH, frequency=FREQUENCY)
-    write(folder, "pair.raw", frames, type="sc8", selected_channels=None, polarizations=2,
-          names=["Cas A"], blocks_per_file=3, missing=[(2, 0, 80, 40), (2, 1, 80, 10)])
-    write(folder, "one-{input}.raw", frames, type="sc8", selected_channels=[1, 2, 3],
-          selected_inputs=[1])
-    write(folder, "bytes-{channel}.sigmf-meta", frames, type="sc8", selected_channels=[4],
-          names=["left", "right"], missing=[(1, 1, 50, 9)])
+    np.savez(
+        folder / "frames.npz",
+        frames=frames,
+        floats=floats,
+        start=START,
+        fraction=FRACTION,
+        width=WIDTH,
+        frequency=FREQUENCY,
+    )
+    write(
+        folder,
+        "pair.raw",
+        frames,
+        type="sc8",
+        selected_channels=None,
+        polarizations=2,
+        names=["Cas A"],
+        blocks_per_file=3,
+        missing=[(2, 0, 80, 40), (2, 1, 80, 10)],
+    )
+    write(
+        folder,
+        "one-{input}.raw",
+        frames,
+        type="sc8",
+        selected_channels=[1, 2, 3],
+        selected_inputs=[1],
+    )
+    write(
+        folder,
+        "bytes-{channel}.sigmf-meta",
+        frames,
+        type="sc8",
+        selected_channels=[4],
+        names=["left", "right"],
+        missing=[(1, 1, 50, 9)],
+    )
     for path in folder.glob("ring*"):
         path.unlink()
     dump(folder, frames)
