@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What command lines of the programs and examples have in common."""
+"""The parts that command lines of the programs and examples share."""

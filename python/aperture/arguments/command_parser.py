@@ -30,7 +30,7 @@ class CommandParser(argparse.ArgumentParser):
         )
 
     def parse_known_args(self, args=None, namespace=None):
-        """As argparse has it, which would first tell of the option that is missing then."""
+        """Parses as argparse does, which would report a missing option first."""
         for word in sys.argv[1:] if args is None else map(str, args):
             if word == "--":
                 break

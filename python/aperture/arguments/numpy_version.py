@@ -12,7 +12,7 @@ from .version import built_with_numpy
 
 
 def remedy(version, place):
-    """What to do about the NumPy of a version in a folder; None: it fits.
+    """Returns what to do about the NumPy of a version in a folder; None: it fits.
 
     Extensions that were built for NumPy 1 cannot be used with NumPy 2; the other way round they
     can.

@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Where an array is: its description, its geometry, and how the Earth turns under the sky."""
+"""Arrays: their description, their geometry, and how the Earth rotates under the sky."""

@@ -151,7 +151,7 @@ def _as_is(value):
     return value
 
 
-# what is known in each part of a file, how it is read, and whether it can be left out
+# the keys of each part of a file, how each is read, and whether it can be left out
 _TOP = {
     "name": (_as_is, True),
     "latitude": (_as_number, True),
@@ -201,7 +201,7 @@ _PULSE = {
     "fluence": (_as_number, False),
     "peak_flux": (_as_number, False),
 }
-#: what an entry has that is a list of mappings itself
+#: the parts of an entry that are lists of mappings themselves
 _PARTS = {"pulsars": (_PULSAR, Pulsar), "pulses": (_PULSE, Pulse)}
 
 

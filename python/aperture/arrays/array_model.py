@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What an array description consists of, and the rules for each of its fields."""
+"""The parts of an array description, and the rules for each of their fields."""
 
 from dataclasses import dataclass, field
 from numbers import Complex, Integral, Real
@@ -43,7 +43,7 @@ def _number(field, value, low, high, rule):
 
 #: m; antennas that are further from the site are held against the ground,
 FAR = 1e5
-#: which is between these heights above the ellipsoid, in metres
+#: the lowest and highest ground, in metres above the ellipsoid
 GROUND = (-2000.0, 9000.0)
 
 

@@ -32,7 +32,7 @@ _PLANETS = {
     "uranus": 7,
     "neptune": 8,
 }
-#: what can be followed
+#: the bodies that can be tracked
 BODIES = ("sun", "moon", *_PLANETS)
 AU = 149597870700.0  # m
 _LIGHT_DAYS_PER_AU = AU / geometry.SPEED_OF_LIGHT / SECONDS_PER_DAY

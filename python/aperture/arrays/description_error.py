@@ -9,7 +9,7 @@ from ..parameters import errors
 
 
 class ArrayDescriptionError(errors.ParameterError):
-    """What is wrong with an array description: a field of it, or of one of its parts."""
+    """An error in an array description: in a field of it, or of one of its parts."""
 
 
 def refuse(field, value, rule):

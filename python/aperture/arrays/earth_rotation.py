@@ -84,7 +84,8 @@ def direction_error(jd):
 
 
 def warning(jd):
-    """What a user is to be told of these times, None if all is well; jd as in `in_table`."""
+    """Returns what a user is to be told of these times, None if all is well; jd as in
+    `in_table`."""
     if in_table(jd):
         return None
     return (

@@ -48,7 +48,7 @@ def azimuth_elevation(direction):
 
 
 def delays(positions, direction):
-    """By how many seconds later than at the origin a wave arrives: tau = -r.s/c.
+    """Returns by how many seconds later than at the origin a wave arrives: tau = -r.s/c.
 
     positions: [antenna][east, north, up]; direction: unit vectors [...][east, north, up] towards
     the source. Returns [...][antenna].
@@ -58,7 +58,7 @@ def delays(positions, direction):
 
 
 def rotate_with_sky(direction, latitude, seconds):
-    """Where a source in `direction` is after `seconds` of the Earth's rotation.
+    """Returns where a source in `direction` is after `seconds` of the Earth's rotation.
 
     Turns about the pole (0, cos latitude, sin latitude), from east over south to west. Precession,
     nutation and aberration move a source against that by 0.5 arc seconds a day at most.
@@ -86,7 +86,7 @@ def _erfa(function, *arguments):
     import erfa
 
     with warnings.catch_warnings():
-        # of years that may have leap seconds which it does not know
+        # ERFA warns of years that may have leap seconds which it does not know
         warnings.simplefilter("ignore", erfa.ErfaWarning)
         return getattr(erfa, function)(*arguments)
 

@@ -21,7 +21,7 @@ FIRST_TIME = 1e8
 
 
 def is_number(value, low, high):
-    """Whether it is a real number in an interval; NaN is in none."""
+    """Returns whether the value is a real number in an interval; NaN is in none."""
     return (
         isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and low <= value <= high
     )

@@ -40,7 +40,7 @@ sources:
   - {name: Moon, body: moon, flux: 0.1}
 """
 
-# what to replace in GOOD by what, the line that the error must name, and what it must say
+# the text in GOOD, what replaces it, the line that the error must name, and what it must say
 BAD = [
     ("latitude: 52.0\n", "latitude: 91\n", 2, "latitude: 91.0 is not allowed.*-90 to 90"),
     ("latitude: 52.0\n", "latitude: .nan\n", 2, "latitude: '.nan' is not allowed.*-90 to 90"),

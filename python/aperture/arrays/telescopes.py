@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Where telescopes are, by the names that headers of recordings give them."""
+"""The places of telescopes, by the names that headers of recordings give them."""
 
 from .array_description import Antenna, ArrayDescription, Input
 

@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Where beams look, and the weights that point them there."""
+"""Beams: where they look, and the weights that point them there."""

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Where beams look: one by one, in rows, in grids, and as tilings of a primary beam.
+"""The directions of beams: one by one, in rows, in grids, and as tilings of a primary beam.
 
 A YAML file has them as a list, each with azimuth (from north through east) and elevation, where
 it stands still, or with ra and dec (ICRS), where it moves with the sky, all in degrees, or with
@@ -45,13 +45,13 @@ from ..parameters.yaml_reader import YamlReader
 from ..tracking.directions import Direction, azimuth_elevation, parse_direction
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations
 
-MAX_BEAMS = 4096  # what the blocks take
+MAX_BEAMS = 4096  # the most that blocks take
 
 
 @dataclass(frozen=True)
 class Beam(Direction):
-    """Where a beam looks; antennas: names of those it adds (a sub-array), None: all; incoherent:
-    it adds powers instead of voltages, and has no weights."""
+    """The direction of a beam; antennas: names of those it adds (a sub-array), None: all;
+    incoherent: it adds powers instead of voltages, and has no weights."""
 
     antennas: tuple | None = None
     incoherent: bool = False
@@ -75,7 +75,7 @@ def in_order(beams):
 
 
 def coherent(beams):
-    """Those that have weights."""
+    """Returns the beams that have weights."""
     return [beam for beam in beams if not beam.incoherent]
 
 
@@ -200,7 +200,7 @@ def _meeting_points(array, centre, level, limit, time):
                 -level, -relative[after - 1 : after + 1], degrees[after - 1 : after + 1]
             )
         else:
-            half = limit  # as a row of antennas: its beam is a fan
+            half = limit  # the antennas are in a row: the beam is a fan
         found.append(axis * half)
     return np.array(found)
 
@@ -222,7 +222,8 @@ def _lattice(steps, radius):
 
 
 def _distances(places, cell):
-    """From (0, 0) to cells with corners [corner][2] around places [place][2]; 0 inside of them."""
+    """Returns distances from (0, 0) to cells with corners [corner][2] around places [place][2]; 0
+    inside of them."""
     begins = places[:, None] + cell
     sides = np.roll(cell, -1, axis=0) - cell
     along = -np.sum(begins * sides, axis=-1) / np.sum(sides * sides, axis=-1)
@@ -280,7 +281,7 @@ def tile(array, centre, width, overlap=0.5, time=None):
         refuse("width", width, f"such that there are at most {MAX_BEAMS} beams")
     i, j = np.meshgrid(np.arange(-span[0], span[0] + 1), np.arange(-span[1], span[1] + 1))
     offsets = np.stack([i.ravel(), j.ravel()], axis=1) @ lattice
-    # where no beam of a cell's own is, its place in the circle would be a hole
+    # a cell without a beam of its own would be a hole in the circle
     inside = offsets[_distances(offsets, cell) < radius * (1 - 1e-9)]
     if len(inside) > MAX_BEAMS:
         refuse("width", width, f"such that there are at most {MAX_BEAMS} beams, not {len(inside)}")
@@ -309,7 +310,7 @@ def tile(array, centre, width, overlap=0.5, time=None):
 _NUMBERS = ("azimuth", "elevation", "ra", "dec", "spacing", "width", "overlap")
 _COUNTS = ("columns", "rows")
 _FIELDS = ("name", "direction", *_NUMBERS, *_COUNTS, "antennas", "incoherent")
-#: as YAML has them
+#: booleans as YAML has them
 _BOOLEANS = {
     **dict.fromkeys(("true", "yes", "on"), True),
     **dict.fromkeys(("false", "no", "off"), False),

@@ -129,7 +129,7 @@ class qa_beams(gr_unittest.TestCase):
         level = 0.5 ** (4 / 3) - 0.04
         found = powers(array, beams, where)
         self.assertGreater(found.max(axis=0).min(), level)
-        # nor are there beams that see nothing of the circle; its rim is here, exactly
+        # no beam sees nothing of the circle, whose rim is exact here
         turns = np.radians(np.arange(0, 360, 0.5))
         rim = offset(40.0, 75.0, 4.0 * np.cos(turns), 4.0 * np.sin(turns))
         found = np.concatenate([found, powers(array, beams, geometry.direction(*rim))], axis=1)

@@ -32,7 +32,8 @@ def channel_frequencies(channels, center_frequency, bandwidth):
 
 
 def array_frequencies(array, channels):
-    """Those of complex samples with the description's rate and frequency."""
+    """Returns the frequencies of channels of complex samples at the description's rate and
+    frequency."""
     return channel_frequencies(channels, array.center_frequency, array.sample_rate)
 
 
@@ -54,7 +55,7 @@ def find_polarizations(array):
 
 
 def beam_masks(array, beams):
-    """Which inputs each beam adds: bool [beam x polarisation][input].
+    """Returns which inputs each beam adds: bool [beam x polarisation][input].
 
     Beams of an array with two polarisations come in pairs: beam 0 in the first, beam 0 in the
     second, beam 1 in the first, ...

@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What makes the inputs of an array equal: its file, how it is measured, and how it is used."""
+"""Calibrations, which make the inputs of an array equal: their file, measurement and use."""

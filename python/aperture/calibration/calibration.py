@@ -34,7 +34,7 @@ UNITS = ("", "Jy")
 
 
 class CalibrationError(errors.ParameterError):
-    """What is wrong with a calibration, or why it does not fit what it is to be used for."""
+    """An error in a calibration, or the reason why it does not fit what it is to be used for."""
 
 
 def refuse(name, value, rule):
@@ -81,7 +81,7 @@ class Band:
 
     @classmethod
     def of(cls, frequencies, width):
-        """That of frequencies that ascend evenly."""
+        """Returns the band of frequencies that ascend evenly."""
         frequencies = np.asarray(frequencies, float)
         if len(frequencies) > 1:
             width = (frequencies[-1] - frequencies[0]) / (len(frequencies) - 1)
@@ -178,7 +178,7 @@ class InputCalibration:
 
     @property
     def found(self):
-        """Whether there was a signal to calibrate it with."""
+        """True if there was a signal to calibrate it with."""
         return bool(np.any(self.bandpass != 0))
 
 
@@ -284,7 +284,7 @@ class Calibration:
 
     @property
     def has_kelvin(self):
-        """Whether the powers of all inputs can be given in kelvin."""
+        """True if the powers of all inputs can be given in kelvin."""
         return all(entry.kelvin is not None for entry in self.inputs)
 
     def bandpasses(self, frequencies, names=None, scale="model"):
@@ -401,8 +401,8 @@ class Calibration:
         return replace(self, inputs=made)
 
     def warnings(self, start, stop=None):
-        """What a user is to be told who uses it for data from `start` to `stop`, UTC seconds since
-        1970: a list of texts."""
+        """Returns what to tell a user who applies it for data from `start` to `stop`, UTC seconds
+        since 1970: a list of texts."""
         texts = []
         if self.valid is not None:
             stop = start if stop is None else stop

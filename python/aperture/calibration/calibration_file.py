@@ -267,7 +267,8 @@ def load_calibration(path):
 
 
 def _float(value):
-    """Such that it reads back the same, also by YAML 1.1's rules (a point before the exponent)."""
+    """Returns a text that reads back as the same number, also by YAML 1.1's rules (a point before
+    the exponent)."""
     text = repr(float(value))
     mantissa, e, exponent = text.partition("e")
     return text if not e or "." in mantissa else f"{mantissa}.0e{exponent}"

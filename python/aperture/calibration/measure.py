@@ -43,7 +43,7 @@ def unix_time(julian_date):
 
 
 def time_bins(integrations, pairs, channels):
-    """How many averages in time are made of so many integrations."""
+    """Returns how many averages in time are made of so many integrations."""
     return int(max(1, min(MOST_TIMES, integrations, MOST_CELLS // max(1, pairs * channels))))
 
 
@@ -151,7 +151,7 @@ def _of_hand(file, letter, pairs, products, sizes, spectra, chosen, bins, levels
     first = np.array([index[pairs[number][1]] for number in there])
     names = [file.names[antenna] + letter for antenna in antennas]
     gain = np.array([levels.get(name, 1.0) for name in names])
-    # whatever the level, the signals are those before it
+    # the signals are those before the level, whatever it is
     level = gain[first] * gain[second].conj()
     products, sizes = products[:, there], sizes[:, there]
     values = np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0)
@@ -517,7 +517,7 @@ def calibrate_file(file, model, integrations=None, **options):
 
 
 def _washed_out(file, model, times):
-    """What the user is to be told where sources moved by a part of a fringe in an integration, as
+    """Returns what to tell the user where sources moved by a part of a fringe in an integration, as
     they do where nothing was tracked; "": nothing."""
     length = file.integration_time or 0
     if model.is_noise or not length or np.any(file.phase_lengths()):

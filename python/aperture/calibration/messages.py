@@ -53,7 +53,7 @@ def calibration_messages(calibration, names, frequencies, scale="model", time=No
     bandpasses = calibration.bandpasses(frequencies, names, scale)
     delays = calibration.delays(names)
     phases = calibration.phases(frequencies[len(frequencies) // 2], names)
-    # which are known but for whole turns
+    # phases are known modulo a cycle
     phases = np.angle(np.exp(1j * phases))
     found = [
         (

@@ -8,10 +8,10 @@
 import numpy as np
 
 LINES = 7  # channels to either side through which lines are drawn
-REACH = 5  # and through which parabolas are
+REACH = 5  # parabolas go through as many
 OUTLIER = 6.0  # times the usual distance from what neighbours say
-LEAST_OUTLIER = 0.02  # of the gain: closer is no outlier
-MOST_DISTANCE = 0.5  # of the gain: further is an outlier, whatever is usual
+LEAST_OUTLIER = 0.02  # of the gain; a value that is closer is no outlier
+MOST_DISTANCE = 0.5  # of the gain; a value that is further is always an outlier
 SUPPORT = 5  # neighbours that it takes
 STEPS = 4  # in which the fit to neighbours loses its outliers
 
@@ -83,7 +83,8 @@ def parabolas(values, weights):
 
 
 def _distances(values, guess):
-    """How far values are from a guess, as parts of it, and beyond what they are no more usual."""
+    """Returns how far values are from a guess, as parts of it, and the distance beyond which they
+    are unusual."""
     with np.errstate(all="ignore"):
         away = np.abs(values - guess) / np.maximum(np.abs(guess), np.abs(values))
     # a steep edge of a filter is no interference: what is usual there is what counts

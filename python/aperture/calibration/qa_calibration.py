@@ -99,7 +99,7 @@ class qa_calibration(gr_unittest.TestCase):
                 np.testing.assert_allclose(
                     one.receiver_temperature, two.receiver_temperature, rtol=1e-6
                 )
-            # and what was read is written the same
+            # it is written as it was read
             self.assertEqual(calibration_text(found), calibration_text(written))
 
     def test_corrections(self):
@@ -292,7 +292,7 @@ class qa_calibration(gr_unittest.TestCase):
         with self.assertRaises(OSError) as caught:
             save_calibration(calibration_of(), path)
         self.assertEqual(caught.exception.filename, path)
-        # what is no file stays what it is
+        # a pipe stays a pipe
         pipe = os.path.join(self._folder.name, "pipe.yml")
         os.mkfifo(pipe)
         with self.assertRaisesRegex(OSError, "not a file"):

@@ -136,7 +136,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
         self.assertEqual(told, [])
         # coherence 3/4 of 16000 spectra and 7 antennas: 0.25 degrees, 0.4 %; the worst of 315
         self.check(calibration, gains, array, 3.0, degrees=1.2, part=0.018, common=True)
-        # of what is left over after the fit there is as much as noise makes
+        # the residual of the fit is as much as the noise makes
         self.assertAlmostEqual(calibration.quality["x"].chi_squared, 1, delta=0.35)
         self.assertLess(calibration.quality["x"].misfit, 0.02)
         # in wavelengths the array is so large that another direction is another phase
@@ -145,7 +145,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
         self.assertGreater(np.abs(phase).max(), 10)
 
     def test_phased_files(self):
-        """Where phases were turned to a phase centre, the gains are the same."""
+        """Files whose phases were rotated to a phase centre give the same gains."""
         array = array_of(["A", "B", "C", "D"])
         gains, _ = hidden_gains(4, CHANNELS)
         frequencies = frequencies_of(CHANNELS)
@@ -252,7 +252,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
             self.calibrate(reference="Cx")
 
     def test_faint_source_shares_gains(self):
-        """Where a channel has too little signal, neighbours are averaged, after their delays."""
+        """A channel with too little signal is averaged with its neighbours, after their delays."""
         array = array_of([f"A{i}" for i in range(5)])
         gains, delays = hidden_gains(5, 120)
         self.observe(array, gains, [(0.05, np.zeros(5))], spectra=3000)
@@ -310,7 +310,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
         np.testing.assert_array_equal(running_median(values, 3), [[5, 2, 5.5, 2.5, 5.5, 3, 4.5]])
 
     def test_stand_out(self):
-        """What stands out, at the ends and in rows too; steep edges and bends do not."""
+        """Outliers are found at the ends and in rows, too; steep edges and bends are none."""
         place = np.linspace(-1, 1, 129)
         smooth = np.stack(
             [

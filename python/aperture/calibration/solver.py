@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 TUKEY = 6.0  # deviations from where on a residual has no weight
-LEAST_SCALE = 0.3  # of the noise, to which the residuals of strong signals need not come down
+LEAST_SCALE = 0.3  # of the noise: residuals of strong signals may exceed it
 OUTER, INNER = 4, 200  # times that weights are set, steps for each at most
-TOLERANCE = 1e-7  # of the gains
+TOLERANCE = 1e-7  # relative to the gains
 LEAST_SIGNAL = 5.0  # to noise, of the gain of a channel that counts
 WANTED_SIGNAL = 10.0  # to noise, to which neighbouring channels are averaged
 FINER = 8  # lags for each that the band resolves
@@ -135,7 +135,7 @@ def solve_channels(ratios):
         there = ratios.weights > 0
         if np.count_nonzero(there) == 0 or len(ratios.values) * len(ratios.first) < ratios.inputs:
             break  # the gains follow the measurements wherever these are
-        # of noise, |r|^2 has its median at ln 2 of its mean
+        # the |r|^2 of noise has its median at ln 2 of its mean
         scale = max(np.median(deviations[there]) / np.sqrt(np.log(2)), LEAST_SCALE)
         relative = deviations / (TUKEY * scale)
         weights = ratios.weights * np.where(
@@ -145,7 +145,7 @@ def solve_channels(ratios):
 
 
 def signal_to_noise(ratios, gains, weights):
-    """Of the gain of each input and channel: its magnitude over its deviation."""
+    """Returns the magnitude of the gain of each input and channel over its deviation."""
     other = np.zeros(gains.shape)
     weight = weights.sum(axis=0)
     np.add.at(other, ratios.first, weight * np.abs(gains[ratios.second]) ** 2)
@@ -281,7 +281,7 @@ def _quality(ratios, gains, weights, flagged):
     present = np.count_nonzero(np.any(gains != 0, axis=1))
     unknown = 2 * present - 1
     free = np.maximum(measured - unknown, 0)
-    # what of a pair's residual is left by the fit, on average
+    # the part of a pair's residual that the fit leaves, on average
     share = np.where(measured > 0, free / np.maximum(measured, 1), 0)
 
     def of(pairs):
@@ -360,7 +360,7 @@ def solve(ratios, frequencies, average=0):
     whole = Ratios(ratios.inputs, ratios.first, ratios.second, ratios.values, kept, ratios.powers)
     coarse = averaged(whole, average, delays, frequencies)
     gains, weights = solve_channels(coarse)
-    # of one pair only the product of both magnitudes is known: powers share it out
+    # one pair gives only the product of both magnitudes: powers share it out
     if np.count_nonzero(found) == 2 and coarse.powers is not None:
         i, j = np.flatnonzero(found)
         size = np.abs(gains[i] * gains[j])

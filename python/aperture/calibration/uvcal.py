@@ -23,7 +23,7 @@ from .solver import fit_line, over_channels
 
 #: polarisation of an input -> code of the format
 JONES = {"r": -1, "l": -2, "x": -5, "y": -6}
-#: what says where the antennas are, taken from a UVH5 file as it is
+#: the keys of the antennas' places, copied from a UVH5 file as they are
 TELESCOPE = (
     "telescope_frame",
     "latitude",
@@ -144,7 +144,7 @@ def load_uvcal(path):
     Raises CalibrationError for what is no such file, or has more than one time; OSError.
     """
     with open(path, "rb"):
-        pass  # what keeps it from being read is said by Python
+        pass  # Python says why it cannot be read
     try:
         with h5py.File(path, "r") as file:
             return _calibration_of(path, file)

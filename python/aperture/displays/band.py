@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the items of an edge say of their time and their channels; no Qt."""
+"""The times and channels of an edge's items, as its tags give them; no Qt."""
 
 import time as host
 

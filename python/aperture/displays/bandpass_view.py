@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a display of bandpasses shows: the spectra and levels of all inputs; no Qt."""
+"""The contents of a display of bandpasses: the spectra and levels of all inputs; no Qt."""
 
 import time as host
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ..streams.levels import RANGES, Range, mean_power
 MOST_VALUES = 1 << 20
 #: parts of the spectra that are missing from which an input wants attention, and is wrong
 MISSING = 1e-9, 5e-2
-#: likewise of values that are clamped, where the voltages have no range of their own: samples
+#: the same for values that are clamped, where the voltages have no range of their own: samples
 #: before the channeliser
 CLAMPED = 1e-3, 1e-2
 GOOD, WARN, BAD, NEUTRAL = range(4)
@@ -261,7 +261,7 @@ class BandpassView:
             and len({state.level for state in ones}) == 1
             and all(state.grades[2] not in (WARN, BAD) for state in ones)
         ):
-            # of one cause, such as the gain of all
+            # inputs that clamp for one reason, such as the gain of all
             worst = max(ones, key=lambda state: state.clamped or 0)
             return f"{several}: {self._complaint(worst)}"
         ones.sort(key=lambda state: -state.grade)

@@ -68,7 +68,7 @@ class BandpassPanel(look.Panel):
         self.headline.setText(words)
 
     def text(self):
-        """What the display says in words."""
+        """Returns what the display says, in words."""
         return self.headline.text()
 
     def _choose(self, number):
@@ -158,14 +158,14 @@ class BandpassPanel(look.Panel):
             x = box.left() + places[seen] * box.width()
             y = self._height(shown, np.clip(values[seen], shown.low, shown.high), box)
             painter.setPen(QtGui.QPen(QtGui.QColor(look.colour(0)), 1.2))
-            # of many small plots smooth lines would take most of the time
+            # smooth lines would take most of the time of many small plots
             painter.setRenderHint(QtGui.QPainter.Antialiasing, box.width() >= 150)
             painter.drawPolyline(polygon(x, y))
             painter.setRenderHint(QtGui.QPainter.Antialiasing, True)
         painter.setPen(QtGui.QPen(GREY, 1))
         painter.setBrush(QtCore.Qt.NoBrush)
         painter.drawRect(box)
-        # what is wrong, across the plot
+        # warnings across the plot
         said = []
         if state.level == "no signal":
             said.append(("no signal", BAD))
@@ -202,14 +202,14 @@ class BandpassPanel(look.Panel):
             )
 
     def _paint_frequencies(self, painter, shown, box):
-        """At the lower edge: MHz, or numbers of channels."""
+        """Labels the lower edge: MHz, or numbers of channels."""
         low, high, _ = self._edges(shown)
         for most in range(self._marks(box.width(), 75), 12):
             marks = [
                 (box.left() + (value - low) / (high - low) * box.width(), f"{value:.10g}")
                 for value in look.round_values(low, high, most)
             ]
-            # those that would run into the neighbour's are left out
+            # labels that would run into their neighbour's are left out
             marks = [
                 (x, words)
                 for x, words in marks

@@ -26,8 +26,8 @@ ODDS = 7.0
 
 
 def product_index(a, b):
-    """Of the product of inputs a and b in an integration [channel][product], whatever their order;
-    that of the larger one with the conjugate of the smaller."""
+    """Returns the index of the product of inputs a and b in an integration [channel][product],
+    whatever their order: that of the larger input with the conjugate of the smaller."""
     a, b = max(a, b), min(a, b)
     return a * (a + 1) // 2 + b
 
@@ -65,7 +65,7 @@ def live_delay(fringe):
 
 
 def fringe_text(names, fringe):
-    """What a LiveFringe is, in a student's words; names: of both inputs."""
+    """Returns what a LiveFringe is, in a student's words; names: of both inputs."""
     begin = f"inputs {names[0]} and {names[1]}: "
     if fringe is None:
         return begin + "no data"
@@ -89,8 +89,8 @@ class _Baseline:
     def __init__(self, history, window):
         self.times = deque(maxlen=history)
         self.spectra = deque(maxlen=history)  # coherence, complex64 [channel]
-        self.phasors = deque(maxlen=history)  # their mean over channels, without the delay
-        self.phases = deque(maxlen=history)  # of these, radians, unwrapped
+        self.phasors = deque(maxlen=history)  # means over channels, without the delay
+        self.phases = deque(maxlen=history)  # phases of the phasors, radians, unwrapped
         self.lag_powers = deque(maxlen=window)
         self.delay = None
 

@@ -17,7 +17,7 @@ from .fringe_record import MOST_DECIMALS, fringe_text, live_delay
 SIZE = (1040, 580)
 #: columns of the waterfall at most: more than a window has pixels
 MOST_COLUMNS = 1024
-LEAST_DEGREES = 40.0  # of the axis of phases
+LEAST_DEGREES = 40.0  # the smallest range of the axis of phases
 PHASE, COHERENCE = "phase", "coherence"
 
 
@@ -32,9 +32,9 @@ class FringeWidget(look.Panel):
     def __init__(self, display):
         super().__init__(SIZE)
         self._display, self._record = display, display.record
-        self._own = list(self._record.baselines)  # those that stay when another is chosen
+        self._own = list(self._record.baselines)  # baselines that stay when another is chosen
         self._chosen = self._own[0]
-        self._reason = ""  # why what is drawn is not aligned
+        self._reason = ""  # the reason why the fringes are not aligned
         self._others = look.note("")
         self._make_choices()
         self._make_plots()
@@ -150,7 +150,7 @@ class FringeWidget(look.Panel):
 
     def _say(self, text):
         self.headline.setText(text)
-        self.headline.setToolTip(text)  # it may be longer than the window is wide
+        self.headline.setToolTip(text)  # the text may be wider than the window
 
     def showEvent(self, event):
         """Qt's: draws what came while it was hidden."""
@@ -193,7 +193,7 @@ class FringeWidget(look.Panel):
                 lowest, highest = min(lowest, np.nanmin(phases)), max(highest, np.nanmax(phases))
         self.coherences.setYRange(0, 1.15 * largest, padding=0)
         if lowest <= highest:
-            # what stands still is a straight line, and not a mountain range of noise
+            # the curve of a source that stands still is a straight line, not magnified noise
             half = max((highest - lowest) / 2, LEAST_DEGREES / 2)
             middle = (highest + lowest) / 2
             self.phases.setYRange(middle - half, middle + half)
@@ -217,8 +217,8 @@ class FringeWidget(look.Panel):
 
     def _draw_lags(self, fringe):
         channels = self._record.channels
-        # what is between 0 and the peak, and as much beyond; at least some widths of the peak, and
-        # no more than all lags
+        # the range from 0 to the peak, and as much beyond; at least some widths of the peak, and no
+        # more than all lags
         span = 12 / (channels.width * channels.count)
         if fringe is not None and fringe.clear:
             span = max(span, 2 * abs(fringe.delay))
@@ -279,7 +279,7 @@ class FringeWidget(look.Panel):
     # for tests and screen readers
 
     def text(self):
-        """What the headline says."""
+        """Returns what the headline says."""
         return self.headline.text()
 
     def delay_marked(self):

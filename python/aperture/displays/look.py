@@ -28,7 +28,7 @@ from ..plots.style import COLOURS
 
 INK, PAPER, FAINT = "#202020", "#FFFFFF", "#A0A0A0"
 HEADLINE_POINTS, TITLE_POINTS, LABEL_POINTS, TICK_POINTS = 11, 11, 10, 9
-#: of amplitudes and powers, and of phases, where both ends are the same
+#: colours of amplitudes and powers; and of phases, where both ends are the same
 AMPLITUDE_MAP, PHASE_MAP = "viridis", "CET-C6"
 ERROR_PAUSE = 300  # ms from one look for errors to the next
 LEAST_PAUSE = 100  # ms from one drawing to the next
@@ -62,7 +62,7 @@ def pen(number, width=LINE_WIDTH, dashed=False):
 
 
 def label_text(name, unit=""):
-    """What stands at an axis: "frequency (MHz)"; no unit for pure numbers."""
+    """Returns the label of an axis: "frequency (MHz)"; no unit for pure numbers."""
     return f"{name} ({unit})" if unit else name
 
 
@@ -355,7 +355,8 @@ class Panel(QtWidgets.QWidget):
             name, text = (part.decode("utf-8", "backslashreplace") for part in found[0])
             self.errors.setText(f"Error in {name}: {text}")
             self.errors.setToolTip(self.errors.text())
-            # or the layout would give plots the heights that they have by themselves, and scroll
+            # without this the layout would give plots the heights that they have by themselves, and
+            # scroll
             policy = self.errors.sizePolicy()
             policy.setHeightForWidth(False)
             self.errors.setSizePolicy(policy)
@@ -400,7 +401,7 @@ def enlarge(window):
     if size == window.size():
         return
     window.resize(size)
-    # and on the screen
+    # the window stays on the screen
     frame = window.frameGeometry()
     window.move(
         max(screen.left(), min(frame.left(), screen.right() - frame.width() + 1)),

@@ -13,7 +13,7 @@ INK = QtGui.QColor(look.INK)
 PAPER = QtGui.QColor(look.PAPER)
 GREY = QtGui.QColor("#606060")
 LIGHT = QtGui.QColor("#DCDCDC")
-#: of what is as it should be, of what wants attention, and of what is wrong
+#: colours: good, wants attention, wrong
 GOOD, WARN, BAD = (QtGui.QColor(name) for name in ("#00785A", "#B86E00", "#C82828"))
 CENTER = QtCore.Qt.AlignCenter
 LEFT = QtCore.Qt.AlignLeft | QtCore.Qt.AlignVCenter

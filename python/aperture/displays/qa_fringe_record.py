@@ -77,7 +77,7 @@ class TestFringeRecord(unittest.TestCase):
                 np.testing.assert_allclose(phase - phase[0], slope * (times - times[0]), atol=0.01)
 
     def test_left_out_unevenly(self):
-        """Of integrations that a display had no time for, two or three in a row are missing."""
+        """Two or three integrations in a row are missing where a display had no time for them."""
         times = START + 0.5 * np.cumsum([2, 3] * 12)
         fringe = self.record((0.0, 12e-9), (0.0, 0.0853), 0.31, times, [(0, 1)]).fringe((0, 1))
         self.assertAlmostEqual(fringe.rate, 0.0853, delta=3e-4)
@@ -125,7 +125,7 @@ class TestFringeRecord(unittest.TestCase):
         fringe = record.fringe((0, 1))
         self.assertLess(fringe.delay_error, 0.1e-9)
         self.assertLess(abs(fringe.delay - 101e-9), 4 * fringe.delay_error)
-        # of three points of the transform, and the newest integrations
+        # a parabola through three points of the transform, and the newest integrations
         self.assertLess(abs(live.delay - 101e-9), 0.5e-9)
         self.assertEqual((fringe.period, live.period), (1 / 37500.0, 1 / 37500.0))
 
@@ -166,7 +166,7 @@ class TestFringeRecord(unittest.TestCase):
         self.assertAlmostEqual(record.fringe((0, 1)).rate, 0.1, delta=1e-3)
 
     def test_sparse(self):
-        """Of a stream that is too fast, what was seen is drawn without gaps."""
+        """Integrations of a stream that is too fast are drawn without gaps where they were seen."""
         record = FringeRecord(2, [(0, 1)])
         for number in range(0, 300, 10):
             record.add(
@@ -186,7 +186,7 @@ class TestFringeRecord(unittest.TestCase):
             self.assertEqual(len(record.curves((0, 1))[0]), 1)
 
     def test_bounded(self):
-        """It keeps `history` integrations, and only baselines that are followed."""
+        """The record keeps `history` integrations, and only baselines that are followed."""
         record = self.record(
             (0, 1e-8, 0), (0, 0, 0), 0.5, START + np.arange(50.0), [(0, 2)], history=7
         )

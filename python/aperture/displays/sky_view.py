@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a display of the sky shows: images of the last seconds, and words on them."""
+"""The contents of a display of the sky: images of the last seconds, and words on them."""
 
 import threading
 from collections import deque
@@ -121,7 +121,7 @@ class SkyView:
             raise ValueError(f"array: {error}") from None
         self._lock = threading.RLock()
         self._kept = deque()  # (time, seconds, BinnedVisibilities)
-        self._key = None  # what they have to agree in
+        self._key = None  # the properties in which integrations have to agree
         if not isinstance(pixels, Integral) or not (pixels == 0 or 16 <= pixels <= 2048):
             refuse("pixels", pixels, "0, or 16 to 2048")
         self._pixels = even(pixels)
@@ -166,7 +166,7 @@ class SkyView:
                 raise
 
     def set_width(self, width):
-        """Of a field, in degrees; 0: 64 beams."""
+        """Sets the width of a field, in degrees; 0: 64 beams."""
         if not isinstance(width, Real) or not 0 <= width <= 110:
             refuse("width", width, "0 (64 beams), or up to 110 degrees")
         with self._lock:
@@ -189,7 +189,7 @@ class SkyView:
             self._averaging = float(averaging)
 
     def set_tracked(self, tracked):
-        """What the F-engine's delays track from the next integration on; None: nothing."""
+        """Sets what the F-engine's delays track from the next integration on; None: nothing."""
         found = parse_direction(tracked, "tracked") if tracked else None
         with self._lock:
             if found != self._tracked:
@@ -365,7 +365,7 @@ class SkyView:
 
     @staticmethod
     def _words(peak, azimuth, elevation, nearest):
-        """What a student is told of the brightest place."""
+        """Returns what a student is told of the brightest place."""
         if peak.contrast < LEAST_CONTRAST:
             return (
                 f"nothing stands out: the brightest place, az {azimuth:.1f}°, el "

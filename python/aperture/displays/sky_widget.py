@@ -77,7 +77,7 @@ class SkyPanel(look.Panel):
         self.headline.setText(words)
 
     def text(self):
-        """What the display says in words."""
+        """Returns what the display says, in words."""
         return self.headline.text()
 
     def _look(self):

@@ -14,7 +14,7 @@ from . import look
 from .waterfall_record import levels_of
 
 SIZE = (900, 560)
-MOST_COLUMNS = 1024  # of the picture: more than a window has pixels
+MOST_COLUMNS = 1024  # more than a window has pixels
 
 
 class WaterfallWidget(look.Panel):
@@ -71,7 +71,7 @@ class WaterfallWidget(look.Panel):
         super().closeEvent(event)
 
     def text(self):
-        """What the headline says."""
+        """Returns what the headline says."""
         return self.headline.text()
 
     def _scaled(self, power):
