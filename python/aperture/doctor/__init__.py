@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What aperture_doctor looks at, and the remedy of all that it finds."""
+"""The examinations of aperture_doctor, and the remedy of each of their findings."""

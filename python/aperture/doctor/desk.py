@@ -28,7 +28,7 @@ def _import_soapy():
         import SoapySDR
     except ImportError:
         return None
-    # what it has to say is said here, in other words
+    # the doctor reports the same in words of its own
     SoapySDR.setLogLevel(SoapySDR.SOAPY_SDR_FATAL)
     return SoapySDR
 

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What an examination finds, whatever it is that is examined."""
+"""The findings of an examination, whatever is examined."""
 
 from dataclasses import dataclass
 

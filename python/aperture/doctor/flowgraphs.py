@@ -33,7 +33,7 @@ from .grc import (
 ENDING = ".grc"
 LARGEST_FRAME = 128 << 20  # bytes
 MOST_FRAMES = 2000  # a second, at 10 to 20 µs a call
-#: what an edge carries -> how that is said of a value
+#: the kind of an edge -> how a value of it is named
 WORDS = {
     "channels": "{} channels",
     "inputs": "{} inputs",
@@ -110,7 +110,8 @@ def refused_values(scene):
 
 
 def _constructor_says(scene, block):
-    """Why one of our blocks refuses its parameters, in its own words; None if it does not."""
+    """Returns why one of our blocks refuses its parameters, in its own words; None if it does
+    not."""
     if not ours(block) or ours(block).endswith("_display"):
         return None
     scope = dict(scene.flowgraph.namespace)
@@ -421,7 +422,7 @@ def throttled_hardware(scene):
 
 
 def _where_it_looks(scene, name):
-    """What to do about a file that is not there."""
+    """Returns what to do about a file that is not there."""
     folder = os.path.dirname(scene.filename)
     if os.path.exists(os.path.join(scene.started, name)):
         return (
@@ -432,7 +433,7 @@ def _where_it_looks(scene, name):
 
 
 def _makes_files(scene):
-    """Whether a snippet runs before the blocks are made, which may write what they read."""
+    """Returns whether a snippet runs before the blocks are made, which may write what they read."""
     return any(
         value(block, "section") == "init_before_blocks"
         or block.params["section"].value == "init_before_blocks"
@@ -572,7 +573,7 @@ def examine_flowgraph(filename):
         It cannot be read; the message says why.
     """
     with open(filename, "rb"):
-        pass  # what keeps it from being read is said by Python
+        pass  # Python says why it cannot be read
     started, filename = os.getcwd(), os.path.abspath(filename)
     os.chdir(os.path.dirname(filename))
     try:

@@ -37,7 +37,7 @@ SAME_RATE = {
 }
 RATES = ("samp_rate", "sample_rate", "samples_per_second")
 REAL = ("f32", "s16", "s12", "s10", "s8")
-BYTES = {"fc32": 8, "sc8": 2, "sc4": 1}  # of a voltage in a frame
+BYTES = {"fc32": 8, "sc8": 2, "sc4": 1}  # size of a voltage in a frame
 
 FRAME = dict(channels="channels", inputs="inputs", spectra="spectra_per_frame", type="type")
 VISIBILITIES = dict(channels="channels", inputs="inputs")
@@ -138,7 +138,7 @@ def load_flowgraph(filename):
 
 
 def value(block, key):
-    """What a block's parameter is, computed; None where it has no such parameter, or where it
+    """Returns a block's parameter, computed; None where it has no such parameter, or where it
     cannot be computed."""
     if key not in block.params:
         return None
@@ -150,13 +150,13 @@ def value(block, key):
 
 
 def number(block, key):
-    """As value(), of a finite number; None for all else."""
+    """Returns a parameter as value() does if it is a finite number; None for all else."""
     found = value(block, key)
     return found if isinstance(found, (int, float)) and math.isfinite(found) else None
 
 
 def label(block, key):
-    """What a parameter is called in GRC's window of the block."""
+    """Returns the label of a parameter in GRC's window of the block."""
     return block.params[key].name
 
 
@@ -171,7 +171,8 @@ def is_throttle(block):
 
 @dataclass(frozen=True)
 class Quantity:
-    """What an edge carries, by a block that it ends at: value, and parameter that says so."""
+    """A property of an edge, as a block at one of its ends gives it: value, and parameter that says
+    so."""
 
     value: object
     key: str

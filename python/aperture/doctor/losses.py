@@ -16,7 +16,7 @@ LONGEST = 1 << 18  # samples of a place at which two inputs are compared
 SHORTEST = 1 << 14
 SURE = 40.0  # coherence times the root of the samples, in a place
 SMALLEST = 2  # samples that are a loss; crystals and geometry move an offset by less
-KEPT = 0.5  # of the coherence, with which an offset holds on
+KEPT = 0.5  # the part of the coherence with which an offset still holds
 CLEAR = 2.0  # times as much in common as with the offset before: a carrier has as much
 MOST = 4  # losses of a pair, above which it is taken for two clocks that drift
 
@@ -115,7 +115,7 @@ def find_losses(samples, pair, places):
     first = max(0, -pair.lag) + pair.first
     last = samples.count - max(0, pair.lag) - at.count
     steps = np.unique(np.linspace(first, max(first, last), places).astype(int))
-    # of the whole it was the offset that most have
+    # the offset of the whole is the one that most have
     found = at.offset(int(steps[0]), pair.lag)
     losses, known, before = [], pair.lag if found is None else found, int(first)
     for place in map(int, steps[1:]):
@@ -140,7 +140,7 @@ def _locate(at, pair, begin, end, old, new):
             begin = middle
         else:
             end = middle
-    # who lost samples is ahead: the later input's make the offset larger
+    # the input that lost samples is ahead: the later input's losses make the offset larger
     number = pair.number if new > old else pair.reference
     shift = 0 if number == pair.number else max(old, 0)
     return Loss(number, abs(new - old), begin + shift, end + at.count + shift)

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What two inputs have in common."""
+"""Comparison of two inputs: their offset, coherence and rates of phase."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ import numpy as np
 from .. import measure_offsets
 
 COMPARED = 1 << 20  # samples of each input, with which it begins
-MOST_COMPARED = 1 << 23  # where nothing is found in these
+MOST_COMPARED = 1 << 23  # the limit where fewer show nothing
 FEWEST_COMPARED = 4096
 MOST_DRIFTING = 1 << 17  # samples in which receivers on two crystals are sought
 MOST_PPM = 100.0  # by which two crystals differ at most
@@ -80,7 +80,7 @@ def _drifting(a, b, cycles, reference, number, factor, rate):
         [a, b],
         reference=0,
         most_delay_rate=most,
-        # of a narrow band, phases that fit into it
+        # phases that fit into a narrow band
         most_phase_rate=min(2 * np.pi * most * max(cycles, 1.0), np.pi / 2),
     ).inputs[1]
     if not found.found or abs(found.phase_rate) < 6 * found.sigma_phase_rate:
@@ -112,7 +112,7 @@ def compare(samples, reference, number, frequency, rate, most=MOST_COMPARED):
 
 
 def _compare(samples, reference, number, frequency, rate, count):
-    """As compare(), of `count` samples from the first one on that both have, or of the last."""
+    """Compares the first `count` samples that both have, or the last, as compare() does."""
     first = samples.count - count
     if first:
         both = np.flatnonzero(~(samples.missing[reference] | samples.missing[number]))

@@ -38,12 +38,12 @@ ENV{ID_SOFTWARE_RADIO}="1", MODE="0660", GROUP="plugdev"
 """
 MODULES = "usr/lib/x86_64-linux-gnu/SoapySDR/modules0.8/"
 LIBRARY = "usr/lib/x86_64-linux-gnu/librtlsdr.so.0"
-SECONDS = 0.7  # of a trial
+SECONDS = 0.7  # duration of a trial
 
 
 class Clock(threading.local):
-    """Of a trial: each receiver's thread has its own time, which its reads move on. The computer's
-    would tell of losses where a thread had to wait."""
+    """The clock of a trial: each receiver's thread has its own time, which its reads move on. The
+    computer's would tell of losses where a thread had to wait."""
 
     now = 0.0
 
@@ -278,7 +278,7 @@ class qa_doctor(gr_unittest.TestCase):
         self.assertEqual(finding.of, ("RTL-SDR at USB 1-1", "RTL-SDR at USB 1-2"))
         self.assertEqual(soapy.opened, [])
         self.assertIn("not-tried", self.found(examination, NOTICE))
-        # where the tool is not there, it comes first; a third one keeps the number that it has
+        # a tool that is not there comes first; a third one keeps the number that it has
         self.remove("usr/bin/rtl_eeprom")
         self.plug_in("1-3", "2")
         finding = self.only(self.examine(soapy))
@@ -305,7 +305,7 @@ class qa_doctor(gr_unittest.TestCase):
             "git clone https://github.com/rtlsdrblog/rtl-sdr-blog && cd rtl-sdr-blog",
             finding.commands,
         )
-        # of another number, which the module does not use
+        # a library with another number, which the module does not use
         self.write("usr/local/lib/librtlsdr.so.2", "RTLSDRBlog Blog V4")
         self.assertEqual(self.only(self.examine(soapy, 0)).name, "dongle-too-new")
         self.write("usr/local/lib/librtlsdr.so.0", "RTLSDRBlog Blog V4")
@@ -329,7 +329,7 @@ class qa_doctor(gr_unittest.TestCase):
         )
 
     def test_no_permission(self):
-        """Without rules, without the group, and with both."""
+        """The remedy fits a computer without rules, without the group, and with both."""
         self.plug_in("1-1")
         self.usable = False
         finding = self.only(self.examine())
@@ -448,7 +448,8 @@ class qa_doctor(gr_unittest.TestCase):
         self.assertEqual((finding.name, finding.of), ("automatic-gain", ("RTL-SDR at USB 1-1",)))
 
     def test_losses(self):
-        """By the driver's word, and by counting: dongles drop samples without a word."""
+        """Losses are found by the driver's word, and by counting: dongles drop samples without a
+        word."""
         self.plug_in("1-1", "1")
         self.plug_in("1-2", "2")
         self.plug_in("1-3", "3")
@@ -502,7 +503,7 @@ class qa_doctor(gr_unittest.TestCase):
     # the command
 
     def run_command(self, *arguments, soapy=None):
-        """Its exit status, and what it prints."""
+        """Returns the command's exit status, and what it prints."""
         out, err = io.StringIO(), io.StringIO()
         with (
             mock.patch.object(command, "Desk", lambda: self.desk(soapy)),
@@ -562,7 +563,7 @@ class qa_doctor(gr_unittest.TestCase):
             self.assertEqual(caught.exception.code, 2)
 
     def test_this_computer(self):
-        """Whatever is plugged in here, it can be looked at."""
+        """This computer can be examined, whatever is plugged in."""
         examination = examine_receivers(Desk(), 0)
         self.assertEqual(examination.subject, "receivers")
         self.assertTrue(examination.things or examination.findings)

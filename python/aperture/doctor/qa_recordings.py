@@ -88,10 +88,10 @@ class qa_recordings(gr_unittest.TestCase):
         )
 
     def test_healthy(self):
-        """What is said of a good pair is what was put into it, in each type."""
+        """The findings on a good pair are what was put into it, in each type."""
         for kind in ("sc8", "sc16", "cu8", "fc32"):
             examination = self.pair_with(self.pair[1], kind)
-            # that nobody says where the antennas are, and that two files began together
+            # the one finding: nobody says where the antennas are, or that two files began together
             self.assertEqual({finding.name for finding in examination.findings}, {"reader"}, kind)
             recording, a, b = examination.things
             self.assertIn("2 inputs of", recording["summary"])
@@ -188,7 +188,7 @@ class qa_recordings(gr_unittest.TestCase):
         self.assertRegex(found["offset"].what, r"A2x begins 140 ms \(140000\.\d samples\) later")
 
     def test_part(self):
-        """What was not looked at is said, and so is why."""
+        """The report says what was not examined, and why."""
         files = [self.write(name, samples) for name, samples in zip("ab", self.pair)]
         notice = self.found(self.examine(*files, seconds=0.06), NOTICE)["part"]
         self.assertIn(
@@ -242,7 +242,8 @@ class qa_recordings(gr_unittest.TestCase):
         self.assertIn("77 samples apart", finding.what)
 
     def test_clamped(self):
-        """Of 8 bits at their limit, of the 12 bits of a converter in 16, and of floats."""
+        """Clamped samples are found with 8 bits, with the 12 bits of a converter in 16, and with
+        floats."""
         for kind, rms in (("sc8", 90), ("cu8", 90), ("sc16", 1500)):
             problems = self.found(self.pair_with(self.pair[1], kind, rms=rms))
             self.assertEqual(list(problems), ["clamped"], kind)
@@ -283,7 +284,7 @@ class qa_recordings(gr_unittest.TestCase):
         self.assertIn("2.0% of the samples of A2x", finding.what)
 
     def test_missing(self):
-        """As the times of the files say."""
+        """Missing samples are found by the times of the files."""
         examination = self.examine(
             self.write("a", self.pair[0]),
             self.write("b", self.pair[1]),

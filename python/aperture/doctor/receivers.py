@@ -25,7 +25,7 @@ BUFFERS_MB = 4  # memory of the kernel's that librtlsdr takes for a dongle: 15 Ã
 BUS_MBYTES = {480: 35, 5000: 400, 10000: 800}  # MB/s that fit, by a bus's speed in Mbit/s
 SLOWEST_MBIT = 480  # USB 2, which 2.4 million samples a second need
 DONGLE_RATE = 2.4e6  # samples a second, of receivers of a make that is not known here
-LOST = 0.02  # of the samples; less is how accurately 2 s can be measured
+LOST = 0.02  # of the samples; 2 s can be measured no better
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Scene:
 
     @property
     def count(self):
-        """How many receivers there are, as far as anybody tells."""
+        """The number of receivers, as far as is known."""
         counts = Counter(receiver.make.driver for receiver in self.usb)
         for driver, number in Counter(entry.get("driver") for entry in self.listed).items():
             counts[driver] = max(counts[driver], number)
@@ -359,7 +359,7 @@ def clocks(scene):
 
 
 def crystals(scene):
-    """How far a dongle's oscillator may be off."""
+    """Examines how far a dongle's oscillator may be off."""
     dongles = [receiver for receiver in scene.of(RTLSDR) if receiver.manufacturer != "RTLSDRBlog"]
     if dongles:
         yield notice(
@@ -463,7 +463,7 @@ AFTER = (clocks, crystals)
 
 
 def _entries(scene, rate):
-    """What is to be tried: [(name, rate, what SoapySDR lists of it)]."""
+    """Returns what is to be tried: [(name, rate, what SoapySDR lists of it)]."""
     by_serial = {(receiver.make.driver, receiver.serial): receiver for receiver in scene.usb}
     single = {
         make.driver: mine[0]

@@ -24,16 +24,16 @@ from .losses import find_losses
 from .pairs import COMPARED, compare
 from .samples import TYPES, read_samples
 
-SECONDS = 10.0  # that are looked at, where nobody says how many
-MOST_BYTES = 1 << 29  # of samples, that are kept
+SECONDS = 10.0  # examined by default
+MOST_BYTES = 1 << 29  # of samples that are kept
 AT_ONCE = 1 << 20  # samples, of which sums are taken
 MOST_IN_SPECTRA = 1 << 22  # samples of each input, in which lines are sought
 MOST_COMPARED = 32  # inputs, with the first one
-MOST_WIDE = 4  # of them in as many samples as there are, where nothing is found
-PLACES = 48  # of all pairs, at which losses are sought, but
-FEWEST_PLACES = 6  # of each
-MOST_UNUSED = 1e-2  # of what files hold
-CHANNELS = 1024  # of the spectra in which lines are sought
+MOST_WIDE = 4  # as many in all samples where nothing is found
+PLACES = 48  # where losses of all pairs are sought, but
+FEWEST_PLACES = 6  # of each pair
+MOST_UNUSED = 1e-2  # of the samples in the files
+CHANNELS = 1024  # channels of spectra in which lines are sought
 LINE = 10.0  # times the power of the channels around it
 SHORTEST = 0.05  # s
 EARTH = 7.2921e-5  # radians a second that the Earth turns
@@ -116,7 +116,7 @@ def _at_the_ends(parts, limit):
         return 0.0
     ends = 0
     for this, next_to in ((-1, -2), (0, 1)):
-        # as the extremes of a sine pile up too, by at most 2.4 times
+        # the extremes of a sine pile up, too, but by at most 2.4 times
         if counts[this] > 4 and counts[this] > 3 * counts[next_to]:
             ends += counts[this]
     return float(ends / counts.sum())
@@ -205,7 +205,7 @@ def _begin(signals):
 
 
 def told(scene):
-    """What the reader of the format has to say."""
+    """Returns the warnings of the format's reader."""
     for text in scene.signals.warnings:
         yield notice("reader", [], text + ".")
 
@@ -842,7 +842,7 @@ def _compare_all(scene, samples, reference, others):
         wide -= pair.compared > COMPARED
         scene.pairs.append(pair)
         for loss in find_losses(samples, pair, max(FEWEST_PLACES, PLACES // len(others))):
-            # what the reference lost, every pair shows
+            # a loss of the reference shows in every pair
             near = round(loss.begin / rate) if loss.number == reference else loss.begin
             losses.setdefault((loss.number, loss.samples, near), loss)
     scene.losses = sorted(losses.values(), key=lambda loss: loss.begin)

@@ -105,7 +105,7 @@ def read_samples(signals, count):
     flowgraph = gr.top_block("aperture_doctor")
     flowgraph.connect(source, collector)
     flowgraph.handle_sigint = False
-    # what comes from a network may not come at all
+    # samples from a network may never come
     limit = threading.Timer(count / signals.sample_rate + PATIENCE, source.finish)
     if signals.endless:
         limit.start()

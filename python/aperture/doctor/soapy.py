@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What SoapySDR's drivers tell of receivers, and how their samples arrive."""
+"""Receivers by SoapySDR: what its drivers tell of them, and how their samples arrive."""
 
 import threading
 import time
@@ -33,7 +33,7 @@ def installed_modules(desk):
 
 
 def listed(soapy):
-    """What SoapySDR finds: dictionaries with `driver`, mostly with `serial` and `label`."""
+    """Returns what SoapySDR finds: dictionaries with `driver`, mostly with `serial` and `label`."""
     return [
         entry
         for entry in (dict(found) for found in soapy.Device.enumerate())
@@ -68,7 +68,8 @@ class Trial:
 
 
 def _nearest_rate(ranges, wanted):
-    """What the driver allows, nearest to a rate; the rate itself where it does not say."""
+    """Returns the rate that the driver allows, nearest to the wanted one; the wanted one where it
+    does not say."""
     allowed = [min(max(wanted, entry.minimum()), entry.maximum()) for entry in ranges]
     return min(allowed, key=lambda rate: abs(rate - wanted), default=wanted)
 
@@ -115,15 +116,15 @@ def _receive(soapy, device, trial, seconds, clock):
                 elif status < 0:
                     raise RuntimeError(f"reading samples failed ({soapy.errToStr(status)})")
                 elif first is None:
-                    # what came before is of no known time
+                    # earlier samples are of no known time
                     first = now
                 else:
                     came.append((now - first, came[-1][1] + status))
             if first is None:
                 trial.error = "it opens, but no samples come"
             else:
-                # what a busy computer is late with the next call gives, but there is none after
-                # the last one: of some of the last the one that was least late counts
+                # samples that a busy computer is late with come with the next call, but there is
+                # none after the last one: among the last calls the one that was least late counts
                 trial.span, trial.samples = max(
                     came, key=lambda each: each[1] / each[0] if each[0] else 0.0
                 )
@@ -132,7 +133,7 @@ def _receive(soapy, device, trial, seconds, clock):
             device.deactivateStream(stream)
         finally:
             device.closeStream(stream)
-    except Exception as error:  # as above
+    except Exception as error:  # the driver's own, as above
         trial.error = str(error) or type(error).__name__
 
 

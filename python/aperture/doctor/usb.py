@@ -93,18 +93,18 @@ class UsbReceiver:
 
     @property
     def name(self):
-        """What it is called in findings."""
+        """The receiver's name in findings."""
         return f"{self.make.name} at USB {self.place}"
 
     @property
     def is_blog_v4(self):
-        """By the texts that librtlsdr itself knows it by."""
+        """True if the texts are those by which librtlsdr itself knows a Blog V4."""
         return (
             self.make is RTLSDR and self.manufacturer == "RTLSDRBlog" and self.product == "Blog V4"
         )
 
     def described(self):
-        """As a dictionary, for people and programs."""
+        """Returns a dictionary, for people and programs."""
         return {
             "name": self.name,
             "make": self.make.name,

@@ -18,9 +18,9 @@ from ..streams.python_block import text_of
 from .exact_clock import moment_of, time_entry
 
 PAUSE = 0.1  # s, after which also little is written that has come
-RUNS_TOLD = 5000  # of what is missing, in the description
+RUNS_TOLD = 5000  # missing runs that the description lists
 ROOM = 16384  # bytes that are kept for the description at a time,
-RUN_BYTES = 400  # and those of a run or a recording
+RUN_BYTES = 400  # bytes of a run or a recording in it
 OVERWRITTEN, NOT_RECEIVED = "overwritten", "missing"
 BEFORE, AFTER = "before the stream began", "after the stream ended"
 NO_TIME = "without a time"
@@ -66,7 +66,7 @@ class Dump:
         self._ring, self._budget = ring, budget
         self._edge = selection.files.edge
         self._offset, self._length = self._edge.bytes_of(selection.channels)
-        # of sc4, items grow when they are read
+        # items of sc4 grow when they are read
         grown = self._edge.file_dtype.itemsize // self._edge.sample_size
         self._at_once = max(1, ring.longest_read() // (self._length * grown))
         self._stretch = self._section = None
@@ -79,7 +79,7 @@ class Dump:
 
     @property
     def bytes_written(self):
-        """Of voltages, in the files."""
+        """The bytes of voltages in the files."""
         return self._bytes
 
     def first_needed(self, clock, oldest, newest):
@@ -94,7 +94,7 @@ class Dump:
         return first
 
     def expected_bytes(self, rate):
-        """Of voltages, at so many items a second."""
+        """Returns the bytes of voltages at so many items a second."""
         items = int((self.trigger.end - self.trigger.start) * Fraction(rate)) + 2
         return items * self.selection.item_bytes
 
@@ -120,7 +120,7 @@ class Dump:
         try:
             return self._step(clock, oldest, newest, final)
         except Exception as error:
-            # whatever it is, the others and the chain go on
+            # the other dumps and the chain go on, whatever the error
             self._error = text_of(error)
             self.finish()
             return True
@@ -366,7 +366,7 @@ class Dump:
         self.result["description"] = None
         if self._description is not None:
             with contextlib.suppress(OSError):
-                # where even this fails, the log has it
+                # an error that cannot even be written is in the log
                 if self.result["files"]:
                     self._description.replace(json.dumps(self._say(), indent=1).encode())
                     self._description.finish()

@@ -22,8 +22,8 @@ from .trigger import Refused, read_trigger
 IDLE = 0.02  # s between two looks
 GRACE = 0.3  # s in which messages may come whose senders have just ended
 NICE = 10  # by which the thread is behind those of the chain
-DUMPS_KEPT = 1000  # of which results() tells
-PROBLEMS_KEPT = 100  # of which problems() tells
+DUMPS_KEPT = 1000  # kept for results()
+PROBLEMS_KEPT = 100  # kept for problems()
 EVERYTHING = 2**62  # an item that never comes
 PATIENCE = 60.0  # s in which a stream that waits must have gone on
 
@@ -58,7 +58,7 @@ class Dumper:
         self._publish, self._warn = publish, warn
         self._dumps = []
         self._stood = self._stands_since = None
-        self._lock = threading.Lock()  # of what follows
+        self._lock = threading.Lock()  # guards the members below
         self._results, self._counts = [], {"written": 0, "failed": 0, "refused": 0}
         self._problems = []
         self._pending, self._closed = 0, True
@@ -77,17 +77,17 @@ class Dumper:
             self._closed = False
 
     def results(self):
-        """What became of the dumps, the last ones."""
+        """Returns the results of the dumps, the last ones."""
         with self._lock:
             return list(self._results)
 
     def counts(self):
-        """How many were written, failed (nothing was there, or an error) or refused."""
+        """Returns how many were written, failed (nothing was there, or an error) or refused."""
         with self._lock:
             return dict(self._counts)
 
     def problems(self):
-        """What was lost or refused, and why: texts, the first ones."""
+        """Returns what was lost or refused, and why: texts, the first ones."""
         with self._lock:
             return list(self._problems)
 
@@ -98,12 +98,12 @@ class Dumper:
         self._warn(text)
 
     def pending(self):
-        """How many wait or are written."""
+        """Returns how many dumps wait or are being written."""
         with self._lock:
             return self._pending
 
     def bytes_written(self):
-        """Of voltages, by all dumps."""
+        """Returns the bytes of voltages of all dumps."""
         return self._budget.used
 
     # ---- the thread
@@ -117,7 +117,7 @@ class Dumper:
         with contextlib.suppress(OSError):
             thread = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, thread, NICE)
-            # its name where the system lists threads
+            # the thread's name where the system lists threads
             Path(f"/proc/self/task/{thread}/comm").write_text("voltage_dumps", encoding="ascii")
         # the ring may be started after this
         while self._ring.starts() == starts and not stopping.wait(IDLE / 10):
@@ -147,12 +147,12 @@ class Dumper:
             if worked:
                 continue
             if not self._dumps and last:
-                # what senders sent in their last moments
+                # items that senders sent in their last moments may still come
                 waited = 0.0 if waited is None else waited + IDLE
                 if stopping.is_set() or waited >= GRACE or not self._ring.has_senders():
                     break
             stopping.wait(IDLE)
-            # what was sent before this position has come by now
+            # everything that was sent before this position has come by now
             before, position = position, self._position()
         with self._lock:
             came = self._ring.take_triggers()
@@ -189,7 +189,7 @@ class Dumper:
             )
 
     def _view(self):
-        """Of the ring: Stretches, the oldest item and the one behind the newest."""
+        """Returns the ring's Stretches, its oldest item, and the one behind its newest."""
         newest = self._ring.items()
         clock = stretches(self._ring.settings(), self._files.edge.spectra)
         return clock, self._ring.oldest(), newest
@@ -223,7 +223,7 @@ class Dumper:
             self._tell(f"dump {dump.trigger.id}: {result['error']}")
         elif not result["complete"]:
             first = result["missing"][0]
-            # what the stream never had is no loss of the ring's
+            # items that the stream never had are no loss of the ring's
             lost = any(run["reason"] == MEANING[OVERWRITTEN] for run in result["missing"])
             (self._tell if lost else self._warn)(
                 f"dump {dump.trigger.id}: {result['missing_seconds']:.6g} s of all inputs are "

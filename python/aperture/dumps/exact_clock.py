@@ -54,7 +54,7 @@ class Stretch:
 
     @property
     def samples_a_second(self):
-        """Of a channel, a double."""
+        """The samples of a channel in a second, a double."""
         return float(self.rate) * self.spectra
 
     @property
@@ -74,8 +74,8 @@ class Stretch:
         return self.item + math.ceil((time - self.begin) * self.rate - ROUNDING / self.spectra)
 
     def goes_on(self, other):
-        """Whether a stretch behind this one is of the same recording: no sample was lost, or came
-        twice, between where this one's clock has it and where it lies."""
+        """Returns whether a stretch behind this one is of the same recording: no sample was lost,
+        or came twice, between where this one's clock has it and where it lies."""
         same = all(
             (mine is None) == (theirs is None)
             and (mine is None or math.isclose(mine, theirs, rel_tol=1e-9))
@@ -89,7 +89,7 @@ class Stretch:
         return same and abs(step) < LOSS
 
     def agrees(self, other):
-        """Whether its times are those that this one's clock gives."""
+        """Returns whether its times are those that this one's clock gives."""
         return abs(other.begin - self.time(other.item)) < self.tolerance
 
 

@@ -16,8 +16,8 @@ from .. import tags
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 END_OF_TIME = 253402300800  # the year 10000
-MOST_NUMBERS = 1 << 16  # of inputs or channels
-#: of a candidate, numbers that the dump's description repeats
+MOST_NUMBERS = 1 << 16  # most inputs or channels in a list
+#: numbers of a candidate that the dump's description repeats
 CANDIDATE = ("dm", "width", "snr", "beam", "beams")
 VECTORS = {
     "u8vector": pmt.u8vector_elements,

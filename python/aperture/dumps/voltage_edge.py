@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What flows on an edge of voltages: samples of inputs, or frames of inputs or beams."""
+"""The items of an edge of voltages: samples of inputs, or frames of inputs or beams."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ..parameters.errors import refuse
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 SAMPLES = "samples"
-#: what the rows of an item are -> the field of a file's name
+#: the kind of an item's rows -> their field in a file's name
 ROWS = {SAMPLES: "input", "inputs": "input", "beams": "beam"}
 #: type -> that of one sample in memory; complex integers are one number
 TYPES = {
@@ -83,7 +83,7 @@ class VoltageEdge:
 
     @property
     def of_samples(self):
-        """Whether an item is a sample of each input."""
+        """True if an item is a sample of each input."""
         return self.kind == SAMPLES
 
     @property
@@ -93,7 +93,7 @@ class VoltageEdge:
 
     @property
     def rows(self):
-        """What the rows are, for people."""
+        """The kind of the rows, for people."""
         return "beams" if self.kind == "beams" else "inputs"
 
     @property

@@ -109,7 +109,7 @@ class PartFile(CheckedFile):
         self.empty()
 
     def reserve(self, size):
-        """So many bytes of the disk for replace(), of a file to which nothing is added."""
+        """Reserves so many bytes of the disk for replace(), of a file to which nothing is added."""
         if size > self._size:
             try:
                 os.posix_fallocate(self._file, self._size, size - self._size)
@@ -158,6 +158,6 @@ class PartFile(CheckedFile):
 
 
 def part_name(path):
-    """Where a PartFile is until it is whole."""
+    """Returns the path of a PartFile until it is whole."""
     folder, name = os.path.split(os.path.realpath(path))
     return os.path.join(folder, f".{name}.part")

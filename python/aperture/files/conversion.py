@@ -41,7 +41,7 @@ FORMATS = {".uvh5": "UVH5", ".ms": "measurement set", ".uvfits": "UVFITS"}
 UVFITS_NAME = 8
 #: m; antennas that are this near have no places of their own, see uvh5_writer.nominal_places
 TOGETHER = 0.1
-#: what pyuvdata says of units that are not Jy, of which the caller is told otherwise
+#: pyuvdata's warning of units that are not Jy, of which the caller is told otherwise
 UNITS_WARNING = "Writing in the MS file that the units of the data are uncalib"
 
 
@@ -66,7 +66,7 @@ def zenith(seconds, latitude, longitude, height):
 
 
 def is_phased(data):
-    """Whether all phase centres are fixed on the sky."""
+    """Returns whether all phase centres are fixed on the sky."""
     return all(centre["cat_type"] == "sidereal" for centre in data.phase_center_catalog.values())
 
 
@@ -154,7 +154,7 @@ def phase(data, centre=zenith, name="zenith"):
 
 
 def _notes_on(data, ending):
-    """What the user is to know of data in a file of a format."""
+    """Returns what the user is to know of data in a file of a format."""
     notes = []
     antennas = data.telescope
     used = np.isin(antennas.antenna_numbers, np.unique(data.ant_1_array))

@@ -14,7 +14,7 @@ from ..parameters.ascii_text import ascii_text
 from .checked_file import PartFile
 
 HEADER_BYTES = 4096
-UNIX_EPOCH = 40587  # as a modified Julian date
+UNIX_EPOCH = 40587  # a modified Julian date
 #: type of a sample -> NBIT and NDIM
 KINDS = {
     np.dtype(np.uint16): (8, 2),
@@ -156,5 +156,5 @@ class DadaWriter:
 
 
 def inputs_at_once(recording):
-    """How many runs of missing samples may be going on at once."""
+    """Returns how many runs of missing samples may be going on at once."""
     return 2 * len(recording.names) + 2

@@ -3,8 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How files are opened and locked so that no two writers, and no file of somebody else, come to
-harm.
+"""Opening and locking of files so that no two writers, and no file of somebody else, come to harm.
 
 Locks keep two writers from one file; who is killed loses them, too. Names that we make up beside a
 file (`.NAME.lock`, `NAME.part`, ...) may be taken: what is there is never followed, opened for long
@@ -19,9 +18,9 @@ import shutil
 import signal
 import stat
 
-# what flock() says on file systems without locks
+# errors of flock() on file systems without locks
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
-# what os.link() says on file systems without hard links
+# errors of os.link() on file systems without hard links
 NO_HARD_LINKS = (
     errno.EPERM,
     errno.EACCES,
@@ -140,7 +139,7 @@ def open_locked(name, path, others=(), exclusive=False):
             descriptor = create(name)
         else:
             is_there(name)
-            # what has come since then is not followed, and not waited for
+            # a link or pipe that has come since then is not followed, and not waited for
             descriptor = os.open(
                 name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666
             )
@@ -214,6 +213,7 @@ def claim(descriptor):
     OSError
         The file system has no leases.
     """
-    # what tells of one who waits; SIGIO, the default, would end a process that does not expect it
+    # the signal that tells of a waiting writer; SIGIO, the default, would end a process that does
+    # not expect it
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)

@@ -53,8 +53,8 @@ def names_at(patterns, seconds, taken):
 
 
 def name_text(name):
-    """What a name that comes from a file becomes in the name of a file: never a path, `..` or
-    hidden."""
+    """Returns what a name that comes from a file becomes in the name of a file: never a path, `..`
+    or hidden."""
     return re.sub(r"[^\w.+-]+", "_", name).lstrip("._").rstrip("_") or "beam"
 
 

@@ -119,7 +119,7 @@ def header_bytes(values):
 
 @dataclass
 class Levels:
-    """How powers become bytes: round((power - offset) / step), clamped to 0 ... 255.
+    """The conversion of powers to bytes: round((power - offset) / step), clamped to 0 ... 255.
 
     offset, step: [if][channel], or more axes.
     """
@@ -129,9 +129,9 @@ class Levels:
 
     @classmethod
     def of(cls, powers, signed=False):
-        """Such that powers [sample][if][channel] have their mean at 64 (at 128 where they may be
-        negative) and the standard deviation 10; what does not vary gets steps of 1/64 of it. What
-        is no finite number does not count."""
+        """Returns levels such that powers [sample][if][channel] have their mean at 64 (at 128 where
+        they may be negative) and the standard deviation 10; powers that do not vary get steps of
+        1/64 of them. What is no finite number does not count."""
         powers = np.asarray(powers, dtype=np.float64)
         powers = np.where(np.isfinite(powers), powers, np.nan)
         count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
@@ -156,7 +156,7 @@ class Levels:
             np.subtract(part, self.offset, out=scaled)
             scaled /= self.step
             np.rint(scaled, out=scaled)
-            # of a number and NaN, fmax takes the number
+            # fmax of a number and NaN is the number
             np.fmax(scaled, 0, out=scaled)
             np.minimum(scaled, 255, out=scaled)
             np.copyto(to[first : first + count], scaled, casting="unsafe")
@@ -254,7 +254,7 @@ class FilterbankFile:
             high = value("i")
             if high in (0, -1):
                 return low | high << 32
-            # what follows is the length of the next keyword
+            # the length of the next keyword follows
             file.seek(place)
             return low
 

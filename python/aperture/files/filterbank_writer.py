@@ -16,7 +16,7 @@ from . import file_lock
 from .checked_file import CheckedFile
 from .growing_file import check_path
 
-MISSING = ".missing"  # of the file that lists them
+MISSING = ".missing"  # the ending of the list's file
 ALL_IFS = -1
 FOLDED_AT_ONCE = 1024  # samples: sums of float32 are good to 1e-5 or better
 HEADER_START = b"\x0c\0\0\0HEADER_START"
@@ -85,7 +85,7 @@ class SampleFile(CheckedFile):
 
 
 def _remove_part(part, path):
-    """What a killed process left behind, and nothing that was not ours."""
+    """Removes what a killed process left behind, and nothing that was not ours."""
     if not file_lock.is_there(part):
         return
     file_lock.check_unlocked(part, path)
@@ -138,7 +138,7 @@ def _put_back(kept):
     for path, old in kept:
         try:
             os.replace(old, path)
-            # which leaves two names of one file as they are
+            # os.replace() leaves two names of one file as they are
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(old)
         except OSError:
@@ -161,7 +161,7 @@ class MissingSamples:
 
     def __init__(self, path):
         self._path, self._name = os.path.realpath(path) + MISSING, os.path.basename(path)
-        file_lock.remove_leftover(self._path)  # of a file that was replaced
+        file_lock.remove_leftover(self._path)  # left of a file that was replaced
 
     def add(self, first, lost):
         """lost: bool [sample][IF], from sample `first` of the file on."""
@@ -196,8 +196,8 @@ def _without_links(name, flags):
 
 
 def cells_of(lost):
-    """What is lost, [sample][row][product] or [sample][row][product][channel], such that it
-    broadcasts with powers."""
+    """Returns the powers that are lost, [sample][row][product] or [sample][row][product][channel],
+    such that it broadcasts with powers."""
     return lost if lost.ndim == 4 else lost[..., np.newaxis]
 
 

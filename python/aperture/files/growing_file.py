@@ -73,7 +73,7 @@ class GrowingFile:
         self._current = None  # copy that is published
         self._missed = []  # pieces that the other one lacks
         self._begun = False
-        self._leases = True  # whether the kernel tells who has a copy open
+        self._leases = True  # true if the kernel tells who has a copy open
         self._lock = None  # held from the first pieces until it is closed
         check_path(path, overwrite)
         self.check_names(path)
@@ -99,7 +99,7 @@ class GrowingFile:
         if self._lock is None:
             self._lock = LockFile(self._path)
         if not self._begun:
-            for name in self._names.values():  # what a killed process left behind
+            for name in self._names.values():  # a killed process left them behind
                 file_lock.remove_leftover(name)
             target, late = "a", []
             self._make(target, self._begin_file)
@@ -127,14 +127,14 @@ class GrowingFile:
             Some of them are still there.
         """
         if self._lock is None:
-            return  # what is there is somebody else's
+            return  # the file is somebody else's
         held, self._lock, problem = self._lock, None, None
         for remove in (
             *(lambda name=name: file_lock.remove_leftover(name) for name in self._names.values()),
             held.release,
         ):
             try:
-                # what is no file is not ours
+                # a pipe or a folder is not ours
                 with contextlib.suppress(FileExistsError):
                     remove()
             except OSError as error:
@@ -168,7 +168,8 @@ class GrowingFile:
             os.close(self._copies.pop(key))
 
     def _is_ours(self, key):
-        """Whether this object's copy is there and has no other name; another one's is an error."""
+        """Returns whether this object's copy is there and has no other name; another one's is an
+        error."""
         if key not in self._copies:
             return False
         try:

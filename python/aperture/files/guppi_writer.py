@@ -16,7 +16,7 @@ from .checked_file import PartFile
 from .voltage_file import GUPPI_ENDING
 
 CARD = 80  # bytes
-UNIX_EPOCH = 40587  # as a modified Julian date
+UNIX_EPOCH = 40587  # a modified Julian date
 
 
 def numbered(path, number):

@@ -113,7 +113,7 @@ class qa_growing_file(gr_unittest.TestCase):
         file.close()
         self.assertEqual(self.names(), ["test.uvh5"])
         self.assertEqual(self.check(), number)
-        # what was reserved for an integration and not needed is given back
+        # space that was reserved for an integration and not needed is given back
         self.assertLess(self.path.stat().st_size, LAYOUT.bytes([None] * number))
 
     def test_reserves_enough(self):
@@ -232,7 +232,7 @@ class qa_growing_file(gr_unittest.TestCase):
             self.assertEqual(self.names(), ["test.uvh5"])
 
     def test_disk_nearly_full_from_the_start(self):
-        """Whatever little space there is: one error, and what is there is whole."""
+        """A disk with however little space gives one error, and what is there is whole."""
         with small_disk(self, 600) as disk:
             path = disk / "test.uvh5"
             for free in (
@@ -365,7 +365,7 @@ class qa_growing_file(gr_unittest.TestCase):
         opened, report = os.pipe()
         child = os.fork()
         if child == 0:
-            # so that it ends when this process does
+            # the other side ends when this process does
             os.close(ready)
             seen = 255
             try:
@@ -401,7 +401,7 @@ class qa_growing_file(gr_unittest.TestCase):
         self.addCleanup(end)
 
     def test_readers_without_locks(self):
-        """Whoever reads slowly while some dozens of integrations are added sees one state of the
+        """A reader that is slow while some dozens of integrations are added sees one state of the
         file."""
         self.writer()
         script = f"""
@@ -459,7 +459,7 @@ for _ in range(10):
             self.assertEqual(self.check(self.folder / f"{number}.uvh5"), number + 1)
 
     def test_no_leases(self):
-        """Where the kernel cannot tell who reads, HDF5's locks do."""
+        """HDF5's locks tell who reads where the kernel cannot."""
         for error in (errno.EAGAIN, errno.EINVAL):
             with mock.patch.object(
                 file_lock, "claim", side_effect=OSError(error, "no leases")
@@ -518,7 +518,7 @@ for _ in range(10):
         self.assertEqual(self.names(), ["test.uvh5"])
 
     def test_no_locks(self):
-        """Where the file system has none, one writer can do without."""
+        """One writer can do without locks where the file system has none."""
         with mock.patch("fcntl.flock", side_effect=OSError(errno.ENOLCK, "no locks here")):
             file = open_file(self.path)
             for number in range(3):
@@ -528,7 +528,8 @@ for _ in range(10):
         self.assertEqual(self.names(), ["test.uvh5"])
 
     def test_names_that_are_taken(self):
-        """What is no file is refused at once, not followed, not waited for, and left as it is."""
+        """A name that is no file is refused at once, not followed, not waited for, and left as it
+        is."""
         precious = self.folder / "precious"
         precious.write_text("precious")
         for key in ("a", "b", "new", "lock"):
@@ -590,7 +591,7 @@ for _ in range(10):
         file.add([integration(0)])
         self.assertEqual(self.check(), 1)
         file.close()
-        # it comes while the first integration is computed
+        # the other file comes while the first integration is computed
         other = self.folder / "other.uvh5"
         file = open_file(other, overwrite=False)
         other.write_text("precious")

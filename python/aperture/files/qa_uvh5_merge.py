@@ -145,7 +145,7 @@ class qa_uvh5_merge(gr_unittest.TestCase):
         self.assertFalse(joined["visdata"][~there].any())
 
     def test_not_numbers(self):
-        """What is no number in a part, flagged or not, is flagged and 0, and another part's
+        """A value of a part that is no number, flagged or not, is flagged and 0, and another part's
         channel is taken for one that has nothing else."""
         parts = [
             self.write("a.uvh5", range(4), range(TIMES)),
@@ -210,7 +210,7 @@ class qa_uvh5_merge(gr_unittest.TestCase):
             np.testing.assert_allclose(
                 self.read(self.path("all.uvh5"))["visdata"], whole * level[:, None, None], rtol=1e-6
             )
-        # where they agree, nothing is touched
+        # nothing is touched where they agree
         self.values = before
         same = [
             self.write(
@@ -225,7 +225,7 @@ class qa_uvh5_merge(gr_unittest.TestCase):
         np.testing.assert_array_equal(self.read(self.path("all.uvh5"))["visdata"], whole)
 
     def test_calibrations(self):
-        """What is calibrated is joined with what is so, in other units with nothing."""
+        """Calibrated parts are joined with calibrated ones, and with none of other units."""
         mine = {"CALIB": "cal.yml: Cas A", "CALSTATE": "applied to the visibilities"}
         other = {"CALIB": "two.yml: noise", "CALSTATE": "applied by the F-engine"}
         noted = {"CALIB": "two.yml: noise", "CALSTATE": "not applied"}

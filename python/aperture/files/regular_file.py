@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is read must be a file on a disk."""
+"""Inputs must be files on a disk."""
 
 import os
 import stat

@@ -12,7 +12,7 @@ from numbers import Real
 from ..parameters.errors import refuse
 from .file_names import TIME
 
-#: of an interval, by which times that are meant to be the same may differ
+#: the part of an interval by which times that are meant to be the same may differ
 ROUNDING = 1e-6
 
 
@@ -67,7 +67,7 @@ class RollOver:
         self._asked.set()
 
     def record(self, on):
-        """Whether what comes is written, or left out; a file ends where it no longer is."""
+        """Says whether what comes is written, or left out; a file ends where it no longer is."""
         self.check()
         self.recording = bool(on)
 
@@ -92,7 +92,7 @@ class RollOver:
             return 0
         most = math.inf
         if self._seconds:
-            # what begins a little before a multiple is meant to begin at it
+            # an integration that begins a little before a multiple is meant to begin at it
             time = start[0] % self._seconds + start[1] + ROUNDING * interval
             left = self._seconds - time % self._seconds
             most = max(1, math.ceil(left / interval))
@@ -101,8 +101,8 @@ class RollOver:
         return most
 
     def ends(self, start, time, interval):
-        """Whether the file that began at `start` ends before what begins at `time`, both as in
-        room(); the size is not looked at."""
+        """Returns whether the file that began at `start` ends before what begins at `time`, both as
+        in room(); the size is not looked at."""
         if self._asked.is_set():
             return True
         if not self._seconds:
@@ -117,8 +117,8 @@ class RollOver:
 
 
 class RollingSink:
-    """What blocks that write such files have; self._roll is a RollOver, and self._ended_files() are
-    the paths of files that have ended."""
+    """The base of blocks that write such files; self._roll is a RollOver, and self._ended_files()
+    are the paths of files that have ended."""
 
     def set_roll_over(self, seconds=0.0, size=0):
         """

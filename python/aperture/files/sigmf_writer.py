@@ -28,7 +28,7 @@ REASONS = {
     "overwritten": "overwritten before they could be written",
 }
 ROOM = 16384  # bytes of metadata that are reserved at a time,
-ENTRY = 400  # and those of a capture or an annotation
+ENTRY = 400  # the most bytes of a capture or an annotation
 
 
 def datetime_text(moment):
@@ -71,7 +71,7 @@ class SigmfWriter:
         self.paths = both_names(path)
         self._samples = 0
         self._captures, self._annotations = [], []
-        self._last = {}  # what is missing -> the annotation that the next run continues
+        self._last = {}  # missing inputs -> the annotation that the next run continues
         self._meta = PartFile(self.paths[0], overwrite)
         try:
             self._data = PartFile(self.paths[1], overwrite)

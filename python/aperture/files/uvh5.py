@@ -36,18 +36,17 @@ MOUNTS = (
 
 #: extra keyword with the gains for 8 bits by which the voltages were multiplied
 GAINS = "GAINS"
-#: what the extra keyword CALSTATE says of visibilities that no calibration has corrected
+#: the extra keyword CALSTATE of visibilities that no calibration has corrected
 NOT_APPLIED = "not applied"
 
 #: group of a file, beside Header and Data, with statistics of inputs, which other programs ignore
 STATISTICS = "InputStatistics"
-#: its datasets [measurement][input]
+#: datasets [measurement][input]
 MEASURED = ("rms_re", "rms_im", "kurtosis", "clamped", "missing")
 
 BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
-#: how visibilities are compressed -> what h5py is told; all without loss. Every installation of
-#: h5py reads the first three; their bytes are shuffled, since the exponents of neighbours are
-#: alike.
+#: the name of a compression -> the arguments of h5py; all without loss. Every installation of h5py
+#: reads the first three; their bytes are shuffled, since the exponents of neighbours are alike.
 COMPRESSIONS = {
     "none": {},
     "lzf": {"compression": "lzf", "shuffle": True},
@@ -85,7 +84,7 @@ def clear_not_numbers(visibilities, samples, flags=None):
 
 
 def has_bitshuffle(dataset):
-    """Whether a dataset of h5py's is compressed with it."""
+    """Returns whether a dataset of h5py's is compressed with it."""
     filters = dataset.id.get_create_plist()
     return BITSHUFFLE in (filters.get_filter(i)[0] for i in range(filters.get_nfilters()))
 
@@ -171,7 +170,7 @@ class ProductMap:
         picked = visibilities.T[self.product]
         np.conjugate(picked, out=picked, where=self.conjugate[:, :, np.newaxis])
         picked[self.product < 0] = 0
-        # of an autocorrelation rounding may leave an imaginary part that it cannot have
+        # rounding may leave an imaginary part that an autocorrelation cannot have
         own = [p for p, name in enumerate(self.polarizations) if name[0] == name[1]]
         autos = np.flatnonzero(self.ant_1 == self.ant_2)
         # (of what is no number, it stays)

@@ -23,7 +23,7 @@ from .uvh5 import (
 )
 from .uvh5_reader import Uvh5Error
 
-#: what all parts must have alike
+#: the entries that all parts must have alike
 ALIKE = (
     "antenna_names",
     "antenna_numbers",
@@ -50,8 +50,8 @@ OF_ROWS = (
 OF_CHANNELS = ("freq_array", "channel_width", "flex_spw_id_array")
 EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")
 SECONDS_A_DAY = 86400
-SAME_TIME = 0.25  # of an integration
-SAME_CHANNEL = 1e-3  # of a channel
+SAME_TIME = 0.25  # parts of an integration
+SAME_CHANNEL = 1e-3  # parts of a channel
 
 
 def _text(value):
@@ -106,7 +106,7 @@ class _Part:
 
     @property
     def unit(self):
-        """Of the visibilities, for people."""
+        """The unit of the visibilities, for people."""
         return (
             self.keywords.get("VISUNITS") or _text(self.header["vis_units"][()])
             if "vis_units" in self.header
@@ -393,7 +393,7 @@ def _write_data(file, parts, places, count, channels):
                 part.data[name][rows] for name in ("visdata", "nsamples", "flags")
             )
             clear_not_numbers(visibilities, found, flagged)
-            # of two files of one time and channel, that with more
+            # where two files have the same time and channel, the one with more samples counts
             better = ~known[where] | (found.sum(axis=(0, 2)) > samples[:, where].sum(axis=(0, 2)))
             chosen = np.flatnonzero(better) + part.first
             new = visibilities[:, better]

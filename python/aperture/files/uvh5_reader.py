@@ -47,7 +47,7 @@ REQUIRED = (
 
 #: deflate makes data at most so many times smaller: no file holds more
 MOST_COMPRESSION = 1032
-#: what a number in the header must be: Hz, Julian dates (to the year 22666), seconds
+#: the range of a number in the header: Hz, Julian dates (to the year 22666), seconds
 FREQUENCIES, DATES, LENGTHS = (-1e15, 1e15), (0.0, 1e7), (0.0, 1e10)
 
 
@@ -80,7 +80,7 @@ def check_uvh5(filename, what_for):
 
 
 class Site(NamedTuple):
-    """Where an array is: degrees (WGS84) and metres."""
+    """The place of an array: degrees (WGS84) and metres."""
 
     latitude: float
     longitude: float
@@ -131,7 +131,7 @@ class VisibilityFile:
 
     @contextlib.contextmanager
     def _damage_told(self):
-        """Whatever h5py raises of a damaged file (nearly anything) becomes an Uvh5Error."""
+        """Turns whatever h5py raises of a damaged file (nearly anything) into an Uvh5Error."""
         try:
             yield
         except Uvh5Error:
@@ -344,7 +344,8 @@ class VisibilityFile:
         )
 
     def label(self, product):
-        """For example "A1x–A2x"; the antenna's name and polarisation for an autocorrelation."""
+        """Returns, for example, "A1x–A2x"; the antenna's name and polarisation for an
+        autocorrelation."""
         p, q = product.polarization[0], product.polarization[-1]
         # matplotlib would take what is between two dollars for a formula
         first, second = (
@@ -409,7 +410,8 @@ class VisibilityFile:
             return text(entries[0], "cat_name"), ra, dec
 
     def header(self, names):
-        """Those entries of the header that are there, by their names, as h5py gives them."""
+        """Returns those entries of the header that are there, by their names, as h5py gives
+        them."""
         with self._damage_told():
             return {
                 name: self._file[f"Header/{name}"][()]

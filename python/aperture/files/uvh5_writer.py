@@ -34,8 +34,8 @@ def _open_to_append(path):
     try:
         return h5py.File(path, "r+")
     except OSError as error:
-        # of another process the lock is reported as this; of a reader in this process without
-        # an error number
+        # h5py reports another process's lock by this number; that of a reader in this process has
+        # none
         raise BlockingIOError(errno.EAGAIN, str(error), path) from error
 
 
@@ -294,7 +294,7 @@ class Uvh5Layout:
             group[name][old:] = values
 
     def _rows(self, integrations):
-        """What each row (a baseline at a time) has in the header."""
+        """Returns the header's entries of each row (a baseline at a time)."""
         count = len(integrations)
         times = np.array([integration.time for integration in integrations])
         lengths = np.array([integration.length for integration in integrations])
@@ -378,10 +378,10 @@ class Uvh5Layout:
             "time_axis_faster_than_bls": False,
         }
         if set(feeds) <= set("xy"):
-            # what programs that do not know feed_angle read
+            # programs that do not know feed_angle read this
             values["x_orientation"] = text("north")
         if self._unit != "uncalib":
-            # of an unpolarised source each hand has the flux, which is their mean
+            # each hand of an unpolarised source has the flux, which is their mean
             values["pol_convention"] = text("avg")
         for name, value in values.items():
             header[name] = value

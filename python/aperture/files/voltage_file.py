@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What files of voltages have in common, whatever their format."""
+"""The common parts of files of voltages, whatever their format."""
 
 from dataclasses import dataclass
 
@@ -57,7 +57,7 @@ class Recording:
 
 
 def nibbles_to_bytes():
-    """What each byte of sc4 is as sc8: uint16 [256], re in the low byte; -8 becomes -7."""
+    """Returns the sc8 of each byte of sc4: uint16 [256], re in the low byte; -8 becomes -7."""
     value = np.arange(256)
     signed = lambda nibble: np.maximum(np.where(nibble > 7, nibble - 16, nibble), -7)
     parts = np.stack([signed(value >> 4), signed(value & 15)], axis=-1).astype(np.int8)

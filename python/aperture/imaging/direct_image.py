@@ -133,7 +133,7 @@ def weigh(visibilities, width, weighting):
     baselines = visibilities.places[a] - visibilities.places[b]
     u, v = (np.multiply.outer(waves, baselines[:, axis]) for axis in (0, 1))
     natural = visibilities.weights[:, a, b]
-    # of all antennas, whose cells are asked for whether they are used or not
+    # the plane of all antennas, whose cells are asked for whether they are used or not
     density = UVDensity(width, float(visibilities.lengths().max() * waves.max()))
     density.add(u, v, natural)
     weights = np.zeros_like(visibilities.weights)

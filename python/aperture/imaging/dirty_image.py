@@ -17,7 +17,7 @@ from ..tracking.directions import Direction
 from .visibilities import ImagingError
 from .weighting import UVDensity
 
-#: of the result, against an exact sum over all visibilities
+#: accuracy of the result, against an exact sum over all visibilities
 ACCURACY = 1e-5
 #: direction cosines across an image of all that is above the horizon, and a little more
 WHOLE_SKY = 2.04
@@ -83,7 +83,7 @@ def fit_beam(psf, cell):
     terms = np.array([east**2, 2 * east * north, north**2]).T
     a, b, c = -np.linalg.lstsq(terms, fall, rcond=None)[0]
     values, vectors = np.linalg.eigh([[a, b], [b, c]])
-    # of an array in a line the beam has no end in one direction
+    # the beam of an array in a line has no end in one direction
     least = np.log(2) * 4 / (psf.shape[0] * cell) ** 2
     major, minor = np.sqrt(4 * np.log(2) / np.maximum(values, least))
     return Beam(major, minor, float(np.degrees(np.arctan2(vectors[0, 0], vectors[1, 0])) % 180))

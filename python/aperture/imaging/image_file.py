@@ -11,7 +11,7 @@ import numpy as np
 
 from ..parameters.ascii_text import ascii_text
 
-#: of FITS; of the mean of two parallel hands I
+#: codes of FITS; the mean of two parallel hands is I
 STOKES = {"I": 1, "xx": -5, "yy": -6, "rr": -1, "ll": -2}
 
 
@@ -50,7 +50,7 @@ def write_fits(path, values, image, place, about):
         header[f"CRPIX{number}"], header[f"CDELT{number}"] = middle, step
         header[f"CUNIT{number}"] = unit
     header["RADESYS"], header["EQUINOX"] = "ICRS", 2000.0
-    # as the beam is in direction cosines, so are the pixels: both are degrees at the centre
+    # the pixels are in direction cosines, like the beam: both are degrees at the centre
     header["BMAJ"] = np.degrees(image.beam.major), "degrees, full width at half maximum"
     header["BMIN"] = np.degrees(image.beam.minor), "degrees"
     header["BPA"] = image.beam.angle, "degrees from north through east"

@@ -48,7 +48,7 @@ class VisibilityMatrices:
         wanted = (letters[a] == letters[b]) & (self._antenna_of[a] != self._antenna_of[b])
         self._products = np.flatnonzero(wanted)
         self._a, self._b = a[wanted], b[wanted]
-        # where the hands of a pair are one after the other, for sums over them
+        # the places where the hands of a pair are one after the other, for sums over them
         key = self._pair_keys()
         self._order = np.argsort(key, kind="stable")
         self._starts = np.flatnonzero(np.diff(key[self._order], prepend=-1))

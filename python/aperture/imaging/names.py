@@ -11,7 +11,7 @@ import numpy as np
 
 from ..tracking.directions import catalogue, unit_vectors
 
-#: those of the catalogue that a small array sees, of which the pulsars are too weak
+#: the catalogue's sources that a small array sees; its pulsars are too weak
 BRIGHT = re.compile(r"Sun|Moon|Jupiter|\w{3} A\*?")
 
 

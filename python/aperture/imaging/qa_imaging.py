@@ -28,7 +28,8 @@ class qa_imaging(gr_unittest.TestCase):
                 parse_weighting(text)
 
     def test_density(self):
-        """By a loop over pairs: those in one cell, with u, v and -u, -v as one, share it."""
+        """The density agrees with a loop over pairs: those in one cell, with u, v and -u, -v as
+        one, share it."""
         rng = np.random.default_rng(3)
         u, v = rng.uniform(-90, 90, (2, 40, 3))
         u[3], v[3] = -u[5], -v[5]
@@ -58,7 +59,7 @@ class qa_imaging(gr_unittest.TestCase):
         self.assertIs(density.weigh(Weighting(), u, v, weights), weights)
 
     def test_beam_and_peak(self):
-        """Of a Gaussian, at an angle from north through east."""
+        """The beam and peak of a Gaussian are found, at an angle from north through east."""
         field = Field(None, 64, 1e-3)
         l, m = field.cosines()
         for angle in (0.0, 37.0, 90.0, 151.0):
