@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Where samples come from: simulations, files of many formats, receivers.
+"""Sources of samples: simulations, files of many formats, receivers.
 
 One text names an input in commands, plans, GNU Radio Companion and Python:
 `KIND:NAME[,NAME...][,key=value...]`, for example `dada:a.dada` or `sim:y8`. A kind is one module of

@@ -24,9 +24,9 @@ CARD = 80
 MOST_HEADER = 1 << 18  # bytes
 ALIGNED = 512  # bytes of which DIRECTIO makes headers a multiple
 SEARCHED = 1 << 22  # bytes at a time, where a header is not where it should be
-RATE_TOLERANCE = Fraction(1, 1000)  # of TBIN against OBSBW
+RATE_TOLERANCE = Fraction(1, 1000)  # largest difference of TBIN from OBSBW
 UNIX_EPOCH = 40587  # MJD
-KEY = b"BLOCSIZE="  # that every header has
+KEY = b"BLOCSIZE="  # every header has it
 #: values that all blocks have in common
 COMMON = (
     "OBSNCHAN",
@@ -93,7 +93,8 @@ class GuppiStream:
     warnings: list = field(default_factory=list)
 
     def antenna_names(self):
-        """Of an array, as ANTNMS00, ANTNMS01, ... list them, or A1, A2, ...; None: it is none."""
+        """Returns the names of an array's antennas, as ANTNMS00, ANTNMS01, ... list them, or A1,
+        A2, ...; None: it is none."""
         if self.antennas == 1 or self.polarizations > 2:
             return None
         listed = ",".join(
@@ -108,7 +109,8 @@ class GuppiStream:
         return self.bits // 8 * (2 if self.complex else 1)
 
     def samples_in(self, size):
-        """Of a channel, in a block of so many bytes; a fraction if they are not whole."""
+        """Returns the samples of a channel in a block of so many bytes; a fraction if they are not
+        whole."""
         every = self.bytes_of_sample * self.polarizations * self.antennas * self.channels
         return Fraction(size, every)
 
@@ -176,7 +178,7 @@ def _search(file, byte, size):
 
 
 def _begin_of_header(file, card, first):
-    """Where the header begins that has a card at a byte; None: there is none."""
+    """Returns the first byte of the header that has a card at a byte; None: there is none."""
     low = max(first, card - MOST_HEADER)
     before = os.pread(file, card - low, low)
     begin = card
@@ -247,7 +249,7 @@ def _whole(name, values, key, low, high, default=None):
 
 
 def _digits(value):
-    """Of a number as it is written, that count."""
+    """Returns the number of digits of a number as it is written."""
     return len(re.sub(r"[eEdD].*|[+-.]", "", value).strip("0"))
 
 
@@ -430,7 +432,7 @@ def _steps(name, stream, blocks, samples):
     except ValueError:
         packet = None
     if usual:
-        # it counts packets, if not samples by chance
+        # PKTIDX counts packets, if not samples by chance
         if packet and (usual == new / packet or usual % (new / packet) == 0 and usual != new):
             return packet
         stream.warnings.append(
@@ -485,10 +487,10 @@ def _check(name, block, stream):
     from baseband.guppi import GUPPIHeader
 
     try:
-        parts = stream.polarizations * (2 if stream.complex else 1)  # as it counts them
+        parts = stream.polarizations * (2 if stream.complex else 1)  # as the header counts them
         header = GUPPIHeader(list({**block.values, "NPOL": parts}.items()))
         _ = header.samples_per_frame, header.sample_rate, header.overlap
-    except Exception as error:  # what baseband raises depends on what is wrong
+    except Exception as error:  # baseband raises anything
         reason = f": {error}" if str(error) else " by what baseband expects of one"
         raise ValueError(f"{name}: its header is none of GUPPI{reason}") from None
 
@@ -498,7 +500,7 @@ def _has_number(block):
 
 
 def _place(names, stream, blocks, size):
-    """Where the samples of the blocks, most of which have so many bytes, are on one clock."""
+    """Returns the places of the blocks' samples on one clock; most blocks have `size` bytes."""
     name, warnings = names[blocks[0].file], stream.warnings
     samples = stream.samples_in(size)
     if samples.denominator != 1:
@@ -514,7 +516,7 @@ def _place(names, stream, blocks, size):
     good = []
     for block in blocks:
         whole = stream.samples_in(block.size).denominator == 1 and block.there == block.size
-        # of a block that is cut off, its size must be the usual one for places to be known
+        # the place of a block that is cut off is known if its size is the usual one
         if (whole or block.size == size) and _has_number(block) and block.there:
             good.append(block)
         else:
@@ -578,7 +580,7 @@ def pieces_of(stream, channel):
                 else 0
             )
             there = min(samples, max(0, block.there - begin) // step)
-            # what blocks have in common is read from the first of them
+            # samples that two blocks share are read from the first of them
             known = max(0, ends[antenna] - number)
             if there > known:
                 pieces.append(

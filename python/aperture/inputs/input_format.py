@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a kind of input is, and how the text that names an input is read.
+"""Kinds of inputs, and how the text that names an input is read.
 
 `KIND:NAME[,NAME...][,key=value...]`: what stands between commas is an option if its text before `=`
 is an option of the kind, and else a name; `\\,` is a comma in either.

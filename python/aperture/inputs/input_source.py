@@ -60,7 +60,7 @@ class input_source(gr.hier_block2):
                 if signals.samples is None
                 else f"from 0 to the {signals.samples} that {input} has",
             )
-        #: what the input turned out to be, see inputs.signals.Signals
+        #: the opened input, see inputs.signals.Signals
         self.signals = signals
         #: the block inside
         self.source = signals.source(samples)
@@ -91,7 +91,8 @@ class input_source(gr.hier_block2):
         return self.signals.start_time
 
     def inverted(self):
-        """Whether real samples have their band reversed, which the channeliser has to know."""
+        """Returns whether real samples have their band reversed, which the channeliser has to
+        know."""
         return self.signals.inverted
 
     def array(self):
@@ -99,7 +100,7 @@ class input_source(gr.hier_block2):
         return self.signals.description
 
     def error(self):
-        """Why reading ended before its time, or empty."""
+        """Returns why reading ended before its time, or ""."""
         return getattr(self.source, "error", lambda: "")()
 
     def finish(self):

@@ -15,9 +15,9 @@ from .recordings import describe
 from .signals import Signals
 from .times import elapsed, length_text, time_text, whole_and_fraction
 
-MOST_SAMPLES = 2**62  # that are counted
-MOST_OFF = Fraction(1, 100)  # of a sample, by which inputs may be apart without a word
-LARGEST_TERM = 10**18  # of a rate as a fraction
+MOST_SAMPLES = 2**62  # the largest number of a sample
+MOST_OFF = Fraction(1, 100)  # of a sample: inputs that are less apart are as one
+LARGEST_TERM = 10**18  # largest term of a rate as a fraction
 
 
 @dataclass(frozen=True)

@@ -147,8 +147,8 @@ class LiveSource(gr.hier_block2):
         self.align.hold_back()
 
     def first_samples(self):
-        """Those that are kept, complex64 [input][sample]; None until all have come, or the stream
-        was ended."""
+        """Returns the samples that are kept, complex64 [input][sample]; None until all have come,
+        or the stream was ended."""
         counts = [sink.nitems_read(0) - self._settle for _, sink in self._kept]
         if min(counts) < self._wanted and not self._ended:
             return None
@@ -178,7 +178,7 @@ class LiveSource(gr.hier_block2):
             said.finish()
 
     def error(self):
-        """Why it ended, "" if nothing went wrong."""
+        """Returns why it ended, "" if nothing went wrong."""
         return self._error
 
     def prepare(self):
@@ -234,7 +234,7 @@ class LiveSource(gr.hier_block2):
         idle = []
         for port, said in enumerate(self._tags):
             items = said.nitems_written(0)
-            # where samples wait here, what is behind waits for another input, or has no time
+            # samples that wait here wait for another input, or have no time
             waiting = said.waiting()
             if self._progress.get(port, (None,))[0] != items or waiting:
                 self._progress[port] = items, now

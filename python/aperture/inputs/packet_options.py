@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What inputs of packets have in common: their options, and the block that they become."""
+"""Inputs of packets: their common options, and the block that they become."""
 
 import os
 from fractions import Fraction
@@ -131,7 +131,7 @@ def signals_of_packets(request, parameters, start_time, files=()):
     def source(samples):
         block = silent(aperture_python.packet_source, items=samples or 0, **parameters)
         if not samples:
-            block.set_log_level("warning")  # that nothing comes, for example
+            block.set_log_level("warning")  # hides that nothing comes, for example
         return block
 
     made = source(0)

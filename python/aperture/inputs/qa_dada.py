@@ -83,7 +83,7 @@ class qa_dada(gr_unittest.TestCase):
         self.assertRegex(signals.warnings[0], r"0.dada: 2000 samples \(125 µs\) are missing")
 
     def test_files_that_overlap(self):
-        """What OBS_OVERLAP says is in two files is read once."""
+        """Samples that OBS_OVERLAP says are in two files are read once."""
         for kind, keys in (
             ("i1", {}),
             (">i2", {"NBIT": 16, "ENDIAN": "BIG"}),

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How the text of an input is read, and which kinds there are."""
+"""The text of an input, how it is read, and which kinds there are."""
 
 import inspect
 from unittest import mock

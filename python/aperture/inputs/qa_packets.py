@@ -31,7 +31,7 @@ REST = f",samples={SAMPLES},inputs=2,rate={RATE:g},freq=1.4e9"
 
 
 def correlate(text, output, *more):
-    """What aperture_fx writes: visibilities and weights, and what it says."""
+    """Returns what aperture_fx writes: visibilities and weights, and what it says."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         code = fx.main(

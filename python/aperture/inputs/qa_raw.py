@@ -162,7 +162,7 @@ class qa_raw(gr_unittest.TestCase):
         np.testing.assert_array_equal(read_all(signals)[0], expected[:, [2, 3, 0, 1]])
 
     def test_between_samples(self):
-        """What is left between the samples of two files is told with its length."""
+        """A remainder between the samples of two files is told with its length."""
         data = self.rng.integers(-128, 128, (100, 2), np.int8)
         names = f"raw:{self.write('a.sc8', data)},{self.write('b.sc8', data)}"
         signals = open_input(names + ",time=1000000000.25;1000000000.2500072" + BAND)
@@ -209,7 +209,7 @@ class qa_raw(gr_unittest.TestCase):
         np.testing.assert_array_equal(read_all(signals, 17)[0], data[:17])
 
     def test_units(self):
-        """Of rates and frequencies; exact as all of them."""
+        """Rates and frequencies have units, and are exact."""
         path = self.write("a.sc8", bytes(2000))
         for rate, frequency, hertz in (
             ("2.4MHz", "1.4204 GHz", (2.4e6, 1420.4e6)),

@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What all kinds of receivers have in common: their options, and that settings are what was asked.
+"""The common parts of all kinds of receivers: their options, and a check that settings are what was
+asked.
 
 Devices are separated by semicolons: `soapy:driver=rtlsdr,serial=1;driver=rtlsdr,serial=2,rate=2e6`.
 A key of the table of options holds for all of them, and any other key=value belongs to its device.
@@ -30,7 +31,7 @@ from .values import hertz
 
 LATEST_EDGE = 1.5  # s, in which a pulse a second must have come
 AFTER_EDGE = 0.2  # s after a pulse, when a time is set for the next one
-USUAL_GAIN = 0.75  # of the range of gains
+USUAL_GAIN = 0.75  # part of the range of gains
 
 
 def _text(text):
@@ -99,7 +100,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Ranges:
-    """What a driver allows: [(low, high)] in a unit; empty where it does not say."""
+    """The values that a driver allows: [(low, high)] in a unit; empty where it does not say."""
 
     pairs: tuple
     unit: str = "Hz"
@@ -121,7 +122,7 @@ class Ranges:
 
 
 def quantity(value, unit):
-    """For example 1420.4 MHz or 30 dB."""
+    """Returns, for example, 1420.4 MHz or 30 dB."""
     for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if unit == "Hz" and abs(value) >= size:
             # 1420.4 MHz is how people say it
@@ -150,7 +151,7 @@ class Driver:
     """
 
     block = None  # GNU Radio's source
-    text = ""  # as the user wrote it
+    text = ""  # the user's own words
 
     def ranges(self, key, channel):
         """Ranges of `rate`, `freq` or `gain`."""
@@ -161,7 +162,7 @@ class Driver:
         raise NotImplementedError
 
     def get(self, key, channel):
-        """What holds of these."""
+        """Returns the driver's value of a key for a channel."""
         raise NotImplementedError
 
     def switch_off_automatic_gain(self, channel):

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What recordings of all formats have in common."""
+"""The common parts of recordings of all formats."""
 
 import math
 import os
@@ -19,7 +19,7 @@ from .times import time_text
 def check_recording(filename):
     """Refuses what is no file on a disk, or cannot be read."""
     check_regular(filename, "a recording")
-    # what keeps it from being read is said by Python, which can say every name
+    # Python says why a file cannot be read, and can say every name
     with open(filename, "rb"):
         pass
 
@@ -77,7 +77,7 @@ def describe(
     """
 
     def made():
-        # what no name can be is in headers, too, and keeps nobody from reading
+        # headers hold impossible names, too, which keep nobody from reading
         name = "".join(filter(str.isprintable, telescope))[:64].strip()
         description, warnings = array_of_recording(
             name, inputs, sample_rate, center_frequency, place, polarizations, antennas
@@ -88,7 +88,8 @@ def describe(
 
 
 def describe_with(request, what, made, inputs, sample_rate, center_frequency):
-    """As describe(), with made() in the place of what a recording says: (description, warnings)."""
+    """Describes a recording as describe() does, with made() in the place of what it says:
+    (description, warnings)."""
     if request.array is None:
         return made()
     array = request.array

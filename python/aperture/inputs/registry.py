@@ -45,7 +45,7 @@ ENDINGS = {
         )
     },
 }
-#: and of what is no recording
+#: endings of files that are no recordings
 OTHER_ENDINGS = {".pcap": "pcap", ".pcapng": "pcap", ".yml": "sim", ".yaml": "sim"}
 
 
@@ -150,7 +150,7 @@ def kinds_text():
 
 
 def options_text(kind):
-    """What may be said of inputs of a kind, as a table."""
+    """Returns the options of inputs of a kind, as a table."""
     entry = kinds()[kind]
     lines = [
         f"{kind}:{entry.names}" + ("[,key=value...]" if entry.options else ""),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from .recordings import check_recording
 
 META, DATA, ARCHIVE, COLLECTION = ".sigmf-meta", ".sigmf-data", ".sigmf", ".sigmf-collection"
-MOST_BYTES = 1 << 28  # of metadata, which is text
+MOST_BYTES = 1 << 28  # most bytes of metadata, which is text
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _of_archive(name):
     try:
         with tarfile.open(name, "r:") as archive:
             members = {member.name: member for member in archive if member.isreg()}
-            # of a file that ends too early, the last one
+            # the last one of the files that end too early
             texts = {}
             for path, member in members.items():
                 if path.endswith(META):

@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the metadata of SigMF say about samples; the package sigmf knows the schema and types."""
+"""The samples of a recording, as metadata of SigMF describe them; the package sigmf knows the
+schema and types."""
 
 import hashlib
 import math
@@ -22,7 +23,7 @@ from .times import TIME_RULE, exact, read_time, resolution
 from .values import HIGHEST_FREQUENCY, HIGHEST_RATE, LOWEST_RATE
 
 MOST_CHANNELS = 65536
-MOST_BYTES = 1 << 50  # of headers
+MOST_BYTES = 1 << 50  # most bytes of headers
 DATATYPE = r"[rc](f32|f64|i32|i16|u32|u16)_[lb]e|[rc][iu]8"
 
 
@@ -48,7 +49,7 @@ class _Reader:
         raise ValueError(f"{self.name}: {key} {text}: must be {rule}")
 
     def number(self, where, part, key, low, high, default=None):
-        """As the Fraction that is written."""
+        """Returns the Fraction that is written."""
         value = part.get(f"core:{key}", default)
         if value is None:
             return None
@@ -277,7 +278,7 @@ def _between(starts, counts, index):
 
 
 def _frequency(read):
-    """Of the first capture that has one, Hz, or None."""
+    """Returns the frequency of the first capture that has one, Hz, or None."""
     for index, capture in enumerate(read.captures):
         found = read.number(f"captures[{index}]", capture, "frequency", 0, HIGHEST_FREQUENCY)
         if found is not None:
@@ -329,7 +330,7 @@ def _place(part, captures):
 
 
 def _complaints(files):
-    """What the schema of SigMF does not allow, as a warning: what is needed was looked at."""
+    """Warns of what the schema of SigMF does not allow: what is needed was looked at."""
     part = {"global": files.meta["global"], "captures": files.meta["captures"], "annotations": []}
     try:
         jsonschema.validate(part, sigmf.SigMFFile().get_schema())

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What an input turns out to be when it is opened."""
+"""Signals: what an input proves to be when it is opened."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

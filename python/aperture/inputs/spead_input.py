@@ -49,9 +49,9 @@ class SpeadInput(gr.hier_block2):
         self.source.finish()
 
     def error(self):
-        """Why it ended before its time, "" if nothing went wrong."""
+        """Returns why it ended before its time, "" if nothing went wrong."""
         return self.source.error() or ""
 
     def heap_counts(self):
-        """As spead_source.counts()."""
+        """Returns the same as spead_source.counts()."""
         return self.source.counts()

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from functools import lru_cache
 
-#: what a time is, for messages
+#: the forms of a time, for messages
 TIME_RULE = "UTC as 2024-06-01T12:30:00.25Z, or seconds since 1970, from 1970 to 9999"
 END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
 _ISO = re.compile(

@@ -21,13 +21,13 @@ import numpy as np
 from .times import elapsed, utc_after
 
 SEARCHED = 1 << 22  # bytes at the beginning of a file, and at the end
-FIRST_FRAMES = 4096  # that say which threads there are
-SECONDS = 8  # whose ends are looked at, of each file
+FIRST_FRAMES = 4096  # these say which threads there are
+SECONDS = 8  # of each file: their ends are read
 MOST_AROUND = 1 << 14  # frames on each side of the end of a second
 NEAR = 64  # frames of a thread; as vdif_source has it
-MOST_ODD = 0.02  # of the headers, that may have another rate, as they are damaged
-HEADER_WORDS = 4  # that headers of all kinds have
-MOST_SAMPLES = 2**61  # that are counted, about as vdif_source does
+MOST_ODD = 0.02  # of the headers may be damaged and have another rate
+HEADER_WORDS = 4  # common to headers of all kinds
+MOST_SAMPLES = 2**61  # the largest number, about as in vdif_source
 MARK5B = 0xAB  # extended data version of Mark 5B's payload
 WITH_RATE = (1, 3)  # extended data versions whose fifth word is the rate
 WIDTHS = (1, 2, 4, 8, 16)
@@ -71,13 +71,14 @@ def begin_of_epoch(epoch):
 
 
 def _seconds_between(epoch, later):
-    """From the beginning of an epoch to that of another one, leap seconds counted."""
+    """Returns the seconds from the beginning of an epoch to that of another one, leap seconds
+    counted."""
     return int(elapsed(Fraction(begin_of_epoch(epoch)), Fraction(begin_of_epoch(later))))
 
 
 def _fields(words):
-    """What headers have in common, of words [...][4], as [...][3]: frame length with channels,
-    the rest of its word and of the next but for the thread, legacy."""
+    """Returns the common fields of headers from words [...][4], as [...][3]: frame length with
+    channels, the rest of its word and of the next but for the thread, legacy."""
     return np.stack(
         [
             words[..., 2] & 0x1FFFFFFF,
@@ -100,7 +101,7 @@ def _at(data, places):
 
 
 def _alike(words, following):
-    """Whether headers are of one form, and of one epoch or the one after it."""
+    """Returns whether headers are of one form, and of one epoch or the one after it."""
     return np.all(_fields(words) == _fields(following), -1) & (
         (_epochs(following) - _epochs(words)) % 64 <= 1
     )
@@ -164,7 +165,7 @@ def _read_header(name, byte):
         file.seek(byte)
         try:
             header = VDIFHeader.fromfile(file)
-        except Exception as error:  # what baseband raises depends on what is wrong
+        except Exception as error:  # baseband raises anything
             reason = f": {error}" if str(error) else " by what baseband expects of one"
             raise ValueError(f"{name}: the header at byte {byte} is none of VDIF{reason}") from None
     if header.edv == MARK5B:
@@ -263,7 +264,7 @@ def _frames(file, byte, count, form):
 
 
 def _last_frames(file, size, form):
-    """Likewise, of those in the last bytes of a file, wherever they begin."""
+    """Returns the frames in the last bytes of a file in the same way, wherever they begin."""
     begin = max(0, size - max(SEARCHED, 4 * form.step))
     data = np.frombuffer(os.pread(file, size - begin, begin), np.uint8)
     places = form.places(data)
@@ -330,8 +331,8 @@ def _around_ends(file, byte, last, form, threads):
 
 @dataclass
 class _Ends:
-    """What the ends of seconds say: how many there are, the highest number of a frame in them, the
-    lowest one behind them, and the word with the rate that frames have, with how many."""
+    """The ends of seconds: how many there are, the highest number of a frame in them, the lowest
+    one behind them, and the word with the rate that frames have, with how many."""
 
     seconds: int
     highest: int
@@ -387,7 +388,7 @@ def _first_number(numbers):
 
 
 def _with_company(numbers):
-    """Those that are near another one: a damaged time is alone."""
+    """Returns the numbers that are near another one: a damaged time is alone."""
     numbers = np.sort(np.asarray(numbers, np.int64))
     if len(numbers) < 2:
         return numbers
@@ -488,7 +489,7 @@ def _find_rate(names, stream, form, rate, header_rate):
 
 
 def _counted(name, ends):
-    """How many frames a second has: their number starts again after it."""
+    """Returns how many frames a second has: their number starts again after it."""
     if not ends.seconds:
         raise ValueError(
             f"{name}: nothing says its rate: neither its headers, nor a "
@@ -505,7 +506,7 @@ def _counted(name, ends):
 
 
 def _numbers(frames, stream):
-    """Of frames, counted from the epoch; without those that cannot be."""
+    """Returns the numbers of frames, counted from the epoch; without impossible ones."""
     return [
         second * stream.frames_per_second + frame
         for second, frame, _, _ in frames

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the page knows of an array: its description as plain values, and back."""
+"""An array as the page knows it: its description as plain values, and back."""
 
 from ..arrays.array_description import Antenna, ArrayDescription, Input
 

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is connected to the blocks of one flowgraph, before it starts."""
+"""The blocks of one flowgraph that monitoring is connected to, before it starts."""
 
 import time
 from collections import deque
@@ -101,11 +101,12 @@ class Attachment:
         return found
 
     def correlates(self):
-        """Whether visibilities are looked at."""
+        """Returns whether visibilities are looked at."""
         return any(isinstance(look, VisibilityLook) for look in self.looks)
 
     def tracked(self):
-        """What delays follow, as a dictionary of directions; None without a delay_tracker."""
+        """Returns what delays follow, as a dictionary of directions; None without a
+        delay_tracker."""
         block = self._first("delay_tracker")
         return (
             None
@@ -132,7 +133,7 @@ class Attachment:
                 waiting = self.blocks[writer].nitems_written(out) - self.blocks[reader].nitems_read(
                     into
                 )
-            except Exception:  # it has just ended
+            except Exception:  # the process has just ended
                 continue
             found.append((writer, reader, max(0, int(waiting))))
         return found

@@ -15,7 +15,7 @@ from .beam_values import direction_text
 
 #: integrations a second that are looked at, and bytes a second, at most
 MOST_RATE, BYTES_A_SECOND = 2.0, 16e6
-#: of what is sent of one
+#: the most that is sent of one look
 MOST_BEAMS, MOST_POINTS = 64, 256
 #: blocks whose items are `[beam][product][channel]`
 DETECTORS = ("beam_power", "power_detector")
@@ -35,7 +35,7 @@ class BeamLook:
         size = block.output_signature().sizeof_stream_item(0)
         _, (self.beams, self._products, self.channels) = item_format(block, 0, size)
         self.name, self._kind = name, about["products"]
-        #: of the rows, so many are of beams that have weights
+        #: the rows of beams that have weights
         self._pointed = (
             self.beams * about["beams"] // (about["beams"] + about.get("incoherent_beams", 0))
         )
@@ -71,7 +71,7 @@ class BeamLook:
         item = items[-1]
         self._serial = item.serial
         powers = item.data.view(np.float32).reshape(self.beams, self._products, self.channels)
-        # that of Stokes I; XX + YY are I, too
+        # Stokes I; XX + YY are I, too
         chosen = powers[self.chosen, 0]
         if self._kind == "coherency":
             chosen = chosen + powers[self.chosen, 1]

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the page knows of beams: their names and where they look, as plain values."""
+"""Beams as the page knows them: their names and where they look, as plain values."""
 
 from ..arrays.array_description import load_array
 from ..filterbank_sink import row_names
@@ -40,5 +40,5 @@ def beams_section(array, beams, products="power"):
 
 
 def direction_text(beam):
-    """Where a beam looks; of an incoherent one, that it sees all that its antennas see."""
+    """Returns where a beam looks; of an incoherent one, that it sees all that its antennas see."""
     return "all that its antennas see" if beam.incoherent else str(beam)

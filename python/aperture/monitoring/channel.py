@@ -15,7 +15,7 @@ MOST_JSON, MOST_BYTES = 64 << 20, 256 << 20
 
 
 class ChannelError(OSError):
-    """What came is no message."""
+    """An error: the received bytes are no message."""
 
 
 def packed(message, payload=b""):

@@ -21,7 +21,7 @@ from ..parameters.constructors import parameters_of
 from ..tracking.directions import parse_direction
 from . import schemas
 
-#: of float32 gains and weights, and of seconds of delay
+#: the largest float32 gains and weights, and seconds of delay
 LARGEST_GAIN, LONGEST_DELAY = 1e30, 1e3
 MOST_CHANNELS = 1 << 16
 

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 import numpy as np
 import pmt
 
-#: of lists and dictionaries, letters of texts, and how deep they are
+#: limits of lists and dictionaries, of letters of texts, and of depth
 MOST_ELEMENTS, MOST_LETTERS, DEEPEST = 4096, 2000, 6
 
 
@@ -46,7 +46,7 @@ def plain(value, depth=0):
     return plain(str(value))
 
 
-#: of uniform vectors
+#: types of uniform vectors
 _VECTORS = [
     (getattr(pmt, f"is_{kind}vector"), getattr(pmt, f"{kind}vector_elements"))
     for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f32", "f64", "c32", "c64")
@@ -54,7 +54,8 @@ _VECTORS = [
 
 
 def plain_message(message, depth=0):
-    """What JSON can hold of a PMT: dictionaries, pairs and tuples as dictionaries and lists."""
+    """Returns what JSON can hold of a PMT: dictionaries, pairs and tuples as dictionaries and
+    lists."""
     if pmt.is_null(message) or depth >= DEEPEST:
         return None
     if pmt.is_symbol(message):

@@ -107,9 +107,9 @@ class Publisher:
     def __init__(self, instrument, section=None, maxsize=256):
         self.section = None if section is None else Section.of(section)
         self.instrument, self.outbox = instrument, Outbox(maxsize)
-        #: how often the server was started anew after it had ended
+        #: number of restarts of the server after it had ended
         self.server_restarts = 0
-        #: where it listens, once it does
+        #: the address where the server listens, once it does
         self.url = ""
         self._server, self._attachment = None, None
         self._about_changed, self._last_figures = True, 0.0
@@ -167,7 +167,7 @@ class Publisher:
 
     @property
     def server_pid(self):
-        """Of the server's process; None without one."""
+        """The number of the server's process; None without one."""
         with self._lock:
             return None if self._server is None else self._server.pid
 
@@ -180,14 +180,14 @@ class Publisher:
             self._attachment = None
             self._alarm(error)
             return
-        # as long as the flowgraph lives, so do its listeners
+        # the listeners live as long as the flowgraph
         instrument.top.monitoring = attachment
         self._attachment, self._progress = attachment, None
         self._speed = self._age = None
         self._about_changed = True
 
     def _take_event(self, event):
-        """Of the instrument's publish(): puts it into the queue."""
+        """Puts an event of the instrument's publish() into the queue."""
         about = plain(event)
         if about.get("event") == "released":
             self._attachment = None
@@ -197,7 +197,7 @@ class Publisher:
             self._about_changed = True
 
     def about(self):
-        """What the instrument is, and what may be changed: a message."""
+        """Returns a message about the instrument, and what may be changed."""
         attachment = self._attachment
         controls = {} if attachment is None else attachment.controls
         return {
@@ -266,7 +266,7 @@ class Publisher:
         )
 
     def _follow(self, message):
-        """How fast the stream's time runs, and how old the newest integration is."""
+        """Measures how fast the stream's time runs, and how old the newest integration is."""
         now, interval = time.monotonic(), message["interval"]
         if interval is None:
             return
@@ -290,7 +290,7 @@ class Publisher:
             "blocks": attachment.counts() if running else {},
             "edges": attachment.edges() if running else [],
             "tracked": plain(attachment.tracked()),
-            # of the visibilities, or of the beams' powers where there are none
+            # counted are the visibilities, or the beams' powers where there are none
             "integrations": sum(look.items() for look in attachment.looks[:1]),
             "times_real_time": plain(self._speed),
             "latency": plain(self._age),
@@ -331,7 +331,7 @@ class Publisher:
         while not self._stopping.is_set():
             try:
                 if sent is not server:
-                    # whatever happened before: it begins with what the instrument is
+                    # a connection begins with what the instrument is, whatever happened before
                     server.send(self.about())
                     sent = server
                 found = self.outbox.take(1.0)
@@ -385,13 +385,13 @@ class Publisher:
                 raise ValueError("the instrument does not run")
             schemas.check(message["value"], control.schema)
             control.apply(message["value"])
-        except Exception as error:  # of a setter: nobody out there ends this thread
+        except Exception as error:  # no setter's error ends this thread
             answer["error"] = plain(" ".join(str(error).split()))[:500] or type(error).__name__
         return answer
 
 
 def _picture(path):
-    """What is in a file of a picture; None while there is none."""
+    """Returns the bytes of a picture's file; None while there is none."""
     try:
         if not os.path.isfile(path):
             return None

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What an instrument does is published, what is asked for is done, and the data never wait."""
+"""An instrument is published and commanded, and the data never wait."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ from gnuradio.aperture.testing.tiers import long_test
 
 
 def wait_for(condition):
-    """What a condition gives as soon as it is true."""
+    """Returns the value of a condition as soon as it is true."""
     found = comes_true(condition, pause=0.05)
     if not found:
         raise AssertionError("nothing came in time")
@@ -61,7 +61,7 @@ class qa_monitoring(unittest.TestCase):
             return json.loads(answer.read())
 
     def state(self):
-        """What is now; None while the server is not there."""
+        """Returns the present state; None while the server is not there."""
         try:
             return self.get("api/v1/state")
         except (OSError, ValueError):
@@ -211,7 +211,7 @@ class qa_monitoring(unittest.TestCase):
 
 class qa_monitoring_data(unittest.TestCase):
     def test_the_data_are_the_same(self):
-        """With a publisher and without: every integration, bit by bit."""
+        """Every integration is the same with a publisher and without, bit by bit."""
         from gnuradio import blocks
 
         def integrations(monitored):
@@ -224,7 +224,7 @@ class qa_monitoring_data(unittest.TestCase):
             instrument.top.run()
             if publisher is not None:
                 publisher.stop()
-                # where its own thread had no time to look
+                # the publisher's own thread may have had no time to look
                 publisher._look_once()
                 self.assertGreater(len(publisher.outbox), 0)
             return np.array(kept.data())
@@ -234,7 +234,7 @@ class qa_monitoring_data(unittest.TestCase):
         np.testing.assert_array_equal(expected, integrations(True))
 
     def test_a_flowgraph_in_the_place_of_another(self):
-        """As an instrument makes one anew after a receiver failed."""
+        """An instrument makes a flowgraph anew after a receiver failed."""
         first, second = simulated(samples=20000), simulated(samples=20000, array="two-dish")
         publisher = monitoring.Publisher(first)
         publisher.start()
@@ -264,7 +264,7 @@ class qa_monitoring_data(unittest.TestCase):
         self.assertEqual(1, len(outbox))
 
     def test_pictures_of_candidates(self):
-        """They are sent once they are whole, and no name leads to another folder."""
+        """Pictures are sent once they are whole, and no name leads to another folder."""
         with tempfile.TemporaryDirectory() as folder:
 
             class candidate_sink:

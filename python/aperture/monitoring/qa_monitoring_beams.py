@@ -93,7 +93,7 @@ class qa_monitoring_beams(unittest.TestCase):
         publisher = monitoring.Publisher(instrument)
         publisher.start()
         instrument.top.run()
-        # its own thread does not look at the same time
+        # the publisher's own thread does not look at the same time
         publisher.stop()
         publisher._look_once()
         return publisher, instrument, tone["frequency"]
@@ -138,8 +138,9 @@ class qa_monitoring_beams(unittest.TestCase):
         self.assertIsNotNone(publisher._progress)
 
     def look_at(self, channels, beams, products, incoherent=0, device="cpu", pointing=None):
-        """What a look takes of the powers of random voltages, and all of them [beam][product]
-        [channel]: the first channel has no signal, the last but one is strong, one is NaN."""
+        """Returns what a look takes of the powers of random voltages, and all of them
+        [beam][product] [channel]: the first channel has no signal, the last but one is strong, one
+        is NaN."""
         inputs, times = 3, 4
         rng = np.random.default_rng(channels)
         voltages = qa_tools.random_samples(rng, "fc32", (2, channels, inputs, times), rms=1)
@@ -225,7 +226,8 @@ class qa_monitoring_beams(unittest.TestCase):
                     )
 
     def test_where_beams_look(self):
-        """As the block says that points them, for both polarisations; of none that is not."""
+        """The page has the directions of the block that points beams, for both polarisations; none
+        without one."""
         pointing = SimpleNamespace(
             beams=lambda: [Beam("a", azimuth=0, elevation=90), Beam("b", azimuth=90, elevation=45)]
         )

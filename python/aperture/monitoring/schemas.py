@@ -8,7 +8,7 @@
 import math
 import re
 
-#: of ids, names and models
+#: the form of ids, names and models
 ID = "^[A-Za-z0-9_-]{1,64}$"
 
 

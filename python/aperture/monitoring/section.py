@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from ..parameters.errors import ParameterError, refuse
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
-#: of a token: 128 bits of hexadecimal digits at least
+#: lengths of a token: 128 bits of hexadecimal digits at least
 SHORTEST_TOKEN, LONGEST_TOKEN = 32, 512
 LARGEST_FILE = 1 << 16
 
@@ -137,17 +137,17 @@ class Section:
 
     @property
     def open_to_readers(self):
-        """Whether reading needs no token: all who come are on this machine."""
+        """True if reading needs no token: all who come are on this machine."""
         return is_loopback(self.address()[0]) and not self.proxy
 
     @property
     def tls(self):
-        """Whether the server speaks TLS itself."""
+        """True if the server speaks TLS itself."""
         return bool(self.tls_key)
 
 
 def is_loopback(address):
-    """Whether an IP address can only be reached from this machine."""
+    """Returns whether an IP address can only be reached from this machine."""
     return ipaddress.ip_address(address).is_loopback
 
 

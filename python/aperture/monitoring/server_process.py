@@ -14,7 +14,7 @@ import sys
 from . import channel
 
 PROGRAM = pathlib.Path(__file__).parent / "server" / "__main__.py"
-#: what the server needs of the environment: nothing that could lead it to other modules
+#: the environment that the server needs: nothing that could lead it to other modules
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ")
 PATIENCE = 5.0  # s, until a server that was asked to end is killed
 BUFFER = 1 << 20  # bytes
@@ -48,7 +48,7 @@ class ServerProcess:
 
     @property
     def pid(self):
-        """Of the process."""
+        """The number of the process."""
         return self._process.pid
 
     def send(self, message, payload=b""):
@@ -59,7 +59,7 @@ class ServerProcess:
             self.socket.sendall(payload)
 
     def ended(self):
-        """Its exit status, None while it runs."""
+        """Returns its exit status, None while it runs."""
         return self._process.poll()
 
     def stop(self):
@@ -67,7 +67,7 @@ class ServerProcess:
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # it is gone
+            pass  # the process is gone
         try:
             self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

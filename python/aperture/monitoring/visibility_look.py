@@ -15,7 +15,7 @@ from ..parameters.constructors import parameters_of
 
 #: integrations a second that are looked at, and bytes a second, at most
 MOST_RATE, BYTES_A_SECOND = 2.0, 32e6
-#: of what is sent of one
+#: the most that is sent of one look
 MOST_INPUTS, MOST_CHANNELS, MOST_BYTES = 64, 512, 4 << 20
 
 
@@ -31,7 +31,7 @@ class VisibilityLook:
         about = parameters_of(inner)
         self.name = name
         self.channels, self.inputs = int(about["channels"]), int(about["inputs"])
-        #: of the voltages, whose levels are judged by it
+        #: type of the voltages, whose levels are judged by it
         self.type = about["type"]
         self._products = self.inputs * (self.inputs + 1) // 2
         size = self.channels * self._products * 8

@@ -15,7 +15,7 @@ from .addresses import listening_socket
 from .heaps import FREQUENCY, STREAM_CONTROL, TIMESTAMP, load_spead2
 
 QUEUED = 4  # chunks that wait for who reads them, or are read
-FEWEST_HEAPS, MOST_HEAPS = 16, 8192  # that are unfinished at a time, of each stream
+FEWEST_HEAPS, MOST_HEAPS = 16, 8192  # unfinished at a time, in each stream
 SPEAD2_COUNTS = {
     "heaps": "heaps",
     "packets": "packets",
@@ -120,7 +120,7 @@ class ChunkReceiver:
                 if len(streams) > 1
                 else recv.ChunkRingStream(pool, config, chunks, self._ready, self._free)
             )
-        # of a group all members; they are stopped together
+        # all members of a group; they are stopped together
         self._all = group if len(streams) > 1 else self._streams[0]
         for _ in range(count):
             self._all.add_free_chunk(
@@ -136,7 +136,7 @@ class ChunkReceiver:
                     with contextlib.closing(
                         listening_socket(host, port, each, interface, allowed)
                     ) as listener:
-                        # which takes a copy of the descriptor
+                        # the reader takes a copy of the descriptor
                         stream.add_udp_reader(listener, max_size=packet_size)
                         self.buffer_size += listener.getsockopt(1, 8)  # SO_RCVBUF
         except Exception:
@@ -182,7 +182,7 @@ class ChunkReceiver:
         self._all.stop()
 
     def counts(self):
-        """What was counted since the start, a dictionary of whole numbers."""
+        """Returns what was counted since the start, a dictionary of whole numbers."""
         found = dict.fromkeys([*SPEAD2_COUNTS.values(), *spead.placement.names()], 0)
         for stream in self._streams:
             stats = stream.stats

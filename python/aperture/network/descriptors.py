@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a stream says of itself: descriptors, by an ordinary receiver of spead2."""
+"""The descriptors of a stream, by an ordinary receiver of spead2."""
 
 import time
 from dataclasses import dataclass

@@ -145,7 +145,7 @@ class HeapSender:
             )
             return True
         except OSError:
-            # which of them: the rest of the group may not have been sent
+            # the rest of the group may not have been sent, whichever failed
             good = True
             for heap, substream in references:
                 try:
@@ -194,7 +194,7 @@ class HeapSender:
 
 
 def descriptor_of(kind, shape, sample_bits=8):
-    """What HeapSender takes as `descriptor`, of a payload of so many samples or such a shape."""
+    """Returns the `descriptor` of HeapSender for a payload of so many samples or such a shape."""
     if kind == "samples":
         return dict(shape=(shape,), format=[("i", sample_bits)])
     return dict(shape=shape, dtype=np.int32 if kind == "visibilities" else np.int8)

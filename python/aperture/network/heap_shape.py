@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What spead_source and spead_sink have in common: parameters and their checks, and tags."""
+"""Common parts of spead_source and spead_sink: parameters and their checks, and tags."""
 
 import time
 from numbers import Integral, Real

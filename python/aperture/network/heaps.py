@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: how many bits the address of an item has, and so an immediate value
+#: bits of an item's address, and so of an immediate value
 FLAVOUR = (4, 64, 48)
 IMMEDIATE = [("u", FLAVOUR[2])]
 #: an immediate value of which a heap holds a reference

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How long a service waits before it tries again."""
+"""The time that a service waits before it tries again."""
 
 
 class Backoff:
@@ -19,6 +19,7 @@ class Backoff:
         return now
 
     def went_well(self, seconds):
-        """It worked for so long: after ten times the last wait, the next one is short again."""
+        """Notes that it worked for so long: after ten times the last wait, the next one is short
+        again."""
         if seconds >= 10 * self._next / 2:
             self._next = self._first

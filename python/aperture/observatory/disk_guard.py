@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is done before a disk is full: the oldest files go, or nothing more is recorded."""
+"""The guard against a full disk: the oldest files go, or nothing more is recorded."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..files.file_names import TIME
 
 WHEN_FULL = ("stop", "oldest")
-#: of the space that is to be left: as much must be free before recording goes on
+#: the part of the space to be left that must be free before recording goes on
 ENOUGH = 1.25
 TIME_PATTERN = r"(?P<time>\d{8}T\d{6}Z)(?:-\d+)?"
 #: endings -> what stands for them in the names of files on the disk

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a service tells systemd, by the protocol of sd_notify(3): datagrams to a socket."""
+"""Messages of a service to systemd, by the protocol of sd_notify(3): datagrams to a socket."""
 
 import contextlib
 import os

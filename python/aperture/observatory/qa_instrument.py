@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What watches an instrument sees its blocks, and is told of what happens."""
+"""A watcher of an instrument sees its blocks, and is told of what happens."""
 
 import json
 

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a service tells systemd, how it waits, and what it does before a disk is full."""
+"""Services: their messages to systemd, their waits, and their care for the disk."""
 
 import os
 import socket

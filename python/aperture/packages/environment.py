@@ -77,7 +77,7 @@ def _stamp(group):
 
 
 def is_installed(group):
-    """Whether the environment has the group in the versions of this gr-aperture."""
+    """Returns whether the environment has the group in the versions of this gr-aperture."""
     stamp = _stamp(group)
     return os.path.exists(stamp) and stamp.read_bytes() == locked_versions(group).read_bytes()
 
@@ -107,15 +107,15 @@ def enter():
     version is imported.
     """
     python = folder() / "bin" / "python"
-    # also where another user's folder may not be looked into
+    # another user's folder may be unreadable
     if os.path.exists(python) and os.path.realpath(sys.prefix) != os.path.realpath(folder()):
-        if sys.stdout is not None:  # which it is where the descriptor is closed
+        if sys.stdout is not None:  # it is None where the descriptor is closed
             sys.stdout.flush()
         os.execv(python, [str(python), *sys.argv])
 
 
 def command_to_install(group):
-    """What a user types to get the group."""
+    """Returns what a user types to get the group."""
     # tools/run names the build folder, and what is below it is set up by tools/setup
     return (
         f"tools/setup --with {group}" if os.environ.get("APERTURE_BUILD") else f"{PROGRAM} {group}"
@@ -196,7 +196,7 @@ def _make():
     if os.path.exists(python) and os.path.exists(path / version / "site-packages" / "pip"):
         return
     try:
-        # what is there was made for another Python, or is not whole
+        # the present environment was made for another Python, or is not whole
         venv.EnvBuilder(
             system_site_packages=True, clear=os.path.exists(path), symlinks=True, with_pip=True
         ).create(path)

@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What users give, as parameters or in files they write, and what is wrong with it."""
+"""Parameters of users, in calls or in files they write, and errors in them."""

@@ -13,7 +13,7 @@ program's format becomes what is like it.
 import json
 import unicodedata
 
-#: what NFKD does not take apart -> what is like it
+#: characters that NFKD does not take apart -> the ASCII that is like them
 LIKENESS = str.maketrans(
     {
         "°": " deg",
@@ -88,7 +88,7 @@ def find_name(name, names):
 
 def quoted(text):
     """The text in quotes for YAML, in ASCII, and without loss."""
-    # what does not fit 16 bits is two escapes in JSON, and one in YAML
+    # a character beyond 16 bits is two escapes in JSON, and one in YAML
     return "".join(
         json.dumps(letter)[1:-1] if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
         for letter in text

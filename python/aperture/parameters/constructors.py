@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is said where the arguments of a block's constructor do not fit.
+"""Errors of a call whose arguments do not fit a block's constructor.
 
 Python and pybind11 refuse a misspelt name or a value of the wrong type with a TypeError, which
 is as right as it is hard to read: pybind11's has the whole signature and all that was given. Here
@@ -23,7 +23,7 @@ import numpy as np
 from .errors import ParameterTypeError, refuse
 from .input_files import look_for
 
-#: of names of types, as _kind() gives them: what a user calls them
+#: types, as _kind() gives them -> their names for a user
 KINDS = {
     "int": "an integer",
     "float": "a number",
@@ -86,8 +86,8 @@ def split(text, at=","):
 
 
 def _parameters_of_pybind(signature):
-    """Of "__init__(self: module.xengine, channels: int = 1024, ...) -> None": {name: (type,
-    whether it has to be given)}."""
+    """Returns the parameters in "__init__(self: module.xengine, channels: int = 1024, ...) ->
+    None": {name: (type, whether it has to be given)}."""
     found = {}
     for part in split(signature[signature.index("(") + 1 : signature.rindex(")")])[1:]:
         name, rest = part.split(":", 1)
@@ -97,7 +97,7 @@ def _parameters_of_pybind(signature):
 
 
 def _parameters_of_python(function):
-    """Likewise, of a function in Python: None as the type, which it checks itself."""
+    """Returns the same of a function in Python: None as the type, which it checks itself."""
     return {
         name: (None, entry.default is entry.empty)
         for name, entry in inspect.signature(function).parameters.items()
@@ -106,7 +106,7 @@ def _parameters_of_python(function):
 
 
 def _fits(value, kind):
-    """Whether pybind11 takes a value for a type; None: of some other type."""
+    """Returns whether pybind11 takes a value for a type; None: of some other type."""
     if kind == "int":
         return hasattr(type(value), "__index__")
     if kind == "float":
@@ -188,7 +188,7 @@ def _found_if(is_file, value):
 
 
 def _bits(value):
-    """How wide an integer is."""
+    """Returns how many bits wide an integer is."""
     return operator.index(value).bit_length() + 1
 
 

@@ -37,8 +37,8 @@ def find_file(name):
 
 
 def look_for(name):
-    """As find_file(), but None where there is no file; a name that is looked for nowhere else is
-    returned as it is, whether or not it is there."""
+    """Finds a file as find_file() does, but None where there is none; a name that is looked for
+    nowhere else is returned as it is, whether or not it is there."""
     name = os.path.expanduser(os.fspath(name))
     folder = _folder_of_script()
     if not name or os.path.isabs(name) or folder is None:
@@ -68,7 +68,8 @@ def _folder_of_script():
 
 
 def _is_there(name):
-    """Whether there is something of this name, be it that it cannot be read: its reader says so."""
+    """Returns whether there is something of this name, be it that it cannot be read: its reader
+    says so."""
     try:
         os.stat(name)
     except (FileNotFoundError, NotADirectoryError):
@@ -86,7 +87,7 @@ def _same(one, other):
 
 
 def _equal(one, other):
-    """Whether two files are one, or have the same in them."""
+    """Returns whether two files are one, or have the same in them."""
     if _same(one, other):
         return True
     try:

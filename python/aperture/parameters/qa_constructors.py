@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What blocks say of arguments that do not fit: one line, with the parameter and what it may be."""
+"""Blocks name the parameter that does not fit and what it may be, in one line."""
 
 import inspect
 
@@ -24,7 +24,7 @@ def own(array, seed=1):
 
 class qa_constructors(gr_unittest.TestCase):
     def refused(self, block, *arguments, **keywords):
-        """What it says, without a trace of the error that it comes from."""
+        """Returns the block's message, without a trace of the error that it comes from."""
         with self.assertRaises(TypeError) as caught:
             block(*arguments, **keywords)
         text = str(caught.exception)
@@ -89,11 +89,11 @@ class qa_constructors(gr_unittest.TestCase):
         with self.assertRaises(ParameterTypeError) as caught:
             aperture.xengine(channels=256.0)
         self.assertEqual(caught.exception.field, "channels")
-        # what comes before it does not show
+        # the original error does not show
         self.assertIsNone(caught.exception.__context__)
 
     def test_types_of_all_versions(self):
-        """What pybind11 2.10, 2.13 and 3.0 write for one and the same type."""
+        """The texts of one type are understood as pybind11 2.10, 2.13 and 3.0 write them."""
         for kind, names in (
             ("int", ("int", "typing.SupportsInt", "typing.SupportsInt | typing.SupportsIndex")),
             (
@@ -181,7 +181,8 @@ class qa_constructors(gr_unittest.TestCase):
         self.assertEqual(self.refused(clear_errors(own), 3), "of 3 and 1, from within")
 
     def test_all_blocks(self):
-        """Whatever their parameters are, and the C++ ones' values with their own message."""
+        """All blocks refuse unknown arguments, and the C++ ones wrong values with their own
+        message."""
         count = 0
         for name, block in vars(aperture).items():
             if (

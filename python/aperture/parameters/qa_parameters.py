@@ -4,8 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Which error a wrong parameter raises, what a YAML reader does with the errors of fields, and
-where input files are looked for."""
+"""Errors of wrong parameters, of fields in YAML, and where input files are looked for."""
 
 import io
 import os
@@ -33,7 +32,7 @@ class FieldError(ParameterError):
     """An error of a format of this test's own."""
 
 
-#: what opens an input file by its name, and the name that it is tried with
+#: the readers of input files by name, and the name that each is tried with
 READERS = {
     "array.yml": aperture.load_array,
     "beams.yml": lambda name: aperture.load_beams(name, "y8"),
@@ -83,7 +82,7 @@ class qa_parameters(gr_unittest.TestCase):
         self.assertIs(type(self.raised_by(Antenna, "A", 3)), aperture.ArrayDescriptionError)
 
     def test_yaml_reader(self):
-        """Its own errors, and those of fields, are of its class and have the line."""
+        """Errors of the reader, and of fields, are of its class and have the line."""
         for text, line in (("a: [", 1), ("a: 1\nb: 2\na: 3", 3), ("a: 1\n<<: 2", 2)):
             error = self.raised_by(YamlReader("F", FieldError).tree, io.StringIO(text))
             self.assertIs(type(error), FieldError)
@@ -130,7 +129,7 @@ class qa_parameters(gr_unittest.TestCase):
             (working / "a").write_text("two")
             self.assertEqual(find("a"), "a")
             warned.assert_called_once_with(str(working / "a"), str(script / "a"))
-            # what is complete is taken as it is, and what is no script has no files
+            # a complete path is taken as it is, and a command that is no script has no files
             self.assertEqual(find(f"{script}/none"), f"{script}/none")
             self.started(working, script / "aperture_fx")
             self.assertEqual(find("b"), "b")
@@ -142,7 +141,7 @@ class qa_parameters(gr_unittest.TestCase):
         for name, reader in READERS.items():
             for there in (False, True):
                 if there:
-                    # which none of them can use
+                    # none of the readers can use this file
                     (script / name).write_text("?")
                 with self.subTest(name=name, there=there):
                     with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:

@@ -8,7 +8,7 @@
 import yaml
 
 MERGE = "tag:yaml.org,2002:merge"  # the key <<: what it names is taken where it is not given
-MOST_VALUES = 1 << 18  # of a file; aliases of aliases make any number of them
+MOST_VALUES = 1 << 18  # in a file; aliases of aliases make any number of them
 
 
 class Scalar(str):
@@ -59,7 +59,8 @@ class YamlReader:
             raise self.error("", "lists or mappings are nested too deeply", self.name) from None
 
     def with_line(self, make, *arguments):
-        """What make(*arguments) returns; an error of this class gets the file and the line."""
+        """Returns what make(*arguments) returns; an error of this class gets the file and the
+        line."""
         try:
             return make(*arguments)
         except self.error as error:
@@ -94,7 +95,7 @@ class YamlReader:
         values, merged = {}, {}
         for key, child in node.value:
             if key.tag == MERGE:
-                # of several, the first one counts
+                # the first of several counts
                 for other in child.value if isinstance(child, yaml.SequenceNode) else [child]:
                     found = self._plain(other, path)
                     if not isinstance(found, dict):

@@ -16,7 +16,7 @@ from ..recordings import check_recording, describe
 from ..signals import Signals
 from ..times import elapsed, exact, utc_after
 
-#: what may differ between the files of one observation
+#: the keys that may differ between the files of one observation
 OF_ONE_FILE = {
     "OBS_OFFSET",
     "FILE_NUMBER",
@@ -105,7 +105,7 @@ class Dada(InputFormat):
     def _recording(request, name, made):
         header = made.header()
         bits, is_complex = int(header["NBIT"]), int(header["NDIM"]) == 2
-        # as recording_source names them; dada_source has refused what is neither
+        # a suffix as recording_source names it; dada_source has refused other orders
         order = "_be" if bits > 8 and header.get("ENDIAN", "").upper() == "BIG" else ""
         coding = {8: "s8", 16: "s16", 32: "f32"}[bits] + order
         if "type" in request.values:

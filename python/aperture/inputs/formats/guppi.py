@@ -15,7 +15,7 @@ from ..recordings import check_recording, describe
 from ..signals import Signals
 from ..times import whole_and_fraction
 
-LARGEST_TERM = 10**18  # of a rate as a fraction
+LARGEST_TERM = 10**18  # largest term of a rate as a fraction
 
 
 class Guppi(InputFormat):

@@ -25,7 +25,7 @@ class OsmosdrDriver(Driver):
         unit = "dB" if key == "gain" else "Hz"
         try:
             return ranges_of([found], unit)
-        except RuntimeError:  # it has none
+        except RuntimeError:  # the source has no such setting
             return ranges_of([], unit)
 
     def set(self, key, channel, value):

@@ -38,7 +38,7 @@ class Pcap(InputFormat):
         )
 
         def start_time(source):
-            """That of the first sample, which also shows that there is one."""
+            """Returns the time of the first sample, which also shows that there is one."""
             block = source(1)
             sink = blocks.vector_sink_b(block.output_signature().sizeof_stream_item(0))
             top = gr.top_block("pcap")

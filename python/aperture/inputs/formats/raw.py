@@ -39,7 +39,7 @@ ENDINGS = {
     ".cfile": "fc32",
     **{f".{name}": name for name in TYPES},
 }
-BYTES = {"u8": 1, "s8": 1, "s16": 2, "f32": 4}  # of a component
+BYTES = {"u8": 1, "s8": 1, "s16": 2, "f32": 4}  # size of a component
 MOST_INPUTS = 65536
 
 

@@ -12,7 +12,7 @@ NOT_RADIOS = {"audio", "null"}
 
 
 def label(entry):
-    """What tells a receiver from others, as it may be typed."""
+    """Returns what tells a receiver from others, as it may be typed."""
     keys = ("driver", "serial") if entry.get("serial") else ("driver", "label")
     return ",".join(f"{key}={entry[key]}" for key in keys if entry.get(key))
 

@@ -14,7 +14,7 @@ import pathlib
 import sys
 import types
 
-#: what the package gnuradio.aperture is called here, where its __init__ is not run
+#: the name here of the package gnuradio.aperture, whose __init__ is not run
 PACKAGE = "aperture_without_gnuradio"
 
 

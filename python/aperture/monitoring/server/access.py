@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Who may do what: hosts, origins, tokens, and the headers of all answers."""
+"""Access rights: hosts, origins, tokens, and the headers of all answers."""
 
 import asyncio
 import hmac
@@ -33,7 +33,7 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Server": "gr-aperture",
 }
-#: what a proxy adds, and nobody else does
+#: headers that a proxy adds, and nobody else does
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 #: wrong tokens of an address in a minute, and addresses that are remembered
 MOST_FAILURES, MOST_ADDRESSES = 10, 1024
@@ -91,12 +91,12 @@ class Access:
 
     @property
     def can_change(self):
-        """Whether there is a token with which something can be changed."""
+        """True if there is a token with which something can be changed."""
         return self._token is not None
 
     @property
     def reading_needs_token(self):
-        """Whether reading needs one, too."""
+        """True if reading needs one, too."""
         return not self._section.open_to_readers
 
     @web.middleware
@@ -125,7 +125,7 @@ class Access:
         return answer
 
     async def add_headers(self, request, answer):
-        """Of all answers, as a signal of aiohttp's."""
+        """Adds the headers of all answers, as a signal of aiohttp's."""
         for key, value in HEADERS.items():
             answer.headers[key] = value
         if self._tls:
@@ -204,5 +204,5 @@ class Access:
 
 
 def is_open(path):
-    """Whether a path has nothing of the instrument: the page itself."""
+    """Returns whether a path has nothing of the instrument: the page itself."""
     return path == "/" or path.startswith("/page/")

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is computed of the powers of beams: spectra, and total powers against time."""
+"""Drawings of the powers of beams: spectra, and total powers against time."""
 
 import time as host
 from collections import deque

@@ -13,7 +13,7 @@ MOST, MOST_OF_ONE = 128, 32
 REQUEST_TIME, ANSWER_TIME = 15.0, 30.0
 #: bytes of a request's head, and what was sent ahead of it
 LARGEST_HEAD = 32 << 10
-#: of a body: weights of 4096 inputs fit
+#: size of a body: weights of 4096 inputs fit
 LARGEST_BODY = 256 << 10
 
 
@@ -34,7 +34,7 @@ class Connections:
         return Guard(self, self._server())
 
     def enter(self, address):
-        """Whether there is room for one more of an address; if so, it counts."""
+        """Returns whether there is room for one more of an address; if so, it counts."""
         if (
             (self.allowed is not None and address not in self.allowed)
             or sum(self._open.values()) >= MOST

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is computed of integrations: levels and bandpasses, fringes, and the sky, in one thread."""
+"""Drawings of integrations: levels and bandpasses, fringes, and the sky, in one thread."""
 
 import math
 import time
@@ -111,7 +111,7 @@ class Drawings:
             self._sky = self._sky_view(description, message["channels"])
 
     def _sky_view(self, description, channels):
-        """Of the whole sky where the array can see it, otherwise of the zenith."""
+        """Returns a view of the whole sky where the array can see it, otherwise of the zenith."""
         for centre in ("sky", "zenith"):
             try:
                 self._whole = centre == "sky"
@@ -152,7 +152,7 @@ class Drawings:
                 try:
                     self._view.add_counts(chosen)
                 except (ValueError, TypeError, ZeroDivisionError):
-                    pass  # of another block, with other inputs
+                    pass  # another block with other inputs
         counted = None if message["counted"] is None else np.array(message["counted"])
         self._view.add_visibilities(values, counted, message["spectra"], frequencies)
         shown = self._view.picture()

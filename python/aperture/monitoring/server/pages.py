@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the server answers, path by path."""
+"""The answers of the server, path by path."""
 
 import asyncio
 import json

@@ -73,7 +73,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
         return status, json.loads(text)
 
     def raw(self, *parts, pause=0.0):
-        """What comes back for bytes, until the server closes."""
+        """Returns what comes back for bytes, until the server closes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as sock:
             for part in parts:
                 sock.sendall(part)
@@ -450,7 +450,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
         self.assertEqual(200, self.ask("/api/v1/state")[0])
 
     def test_log_lines_are_data(self):
-        """They come as JSON, never as markup; the page writes them as text."""
+        """Log lines come as JSON, never as markup; the page writes them as text."""
 
         def lines():
             _, headers, body = self.ask("/api/v1/log")
@@ -471,7 +471,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
                     sock.sendall(f"X-{number}: {'x' * 1000}\r\n".encode())
 
     def test_connections_are_limited(self):
-        # whose connections have much time
+        # connections with much time
         server = FedServer(request_time=10 * PATIENCE)
         self.addCleanup(server.close)
         port = int(server.url.rstrip("/").rpartition(":")[2])
@@ -484,7 +484,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
                 self.assertEqual(b"", open_ones[-1].recv(1))
             except ConnectionResetError:
                 pass
-            # those that came first are still open: it was not their time that ended it
+            # the first connections are still open: their time did not end this one
             open_ones[10].setblocking(False)
             with self.assertRaises(BlockingIOError):
                 open_ones[10].recv(1)
@@ -496,7 +496,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
             try:
                 return self.ask("/api/v1/state", port=port)[0] == 200
             except (ConnectionError, http.client.HTTPException):
-                return False  # those that were closed still count
+                return False  # closed connections still count
 
         self.wait_for(answers)
 
@@ -527,7 +527,8 @@ class qa_monitoring_server(gr_unittest.TestCase):
             dripping.join()
 
     def test_a_page_that_does_not_read_costs_nothing(self):
-        """What it is sent is the newest only, and memory does not grow with what it misses."""
+        """A page that does not read is sent the newest only, and memory does not grow with what it
+        misses."""
 
         def state():
             return json.loads(self.ask("/api/v1/state")[2])
@@ -582,7 +583,7 @@ class qa_monitoring_section(unittest.TestCase):
                     "hosts": "telescope.example",
                 }
             )
-        # who comes by a proxy is not on this machine
+        # somebody who comes by a proxy is not on this machine
         self.refused("token_file", proxy="127.0.0.1", hosts="telescope.example")
         self.refused("hosts", proxy="127.0.0.1", token_file=self.token)
 
@@ -692,7 +693,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
 
 class qa_guard(unittest.TestCase):
-    """Of one connection: how long it may take, by a clock that the test drives."""
+    """Tests of how long one connection may take, by a clock that the test drives."""
 
     def setUp(self):
         self.loop = DrivenLoop()
@@ -702,9 +703,9 @@ class qa_guard(unittest.TestCase):
         self.guard = connections.Connections(mock.Mock)()
 
     async def goes_on(self, seconds):
-        """Whether the connection is open so many seconds later."""
+        """Returns whether the connection is open so many seconds later."""
         self.loop.now += seconds
-        # what is due now is called after this has gone on once
+        # callbacks that are due now are called after this has gone on once
         for _ in range(2):
             await asyncio.sleep(0)
         return not self.transport.abort.called
@@ -721,7 +722,7 @@ class qa_guard(unittest.TestCase):
         self.assertEqual(connections.REQUEST_TIME, self.loop.now)
 
     def test_answers(self):
-        """They have a time of their own, each part of them anew, and so has the next request."""
+        """Each part of an answer, and the next request, has its own time."""
 
         async def follow():
             self.guard.connection_made(self.transport)

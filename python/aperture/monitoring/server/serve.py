@@ -256,7 +256,7 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
     connections.REQUEST_TIME = options.request_time
-    # it writes a page about each request that is none, which anybody can send
+    # aiohttp writes a page about each invalid request, which anybody can send
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     os.umask(0o077)

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the server knows of the instrument: the newest of everything, and a bounded past."""
+"""The server's knowledge of the instrument: the newest of everything, and a bounded past."""
 
 import asyncio
 import itertools
@@ -37,7 +37,7 @@ _NAME = re.compile(ID.strip("^$"))
 
 
 def is_id(text):
-    """Whether a text may be the name of a block, a port or a candidate."""
+    """Returns whether a text may be the name of a block, a port or a candidate."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
@@ -48,7 +48,7 @@ class Observed:
 
     def __init__(self):
         self.about, self.controls = {}, {}
-        #: whether a block of it makes visibilities
+        #: true if one of its blocks makes visibilities
         self.correlates = False
         #: block -> event -> {time, value}
         self.status = {}
