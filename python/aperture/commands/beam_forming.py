@@ -123,7 +123,7 @@ class BeamForming:
         rows = len(row_names(array, beams, options.products))
         self.searching = Searching(options, plan, signals, array, rows) if options.search else None
         self.folding = Folding(options, plan, signals, array, beams, rows) if options.fold else None
-        #: what stands beside the filterbank file
+        #: outputs beside the filterbank file
         self.more = [part for part in (self.searching, self.folding) if part]
         # incoherent beams have no voltages
         self.voltages = (
@@ -174,7 +174,7 @@ class BeamForming:
             flowgraph.msg_connect(self.pointing, "weights", self.voltage_beams, "weights")
 
     def take_gains(self, gains):
-        """What was levelled for 8 bits is the same in all inputs: the weights take it out."""
+        """Equalises inputs again: their weights take out the gains for 8 bits."""
         if self.pointing:
             own = np.array([entry.gain for entry in self._signals.description.inputs])
             self.pointing.set_calibration(
@@ -201,14 +201,14 @@ class BeamForming:
         ] + [block for part in self.more for block in part.parts()]
 
     def ended(self):
-        """Whether all that comes has been written, or looked at."""
+        """Returns whether all that comes has been written, or looked at."""
         return all(block.detail().done() for block in (self.sink, self.voltages) if block) and all(
             part.last().detail().done() for part in self.more
         )
 
 
 def beams_to_form(options, array, time):
-    """What --beams and --incoherent name; time: of the start, s."""
+    """Returns the beams of --beams and --incoherent; time: of the start, s."""
     check_regular(os.path.expanduser(options.beams), "the description of beams")
     beams = load_beams(options.beams, array, time)
     if options.incoherent is None:
@@ -218,7 +218,7 @@ def beams_to_form(options, array, time):
     name = "incoherent"
     while name in names:
         name += "_"
-    # of a direction only its file knows
+    # only its file knows of a direction
     more = replace(beams[0], name=name, antennas=antennas, incoherent=True)
     incoherent_masks(array, [more])  # complains about antennas
     return in_order([*beams, more])

@@ -132,7 +132,7 @@ def form_beams(options):
     if calibrator:
         # weights are for what the F-engine makes of it
         array = signals.description = calibrated_array(array, calibrator.calibration)
-    # what the blocks refuse is to be known before anything is said, or computed
+    # parameters that the blocks refuse are reported before anything is said, or computed
     chain = BeamChain(signals, plan, options, beams, calibrator)
     if chain.voltages:
         keep_what_is_read(options, signals, chain.voltages.files(), "--voltages")

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What aperture_beams tells its user at the end."""
+"""The report of aperture_beams to its user at the end."""
 
 import os
 
@@ -16,7 +16,7 @@ from .voltages import voltages_row
 
 
 def beam_text(beam):
-    """Where a beam looks, in one cell of a table."""
+    """Returns where a beam looks, in one cell of a table."""
     if beam.incoherent:
         return "incoherent"
     if beam.body is not None:
@@ -29,7 +29,7 @@ def beam_text(beam):
 
 
 def antennas_text(beam):
-    """Which antennas it adds, in one cell."""
+    """Returns which antennas it adds, in one cell."""
     if beam.antennas is None:
         return "all antennas"
     return f"{len(beam.antennas)} antenna{'s'[: len(beam.antennas) != 1]}"

@@ -26,7 +26,7 @@ from .tables import seconds_text, table
 from .terminal import say, warn
 
 PROGRAM = "aperture_calibrate"
-MOST_ROWS = 32  # of the table
+MOST_ROWS = 32  # rows of the table
 
 
 def integrations_of(text):
@@ -243,7 +243,7 @@ def measure(options):
             ),
         )
     if options.uvcal is not None:
-        # of the antennas' places only the file knows
+        # only the file knows of the antennas' places
         if options.file is None:
             raise CommandError(f"--uvcal {options.uvcal}: needs a UVH5 file of a source")
         with open_file(options.file) as file:

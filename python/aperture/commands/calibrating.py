@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How the commands use a calibration: the F-engine applies it."""
+"""Calibrations in the commands: the F-engine applies them."""
 
 import math
 from dataclasses import replace
@@ -64,8 +64,8 @@ class Calibrator:
 
 
 def calibrated_array(array, calibration):
-    """What an array is after its calibration: without cable delays, with gains of 1, or 0 of inputs
-    that are dead, or that the calibration did not find."""
+    """Returns the array after its calibration: without cable delays, with gains of 1, or 0 of
+    inputs that are dead, or that the calibration did not find."""
     return replace(
         array,
         inputs=[

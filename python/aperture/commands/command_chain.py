@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the flowgraphs of the commands have in common: an input, an F-engine, a sink, and levels."""
+"""The base of the commands' flowgraphs: an input, an F-engine, a sink, and levels."""
 
 import numpy as np
 from gnuradio import gr
@@ -76,18 +76,18 @@ class CommandChain(gr.top_block):
             return
         say, self._say = self._say, None
         if samples.shape[1] < self._plan.taps * self._plan.hop:
-            self.stop()  # it ended before there was a spectrum
+            self.stop()  # the input ended before its first spectrum
             return
         self._use(measure_gains(self._signals, self._plan, self._options, self._calibrate, samples))
         say(self.gains)
         self.source.release()
 
     def ended(self):
-        """Whether all that comes has been written."""
+        """Returns whether all that comes has been written."""
         return all(sink.detail().done() for sink in (self.sink, self.voltages) if sink)
 
     def integrations(self):
-        """How many were written."""
+        """Returns how many were written."""
         return self.sink.integrations()
 
     def samples_done(self):
@@ -96,16 +96,16 @@ class CommandChain(gr.top_block):
         return min(self.f_engine.nitems_read(0), self.source.nitems_written(0))
 
     def losses(self):
-        """What was missing or clamped so far, as text."""
+        """Returns what was missing or clamped so far, as text."""
         return losses_text(self.f_engine)
 
     def problems(self):
-        """What the user is to know of what was lost, as texts, and whether it makes the run a
-        failed one."""
+        """Returns what the user is to know of what was lost, as texts, and whether it makes the run
+        a failed one."""
         return [], False
 
     def errors(self):
-        """What went wrong while it ran, as texts."""
+        """Returns what went wrong while it ran, as texts."""
         return [
             text
             for block in self.parts()

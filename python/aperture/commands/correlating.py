@@ -16,14 +16,15 @@ from .engines import BYTES
 from .several_devices import XEngines, devices_of
 from .tracking import phase_centers_of
 
-#: of the frames that wait to be measured
+#: most bytes of the frames that wait to be measured
 MEASURED_BYTES = 64 << 20
-#: who applies a calibration -> what the sink is told
+#: where a calibration is applied -> the parameter of the sink
 CALIBRATE = {"f-engine": "applied", "sink": "apply", "nobody": "note"}
 
 
 def history(program, options, plan, flagging, gains=None):
-    """What made the file, in one line. program: its name, and what else is to stand in front."""
+    """Returns the command that made the file, in one line. program: its name, and what else is to
+    stand in front."""
     # the format wants UTF-8, and a name of a file may be anything
     source = os.fsencode(options.input).decode("utf-8", "backslashreplace")
     text = (
@@ -101,7 +102,7 @@ class Correlating:
         self.correlator.set_log_level("warning")
 
     def history(self, gains=None):
-        """What made the file, in one line."""
+        """Returns the command that made the file, in one line."""
         text = history(self._program, self._options, self._plan, self.flagging, gains)
         return ", ".join(filter(None, [text, self._note]))
 

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the engines of the commands are given, and what they lost."""
+"""The engines of the commands: their parameters, and their losses."""
 
 from .. import devices
 
@@ -12,13 +12,13 @@ BYTES = {"sc8": 2, "fc32": 8}
 
 
 def frame_multiple(options):
-    """What the number of spectra in a frame must be a multiple of."""
+    """Returns the factor of the number of spectra in a frame."""
     on_cpu = options.device == "cpu" or (options.device == "auto" and devices() == ["cpu"])
     return 1 if on_cpu or options.format != "sc8" else GPU_SPECTRA
 
 
 def channelizer_parameters(signals, plan, options):
-    """What the F-engine is given in both passes."""
+    """Returns the parameters of the F-engine in both passes."""
     return dict(
         channels=plan.channels,
         inputs=signals.inputs,
@@ -32,7 +32,8 @@ def channelizer_parameters(signals, plan, options):
 
 
 def losses_text(f_engine):
-    """What was missing or clamped so far, for example "12 missing, 3 clamped"; "" if nothing."""
+    """Returns what was missing or clamped so far, for example "12 missing, 3 clamped"; "" if
+    nothing."""
     counts = (
         ("missing", sum(f_engine.missing())),
         ("clamped", sum(f_engine.clamped()) + sum(f_engine.clamped_samples())),

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a plan says about flags, and what the engines are given for it."""
+"""Flags in a plan, and the parameters of the engines for them."""
 
 import argparse
 import math
@@ -12,7 +12,7 @@ from ..arguments.argument_types import allowed, number, whole_number
 from .running import CommandError
 from .voltages import channel_text, numbers_of
 
-FALSE_ALARMS = 0.0027  # of --flag without a number: as three standard deviations of a normal one
+FALSE_ALARMS = 0.0027  # --flag without a number: three standard deviations
 LEAST_SLICE = 64  # spectra that spectral kurtosis needs
 MOST_SLICE = 65536  # spectra that a slice may have
 BEST_SLICE = 256  # 10 % more power in a cell are three standard deviations
@@ -101,7 +101,7 @@ def choose_slice(spectra_per_frame, least=1):
 
 
 def flagging_parameters(options, plan):
-    """What the F-engine is given beside its other parameters; empty: nothing is flagged."""
+    """Returns the parameters of the F-engine for flags; empty: nothing is flagged."""
     methods = (options.flag, options.flag_time, options.flag_channels, options.bad_channels)
     if all(method is None for method in methods):
         for name in ("flag_slice", "grow_slices", "grow_channels"):
@@ -142,7 +142,7 @@ def flagging_parameters(options, plan):
 
 
 def occupancies(engine):
-    """Of each input, the fraction of the slices of a channel that was flagged, so far."""
+    """Returns for each input the fraction of the slices of a channel that was flagged, so far."""
     return [
         flagged / max(cells, 1)
         for flagged, cells in zip(engine.flagged_of_inputs(), engine.cells())

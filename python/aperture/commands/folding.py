@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a plan says about folding: profiles of a pulsar that aperture_beams writes."""
+"""Folding in a plan: profiles of a pulsar that aperture_beams writes."""
 
 import argparse
 import math
@@ -104,7 +104,7 @@ def add_fold_options(add):
 
 
 def profiles_name(options, beams):
-    """What the files of --fold are called; beams: rows of the powers."""
+    """Returns the name of the files of --fold; beams: rows of the powers."""
     if options.profiles is not None:
         return options.profiles
     if options.output is not None:
@@ -178,11 +178,11 @@ class Folding:
         return [self.folder, self.sink]
 
     def last(self):
-        """What ends last."""
+        """Returns the blocks that end last."""
         return self.sink
 
     def rows(self):
-        """Of the table at the end."""
+        """Returns rows of the table at the end."""
         count = self.sink.subintegrations()
         found = [("folded", f"{self.what}: {count} sub-integration{'s'[: count != 1]}")]
         folded = self.sink.profiles()

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the flowgraphs of all commands begin with: an input, what follows it, and an F-engine."""
+"""The beginning of the flowgraphs of all commands: an input, what follows it, and an F-engine."""
 
 from .. import f_engine
 from .engines import channelizer_parameters, connect_input

@@ -128,12 +128,12 @@ def correlate(options):
         multiple=frame_multiple(options),
     )
     check_several_devices(options, signals, plan)
-    # what the blocks refuse is to be known before anything is said, or computed
+    # parameters that the blocks refuse are reported before anything is said, or computed
     if options.scale != "model" and options.calibration is None:
         raise CommandError(f"--scale {options.scale}: needs a --calibration")
     calibrator = Calibrator(signals, plan.channels, options, options.scale)
     if calibrator and options.calibrate != "nobody":
-        # what is tracked are delays without those that the calibration makes up for
+        # tracked delays are without those that the calibration makes up for
         signals.description = calibrated_array(signals.description, calibrator.calibration)
     chain = Chain(signals, plan, options, output.uvh5, calibrator)
     keep_what_is_read(options, signals, chain.sink.files())
@@ -186,7 +186,7 @@ def correlate(options):
 
 
 def add_options(add):
-    """Those of aperture_fx."""
+    """Adds the options of aperture_fx."""
     add_input_options(add)
     add_output_options(
         add,

@@ -44,7 +44,7 @@ MOST_WINDOW = 1 << 30  # bytes of the frames of a window
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """What all hosts agree on. plan: of all channels; inputs: of the array."""
+    """The split that all hosts agree on. plan: of all channels; inputs: of the array."""
 
     plan: object
     inputs: int
@@ -54,7 +54,7 @@ class Split:
 
     @staticmethod
     def of(signals, options, multiple):
-        """As the options say; multiple: of the spectra in a frame."""
+        """Returns the split of the options; multiple: of the spectra in a frame."""
         samples, duration = length_of(signals, options.duration)
         if (
             options.spectra_per_frame is not None
@@ -86,7 +86,7 @@ class Split:
         )
 
     def heaps(self):
-        """What spead_sink and spead_source are given alike."""
+        """Returns the common parameters of spead_sink and spead_source."""
         return dict(
             kind="voltages",
             sample_rate=self.sample_rate,
@@ -238,7 +238,7 @@ def make_sending(program, options, make=SendingChain):
         signals.description = calibrated_array(signals.description, calibrator.calibration)
     if signals.part is not None and count < signals.inputs:
         signals = signals.part(first, count)
-        # which only knows the inputs of this host
+        # the description here has only the inputs of this host
         calibrator = Calibrator(signals, split.plan.channels, options, options.scale)
     chain = make(program, signals, split, options, first, count, calibrator)
     plan, names = split.plan, signals.description.input_names
@@ -355,6 +355,6 @@ def receive_voltages(program, options):
 
 
 def correlate_part(program, options):
-    """What a host of several does; returns the exit code."""
+    """Does the work of one host of several; returns the exit code."""
     check_role(options)
     return (send_voltages if options.role == "f" else receive_voltages)(program, options)

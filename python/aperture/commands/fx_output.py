@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What aperture_fx writes: a UVH5 file, and what is made of it at the end."""
+"""The output of aperture_fx: a UVH5 file, and what is made of it at the end."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ class FxOutput:
             self.uvh5 = options.output
         else:
             environment.require_installed("conversion")
-            # what is removed in the end must not take the place of a file of the user's
+            # a file that is removed in the end must not take the place of a file of the user's
             self.uvh5 = stem + ".uvh5" if self._keep else options.output + ".uvh5"
         self.files = [self.uvh5, *([self._converted] if self._converted else [])]
 

@@ -20,7 +20,7 @@ DEFAULT_INTEGRATION = 1.0  # s
 
 @dataclass(frozen=True)
 class Plan:
-    """What the blocks of the correlator are given.
+    """The parameters of the correlator's blocks.
 
     channels, taps: the F-engine's; hop: samples of an input from spectrum to spectrum;
     sample_rate: Hz; spectra: that the input gives, None if it is endless;
@@ -169,8 +169,8 @@ def make_plan(
     else:
         times, frames = spectra_per_frame, max(1, round(wanted / spectra_per_frame))
     if duration is not None:
-        # What was asked for as whole integrations becomes as many of those that come as there is
-        # time for, unless not even half of one is.
+        # A duration in whole integrations becomes as many of those that come as there is time for,
+        # unless not even half of one is.
         whole = round(duration / asked)
         if whole and abs(whole * asked - duration) < 1e-6 * duration:
             spectra = round(spectra / (times * frames)) * times * frames or spectra

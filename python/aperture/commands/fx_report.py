@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What aperture_fx tells its user at the end."""
+"""The report of aperture_fx to its user at the end."""
 
 import os
 

@@ -24,7 +24,7 @@ from .plan import Named
 from .running import CommandError
 
 ROLES = ("fx", "f", "x")
-DEFAULT_SPECTRA = 64  # of a heap
+DEFAULT_SPECTRA = 64  # spectra of a heap
 DEFAULT_WINDOW = 1.0  # s
 KEYS = {
     "role": "f, x or fx",
@@ -70,7 +70,7 @@ class Part:
         return self.number * each, each
 
     def __repr__(self):
-        # as plans have it
+        # the form of plans
         return f"{self.number}/{self.count}"
 
 
@@ -101,7 +101,7 @@ def sync_time(text):
 
 
 def add_host_options(add):
-    """Those of a correlator of several hosts."""
+    """Adds the options of a correlator of several hosts."""
     add(
         "--role",
         choices=ROLES,

@@ -31,7 +31,7 @@ from .terminal import say, warn
 PROGRAM = "aperture_image"
 PIXELS_PER_BEAM = 4
 FIELD_PIXELS = 512
-#: of an image of the whole sky: more would be a field
+#: the most of an image of the whole sky: more would be a field
 MOST_SKY_PIXELS = 2048
 ENDINGS = (".png", ".pdf", ".svg", ".fits")
 
@@ -201,7 +201,7 @@ def choose_field(options, visibilities, file_centre):
 
 
 def zenith(visibilities):
-    """What is in the zenith in the middle of the observation, as a Direction on the sky."""
+    """Returns the zenith in the middle of the observation, as a Direction on the sky."""
     ra, dec = icrs(
         Direction("zenith", azimuth=0.0, elevation=90.0), visibilities.middle, visibilities.array
     )[:2]

@@ -41,7 +41,7 @@ class _HelpInput(argparse.Action):
 
 
 def add_input_options(add):
-    """Those of the commands that channelise an input."""
+    """Adds the options of the commands that channelise an input."""
     add(
         "--input",
         required=True,
@@ -115,7 +115,7 @@ def add_input_options(add):
 
 
 def add_output_options(add, metavar, text, required=True):
-    """Those of the commands that write files; text: what these are."""
+    """Adds the options of the commands that write files; text: what these are."""
     add("-o", "--output", required=required, metavar=metavar, help=text)
     add(
         "--no-overwrite",

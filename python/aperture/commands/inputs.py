@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What --input names, and how much of it is read."""
+"""The input that --input names, and how much of it is read."""
 
 import math
 import os
@@ -13,16 +13,16 @@ from ..inputs.input_format import InputError
 from .running import CommandError
 from .tables import seconds_text
 
-MOST_SAMPLES = 2**62  # of an input without an end that is read for a while
+MOST_SAMPLES = 2**62  # most of an input without an end
 DEFAULT_DURATION = 1.0  # s, of simulations
 
 
 def open_input(options):
-    """What --input names, as Signals."""
+    """Returns the Signals of the input that --input names."""
     try:
         return registry.open_input(options.input, options.array, options.seed)
     except InputError as error:
-        # which begins with the name of the option
+        # the error begins with the name of the option
         raise CommandError(f"--{error}") from None
 
 

@@ -13,8 +13,8 @@ from ..streams.levels import INTERFERENCE, TARGET_RMS, mean_power, without_noise
 from .engines import channelizer_parameters
 from .running import CommandError
 
-GAIN_SPECTRA = 256  # that the gain is measured from, at most
-GAIN_BYTES = 64 << 20  # and the memory for them
+GAIN_SPECTRA = 256  # the most that the gain is measured from
+GAIN_BYTES = 64 << 20  # memory for them
 
 
 def gains_for(spectra):
@@ -42,9 +42,9 @@ def gains_for(spectra):
 
 
 def fill_gains(gains, names):
-    """Of inputs whose gains are not known, as they did not change where these were measured, that
-    of the others (their median, 1 if there are none): they may come alive. Returns gains [input]
-    and warnings for the user."""
+    """Fills in the gains of inputs that are unknown, as they did not change where these were
+    measured, with those of the others (their median, 1 if there are none): they may come alive.
+    Returns gains [input] and warnings for the user."""
     unknown = np.isnan(gains)
     filled = np.where(unknown, 1.0 if unknown.all() else np.nanmedian(gains), gains)
     return filled, [
@@ -85,7 +85,7 @@ def measure_gains(signals, plan, options, calibrate=None, samples=None):
         calibrate(channelizer)
     sink = blocks.vector_sink_c(inputs * channels)
     flowgraph.connect(source, channelizer, sink)
-    flowgraph.handle_sigint = False  # it would swallow Ctrl-C
+    flowgraph.handle_sigint = False  # a handler would swallow Ctrl-C
     try:
         flowgraph.run()
     except KeyboardInterrupt:

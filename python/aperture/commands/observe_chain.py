@@ -44,7 +44,7 @@ from .voltages import make_input_voltages
 
 
 def versions():
-    """What runs, in one line."""
+    """Returns the versions of what runs, in one line."""
     return f"{PROGRAM} {__version__} on GNU Radio {gr.version()}"
 
 
@@ -59,7 +59,7 @@ def engines_by_name(name, engine):
 
 
 class Observed:
-    """What a service asks of a flowgraph beside what CommandChain has. `texts`: for the log."""
+    """The interface of a flowgraph for a service, beside CommandChain's. `texts`: for the log."""
 
     texts = ()
 
@@ -68,7 +68,7 @@ class Observed:
         raise NotImplementedError
 
     def results(self):
-        """Those whose files are small and are written all the same."""
+        """Returns results whose files are small and are written even if the disk is full."""
         return []
 
     def rolling(self):
@@ -84,7 +84,7 @@ class Observed:
         raise NotImplementedError
 
     def about(self):
-        """What it is, as plain values."""
+        """Returns a description in plain values."""
         plan, signals = self._plan, self._signals
         return {
             "array": array_section(signals.description),
@@ -110,7 +110,7 @@ class Observed:
         return [path for sink in self.rolling() for path in sink.files() if "{time}" not in path]
 
     def set_roll_over(self):
-        """As the options say."""
+        """Sets when files roll over, by the options."""
         for sink in self.rolling():
             sink.set_roll_over(
                 seconds=self._options.roll_seconds or 0, size=self._options.roll_bytes or 0
@@ -414,7 +414,7 @@ def make_chain(configuration):
 
 
 def describe(options, signals, plan, powers, chain):
-    """What is made, a line each."""
+    """Returns a description of the chain, a line each."""
     lines = [
         f"{printable(options.input)}: {signals.inputs} inputs, {signals.sample_type}, "
         f"{with_prefix(plan.sample_rate, 'sample/s')}",

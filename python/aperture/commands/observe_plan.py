@@ -303,7 +303,7 @@ class Configuration:
         reader.with_line(self._check)
 
     def _check(self):
-        """What can be known without an input; raises ParameterError of a field."""
+        """Checks what can be known without an input; raises ParameterError of a field."""
         options = self.options
         for section, keys in REQUIRED.items():
             for key in keys:
@@ -341,7 +341,7 @@ class Configuration:
                 )
 
     def _check_part(self, options):
-        """Of one host of several, which only correlates."""
+        """Checks one host of several, which only correlates."""
         for name in ("beams", "ring"):
             if getattr(options, name) is not None:
                 raise ParameterError(
@@ -434,7 +434,8 @@ class Configuration:
         return ParameterError("", text)
 
     def error(self, error):
-        """What an error that came later says, with file and line where it is of a field."""
+        """Returns the text of an error that came later, with file and line where it is of a
+        field."""
         if isinstance(error, ParameterError) and error.where:
             return error
         found = self.located(error)

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How aperture_observe runs its flowgraph for months: signals, failures, disks, systemd."""
+"""The service of aperture_observe, which runs for months: signals, failures, disks, systemd."""
 
 import gc
 import os
@@ -47,7 +47,7 @@ class Signals:
             self.reload = True
             return
         now = time.monotonic()
-        # such that come together are one: `timeout -s INT` sends two
+        # signals that come together are one: `timeout -s INT` sends two
         if now - self._last > LOOK:
             self.stops += 1
         self._last = now
@@ -78,7 +78,7 @@ class Service:
         self._signals = Signals()
         self._progress = None  # (number, since when), of integrations
         self._before = 0  # integrations of flowgraphs that ended
-        self._told = {}  # what is done from time to time -> when it was
+        self._told = {}  # task that recurs -> when it was last done
         self._use(configuration)
 
     def _use(self, configuration):
@@ -234,7 +234,7 @@ class Service:
         return any(os.strerror(28) in text for text in errors)
 
     def _late(self, chain, options):
-        """What is wrong where no integration has come for too long, or None."""
+        """Returns what is wrong where no integration has come for too long, or None."""
         limit = options.watchdog
         if limit == 0:
             return None
@@ -291,7 +291,7 @@ class Service:
     # ---- SIGHUP
 
     def _take_reload(self, chain):
-        """After SIGHUP: reads the file anew. Where it is as it was, files end and new ones begin;
+        """Reads the file anew after SIGHUP. Where it is as it was, files end and new ones begin;
         whether another flowgraph is to be made."""
         if not self._signals.reload:
             return False

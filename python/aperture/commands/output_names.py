@@ -11,7 +11,7 @@ import re
 from ..files.growing_file import check_path
 from .running import CommandError
 
-#: what may stand in braces -> what it becomes
+#: fields in braces -> what each becomes
 FIELDS = {
     "beam": "the name of a beam",
     "time": "the UTC time of the first integration",
@@ -60,7 +60,7 @@ def check_output_name(name, endings, fields, option="-o"):
 
 
 def is_measurement_set(path):
-    """Whether a folder is one of casacore's tables, which a new one may replace."""
+    """Returns whether a folder is one of casacore's tables, which a new one may replace."""
     return path.endswith(".ms") and os.path.isfile(os.path.join(path, "table.dat"))
 
 

@@ -140,7 +140,7 @@ class PlanParser(CommandParser):
         )
 
     def parse_args(self, args=None, namespace=None):
-        """As argparse has it, with what a plan says as defaults."""
+        """Parses as argparse does, with what a plan says as defaults."""
         first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         first.add_argument("--plan")
         plan = first.parse_known_args(args)[0].plan
@@ -152,7 +152,7 @@ class PlanParser(CommandParser):
                 with open(plan, encoding="utf-8") as file:
                     found = PlanReader(plan, ParameterError).read(file, self.schema, actions)
             except ParameterError as error:
-                self.error(str(error))  # which names the file
+                self.error(str(error))  # the error names the file
             except (OSError, ValueError) as error:
                 self.error(f"--plan {plan}: {error}")
             self.set_defaults(**found)

@@ -59,7 +59,7 @@ def json_schema(schema, actions, title, descriptions, required):
 
 
 def _named(keys):
-    """What each name of a section of names has."""
+    """Returns the schema of each name of a section of names."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -70,7 +70,7 @@ def _named(keys):
 
 
 def _property(action):
-    """What a key may be, and what it is for."""
+    """Returns the schema of a key, and what it is for."""
     found = {**_type(action), "description": _help(action)}
     default = action.default
     if isinstance(default, (bool, int, float, str)) and default is not argparse.SUPPRESS:

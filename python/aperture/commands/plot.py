@@ -65,7 +65,8 @@ SMALL = 7
 
 @dataclass
 class Panels:
-    """What is drawn for the baselines, all arrays [product][time][channel] or [.][delay]."""
+    """The data that are drawn for the baselines, all arrays [product][time][channel] or
+    [.][delay]."""
 
     products: list
     values: np.ndarray  # complex; coherences, or visibilities without autocorrelations
@@ -73,7 +74,7 @@ class Panels:
     seconds: np.ndarray  # [time], middles, from the start of the file's first integration
     step: float  # seconds between them
     frequencies: np.ndarray  # [channel], in the unit
-    unit: str  # of the frequencies
+    unit: str  # unit of the frequencies
     delays: np.ndarray  # [delay], seconds
     lags: np.ndarray  # [product][delay], root mean square over time
     channel_width: float  # Hz
@@ -111,14 +112,14 @@ def lag_range(panels, lengths, bandwidth):
 
 
 def is_clear(lag):
-    """Whether a peak stands out of the lag amplitudes [delay] of a baseline."""
+    """Returns whether a peak stands out of the lag amplitudes [delay] of a baseline."""
     return np.max(lag) > 8 * np.median(lag) > 0
 
 
 def peak_text(panels, index, peak):
-    """What is said of the delay of a clear peak, in seconds, with the digits that it may have."""
+    """Returns a text on the delay of a clear peak, in seconds, with the digits that it may have."""
     lag, width = panels.lags[index], panels.channel_width
-    # that of find_fringe(), of which the integrations are averaged as powers
+    # the ratio of find_fringe(), whose integrations are averaged as powers
     ratio = np.max(lag) / (np.median(lag) / np.sqrt(2 * np.log(2)))
     span = width * panels.values.shape[2] / np.sqrt(12)
     error = 1 / (2 * np.pi * span * ratio * np.sqrt(len(panels.seconds)))
@@ -197,7 +198,7 @@ def draw_bandpasses(axis, file, autos, power, unit, size):
         axis.set_ylim(max(finite.min(), low - 3 * margin) - margin, high + margin)
     axis.set_xlim(frequencies[0], frequencies[-1])
     axis.set_xlabel(f"frequency ({unit})")
-    # of a narrow band the digits that are all the same, too: no "+1.42e3" at the end
+    # a narrow band shows the digits that are all the same, too: no "+1.42e3" at the end
     axis.ticklabel_format(axis="x", useOffset=False)
     axis.set_ylabel("power (dB, not calibrated)")
     axis.set_title("Bandpasses (autocorrelations)", loc="left", fontsize=10)
@@ -571,7 +572,7 @@ def parser():
     return result
 
 
-#: which options choose what is shown, and of what
+#: options that choose what is shown -> the kinds of pictures that have them
 CHOICES = {
     "field": "the pattern of an array",
     "dm": "folded profiles",
@@ -582,7 +583,7 @@ CHOICES = {
 
 
 def refuse_choices(options, kind):
-    """Those of other kinds of pictures."""
+    """Refuses choices of other kinds of pictures."""
     for name, of in CHOICES.items():
         if of != kind and getattr(options, name) is not None:
             raise PlotError(

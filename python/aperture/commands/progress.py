@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How far a command is: a bar on a terminal, a line from time to time in a log."""
+"""The progress of a command: a bar on a terminal, a line from time to time in a log."""
 
 import math
 import shutil

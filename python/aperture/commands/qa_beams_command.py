@@ -135,7 +135,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         power = FilterbankFile(self.path("out.fil")).read()[..., 1:].mean()
         self.assertAlmostEqual(power / (5 + 1 / 8), 1, delta=0.01)
         self.assertRegex(out, r"sent \d+ times, phases wrong by (1|0\.\d+)° at most")
-        # where it cannot be, it is said
+        # a limit that cannot be kept is reported
         code, out, err = run(beams_command, *arguments, "--phase-error", 0.001, "--duration", 1)
         self.assertEqual(code, 0)
         self.assertRegex(
@@ -192,7 +192,8 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         self.assertAlmostEqual(file.read()[..., 1:].mean(), 30, delta=2)
 
     def test_weights_are_for_the_channels_of_a_recording(self):
-        """Also of an inverted band, real or complex: those frequencies are in the file."""
+        """The weights are for the frequencies in the file, also of an inverted band, real or
+        complex."""
         for dimensions in (1, 2):
             for bandwidth in (16, -16):
                 write_dada(
@@ -255,8 +256,8 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
             "measured .*: its gain is 13",
         )
         powers = FilterbankFile(self.path("out.fil")).read().mean(axis=(1, 2))
-        # of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of their
-        # power
+        # the power of two inputs of 20 steps rms with weights of 1/sqrt(2), which share a fifth of
+        # it
         np.testing.assert_allclose(powers[2:28], 800 / 2, rtol=0.1)
         np.testing.assert_allclose(powers[34:60], 800 * 1.2, rtol=0.1)
 

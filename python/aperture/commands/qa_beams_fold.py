@@ -86,7 +86,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
         self.assertTrue(os.path.exists(self.path("b_1.fil")))
         found = {name: read_profiles(self.path(f"{name}.fits")) for name in ("b_0", "b_1", "b_2")}
         ratios = {name: signal_to_noise(profile(folded)) for name, folded in found.items()}
-        # of 800 powers of 3 spectra and 16 channels
+        # ratios of 800 powers of 3 spectra and 16 channels
         self.assertGreater(ratios["b_1"], 40)
         self.assertLess(max(ratios["b_0"], ratios["b_2"]), ratios["b_1"] / 2)
         # without a .par file, what the beam looks at; the picture begins when the data do
@@ -98,7 +98,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
         self.assertAlmostEqual(phase, 0.7, delta=0.04)
 
     def test_model_alone(self):
-        """By a .par file, without a filterbank file, and from a plan."""
+        """A .par file is enough, without a filterbank file, and from a plan."""
         with open(self.path("psr.par"), "w") as file:
             file.write(
                 f"PSR J0000+0000\nRAJ 00:00:00\nDECJ 60:00:00\nF0 {1 / PERIOD}\n"

@@ -73,7 +73,8 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
             return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
     def test_burst(self):
-        """In the right beam, at its time and DM; with a picture and its voltages."""
+        """A burst is found in the right beam, at its time and DM; with a picture and its
+        voltages."""
         code, out, err = self.run_command(
             "-o",
             self.path("{beam}.fil"),
@@ -97,8 +98,8 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         self.assertTrue(os.path.exists(self.path("b_2.fil")))
 
     def test_recording(self):
-        """Of a recording, which comes as fast as it is read, each candidate has its voltages and
-        its picture, whole."""
+        """A recording comes as fast as it is read, and each candidate has its voltages and its
+        picture, whole."""
         self.burst()
         array = replace(
             load_array(self.path("array.yaml")),
@@ -152,7 +153,7 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
             self.assertEqual((said["complete"], said["missing"]), (True, []), row["id"])
 
     def test_short_ring(self):
-        """What a ring is too short for is said before, and what was lost after."""
+        """A ring that is too short is reported before, and what was lost after."""
         code, out, err = self.run_command(
             "--search",
             "dm=0:40:0.5,baseline=0.5,window=0.5",

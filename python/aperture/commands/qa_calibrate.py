@@ -37,7 +37,7 @@ from gnuradio.aperture.testing.qa_tools import DEVICE
 CHANNELS = 32
 RATE = 2e6
 SPECTRA = 60000
-#: what hides in the cables (s), the amplifiers, and the filters of each input
+#: delays of the cables (s), gains of the amplifiers, and the filters of each input
 CABLES = (0.0, 100e-9, -77e-9)
 GAINS = (1.0, 0.6 - 0.5j, -1.1 + 0.2j)
 FILTERS = ([1.0], [1.0, 0.25j, -0.1], [0.9, -0.2 + 0.1j])
@@ -75,7 +75,7 @@ def hidden():
 
 
 class Correlator(gr.top_block):
-    """Of the bench: its samples through a filter for each input, into a UVH5 file."""
+    """The bench's correlator: its samples through a filter for each input, into a UVH5 file."""
 
     def __init__(self, path, spectra, seed=1, **options):
         super().__init__()
@@ -157,8 +157,8 @@ class qa_calibrate(gr_unittest.TestCase):
         self.assertGreater(os.path.getsize(self.picture), 20000)
 
     def test_sink_applies_it(self):
-        """What is recorded with it is flat, and what is only noted, or was applied before, is as it
-        was."""
+        """A recording with the calibration applied is flat; one where it is only noted, or was
+        applied before, is as it was."""
         for how in ("apply", "note", "applied"):
             path = self.path(f"{how}.uvh5")
             Correlator(path, 20000, seed=2, calibration=self.made, calibrate=how).observe()
@@ -221,7 +221,7 @@ class qa_calibrate(gr_unittest.TestCase):
         self.assertFalse(os.path.exists(self.path("other.uvh5")))
 
     def test_gains_for_8_bits(self):
-        """They are noted, and the calibration is that of the inputs before them."""
+        """Gains for 8 bits are noted, and the calibration is that of the inputs before them."""
         path = self.path("levels.uvh5")
         levels = np.array([3.0, 20.0, 0.5])
         frequencies = frequencies_of(45)
@@ -275,7 +275,7 @@ class qa_calibrate(gr_unittest.TestCase):
                 self.assertEqual(file["Header/vis_units"][()].decode(), unit)
                 self.assertEqual("pol_convention" in file["Header"], unit == "Jy")
             if unit == "Jy":
-                # of 10000 spectra and 30 times the receiver's noise, a percent
+                # 10000 spectra and 30 times the receiver's noise give a percent
                 np.testing.assert_allclose(visibilities(path)[0][:, 1:], 300, rtol=0.06)
 
     def test_washed_out(self):
@@ -335,8 +335,7 @@ class qa_calibrate(gr_unittest.TestCase):
             self.assertEqual(code, 0, err)
 
     def test_few_channels(self):
-        """Where most channels could not be measured there is no calibration, unless it is asked
-        for."""
+        """A calibration without most channels is refused, unless it is asked for."""
         array, frequencies = array_of("ABC"), frequencies_of(45)
         gains, _ = hidden_gains(3, 45)
         rng = np.random.default_rng(3)

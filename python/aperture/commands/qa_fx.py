@@ -269,12 +269,13 @@ class qa_fx(gr_unittest.TestCase):
         self.check_one_dish(
             visibilities(self.output), expected, 2 * 2 * 60 / plan.spectra_per_frame
         )
-        # so is the rms that was asked for: re and im at 20 make 800
+        # the wanted rms is there: re and im at 20 make 800
         self.assertAlmostEqual(np.mean(found[..., 0].real), 800, delta=40)
         self.check_statistics(text, voltages)
 
     def check_statistics(self, text, voltages):
-        """What is in the file and in the table fits voltages [input][spectrum][channel][re, im]."""
+        """Checks the statistics in the file and in the table against voltages
+        [input][spectrum][channel][re, im]."""
         with h5py.File(self.output) as file:
             found = {name: values[()] for name, values in file["InputStatistics"].items()}
         self.assertGreater(len(found["spectra"]), 0)
@@ -472,7 +473,7 @@ class qa_fx(gr_unittest.TestCase):
         self.assertEqual((code, warnings), (0, ""), text)
         self.assertRegex(text, "tracking az 80.000° el 40.000°: azimuth 80.0°, elevation 40.0°")
         self.assertRegex(text, r"tracked +az 80.000° el 40.000°, 1 models of the delays")
-        # of those in force, the last input to hear the source is not delayed
+        # the last input to hear the source is not delayed by the delays in force
         delays = [float(x) for x in re.findall(r" ([-\d.e]+) ns$", text, re.MULTILINE)]
         self.assertEqual(len(delays), 3, text)
         self.assertEqual(min(delays), 0)
@@ -747,7 +748,7 @@ class qa_fx(gr_unittest.TestCase):
             int(re.search(r"integrations +(\d+) of", text)[1]),
         )
 
-    # what the user sees
+    # the text that the user sees
 
     def test_progress_on_a_terminal(self):
         leader, follower = pty.openpty()
@@ -785,7 +786,7 @@ class qa_fx(gr_unittest.TestCase):
             "file",
         ):
             self.assertRegex(text, rf"\n  {row} ")
-        # which GPU, where it is one
+        # the name of the GPU, where it is one
         self.assertRegex(text, r"\n  device +(cpu|cuda:0 \(.+\)): F-engine \w.*, X-engine \w")
 
     def test_help(self):
@@ -911,7 +912,7 @@ class qa_fx(gr_unittest.TestCase):
         self.assertIn(f"{self.path(name)}, ", text)
 
     def test_names_that_are_not_utf_8(self):
-        """Of the recording, of the file, and in messages."""
+        """The names of the recording, of the file, and in messages need not be UTF-8."""
         folder = os.fsencode(self.folder)
         recording = os.path.join(folder, b"r\xff.dada")
         write_dada(recording, noise(3000))
@@ -965,7 +966,8 @@ class qa_fx(gr_unittest.TestCase):
         os.close(writer)
 
     def test_a_terminal_that_is_closed(self):
-        """Its progress bar fails with EIO, and nothing happens; SIGHUP ends the input."""
+        """A progress bar on a closed terminal fails with EIO, and nothing happens; SIGHUP ends the
+        input."""
         leader, follower = pty.openpty()
         process = start_app(
             "--input",
@@ -1000,7 +1002,7 @@ class qa_fx(gr_unittest.TestCase):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
-        # what a GPU shares with the host is a file to the system, and would not fit, either
+        # memory that a GPU shares with the host is a file to the system, and would not fit, either
         process = start_app(
             "--input",
             self.simulation(),
@@ -1020,7 +1022,7 @@ class qa_fx(gr_unittest.TestCase):
         self.assertEqual(process.returncode, 1)
         self.assertRegex(errors, "^aperture_fx: error: .*out.uvh5: File too large\n$")
         self.assertNotIn("integrations  ", text)
-        # what was written before is there
+        # integrations that were written before are there
         self.assertGreater(len(visibilities(self.output)["times"]), 3)
 
     def test_an_error_of_a_device_is_an_error_of_the_command(self):

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a plan says of hosts, and what each of them takes of it."""
+"""Hosts in a plan, and what each of them takes of it."""
 
 import contextlib
 import io

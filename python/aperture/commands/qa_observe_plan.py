@@ -41,8 +41,8 @@ service: {restart: true, watchdog: 30}
 device: {name: cpu}
 """
 
-# what is replaced, by what, line and field of the message, a part of it, and whether the schema
-# sees it, too
+# replaced text, its replacement, line and field of the message, a part of it, and whether the
+# schema sees it, too
 SPOILT = (
     ("channels: 64", "channels: 63", 5, "engines.channels", "expected an even number", True),
     ("channels: 64", "channels: many", 5, "engines.channels", "expected an even number", True),
@@ -132,7 +132,7 @@ def run(*arguments):
 
 
 def validate(text):
-    """Whether the schema allows a file."""
+    """Returns whether the schema allows a file."""
     import jsonschema
 
     try:
@@ -169,7 +169,7 @@ class qa_observe_plan(gr_unittest.TestCase):
             (5 * 10**9, "oldest", True, 30.0),
             (options.least_free, options.when_full, options.restart, options.watchdog),
         )
-        # what is not said is as the options of the other commands have it
+        # keys that are left out have the defaults of the other commands' options
         self.assertEqual(
             ("hann", "sc8", True, 32),
             (options.window, options.format, options.overwrite, options.nbits),
@@ -204,7 +204,8 @@ class qa_observe_plan(gr_unittest.TestCase):
             self.assertIn(text, err)
 
     def test_a_plan_of_aperture_fx_is_one(self):
-        """As it writes plans, but for names without {time}."""
+        """A plan that aperture_fx writes is one of aperture_observe, but for names without
+        {time}."""
         from gnuradio.aperture.commands import fx
 
         parser = fx.parser()

@@ -80,7 +80,7 @@ class qa_observe_service(gr_unittest.TestCase):
         comes_true(condition, pause=0.02)
 
     def times(self):
-        """Of all integrations in all files, in the order of the files' names."""
+        """Returns the times of all integrations in all files, in the order of the files' names."""
         found = []
         for path in sorted(self.folder.glob("v-*.uvh5")):
             with h5py.File(path) as file:
@@ -103,8 +103,8 @@ class qa_observe_service(gr_unittest.TestCase):
         self.assertIn("32 channels", out)
 
     def test_candidates_and_profiles(self):
-        """They follow on each other as other files do, with the configuration beside them, and are
-        written however full the disk is."""
+        """Files of candidates and profiles follow on each other as other files do, with the
+        configuration beside them, and are written however full the disk is."""
         more = f"""\
 beams: {{directions: "grid:az=180,el=60"}}
 search: {{trials: "dm=0:20:10", candidates: "{self.folder}/c-{{time}}.ecsv", pictures: 0}}
@@ -153,7 +153,7 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
             chain = make_chain(configuration)
             progress = chain.progress
             made.append(chain)
-            # however slowly the second one starts, nothing is wrong with it
+            # the second one may start slowly without an error
             chain.progress = (
                 (lambda: min(progress(), 3)) if len(made) == 1 else itertools.count(1).__next__
             )
@@ -246,7 +246,7 @@ ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
         for _ in range(3):
             self.assertEqual(0, self.run_service(configuration)[0])
             gc.collect()
-            # of buffers between blocks, in shared memory
+            # descriptors of buffers between blocks, in shared memory
             held.append(
                 sum(
                     str(os.getpid()) == line.split()[4]
@@ -256,7 +256,7 @@ ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
         self.assertEqual(held[0], held[-1])
 
     def test_hooks_see_the_blocks(self):
-        """As monitoring does: before the start, by name, with their ports."""
+        """Hooks see the blocks as monitoring does: before the start, by name, with their ports."""
         configuration = self.configuration(f"""\
 ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
 tracking: {{direction: "Cas A"}}

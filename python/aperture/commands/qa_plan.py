@@ -65,7 +65,7 @@ class qa_plan(Observations, gr_unittest.TestCase):
     )
 
     def test_round_trip(self):
-        """What is written and read gives the same options; all of them are in the schema."""
+        """A plan that is written and read gives the same options; all of them are in the schema."""
         for command, given in ((fx, self.FX), (beams_command, self.BEAMS)):
             parser = command.parser()
             given = [
@@ -187,7 +187,7 @@ class qa_plan(Observations, gr_unittest.TestCase):
             code, _, err = run(command, word, "sim:y8", "-o", "x.uvh5")
             self.assertEqual((code, err.count("\n")), (2, 1), err)
             self.assertIn(f"error: {word.split('=')[0]}: there is no such option{told} (", err)
-        # what a plan must say is said to be missing
+        # a missing key is said to be missing
         with open(name, "w") as file:
             file.write("input: {source: sim:y8}")
         code, _, err = run(fx, "--plan", name)

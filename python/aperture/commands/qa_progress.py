@@ -44,7 +44,7 @@ class qa_progress(gr_unittest.TestCase):
         self.assertIn("1.5 s of signal", stream.getvalue())
 
     def test_losses(self):
-        """They are in the bar, and in the line that a log gets each minute."""
+        """Losses are in the bar, and in the line that a log gets each minute."""
         stream = terminal()
         progress.ProgressBar(stream, None, 1e3).show(1500, "", "3 missing")
         self.assertIn("x real time, 3 missing", stream.getvalue())

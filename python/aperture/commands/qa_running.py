@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How commands run a flowgraph."""
+"""Commands run a flowgraph to its end, and report it."""
 
 import argparse
 import contextlib
@@ -26,10 +26,10 @@ from gnuradio.aperture.testing.qa_tools import PATIENCE
 
 class qa_running(gr_unittest.TestCase):
     def setUp(self):
-        self.now = 7.0  # of the chain, which it moves on by 0.1 s with each look
+        self.now = 7.0  # the chain's clock, 0.1 s later at each look
 
     def chain(self, seconds, samples):
-        """Such as runs for so long, and has taken samples(seconds since its start)."""
+        """Returns a chain that runs for so long, and has taken samples(seconds since its start)."""
         begin, stopped = self.now, threading.Event()
 
         def adjust():

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What commands print where nobody can read it."""
+"""Commands print where nobody can read it."""
 
 import io
 import os

@@ -100,7 +100,7 @@ class qa_voltages(Observations, gr_unittest.TestCase):
         """The powers are those of the voltages."""
         for format, name, tolerance in (
             ("fc32", "v-{beam}-{channel}.sigmf-meta", 1e-5),
-            # of 8 bits rounding adds 1/6 to a power of some 800
+            # rounding to 8 bits adds 1/6 to a power of some 800
             ("sc8", "v-{beam}.raw", 0.03),
         ):
             out = self.run_command(

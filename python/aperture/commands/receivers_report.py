@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the commands tell of receivers at the end: how they were lined up, and what they lost."""
+"""The commands' report on receivers at the end: how they were lined up, and what they lost."""
 
 import math
 

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How a command runs its flowgraph, and how it ends."""
+"""The run of a command's flowgraph, and its end."""
 
 import math
 import os
@@ -137,7 +137,7 @@ def observe(program, chain, plan, output, report):
     errors = chain.errors()
     if errors:
         if getattr(chain.source, "error", lambda: "")() and chain.integrations() > 0:
-            say(report(run))  # of what came before a receiver failed
+            say(report(run))  # the samples from before a receiver failed
             errors.append("what came before is written")
         raise CommandError("; ".join(errors))
     if chain.integrations() == 0:
@@ -156,7 +156,7 @@ def observe(program, chain, plan, output, report):
 
 
 def error_text(error):
-    """What an exception tells a user, in one line."""
+    """Returns what an exception tells a user, in one line."""
     remedy = advice(error)
     if remedy:
         return remedy
@@ -168,7 +168,8 @@ def error_text(error):
 
 
 def unexpected_text(error):
-    """What an exception that nobody thought of tells a user: the place is for a bug report."""
+    """Returns what an exception that nobody thought of tells a user: the place is for a bug
+    report."""
     last = error.__traceback__
     while last.tb_next is not None:
         last = last.tb_next

@@ -40,16 +40,16 @@ SEARCH_SCHEMA = {
 TABLE_ENDINGS = (".ecsv", ".csv")
 DUMP_ENDINGS = (*VOLTAGE_ENDINGS[:2], ".dada")
 SEGMENTS = 32
-ITEM_SECONDS = 0.25  # of dedispersed powers in an item, about
-ITEM_BYTES = 1 << 26  # of an item at most, unless decimations need more
-PICTURE_BYTES = 1 << 32  # of powers that are kept for pictures
-MOST_DUMPS = 1000  # of a recording, which waits for them
+ITEM_SECONDS = 0.25  # dedispersed powers in an item, about
+ITEM_BYTES = 1 << 26  # most of an item, unless decimations need more
+PICTURE_BYTES = 1 << 32  # powers that are kept for pictures
+MOST_DUMPS = 1000  # a recording waits for its dumps
 CANDIDATE_MARGIN = 0.5  # s, more than what a candidate has before its pulse
 
 
 @dataclass(frozen=True)
 class Search:
-    """What --search says; docs/beams.md has the meanings."""
+    """The section --search of a plan; docs/beams.md has the meanings."""
 
     dm: str
     threshold: float = 7.0
@@ -98,7 +98,7 @@ def parse_search(text):
             raise ValueError(f"{name}: {value} is not allowed: 0 or more")
     if "dm" not in found:
         raise ValueError(f"{text!r} lacks dm=LOW:HIGH:STEP, in pc/cm^3")
-    # whether it is a range; the band is not known yet
+    # checks the form of a range; the band is not known yet
     plan_trials(found["dm"], 16, 1e9, 1e6, 1.0, pulse_width=1.0)
     return Search(**found)
 
@@ -169,7 +169,7 @@ def check_search(options):
 
 
 def candidates_name(options):
-    """What the table is called."""
+    """Returns the name of the table."""
     if options.candidates is not None:
         return options.candidates
     if options.output is not None:
@@ -197,7 +197,7 @@ class Searching:
         if signals.real:
             width = plan.sample_rate / 2 / plan.channels
         bandwidth = width * plan.channels
-        # of the channel in the middle of those that come out of beam_power
+        # the middle channel of those that come out of beam_power
         shift = channels // 2 * summed + (summed - 1) / 2 - plan.channels // 2
         center = array.center_frequency + shift * width
         if not center - bandwidth / 2 > 0:
@@ -332,11 +332,11 @@ class Searching:
         ]
 
     def last(self):
-        """What ends last."""
+        """Returns the blocks that end last."""
         return self.search
 
     def text(self):
-        """What is searched for, for the lines at the start."""
+        """Returns what is searched for, for the lines at the start."""
         first, final = self.trials.dms[0], self.trials.dms[-1]
         return (
             f"{len(self.trials)} trials from DM {first:g} to {final:g} pc/cm^3, sweep of up "
@@ -344,7 +344,7 @@ class Searching:
         )
 
     def rows(self):
-        """Of the table at the end."""
+        """Returns rows of the table at the end."""
         counts = self.normalizer.counts()
         names = [("cells", "cell"), ("in channels", "channel"), ("in spectra", "spectrum")]
         flagged = ", ".join(f"{sum(counts[key])} {name}" for name, key in names)
@@ -370,8 +370,8 @@ class Searching:
         return found
 
     def problems(self):
-        """What of the dumps was lost: a text for the user, or none; and whether nothing of them had
-        to be."""
+        """Returns the losses of the dumps: a text for the user, or none; and whether none may be
+        lost."""
         problems = self.ring.problems() if self.ring else []
         if not problems:
             return [], False
@@ -387,7 +387,7 @@ class Searching:
 
 
 def is_recording(signals):
-    """Whether an input is read as fast as others take it, and not when it comes."""
+    """Returns whether an input is read as fast as others take it, and not when it comes."""
     return not signals.live and (not signals.endless or bool(signals.files))
 
 
@@ -418,7 +418,7 @@ def make_ring(option, options, plan, signals, array, filename, seconds, **more):
 
 
 def silent_hier(make, **parameters):
-    """As silent(), of a block that is made of others."""
+    """Makes a block that is made of others as silent() does."""
     from gnuradio import gr
 
     gr.logging().set_default_level(gr.log_levels.off)

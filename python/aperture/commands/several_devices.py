@@ -26,7 +26,7 @@ def device_names(text):
     """A type of argparse: names of devices, with commas between them."""
     for name in text.split(","):
         kind, _, number = name.partition(":")
-        if not (kind == "emulated" and number.isdecimal()):  # of tests
+        if not (kind == "emulated" and number.isdecimal()):  # devices of tests
             device_name(name)
     return text
 
@@ -49,7 +49,7 @@ def devices_of(options):
 
 
 def use_first_device(options):
-    """What runs on one device, to measure gains, runs on the first one."""
+    """Sets the first of several devices for what runs on one device, to measure gains."""
     names = devices_of(options)
     if names:
         options.device = names[0]
@@ -79,7 +79,8 @@ def check_several_devices(options, signals, plan):
 
 
 def _split(message, first, count):
-    """What a setting of all inputs says of `count` inputs from `first` on; None: nothing."""
+    """Returns the part of a setting of all inputs for `count` inputs from `first` on; None:
+    nothing."""
     key = pmt.intern(tags.input)
     if pmt.dict_has_key(message, key):
         number = pmt.to_long(pmt.dict_ref(message, key, pmt.PMT_NIL))
@@ -182,7 +183,7 @@ class FEngines:
             port += several
 
     def to_basic_block(self):
-        """For those who post settings."""
+        """Returns the block to which settings are posted."""
         return self
 
     def _post(self, port, message):
@@ -192,7 +193,7 @@ class FEngines:
                 engine.to_basic_block()._post(port, own)
 
     def set_log_level(self, level):
-        """As of a block."""
+        """Sets the level of all, like a block's."""
         for engine in self.engines:
             engine.set_log_level(level)
 
@@ -218,15 +219,15 @@ class FEngines:
         return next((text for text in (engine.error() for engine in self.engines) if text), "")
 
     def device_name(self):
-        """Of all."""
+        """Returns the names of all devices."""
         return ", ".join(engine.device_name() for engine in self.engines)
 
     def device_description(self):
-        """Of the first one."""
+        """Returns the description of the first device."""
         return self.engines[0].device_description()
 
     def implementation(self):
-        """Of the first one: they are alike."""
+        """Returns the implementation of the first one: they are alike."""
         return self.engines[0].implementation()
 
     def flagged_of_channels(self):
@@ -236,7 +237,7 @@ class FEngines:
 
 def _joined(name):
     def method(self):
-        """Of each input."""
+        """Returns the values of all inputs."""
         return [value for engine in self.engines for value in getattr(engine, name)()]
 
     return method
@@ -256,7 +257,7 @@ class XEngines:
 
     def __init__(self, f_engines, masked, channels, **parameters):
         self.names, self._f_engines = f_engines.names, f_engines
-        #: of the first device
+        #: channels of the first device
         self.channels = exchange.range_of(0, len(self.names), channels)[1]
         del parameters["device"]
         self.engines = [
@@ -286,14 +287,14 @@ class XEngines:
         ]
 
     def connect(self, flowgraph, sink):
-        """From the F-engines to a sink, whose second port takes counts."""
+        """Connects the F-engines to a sink, whose second port takes counts."""
         for port, (turn, join) in enumerate(zip(self.exchanges, self.joins)):
             for number, (before, behind) in enumerate(zip(self._f_engines.engines, self.engines)):
                 flowgraph.connect((before, port), (turn, number), (behind, port), (join, number))
             flowgraph.connect((join, 0), (sink, port))
 
     def set_log_level(self, level):
-        """As of a block."""
+        """Sets the level of all, like a block's."""
         for block in (*self.engines, *self.exchanges):
             block.set_log_level(level)
 
@@ -302,5 +303,5 @@ class XEngines:
         return [*self.exchanges, *self.engines, *self.joins]
 
     def implementation(self):
-        """Of the first one, and of the exchange."""
+        """Returns the implementation of the first one, and of the exchange."""
         return f"{self.engines[0].implementation()}, exchange {self.exchanges[0].implementation()}"

@@ -18,7 +18,7 @@ CENTRE_HELP = (
     "middle of the observation"
 )
 SECONDS_PER_YEAR = 365.25 * 86400
-#: of the epoch of catalogues, 2000.0, in seconds since 1970
+#: the epoch of catalogues, 2000.0, in seconds since 1970
 EPOCH = 946728000
 
 

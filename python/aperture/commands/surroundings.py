@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What GNU Radio needs of the system: it says little where that is not there."""
+"""The system that GNU Radio needs: it says little where that is not there."""
 
 import os
 from pathlib import Path
@@ -38,7 +38,7 @@ def small_limits(kernel="/proc/sys/kernel"):
 
 
 def advice(error, kernel="/proc/sys/kernel"):
-    """What is to be done about an error of GNU Radio, in a sentence; empty: nothing is known."""
+    """Returns what to do about an error of GNU Radio, in a sentence; empty: nothing is known."""
     text = str(error)
     if isinstance(error, MemoryError) and "bad_alloc" in text:
         return small_limits(kernel)

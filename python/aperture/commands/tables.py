@@ -9,7 +9,7 @@ PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
 def with_prefix(value, unit):
-    """For example 16 Msample/s of 1.6e7 and "sample/s"; three to four digits."""
+    """Returns, for example, 16 Msample/s for 1.6e7 and "sample/s"; three to four digits."""
     for size, letter in PREFIXES:
         if abs(value) >= size:
             return f"{value / size:.4g} {letter}{unit}"
@@ -33,7 +33,7 @@ def speed_text(speed, sample_rate):
 
 
 def device_text(*blocks):
-    """Where blocks run, all on one device, and how; blocks: (what it is, block) of each."""
+    """Returns where blocks run, all on one device, and how; blocks: (what it is, block) of each."""
     _, block = blocks[0]
     what = block.device_description()
     return (
@@ -54,8 +54,8 @@ def table(rows):
 
 
 def unused_rows(source):
-    """What a source found in its files, or what came to it, and was not used, as rows of the table
-    at the end; none if it counts nothing, or there was nothing."""
+    """Returns what a source found in its files, or what came to it, and was not used, as rows of
+    the table at the end; none if it counts nothing, or there was nothing."""
     counts = {what: count for what, count in getattr(source, "counts", dict)().items() if count}
     if "received" in counts or "dropped" in counts:
         return _packet_rows(counts)
@@ -66,7 +66,7 @@ def unused_rows(source):
 
 
 def _packet_rows(counts):
-    """Those of packet_source."""
+    """Returns the rows of packet_source."""
     senders = counts.pop("senders", 0)
     came = ", ".join(f"{counts.pop(name, 0)} {name}" for name in ("received", "used"))
     lost = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(counts.items())]

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the commands print. Nothing that happens to a terminal, pipe or log reaches the data.
+"""The commands' output. Nothing that happens to a terminal, pipe or log reaches the data.
 
 A terminal that was closed (EIO), a reader that has gone (EPIPE) and a log on a full disk (ENOSPC)
 silence a stream for the rest of the run, and that is all they do.
@@ -55,7 +55,7 @@ def _silence(stream):
         os.dup2(null, descriptor)
         os.close(null)
     except (OSError, ValueError):
-        pass  # it is no file, or was closed: nothing is written at the exit, either
+        pass  # no file, or a closed one: nothing is written at the exit, either
 
 
 def say(text):

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a plan says about tracking, and what the engines are given for it."""
+"""Tracking in a plan, and the parameters of the engines for it."""
 
 import argparse
 import math
@@ -66,7 +66,7 @@ def phase_centers_of(options):
 
 
 def untracked_texts(options, description, integration):
-    """What a user is to be told whose integrations (seconds) are longer than the fringes of what
+    """Returns what to tell a user whose integrations (seconds) are longer than the fringes of what
     moves with the sky, if nothing is tracked."""
     if options.track is not None:
         return []
@@ -107,7 +107,7 @@ def make_tracker(options, signals, channels, source):
 
 
 def start_text(direction, signals):
-    """Where a direction is at the start, and whether that is below the horizon."""
+    """Returns where a direction is at the start, and whether that is below the horizon."""
     time = sum(signals.start_time)
     azimuth, elevation = azimuth_elevation(direction, time, signals.description)
     return (

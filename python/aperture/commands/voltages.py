@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What a plan says about voltages: files of them that are written beside what a command makes."""
+"""Voltages in a plan: files of them that are written beside what a command makes."""
 
 import argparse
 import os
