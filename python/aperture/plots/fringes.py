@@ -12,7 +12,7 @@ import numpy as np
 from .plot_data import without_edge
 
 OVERSAMPLING = 8
-#: of the highest over the median of the spectrum's amplitudes; 1e6 cells of noise reach 4.5
+#: the peak over the median of the spectrum's amplitudes; 1e6 cells of noise reach 4.5
 CLEAR = 6.0
 
 
@@ -84,7 +84,7 @@ def find_fringe(values, channel_width, step):
         spacing = axis[1] - axis[0] if len(axis) > 1 else 0.0
         place.append(axis[index] + offset * spacing)
     top, median = power[row, column], np.median(power)
-    # of noise the median of the amplitude is sqrt(2 ln 2) sigma of each component
+    # the median amplitude of noise is sqrt(2 ln 2) sigma of each component
     ratio = top / (median / np.sqrt(2 * np.log(2))) if median > 0 else np.inf
     spans = [
         max(length - 1, 1) * unit / np.sqrt(12)

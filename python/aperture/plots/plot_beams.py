@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What aperture_plot makes of filterbank files and of beams: waterfalls, light curves, patterns."""
+"""Plots of filterbank files and of beams by aperture_plot: waterfalls, light curves, patterns."""
 
 import os
 import warnings
@@ -211,13 +211,13 @@ def one_beam_figure(name, powers, seconds, file):
         axis = figure.add_subplot(grid[number + 1, 0])
         shown, more = powers[:, number], "" if number else " / median of each channel"
         if number and file.header["nbits"] == 8:
-            # where zero was is not in the file
+            # the file does not say where zero was
             shown = shown - without_nan(np.nanmedian, shown, axis=0)
             more = " - median of each channel (steps)"
         picture = draw_waterfall(axis, shown, seconds, frequencies, number > 0)
         axis.set_title(label + more, loc="left", fontsize=10)
         side = figure.add_subplot(grid[number + 1, 1])
-        mean = without_nan(np.nanmean, powers[:, number], axis=0)  # as it is in the file
+        mean = without_nan(np.nanmean, powers[:, number], axis=0)  # as in the file
         side.plot(mean if number else decibels(mean), frequencies / 1e6, lw=1, color=COLOURS[0])
         side.set_ylim(axis.get_ylim())
         side.tick_params(labelleft=False)
@@ -416,7 +416,7 @@ def pattern_figure(array_name, beams_text, field=None, taper="none"):
     picture = draw_pattern(
         axes[0], decibels(pattern(array, main, east, north, frequency, taper)), extent
     )
-    axes[0].autoscale(False)  # which takes long where there are many contours
+    axes[0].autoscale(False)  # scaling takes long with many contours
     looks = geometry.direction(*offset(main.azimuth, main.elevation, east, north))
     for beam in beams[1:]:
         draw_half_power(axes[0], array, beam, looks.reshape(*east.shape, 3), line, frequency, taper)

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What aperture_plot draws of visibilities, without any drawing: coherences and lags."""
+"""The arrays of visibilities that aperture_plot draws, without any drawing: coherences and lags."""
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -200,7 +200,8 @@ def _pairs_named(file, item, antennas, inputs):
 
 
 def spread(products, count, file):
-    """At most `count` of the products, evenly spread over the lengths of their baselines."""
+    """Returns at most `count` of the products, evenly spread over the lengths of their
+    baselines."""
     if len(products) <= count:
         return products
     ordered = sorted(

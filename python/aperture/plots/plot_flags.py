@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What of a UVH5 file was flagged or missing, over time and channel."""
+"""The flagged and missing parts of a UVH5 file, over time and channel."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ class Lost:
 
     @property
     def by_channel(self):
-        """Whether it differs from channel to channel, as what was flagged does; channels that were
-        lost from the start to the end, such as dead ones, do not count."""
+        """True if it differs from channel to channel, as flagged data do; channels that were lost
+        from the start to the end, such as dead ones, do not count."""
         alive = self.lost[:, self.lost.min(axis=0) < 1]
         return bool(alive.size and np.ptp(alive, axis=1).max() > 1e-6)
 

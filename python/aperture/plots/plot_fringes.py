@@ -22,7 +22,7 @@ from .time_axis import DAY, SMALL, dates_of, time_axis
 
 
 def fringe_text(fringe, several):
-    """What a Fringe is, in words; several: integrations, without which there is no rate."""
+    """Returns what a Fringe is, in words; several: integrations, without which there is no rate."""
     if not fringe.clear:
         return "no clear fringe"
     text = "delay " + delay_text(fringe.delay, fringe.delay_error, fringe.period, with_error=True)
@@ -177,7 +177,7 @@ def closure_figure(file, read, found, times, longitude, zone):
         axis.set_ylim(-185, 185)
         axis.set_yticks(range(-180, 181, 90))
     else:
-        # so that the noise about 0 is seen, with room for the legend
+        # the noise about 0 is seen, with room for the legend
         axis.set_ylim(-1.2 * max(largest, 0.5), 1.9 * max(largest, 0.5))
     axis.set_ylabel("closure phase (°)")
     axis.grid(alpha=0.3)

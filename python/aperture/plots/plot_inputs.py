@@ -12,7 +12,7 @@ from .style import COLOURS
 from .time_axis import dates_of, time_axis
 
 MOST_LINES = 14
-#: of the table's columns
+#: heads of the table's columns
 HEAD = ("input", "rms re, im", "kurtosis", "lowest, highest", "clamped", "missing")
 
 

@@ -45,7 +45,7 @@ def _averaged_rows(values, weights, most):
 
 
 def over_frequency(folded, dm, product=0):
-    """What is pulsed over phase and frequency, [channel][bin]; weights [channel]."""
+    """Returns the pulsed power over phase and frequency, [channel][bin]; weights [channel]."""
     powers = dedispersed(folded, dm)[:, product]
     counts = np.broadcast_to(folded.counts, folded.powers.shape)[:, product]
     weights = counts.mean(axis=-1)
@@ -54,7 +54,7 @@ def over_frequency(folded, dm, product=0):
 
 
 def over_time(folded, dm, product=0):
-    """What is pulsed over phase and time, [subintegration][bin]."""
+    """Returns the pulsed power over phase and time, [subintegration][bin]."""
     powers = dedispersed(folded, dm)[:, product]
     counts = np.broadcast_to(folded.counts, folded.powers.shape)[:, product]
     return combined(flattened(powers, counts), counts.mean(axis=-1)[..., None], axis=1)[0]

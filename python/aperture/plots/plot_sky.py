@@ -19,7 +19,7 @@ COMPASS = (("N", 0), ("E", 90), ("S", 180), ("W", 270))
 
 
 def _extent(field, size=1.0):
-    """For imshow of image.T: east on the left, pixels' edges."""
+    """Returns the extent of image.T for imshow: east on the left, pixels' edges."""
     half = field.pixels // 2
     west, east = -(field.pixels - half - 0.5), half + 0.5
     return (
@@ -55,7 +55,7 @@ def _draw_sources(axis, field, sources, size):
         if not inside:
             continue
         axis.plot(l / size, m / size, "o", ms=11, mfc="none", mec=MARK, mew=1.2)
-        left = l > 0.3 * field.width  # where the label still fits on the right
+        left = l > 0.3 * field.width  # the label still fits on the right
         axis.annotate(
             name,
             (l / size, m / size),

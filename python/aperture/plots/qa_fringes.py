@@ -39,7 +39,7 @@ class qa_fringes(gr_unittest.TestCase):
         for name, truth in (("delay", 3.7e-6), ("rate", -0.0213)):
             values = np.array([getattr(fringe, name) for fringe in found])
             error = np.mean([getattr(fringe, name + "_error") for fringe in found])
-            # of 40 trials a standard deviation is good to 11 %; the sidelobes count as noise
+            # 40 trials give the standard deviation to 11 %; the sidelobes count as noise
             self.assertLess(abs(np.std(values) / error - 1), 0.5, name)
             self.assertLess(abs(values.mean() - truth), 4 * error / np.sqrt(40) + 0.02 * error)
         noise = fringes.find_fringe(self.fringe(0, 0, 1.0) - self.fringe(0, 0, 0), 25e3, 0.5)

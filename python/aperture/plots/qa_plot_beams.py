@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What aperture_plot makes of the files of aperture_beams."""
+"""The plots that aperture_plot makes of the files of aperture_beams."""
 
 import os
 import shutil
@@ -80,7 +80,7 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
                     "y8", "grid:az=0,el=80,columns=15,rows=13,spacing=0.5", 0.2
                 )
             )
-            # nor of a field, or an antenna, that has no contours
+            # neither a field nor an antenna without contours is an error
             plt.close(plot_beams.pattern_figure("y8", "grid:az=0,el=80", 1e-9))
             one = array_of()
             one.antennas, one.inputs = one.antennas[:1], one.inputs[:1]
@@ -91,7 +91,7 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
             ("dead.yaml", {"inputs": [replace(one.inputs[0], gain=0)]}),
         ):
             save_array(replace(one, **change), self.path(name))
-        # nor are there any that are left out
+        # no beam of a large grid is left out
         figure = plot_beams.pattern_figure(
             "y8", "grid:az=0,el=80,columns=16,rows=16,spacing=0.01", 0.4
         )

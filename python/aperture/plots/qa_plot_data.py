@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is plotted of visibilities, without drawing."""
+"""The arrays that are plotted of visibilities, without drawing."""
 
 import os
 import tempfile
@@ -37,7 +37,8 @@ class qa_plot_data(gr_unittest.TestCase):
         self.assertLess(abs(delays[np.argmax(np.abs(found))] - delay), 1 / (16 * channels * width))
 
     def test_finer_lags_end_where_lags_do(self):
-        """They repeat themselves: the last one is the first one, and so is what is between."""
+        """Lags repeat themselves: the last one is the first one, and so is each finer lag
+        between."""
         channels, width = 31, 12.5e3
         delay = 0.49 / width
         delays, found = plot_data.lags(

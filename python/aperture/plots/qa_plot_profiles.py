@@ -93,7 +93,7 @@ class TestProfiles(unittest.TestCase):
         self.assertAlmostEqual(signal_to_noise(values), 30 + values[17] - 30, delta=2)
 
     def test_file(self):
-        """It comes back from PSRFITS; a damaged or foreign file is one clear error."""
+        """Profiles come back from PSRFITS; a damaged or foreign file is one clear error."""
         folded = model()
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "p.fits")

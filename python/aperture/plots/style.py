@@ -10,7 +10,7 @@ import numpy as np
 #: Okabe and Ito's colours, told apart by colour-blind readers too, without the yellow
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-#: of times, the largest first: seconds, name
+#: units of times, the largest first: seconds, name
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 
 

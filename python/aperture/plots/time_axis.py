@@ -74,7 +74,7 @@ class Zone:
         return self._at(seconds).utcoffset().total_seconds()
 
     def name(self, seconds):
-        """What it is called at a time, such as CET."""
+        """Returns the zone's name at a time, such as CET."""
         return self._at(seconds).tzname()
 
     def text(self, seconds):

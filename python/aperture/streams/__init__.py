@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the tags of a stream say."""
+"""The meaning of the tags of a stream."""

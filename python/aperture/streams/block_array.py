@@ -40,7 +40,7 @@ class BlockArray(np.ndarray):
     and an array that was kept is not used. What is computed with it is an array of NumPy.
     """
 
-    #: whose memory it is in; None: in memory of its own
+    #: the call whose memory the array is in; None: memory of its own
     _call = None
 
     def __array_finalize__(self, origin):
@@ -94,7 +94,7 @@ class BlockArray(np.ndarray):
         return self._made(made)
 
     def _made(self, result):
-        """What a function of NumPy has made of it, for who called it."""
+        """Returns what a function of NumPy has made of it, for the caller."""
         return result
 
 

@@ -15,8 +15,8 @@ from ..parameters.errors import refuse
 #: type of a frame -> bytes of a voltage, and the largest component, to which others are clamped
 TYPES = {"sc8": (2, 127), "sc4": (1, 7), "fc32": (8, np.inf)}
 AVERAGED = ("rms_re", "rms_im", "kurtosis", "clamped")
-FEWEST_SPECTRA = 32  # of a frame, so that the kurtosis says something
-VALUES = 1 << 19  # of a frame, that are measured where that is more spectra
+FEWEST_SPECTRA = 32  # of a frame: fewer give no kurtosis
+VALUES = 1 << 19  # of a frame, if that is more spectra
 LONGEST_WAIT = 0.5  # s, for the first frame of a short stream
 
 
@@ -115,13 +115,13 @@ def measure(voltages, type, time):
 
 
 def spectra_measured(channels, inputs, spectra_per_frame):
-    """How many spectra at the start of a frame are measured."""
+    """Returns how many spectra at the start of a frame are measured."""
     return min(spectra_per_frame, max(FEWEST_SPECTRA, VALUES // (channels * inputs)))
 
 
 def frames_a_second(channels, inputs, spectra_per_frame):
-    """How many frames a second are measured, 2 at most, such that it takes about a hundredth of a
-    core."""
+    """Returns how many frames a second are measured, 2 at most, such that it takes about a
+    hundredth of a core."""
     values = channels * inputs * spectra_measured(channels, inputs, spectra_per_frame)
     return min(2.0, 2.0 * VALUES / values)
 
@@ -195,7 +195,8 @@ class StatisticsReader:
         self._sums = values
 
     def take_last(self):
-        """As take(), at the end of a stream; it waits a little for the first frame of all."""
+        """Takes the statistics as take() does, at the end of a stream; it waits a little for the
+        first frame of all."""
         rows, until = self.take(), host.monotonic() + LONGEST_WAIT
         while self._sums is None and host.monotonic() < until:
             host.sleep(0.01)
@@ -207,8 +208,8 @@ class StatisticsReader:
         self._sums = None
 
     def mean(self):
-        """Of all frames so far: an InputStatistics (of their time the last one's); None: there were
-        none."""
+        """Returns the mean of all frames so far: an InputStatistics (with the time of the last
+        one); None: there were none."""
         if self._sums is None:
             return None
         total = self._sums["weight"]

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the tags of an integration of the X-engine say, for blocks that look at integrations."""
+"""The tags of an integration of the X-engine, for blocks that look at integrations."""
 
 from dataclasses import dataclass
 

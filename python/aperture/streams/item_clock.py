@@ -44,11 +44,11 @@ class ItemClock:
     def __init__(self, rate):
         self._rate = rate
         self._anchor = None  # an item and its time
-        self._epoch = None  # of rx_time
+        self._epoch = None  # time in the tag rx_time
 
     @property
     def running(self):
-        """Whether it knows a time: from begin() on."""
+        """True if it knows a time: from begin() on."""
         return self._anchor is not None
 
     def begin(self, item):

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What an item of a block's output is: an array of which elements, of which shape."""
+"""The items of a block's output: type and shape of their arrays."""
 
 import re
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..parameters.constructors import parameters_of
 
-#: what NumPy makes of a sample: complex integers are pairs, re and im, on the last axis
+#: sample types in NumPy: complex integers are pairs, re and im, on the last axis
 SAMPLES = {
     "fc32": (np.complex64, ()),
     "sc16": (np.int16, (2,)),
@@ -54,7 +54,7 @@ def _powers(p, beams):
     return _of("f32", pairs, products, p["channels"] // p["summed_channels"])
 
 
-#: of the first output of our blocks, by their parameters
+#: the first output of our blocks, by their parameters
 OURS = {
     "array_source": lambda p: _of(p["type"], *_together(p)),
     "stream_align": lambda p: _of(p["type"]),
@@ -74,7 +74,8 @@ ALL_PORTS = {"array_source", "stream_align", "pfb_channelizer", "select"}
 
 
 def _by_name(name, size):
-    """Of a block of GNU Radio's: multiply_cc, fir_filter_ccf, fft_vfc, char_to_float."""
+    """Returns the item of one of GNU Radio's blocks by its name: multiply_cc, fir_filter_ccf,
+    fft_vfc, char_to_float."""
     letters = re.search(r"_v?([cfisb]{1,3})$", name)
     words = re.search(f"_to_({'|'.join(WORDS)})$", name)
     if letters:

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Which level voltages of few bits should have, and which they have."""
+"""The level that voltages of few bits should have, and the one that they have."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ TARGET_RMS = 20.0
 #: channels with more power than so many times that which nine in ten channels stay below
 #: (interference) do not count: one strong carrier would hide the level of all others
 INTERFERENCE = 10.0
-#: of the power, outside of the channel of frequency 0 and the two on both sides of it, into which
-#: the filter lets less of a constant: where there is less, there is no noise
+#: limit of the power, outside of the channel of frequency 0 and the two on both sides of it, into
+#: which the filter lets less of a constant: where there is less, there is no noise
 NOISE = 1e-8
 BESIDE = 2
 #: fewer channels than these, without those, do not tell
@@ -49,8 +49,8 @@ class Range:
         return "good"
 
 
-#: Of 8 bits rounding adds 0.1 % to the power at 8 steps and 2 % at 2; at 40 steps one in 700 parts
-#: is beyond the limit, at 60 one in 30. Of 4 bits both are about 2 % at 2 and at 3 steps.
+#: With 8 bits rounding adds 0.1 % to the power at 8 steps and 2 % at 2; at 40 steps one in 700
+#: parts is beyond the limit, at 60 one in 30. Of 4 bits both are about 2 % at 2 and at 3 steps.
 RANGES = {
     "sc8": Range(2.0, 8.0, TARGET_RMS, 40.0, 60.0, 127, (5e-3, 5e-2)),
     "sc4": Range(0.8, 1.5, 2.4, 3.2, 4.5, 7, (5e-2, 1.5e-1)),
@@ -86,7 +86,8 @@ def without_noise(power, there=True):
     power = np.where(there, power, 0).astype(float)
     total, channels = power.sum(axis=0), len(power)
     found = (total == 0) & there.any(axis=0)
-    # of complex samples, of real ones, and of these where the band is inverted
+    # channels of frequency 0 of complex samples, of real ones, and of these where the band is
+    # inverted
     for zero in {0, channels // 2, channels - 1}:
         near = slice(max(0, zero - BESIDE), zero + BESIDE + 1)
         found |= (

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What our blocks in Python share: how long they live, and what an exception in them does."""
+"""The base of our blocks in Python: how long they live, and what an exception in them does."""
 
 import gc
 import os
@@ -43,19 +43,19 @@ def printable(text):
 
 
 def text_of(error):
-    """What an exception tells a user, in one line."""
+    """Returns what an exception tells a user, in one line."""
     if isinstance(error, OSError) and error.strerror:
         text = ": ".join(str(part) for part in (error.filename, error.strerror) if part is not None)
     else:
         text = str(error)
-        # what is not ours to refuse is told with its kind
+        # an error that is not ours is told with its kind
         if not text or not isinstance(error, (ValueError, OSError)):
             text = f"{type(error).__name__}: {text}".rstrip(": ")
     return printable(" ".join(text.split("\n")))
 
 
 def _is_users(file):
-    """Whether a file of code is neither ours nor an installed library's."""
+    """Returns whether a file of code is neither ours nor an installed library's."""
     libraries = [Path(__file__).parents[1], *map(sysconfig.get_path, ("stdlib", "platstdlib"))]
     return not (
         any(Path(file).is_relative_to(folder) for folder in libraries)
@@ -113,7 +113,7 @@ class python_block(gr.sync_block):
         return super().to_basic_block()
 
     def error(self):
-        """What ended the block before its time, or None."""
+        """Returns what ended the block before its time, or None."""
         return self._error
 
     def start(self):
@@ -133,11 +133,11 @@ class python_block(gr.sync_block):
         return True
 
     def _guarded(self, function, *arguments):
-        """What the function returns; None after an exception."""
+        """Returns what the function returns; None after an exception."""
         try:
             return function(*arguments)
         except Exception as error:
-            # what follows from the first one is not told
+            # errors that follow from the first one are not told
             if self._error is None:
                 self._error = self._say(error)
                 self.logger.error(self._error)

@@ -37,7 +37,7 @@ class qa_input_statistics(gr_unittest.TestCase):
         for count in (2, 7, 100):
             power = self.rng.exponential(size=(400000 // count, count))
             found = spectral_kurtosis(power, np.full(len(power), count))
-            # of M powers its variance is about 4/M, that of 2 is 1/3
+            # the variance of M powers is about 4/M, that of 2 is 1/3
             self.assertAlmostEqual(found.mean(), 1, delta=4 * 2 / np.sqrt(400000))
         self.assertEqual(spectral_kurtosis(np.ones((1, 9)), np.array([9]))[0], 0)
         # missing powers are zeros that do not count

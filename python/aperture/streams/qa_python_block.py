@@ -257,7 +257,7 @@ except KeyboardInterrupt:
                     time.sleep(0.001)
                 top.wait()
                 self.assertEqual(block.error(), text)
-                # and a new start is a new one
+                # the next start is a new one
                 block.errors = {}
                 if where == "stop":
                     top.run()

@@ -23,9 +23,9 @@ class Band:
     width: float
 
     def holds(self, other, channel):
-        """Whether another band lies within this one, but for a channel's width: that of an odd
-        number of channels is named after one that is not its middle, and real channels that were
-        reversed are off by one."""
+        """Returns whether another band lies within this one, but for a channel's width: that of an
+        odd number of channels is named after one that is not its middle, and real channels that
+        were reversed are off by one."""
         return other.width <= self.width * (1 + 1e-6) and abs(other.center - self.center) <= (
             self.width - other.width
         ) / 2 + channel * (1 + 1e-6)
@@ -45,7 +45,7 @@ class StreamBand:
 
     def __init__(self, band, real=False, inverted=False, samples_per_item=1):
         self.band, self.tuned = band, False
-        self._bandwidth = False  # whether the stream has said it
+        self._bandwidth = False  # true if the stream has said it
         self._hertz_per_item = samples_per_item / (2 if real else 1)
         self._reversed = real and inverted
 

@@ -3,13 +3,13 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What tags say, for the blocks that write files."""
+"""The values of tags, for the blocks that write files."""
 
 import pmt
 
 from .. import tags
 
-# what a sender takes from the source's tags
+# tags of the source that a sender copies
 FROM_SOURCE = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
 
 

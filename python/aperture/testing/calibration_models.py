@@ -137,5 +137,5 @@ def write_observation(
         with h5py.File(path, "r+") as file:
             for channel in flagged:
                 file["Data/flags"][:, channel] = True
-                # what would be seen if a flag were not heeded
+                # a value that would be seen if a flag were not heeded
                 file["Data/visdata"][:, channel] = 1e6

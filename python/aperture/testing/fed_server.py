@@ -187,8 +187,8 @@ class FedServer:
             self._process.send(message, payload)
 
     def feed(self, seconds=1.0, channels=64, draw=True):
-        """What a publisher says in so many seconds: an integration, unless it is not to be drawn,
-        counts and figures."""
+        """Sends what a publisher says in so many seconds: an integration, unless it is not to be
+        drawn, counts and figures."""
         if draw:
             if self._correlator:
                 self._send_integration(seconds, channels)
@@ -290,7 +290,7 @@ class FedServer:
         self.send({"kind": "status", "block": block, "time": time.time(), "value": value})
 
     def ended(self):
-        """Its exit status, None while it runs."""
+        """Returns its exit status, None while it runs."""
         return self._process.ended()
 
     def close(self):

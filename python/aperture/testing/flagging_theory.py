@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How often interference is found, by theory: what docs/interference.md and tests compare with."""
+"""The theory of how often interference is found: what docs/interference.md and tests compare
+with."""
 
 import numpy as np
 from scipy import special

@@ -18,7 +18,7 @@ from .played_inputs import read_all
 LONGEST_WAIT = 60  # s, for one file
 LONGEST_MESSAGE = 700  # characters
 MOST_READ = 3000  # samples
-#: what a header may say instead of a number
+#: texts that a header may have instead of a number
 IMPOSSIBLE = (
     b"0",
     b"-1",
@@ -170,7 +170,7 @@ def check_reader(test, open_signals, name, data, what):
         raise AssertionError(f"{type(error).__name__}: {error}; {shown}") from error
     finally:
         faulthandler.cancel_dump_traceback_later()
-    # what a header says that is believed must be there
+    # samples of which a believed header speaks must be there
     test.assertEqual(len(out), samples, shown)
     test.assertGreater(samples, 0, shown)
     return True

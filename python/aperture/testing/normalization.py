@@ -41,7 +41,7 @@ def segment_moments(values, before, segment):
 
 
 def agreement(history, segment):
-    """What some (mean, variance) agree about, or None."""
+    """Returns what some (mean, variance) agree about, or None."""
     past = np.array([entry for entry in history if entry is not None])
     if not len(past):
         return None
@@ -69,7 +69,7 @@ class Baseline:
 
 
 def good_channels(bandpass, items, threshold, bad):
-    """Of a beam: bool [channel]."""
+    """Returns the good channels of a beam: bool [channel]."""
     channels = len(bandpass)
     good = np.array([entry is not None and entry[1] > 0 for entry in bandpass])
     good[list(bad)] = False

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What tests of aperture_beams and of its files share."""
+"""The common parts of tests of aperture_beams and of its files."""
 
 import contextlib
 import io
@@ -64,7 +64,7 @@ def run(command, *arguments):
 
 
 class Observations:
-    """Of tests: a folder in which there are files of beams."""
+    """The base of tests with a folder in which there are files of beams."""
 
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()

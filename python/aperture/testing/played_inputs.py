@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What comes out of inputs."""
+"""Tests of the samples of inputs."""
 
 import numpy as np
 import pmt

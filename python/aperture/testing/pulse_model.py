@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What pulse_search is compared with, in float64: the best boxcar of all, chances, items."""
+"""The model in float64 that pulse_search is compared with: the best boxcar of all, chances,
+items."""
 
 import math
 

@@ -121,7 +121,7 @@ class qa_reference(gr_unittest.TestCase):
         """Half the power at the edge of a channel, nothing in the next but one."""
         h = reference.prototype(64, 8)
         gain = np.abs(reference.response(h, np.array([0, 0.5, 1.5]) / 64)) ** 2 / 64
-        # of a sinc filter the edge is at half the amplitude
+        # the edge of a sinc filter is at half the amplitude
         self.assertAlmostEqual(gain[1] / gain[0], 0.25, delta=0.01)
         self.assertLess(gain[2] / gain[0], 10**-5.3)
 
@@ -189,7 +189,8 @@ class qa_reference(gr_unittest.TestCase):
         self.assertTrue((reverse == n - 1 - 5).all())
 
     def test_delayed_tone(self):
-        """In the middle of each channel: rotated by the phase and by the delay, exactly."""
+        """A delayed tone is rotated by the phase and by the delay in the middle of each channel,
+        exactly."""
         n, taps, spectra = 12, 3, 9
         m = np.arange(spectra)
         for whole in (0, 5, -31):
@@ -200,7 +201,7 @@ class qa_reference(gr_unittest.TestCase):
                     step = 2 * n if real else n
                     h = reference.prototype(step, taps)
                     t = np.arange((spectra - 1 + taps) * step)
-                    # where zeros would come in
+                    # spectra where zeros would come in
                     reach = -(-abs(whole) // step) + 1
                     inside = slice(reach, spectra - reach)
                     for k in range(1, n - 1):
@@ -351,7 +352,7 @@ class qa_reference(gr_unittest.TestCase):
                         re += int(ar) * int(br) + int(ai) * int(bi)
                         im += int(ai) * int(br) - int(ar) * int(bi)
                 self.assertEqual(sums[i, c, p], np.complex64(complex(re, im)))
-            # as complex numbers
+            # the voltages as complex numbers
             voltages = x[..., 0] + 1j * x[..., 1]
             as_complex, _ = reference.correlate(voltages, per_integration, normalise=False)
             self.close(sums, as_complex, 1e-2)  # sums up to 5e5 in fp32

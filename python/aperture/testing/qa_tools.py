@@ -27,7 +27,7 @@ from gnuradio.aperture.testing import reference
 
 Tag = namedtuple("Tag", "offset key value")
 
-#: where the blocks under test run, cpu, emulated or cuda: the same tests are run for each
+#: the device of the blocks under test, cpu, emulated or cuda: the same tests are run for each
 DEVICE = os.environ.get("APERTURE_TEST_DEVICE", "cpu")
 ON_GPU = DEVICE.startswith("cuda")
 
@@ -128,7 +128,7 @@ def from_pmt(value):
                 pmt.nth(i, pmt.dict_items(value)) for i in range(pmt.length(pmt.dict_items(value)))
             )
         }
-    # which to_python() does not know in GNU Radio 3.10.5
+    # to_python() of GNU Radio 3.10.5 does not know it
     if pmt.is_u64vector(value):
         return np.array(pmt.u64vector_elements(value))
     return pmt.to_python(value)
@@ -256,7 +256,7 @@ def ends_flowgraph(work):
     def guarded(self, input_items, output_items):
         try:
             return work(self, input_items, output_items)
-        except Exception as error:  # whatever it is, the test shall show it
+        except Exception as error:  # the test shows any error
             self.error = error
             return -1
 
@@ -450,12 +450,12 @@ class Flowgraph(Running):
         until_taken(self.block, *NO_END)
 
     def messages(self):
-        """Those that came out of `status`, but for counts, of which there is one a second of the
+        """Returns the messages of `status`, but for counts, of which there is one a second of the
         host's clock."""
         return [message for message in self.all_messages() if message["event"] != "counts"]
 
     def all_messages(self):
-        """Those that came out of `status`."""
+        """Returns the messages of `status`."""
         return [from_pmt(self.status.get_message(i)) for i in range(self.status.num_messages())]
 
 
@@ -472,7 +472,7 @@ def run_at_once(graphs):
 
 
 def in_half_precision(*blocks):
-    """Whether one of these channelisers transforms in half precision."""
+    """Returns whether one of these channelisers transforms in half precision."""
     return any("f16" in block.implementation() for block in blocks)
 
 

@@ -36,7 +36,7 @@ class Loss:
 
 @dataclass
 class Receiver:
-    """What one receiver does, and nobody is told.
+    """A receiver, and the faults of it that nobody is told of.
 
     Attributes:
         start: time of its sample 0, whole samples and fraction
@@ -133,7 +133,7 @@ class Noise:
             high = min(count, int(np.ceil((start + BLOCK - first) / step)))
             if high <= low:
                 continue
-            offset = first + step * low - start  # of the first sample in the window
+            offset = first + step * low - start  # offset of the first sample in the window
             values = np.zeros(BLOCK if step == 1 else BLOCK + 64, complex)
             turns = self._frequencies * (offset / BLOCK)
             amplitudes = self._amplitudes(window) * np.exp(2j * np.pi * turns)
@@ -225,7 +225,7 @@ class Receivers:
         return phase - 2 * np.pi * frequency / self.sample_rate * 1e-6 * one.ppm * time
 
     def truth(self, receiver, reference=0, sample=0):
-        """What measure_offsets() is to find at a device's sample of the reference.
+        """Returns what measure_offsets() is to find at a device's sample of the reference.
 
         Returns:
             a dictionary: delay (samples), phase (radians, -pi to pi), gain, delay_rate (samples
@@ -326,7 +326,7 @@ class Receivers:
         return sorted(found, key=lambda tag: (tag[0], tag[1]))
 
     def _frequency(self, receiver):
-        """Where a receiver is tuned to when it starts."""
+        """Returns the frequency to which a receiver is tuned when it starts."""
         frequency = self.center_frequency
         for number, (_, new) in enumerate(self.retunes):
             if self.retune_sample(receiver, number) == 0:

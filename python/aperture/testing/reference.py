@@ -36,7 +36,7 @@ PACKED_BITS = {"sc4": 4, "s12": 12, "s10": 10}
 
 
 def is_complex(sample_type):
-    """Whether a sample of the type (a key of SAMPLE_TYPES) is complex."""
+    """Returns whether a sample of the type (a key of SAMPLE_TYPES) is complex."""
     return sample_type in ("fc32", "sc16", "sc8", "sc4")
 
 

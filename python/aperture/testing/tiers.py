@@ -13,7 +13,7 @@ it finds. Whole programs of that tier have ctest's label `all`; single tests hav
 import os
 import unittest
 
-#: whether both tiers run
+#: true if both tiers run
 ALL = os.environ.get("APERTURE_TEST_ALL", "") not in ("", "0")
 
 #: decorates a test, or a class of tests, of the second tier

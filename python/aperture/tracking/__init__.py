@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What is followed on the sky: directions, their delays, and phase centres of visibilities."""
+"""Tracking on the sky: directions, their delays, and phase centres of visibilities."""

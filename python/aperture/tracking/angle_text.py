@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How angles and places on the sky are written for people."""
+"""The texts of angles and places on the sky, for people."""
 
 import numpy as np
 

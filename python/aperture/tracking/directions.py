@@ -78,7 +78,8 @@ class Direction(Target):
         return self.name if self.name == place else f"{self.name} ({place})"
 
     def place(self):
-        """What Direction, and what derives from it, is given to look there: a dictionary."""
+        """Returns the arguments with which Direction, and what derives from it, looks there: a
+        dictionary."""
         return {
             entry.name: getattr(self, entry.name)
             for entry in fields(Direction)
@@ -86,7 +87,7 @@ class Direction(Target):
         }
 
     def same_as(self, other):
-        """Whether it is the same direction, whatever its name."""
+        """Returns whether it is the same direction, whatever its name."""
         return other is not None and self.place() == other.place()
 
 

@@ -68,7 +68,7 @@ class qa_delay_model(gr_unittest.TestCase):
         # a model that left out the aberration would be off by 20 arc seconds, 300 times as much
 
     def test_compensation(self):
-        """What is left in each channel is the same for all inputs, cables included."""
+        """The residual in each channel is the same for all inputs, cables included."""
         array = array_of(cables=True)
         direction = parse_direction("Cas A")
         model = DelayModel(array, direction)
@@ -105,7 +105,7 @@ class qa_delay_model(gr_unittest.TestCase):
             ra, dec = geometry.azel_to_radec(azimuth, 60.0, START, 0.0, 0.0)
             found = DelayModel(array, Direction("s", ra=float(ra), dec=float(dec)))
             np.testing.assert_allclose(found.compensation(START), expected, atol=1e-15)
-            # it moves to the west: the wait of the eastern antenna becomes shorter
+            # the source moves to the west: the eastern antenna's delay becomes shorter
             segment = found.segment(START, START + 1)
             self.assertLess(segment.rates[0] - segment.rates[1], 0)
 
@@ -124,7 +124,7 @@ class qa_delay_model(gr_unittest.TestCase):
                     times = begin + np.linspace(0, interval, 9)
                     line = segment.delays + segment.rates * (times - begin)[:, None]
                     off = line - model.compensation(times)
-                    off -= off[:, :1]  # what all inputs have is no phase between them
+                    off -= off[:, :1]  # relative to the first input
                     worst = max(worst, 360 * 1.4e9 * np.ptp(off, axis=1).max())
             self.assertLess(worst, error)
             self.assertGreater(worst, 0.3 * error)

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How directions are written, and where the bodies are."""
+"""Directions: how they are written, and where the bodies are."""
 
 import numpy as np
 from gnuradio import gr_unittest

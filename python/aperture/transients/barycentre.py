@@ -74,7 +74,7 @@ def topocentric_tdb(seconds, fraction, site):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", erfa.ErfaWarning)
         ut1 = part + ut1_minus_utc(MJD_ZERO_JD + midnight, part) / SECONDS_PER_DAY
-        # its argument may be TT: TDB differs from it by 2 ms
+        # the argument may be TT: TDB differs from it by 2 ms
         more = erfa.dtdb(*tt, np.mod(ut1, 1), np.radians(site.longitude), np.hypot(x, y), z)
     rest = np.longdouble(0) + utc + np.asarray(fraction, np.longdouble) + shift + more
     return np.asarray(midnight, np.int64), rest
@@ -142,7 +142,7 @@ def barycentric_time(seconds, fraction, place, site, units="TDB"):
     rest = rest + roemer + shapiro
     if units == "TCB":
         parts = erfa.tdbtcb(MJD_ZERO_JD + day, np.asarray(rest / SECONDS_PER_DAY, float))
-        # what the conversion adds is small: as a difference it loses nothing
+        # the conversion adds little: as a difference it loses nothing
         added = (parts[0] - (MJD_ZERO_JD + day)) + (
             parts[1] - np.asarray(rest / SECONDS_PER_DAY, float)
         )

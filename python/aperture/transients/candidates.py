@@ -133,7 +133,7 @@ def _time(message, key):
         try:
             time = pmt.to_uint64(seconds), pmt.to_double(fraction)
         except (ValueError, RuntimeError):
-            pass  # of another kind, or below 0
+            pass  # another kind, or below 0
         else:
             if time[0] < 253402300800 and 0 <= time[1] < 1:
                 return time
@@ -144,7 +144,7 @@ def _time(message, key):
 
 
 def header(ecsv):
-    """What a table begins with: ECSV 1.0, or a line of names."""
+    """Returns the beginning of a table: ECSV 1.0, or a line of names."""
     lines = []
     if ecsv:
         lines += ["# %ECSV 1.0", "# ---", "# datatype:"]

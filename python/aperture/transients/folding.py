@@ -57,7 +57,7 @@ def rotate(profiles, turns):
     spectrum = np.fft.rfft(profiles)
     shift = np.exp(2j * np.pi * np.asarray(turns)[..., None] * np.arange(spectrum.shape[-1]))
     if bins % 2 == 0:
-        shift[..., -1] = shift[..., -1].real  # of the highest one only the real part is there
+        shift[..., -1] = shift[..., -1].real  # the highest frequency has only a real part
     return np.fft.irfft(spectrum * shift, bins)
 
 

@@ -32,13 +32,13 @@ IGNORED = frozenset(
         "TRACK BADTOA NTOAS DM_SERIES SWM BINARYMODEL"
     ).split()
 )
-#: what says how times of arrival were weighted, or set off against each other, for each receiver,
-#: and the noise; there may be many of them
+#: keys of how times of arrival were weighted, or set off against each other, for each receiver, and
+#: the noise; there may be many of them
 OF_TIMES = re.compile(
     r"(T2|DM|TN)?(EFAC|EQUAD|ECORR|EF|EQ)|TNGLOBALE[FQ]|(DM)?JUMP(_?\d+)?|"
     r"RN(AMP|IDX)|TN(RED|DM)(AMP|GAM|C)"
 )
-#: of which 0 means that there is none
+#: keys whose 0 means that there is none
 NONE_IF_ZERO = re.compile(
     r"F([3-9]|1[0-9])|DM[1-9]|PMRV|SINI|A1|FD[0-9]|WAVE_OM|GLPH_.*|"
     r"GLF[0-2]_.*"
@@ -65,7 +65,7 @@ TAKEN = (
 
 
 class ParError(errors.ParameterError):
-    """What is wrong with a .par file: its line, the key, and what is allowed."""
+    """An error in a .par file: its line, the key, and what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class _Reader:
         raise ParError(key, problem, f"{self.name}:{line}" if line else self.name)
 
     def text_number(self, key):
-        """As it is written, with e for FORTRAN's D."""
+        """Returns the text of a number, with e for FORTRAN's D."""
         return re.sub("[dD]", "e", self.values[key])
 
     def number(self, key, default, low=-1e300, high=1e300, kind=float):
@@ -202,7 +202,7 @@ class _Reader:
             self.refuse("F0", "missing")
         p = self.number(period, 0, 1e-5, 1e6, np.longdouble)
         rate = self.number("P1" if "P1" in self.values else "PDOT", 0, kind=np.longdouble)
-        if abs(rate) > 1e-9:  # as TEMPO takes them
+        if abs(rate) > 1e-9:  # TEMPO takes it for units of 1e-15
             rate = rate * np.longdouble("1e-15")
         # F2 of a period that changes evenly
         return 1 / p, -rate / p**2, 2 * rate**2 / p**3

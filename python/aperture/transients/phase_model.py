@@ -23,7 +23,7 @@ from ..parameters.errors import refuse
 from .barycentre import barycentric_time
 
 SEGMENT = 3600  # s
-COEFFICIENTS = 12  # of the polynomial in a segment
+COEFFICIENTS = 12  # coefficients of a segment's polynomial
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _segment(model, site, start, length):
     turns = int(np.floor(phases[-1]))
     phases = phases - turns
     t = whole + np.asarray(fraction, np.longdouble)
-    # what is left of a straight line is small, and keeps its digits in a double
+    # the residual of a straight line is small, and keeps its digits in a double
     slope = np.longdouble(float((phases[0] - phases[-2]) / (t[0] - t[-2])))
     left = np.asarray(phases - slope * t, float)[:-1]
     series = (

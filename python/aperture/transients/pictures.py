@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from .candidates import utc_text
 from .dispersion import delay
 
-BINS = 256  # of time in a picture
-BINS_IN_WIDTH = 6  # of the candidate's width
-TRIALS = 64  # of dispersion measures
-MOST_CHANNELS = 256  # that are drawn
+BINS = 256  # bins of time in a picture
+BINS_IN_WIDTH = 6  # bins in the candidate's width
+TRIALS = 64  # rows of dispersion measures
+MOST_CHANNELS = 256  # the most that are drawn
 
 
 class Cutout:
@@ -75,7 +75,7 @@ def planes(powers, candidate, cutout):
         moved = dedispersed(bins, dm, cutout.frequencies, step)
         there = np.isfinite(moved).sum(axis=1)
         plane[trial] = np.nansum(moved, axis=1) / np.sqrt(np.maximum(there, 1))
-    # as wide as the pulse
+    # a bin is as wide as the pulse
     width = max(1, round(candidate.width / step))
     kernel = np.ones(width) / np.sqrt(width)
     plane = np.stack([np.convolve(row, kernel, "same") for row in plane])

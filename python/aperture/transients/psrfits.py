@@ -44,7 +44,7 @@ def _sexagesimal(degrees, hours):
 def _polyco_row(segment, begin, end):
     """Reference, minutes, phase, frequency and coefficients (of minutes) of a segment."""
     reference, length = segment.reference, segment.length
-    if length == 0:  # it holds always: what is needed is here, and counts from here
+    if length == 0:  # a segment without an end
         length = end[0] - begin[0] + 7200
         reference = (begin[0] + (end[0] - begin[0]) // 2, 0.0)
     turns, frequency = segment.at(*reference)

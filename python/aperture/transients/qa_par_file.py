@@ -44,7 +44,7 @@ F3             0.0
 
 
 def astropy_times(seconds, fraction):
-    """Of a site that astropy has, without downloads."""
+    """Returns times of a site that astropy has, without downloads."""
     from astropy.coordinates import EarthLocation
     from astropy.time import Time
     from astropy.utils import iers
@@ -148,7 +148,7 @@ class TestBarycentre(unittest.TestCase):
         self.assertGreater(abs(moved[0] - base[0]), 1e-3)
 
     def test_tcb(self):
-        """Against astropy's conversion of the same moment: 1 us."""
+        """The result agrees with astropy's conversion of the same moment to 1 us."""
         from astropy.time import Time
 
         day, rest = barycentric_time(TIMES, np.zeros(5), star(), SITE)
@@ -193,7 +193,7 @@ class TestParFile(unittest.TestCase):
         self.assertEqual(parse_par(PAR + lines), parse_par(PAR))
 
     def test_refused(self):
-        """What is not supported or wrong is told with its line."""
+        """An unsupported or wrong line is refused by its number."""
         for old, new, rule in (
             ("F3             0.0", "F3 1e-30", "par:15: F3: not supported"),
             ("F3             0.0", "BINARY BT", "par:15: BINARY: not supported"),

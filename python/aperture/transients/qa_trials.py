@@ -40,7 +40,7 @@ class qa_trials(gr_unittest.TestCase):
         np.testing.assert_allclose(channel_frequencies(4, 100.0, 8.0), [96, 98, 100, 102])
 
     def test_rounded_delays(self):
-        """Against exact fractions, which know no rounding."""
+        """The delays agree with exact fractions, which know no rounding."""
         dms, decimations = [0, 12.5, 86.3], [1, 1, 4]
         found = rounded_delays(dms, 7, 400e6, 10e6, SAMPLE_TIME, decimations)
         sample = Fraction(SAMPLE_TIME)
@@ -61,7 +61,7 @@ class qa_trials(gr_unittest.TestCase):
         self.assertEqual(parse_range("5:6:0.4"), [5.0, 5.4, 5.8])
 
     def test_by_step(self):
-        """As the smearing within a channel (4 items at 86) and the step allow."""
+        """Decimations grow as the smearing within a channel (4 items at 86) and the step allow."""
         plan = plan_trials("0:86.4:0.1", sample_time=SAMPLE_TIME, **BAND)
         self.assertEqual(len(plan), 864)
         self.assertEqual(sorted(set(plan.decimations)), [1, 2, 4])

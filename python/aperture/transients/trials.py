@@ -20,7 +20,7 @@ MOST_TRIALS = 1 << 20
 
 @dataclass
 class TrialPlan:
-    """What plan_trials() found; `dms` and `decimations` are the blocks' parameters."""
+    """The result of plan_trials(); `dms` and `decimations` are the blocks' parameters."""
 
     dms: list  # pc/cm^3, ascending
     decimations: list  # one power of two for each
@@ -40,7 +40,7 @@ class TrialLayout:
     decimations: list = ()
 
     def decimation(self, trial):
-        """Of a trial."""
+        """Returns the decimation of a trial."""
         return self.decimations[trial] if len(self.decimations) else 1
 
     def times(self, trial):
@@ -174,7 +174,7 @@ def plan_trials(
             center_frequency,
             f"such that all of the band of {bandwidth} Hz is above 0 Hz",
         )
-    # of 1 pc/cm^3: over the band, and within the channel in its middle
+    # delays of 1 pc/cm^3: over the band, and within the channel in its middle
     over_band = float(delay(1.0, frequencies[0] - width / 2, frequencies[-1] + width / 2))
     middle = (frequencies[0] + frequencies[-1]) / 2
     in_channel = float(delay(1.0, middle - width / 2, middle + width / 2))

@@ -54,7 +54,7 @@ class check_calibration(unittest.TestCase):
         data = UVData.from_file(FOLDER / "raw.uvh5")
         raw = data.copy()
         with warnings.catch_warnings():
-            # that nobody said how Stokes parameters are defined
+            # the warning that nobody said how Stokes parameters are defined
             warnings.filterwarnings("ignore", message=".*pol_convention.*")
             uvcalibrate(data, self.read(), time_check=True)
         model = np.load(FOLDER / "model.npy")
@@ -91,7 +91,7 @@ class check_calibration(unittest.TestCase):
         self.assertGreater(before, 100)
 
     def test_written_again(self):
-        """What pyuvdata writes of it is for read_calibration.py."""
+        """Lets pyuvdata write a file again for read_calibration.py."""
         self.read().write_calh5(FOLDER / "again.calh5", clobber=True)
 
 

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What blimpy reads in the files of write_filterbank.py: check_filterbank.py FOLDER"""
+"""Checks of blimpy on the files of write_filterbank.py: check_filterbank.py FOLDER"""
 
 import sys
 import unittest

@@ -369,7 +369,7 @@ def write_compressed(folder):
 
 
 def write_killed(folder):
-    """What a process that is killed leaves behind."""
+    """Leaves behind the files of a process that is killed."""
     layout = Uvh5Layout(array_of(["A9x", "A9y", "Cx"]), 1.4e9 + 1e5 * np.arange(6), 1e5)
     path = folder / "killed.uvh5"
     path.unlink(missing_ok=True)
