@@ -103,7 +103,7 @@ def turn(options, monitored):
     if monitored:
         page = threading.Thread(target=follow, args=(publisher.url, ended), daemon=True)
         page.start()
-    time.sleep(6)  # what is made at the beginning is not what lasts
+    time.sleep(6)  # the rate at the beginning does not last
 
     def look():
         found = [time.monotonic(), time.process_time(), engine.nitems_read(0)]

@@ -31,13 +31,13 @@ def within(namespace, command):
 
 
 class Path:
-    """From a namespace to another one, or over loopback."""
+    """The way from a namespace to another one, or over loopback."""
 
     def __init__(self, name, sender=None, receiver=None, address="127.0.0.1"):
         self.name, self.sender, self.receiver, self.address = name, sender, receiver, address
 
     def ours(self, size, seconds, gbit):
-        """What the receiver and the sender say."""
+        """Returns what the receiver and the sender print."""
         place = f"{self.address}:4015"
         receiver = subprocess.Popen(
             within(self.receiver, [BENCH, "receive", place, size]),

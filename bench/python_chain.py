@@ -24,7 +24,7 @@ import time
 import numpy as np
 from gnuradio import aperture, gr
 
-SAMPLES = 1 << 20  # of each input, over and over
+SAMPLES = 1 << 20  # samples of each input, repeated
 
 
 class channel_mask(aperture.device_block):

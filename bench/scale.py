@@ -46,10 +46,10 @@ FENGINE = {
     ("sc4", 8192): 265,
 }
 PCIE = 51.6e9  # bytes a second, host to device, pinned
-NVLINK = 217e9  # of an all-to-all between two H100 (anchors.md), the slowest of its sizes
+NVLINK = 217e9  # bytes/s of an all-to-all of two H100 (anchors.md), the slowest size
 DEVICE_COPY = 4.05e12  # read plus written
 KERNEL_UDP = 14.0e9 / 8  # a core, 8 KiB packets, where the sender was the limit
-LINK = 0.9 * 100e9 / 8  # of 100 Gbit/s Ethernet, headers and pauses taken off
+LINK = 0.9 * 100e9 / 8  # bytes/s of 100 Gbit/s Ethernet, less headers and pauses
 SOCKET = 64 << 20  # bytes in the kernel
 
 
@@ -165,7 +165,7 @@ def edges():
 
 
 def gpus():
-    """How many GPUs and links, and what is short first."""
+    """Prints how many GPUs and links are needed, and what is short first."""
     rows = []
     for array in ARRAYS:
         compute = array.f_gpus + array.x_gpus
@@ -235,7 +235,7 @@ def one_host():
 
 
 def windows():
-    """How much memory a window of time takes in a receiver, and what a socket bridges."""
+    """Prints how much memory a window of time takes in a receiver, and what a socket bridges."""
     rows = []
     for array in ARRAYS:
         hosts = max(1, math.ceil(array.voltages / (4 * LINK)))
@@ -264,7 +264,7 @@ def windows():
 
 
 def losses():
-    """Which fraction of spectra is missing where packets are lost by chance."""
+    """Prints which fraction of spectra is missing where packets are lost by chance."""
     rows = []
     for packets in (1, 4, 16, 64):
         rows.append(

@@ -71,7 +71,7 @@ def fx_chain(top, device):
 
 
 def copy_chain(top, device):
-    """Likewise."""
+    """Builds the same chain from copies."""
     source = aperture.replay(bytes(16 * FRAME), FRAME, repeats=0, device=device)
     copy, end = aperture.copy(FRAME, device=device), aperture.discard(FRAME, device)
     top.connect(source, copy, end)
@@ -79,8 +79,8 @@ def copy_chain(top, device):
 
 
 def frames_a_second(device, chain, seconds, looks):
-    """Of the chain, with a snapshot or without; the items that were read; and what part of the time
-    of all threads that of the snapshot had, with the one that reads."""
+    """Returns the frames a second of the chain, with a snapshot or without; the items that were
+    read; and the part of the time of all threads that the snapshot's thread and its reader took."""
     top = gr.top_block()
     if chain == "fx":
         frames, end, frames_in_item = fx_chain(top, device)

@@ -119,7 +119,7 @@ def fx_chain(top, device, rate):
 
 
 def copy_chain(top, device, rate):
-    """Likewise."""
+    """Builds the same chain from copies."""
     frames = np.random.default_rng(1).integers(0, 255, 16 * FRAME, dtype=np.uint8)
     source = aperture.replay(
         frames.tobytes(),
@@ -137,8 +137,9 @@ def copy_chain(top, device, rate):
 
 
 def frames_a_second(device, chain, seconds, kind, folder, rate):
-    """Of the chain; bytes a second that dumps wrote, how many there were and how many lacked
-    something; milliseconds of a processor for each frame of the chain, the ring and the dumps."""
+    """Returns frames a second of the chain; bytes a second that dumps wrote, how many there were
+    and how many lacked something; milliseconds of a processor for each frame of the chain, the ring
+    and the dumps."""
     top = gr.top_block()
     frames, end = (fx_chain if chain == "fx" else copy_chain)(top, device, rate)
     weight = 8 if chain == "fx" else 1

@@ -44,7 +44,7 @@ class Keeper(gr.basic_block):
         self.set_msg_handler(pmt.intern("in"), self.take)
 
     def take(self, message):
-        """Of the port in."""
+        """Takes a message of the port."""
         self.found.append(Candidate.of_message(message))
 
 

@@ -53,7 +53,7 @@ def correlate(files, align=None):
     sink = blocks.vector_sink_c(3 * CHANNELS)
     for port, name in enumerate(files):
         source = blocks.file_source(gr.sizeof_gr_complex, name)
-        # what a file does not say, and an RTL-SDR neither
+        # neither a file nor an RTL-SDR gives the rate and frequency
         tags = aperture.receiver_tags(rate=RATE, center_frequency=FREQUENCY)
         top.connect(source, tags)
         if align:

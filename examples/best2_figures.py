@@ -80,7 +80,7 @@ def powers_of(array, source, beams, channels, samples, spectra_per_frame, spectr
 def draw_pattern(array, filename):
     """Figure 5: 61 x 61 beams about a source, and the array factor beside it."""
     side, spacing, channels, times = 61, 0.16, 16, 128
-    # as wide as channels of the instrument, of which it has 1024
+    # channels as wide as those of the instrument, which has 1024
     array = replace(array, sample_rate=array.sample_rate * channels / 1024)
     line = (np.arange(side) - side // 2) * spacing
     extent = (line[0] - spacing / 2, line[-1] + spacing / 2) * 2
@@ -92,7 +92,8 @@ def draw_pattern(array, filename):
         Beam(f"beam {number}", *map(float, place))
         for number, place in enumerate(np.transpose(geometry.azimuth_elevation(looks)))
     ]
-    # so strong that the receivers' noise is nothing beside it even where a beam hardly sees it
+    # a source so strong that the receivers' noise is nothing beside it even where a beam hardly
+    # sees it
     source = aperture.Source("test", CENTRE.azimuth, CENTRE.elevation, flux=1e6)
     found = powers_of(
         array, source, beams, channels, (times + 7) * channels, times, times, 1704067200
@@ -156,7 +157,7 @@ def draw_drift(array, filename, seconds=4800):
     channels, times = 8, 25
     each = 100 * times  # spectra in an integration of 20 s
     row = grid(replace(CENTRE, name="beam"), 8, 1, 0.8)
-    # it passes the meridian in the middle of the time
+    # the source passes the meridian in the middle of the time
     transit = 1704067200 + seconds / 2
     ra, dec = geometry.azel_to_radec(
         CENTRE.azimuth, CENTRE.elevation, transit, array.latitude, array.longitude, array.height

@@ -37,7 +37,7 @@ RATE = 10e3  # Hz
 START = 1704045600  # 2023-12-31T18:00:00Z: it is high in the north-east
 PULSES, CHANNELS, BINS = 200, 8, 256
 TIMES = 125  # spectra in a frame: 0.1 s
-BRIGHTER = 2.0  # than in the description
+BRIGHTER = 2.0  # factor over the description
 
 
 def simulated(source, segment):

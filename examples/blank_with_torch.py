@@ -19,8 +19,8 @@ CHANNELS, INPUTS, SPECTRA = 64, 2, 128
 
 
 def features(voltages):
-    """What the network sees of [frame][channel][input][time]: the logarithm of the power of each
-    channel and spectrum, in units of that of most of the frame; [frame][1][channel][time]."""
+    """Returns the network's input, of [frame][channel][input][time]: the logarithm of the power of
+    each channel and spectrum, in units of that of most of the frame; [frame][1][channel][time]."""
     power = (voltages.real**2 + voltages.imag**2).mean(dim=2)
     usual = power.flatten(1).median(dim=1).values[:, None, None]
     return torch.log(power / usual + 0.01)[:, None]

@@ -109,7 +109,7 @@ def main(folder):
     """Returns the rms of the phases in degrees, before and after."""
     folder.mkdir(parents=True, exist_ok=True)
     noise = aperture.Source("noise source", azimuth=0, elevation=90, flux=30)
-    # its signal comes to all inputs at once, as if they were at one place
+    # noise that comes to all inputs at once, as if they were at one place
     bench = array_of(dict.fromkeys(PLACES, (0, 0, 0)), noise)
     # antennas at one place are written some millimetres apart, of which a warning tells
     gr.logging().set_default_level(gr.log_levels.err)

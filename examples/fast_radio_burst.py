@@ -39,7 +39,7 @@ START = 1704067200  # 2024-01-01T00:00:00Z
 RATE, CENTER = 1e6, 408e6  # Hz
 DM, WIDTH, SEEN = 350.0, 1e-3, 1.2  # pc/cm^3; s; s after the start, in the middle of the band
 CHANNELS, FRAME, SPECTRA = 64, 1000, 4
-BEAM = 5  # of the nine, which the burst is in
+BEAM = 5  # the beam, of nine, with the burst
 
 
 def observe(array, beams, folder):

@@ -115,7 +115,7 @@ class Browser:
             if message.get("method") in WRONG:
                 self.complaints.append(json.dumps(message["params"])[:500])
             if message.get("method") == "Network.requestWillBeSent":
-                # those of a stream that lasts are few, too
+                # a stream that lasts has few, too
                 self.requests = [*self.requests[-999:], message["params"]["request"]["url"]]
 
     async def open(self, url):

@@ -1,7 +1,7 @@
 # Copyright 2026 gr-aperture's authors.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the source tree and the build folder are, and how package tests start programs."""
+"""The places of the source tree and the build folder, and how package tests start programs."""
 
 import contextlib
 import io
@@ -61,7 +61,7 @@ def run(*command, cwd=None, env=None, timeout=PATIENCE, answers=""):
 
 
 def run_or_fail(test, *command, **options):
-    """As run(), and the test fails with the output unless the exit status is 0."""
+    """Runs a program like run(), and the test fails with the output unless the exit status is 0."""
     status, output = run(*command, **options)
     words = " ".join(str(word) for word in command)
     test.assertEqual(status, 0, f"{words} ended with {status}:\n{output}")

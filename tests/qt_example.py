@@ -42,7 +42,7 @@ def load(path):
 
 
 class Signal:
-    """How many seconds of signal have come through the throttles of a flowgraph, whose rates may
+    """The seconds of signal that have come through the throttles of a flowgraph, whose rates may
     change; of the clock's where there is none."""
 
     def __init__(self, window):
@@ -61,12 +61,12 @@ class Signal:
 
 
 def points_of(pixels, colour):
-    """How many points of a picture [y][x][channel], 0 to 1, have about this colour."""
+    """Returns how many points of a picture [y][x][channel], 0 to 1, have about this colour."""
     return int((abs(pixels[..., :3] - np.array(colour)).sum(axis=-1) < 0.3).sum())
 
 
 def pixels_of(window):
-    """What a window shows."""
+    """Returns what a window shows."""
     image = window.grab().toImage().convertToFormat(Qt.QImage.Format_RGB32)
     data = image.constBits().asstring(image.byteCount())
     blue_first = np.frombuffer(data, np.uint8).reshape(image.height(), image.width(), 4)
@@ -82,7 +82,7 @@ def main(path, seconds, picture, colour=None, patterns=()):
     path = pathlib.Path(path)
     module = load(path)
     window = getattr(module, path.stem)()
-    # as the generated main() does, where there are any
+    # the generated main() calls snippets, where there are any
     getattr(module, "snippets_main_after_init", lambda _: None)(window)
     window.start()
     window.show()
@@ -122,7 +122,7 @@ def main(path, seconds, picture, colour=None, patterns=()):
     hidden = []
 
     def finish():
-        # as it opens, on a laptop's screen: all of every plot and slider is in the window
+        # the window opens on a laptop's screen: all of every plot and slider is in the window
         if window.width() > 1366 or window.height() > 700:
             hidden.append(f"the window has {window.width()} x {window.height()}")
         for name, part in vars(window).items():

@@ -1,7 +1,7 @@
 # Copyright 2026 gr-aperture's authors.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes out of recordings, and how much of it is neither what was recorded nor missing."""
+"""The samples of recordings, and how many of them are neither what was recorded nor missing."""
 
 from fractions import Fraction
 
@@ -11,7 +11,8 @@ from gnuradio import blocks, gr
 
 
 def run(signals, samples=0):
-    """What the source sends, as components [item][input][re, im], its tags, and the source."""
+    """Returns what the source sends, as components [item][input][re, im], its tags, and the
+    source."""
     source = signals.source(samples)
     dtype = np.dtype(np.int16 if "16" in signals.sample_type else np.int8)
     dimensions = 2 if "c" in signals.sample_type else 1

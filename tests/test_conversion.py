@@ -100,7 +100,7 @@ class TestConversion(unittest.TestCase):
         cls.ms, cls.uvfits = cls.folder / "a.ms", cls.folder / "a.uvfits"
         code, output, errors = run_main(command, cls.uvh5, cls.uvfits, "--centre", "Cas A")
         output = errors + output
-        # what a user is told, and nothing else
+        # the user is told this, and nothing else
         assert output == (
             "aperture_convert: warning: UVFITS keeps 8 characters of the names of antennas: "
             f"Effelsberg becomes Effelsbe\n{cls.uvfits}: 4 antennas, 3 times, 7 channels, 4 "
@@ -129,7 +129,7 @@ class TestConversion(unittest.TestCase):
         seen = dict.fromkeys(found, 0)
         order = [self.polarizations.index(code) for code in polarizations]
         for row, (a, b) in enumerate(zip(first, second)):
-            # its other end may come first, with xy and yx exchanged and conjugated
+            # the other antenna may come first, with xy and yx exchanged and conjugated
             swapped = (a, b) not in found
             key = (b, a) if swapped else (a, b)
             here = found[key][seen[key]]
@@ -147,7 +147,7 @@ class TestConversion(unittest.TestCase):
             self.assertLess(np.abs(np.angle(values[row][good], deg=True)).max(initial=0), 0.4)
 
     def test_visibilities(self):
-        """Of a measurement set, as casacore reads it."""
+        """A measurement set has the visibilities, as casacore reads it."""
         rows = table(str(self.ms), ack=False)
         antennas = table(str(self.ms / "ANTENNA"), ack=False)
         names = antennas.getcol("NAME")
@@ -169,7 +169,7 @@ class TestConversion(unittest.TestCase):
         np.testing.assert_allclose(
             np.degrees(field.getcol("PHASE_DIR").ravel()) % 360, [RA, DEC], atol=1e-9
         )
-        # of modified Julian dates in seconds a double is good to a microsecond
+        # a double is good to a microsecond for modified Julian dates in seconds
         np.testing.assert_allclose(
             np.unique(rows.getcol("TIME")) / 86400 + 2400000.5,
             np.unique(self.times),
@@ -187,7 +187,7 @@ class TestConversion(unittest.TestCase):
         )
 
     def test_uvfits(self):
-        """Of UVFITS, as astropy reads it."""
+        """UVFITS has the visibilities, as astropy reads it."""
         with fits.open(self.uvfits) as file:
             groups, header = file[0].data, file[0].header
             antennas = file["AIPS AN"].data
@@ -296,7 +296,7 @@ class TestConversion(unittest.TestCase):
         """
         array = array_of(["A9x", "B2x"])
         array.name = "Nançay"
-        array.antennas = array.antennas[:3]  # whose names UVFITS has room for
+        array.antennas = array.antennas[:3]  # UVFITS has room for their names
         old = self.folder / "old.uvh5"
         names = {
             "sun": None,

@@ -63,7 +63,8 @@ class TestCudaOption(unittest.TestCase):
             self.assertIn(f"architectures [{wanted}]", output)
 
     def test_architectures_of_this_machine(self):
-        """Those of its GPUs; all where nvcc does not know one; without a GPU, Hopper."""
+        """The architectures are those of the machine's GPUs; all where nvcc does not know one;
+        without a GPU, Hopper."""
         known = [75, 80, 86, 89, 90]
         folder = fresh_folder("nvidia-smi")
         for found, wanted in (

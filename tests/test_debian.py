@@ -15,7 +15,7 @@ from places import BUILD, CMAKE, SOURCE, fresh_folder, main, need_program, run_o
 
 #: bytes of what everybody installs: libraries, Python and programs
 LARGEST_BASE = 10_000_000
-#: what lintian says of packages that no archive of Debian takes
+#: lintian's complaints on packages that no archive of Debian takes
 EXPECTED = {
     "initial-upload-closes-no-bugs",
     "embedded-javascript-library",
@@ -31,7 +31,7 @@ class TestDebian(unittest.TestCase):
         need_program(test, "dpkg-shlibdeps")
         cls.folder = fresh_folder("debian")
         cpack = os.path.join(os.path.dirname(CMAKE), "cpack")
-        # where the build is done, as in tests, that is all
+        # the build is done, as always in tests: CPack is all that is left
         run_or_fail(
             test,
             cpack,
@@ -65,7 +65,7 @@ class TestDebian(unittest.TestCase):
         version = re.search(
             r"project\(gr-aperture VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text()
         )[1]
-        # that of the interface: a correction does not change it
+        # the version of the interface: a correction does not change it
         self.assertIn(f"libgnuradio-aperture{version.rpartition('.')[0]}", self.packages)
         self.assertEqual(
             set(self.packages) - {"gr-aperture-cuda", self.library},
@@ -77,7 +77,7 @@ class TestDebian(unittest.TestCase):
             self.assertGreater(len(self.field(name, "Description").splitlines()), 1)
 
     def test_size(self):
-        """What everybody installs is below 10 MB."""
+        """The packages that everybody installs are below 10 MB."""
         size = sum(self.packages[name].stat().st_size for name in (self.library, "gr-aperture"))
         self.assertLess(size, LARGEST_BASE)
 
@@ -165,7 +165,7 @@ class TestDebian(unittest.TestCase):
         self.assertEqual([file for file in base if "cuda" in file], [])
 
     def test_dependencies(self):
-        """What is linked is found by dpkg-shlibdeps; what is imported and loaded is written."""
+        """Linked libraries are found by dpkg-shlibdeps; imported and loaded ones are written."""
         library, python = self.field(self.library, "Depends"), self.field("gr-aperture", "Depends")
         for word in ("libgnuradio-runtime", "libvolk", "libfftw3-single3", "libc6"):
             self.assertIn(word, library)

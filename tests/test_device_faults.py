@@ -44,7 +44,7 @@ class TestDeviceFaults(unittest.TestCase):
         self.assertGreaterEqual(len(faults), 15)
         status, output = run_with("")
         self.assertEqual(status, 0, f"without a fault: {output}")
-        # they wait most of the time, for threads that are late by design
+        # the runs wait most of the time, for threads that are late by design
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             seen = pool.map(
                 lambda fault: any(run_with(fault)[0] != 0 for _ in range(tries)), faults
@@ -58,7 +58,7 @@ class TestDeviceFaults(unittest.TestCase):
 
     @long_test
     def test_each_fault_is_seen_by_tests_with_random_delays(self):
-        """What a missing wait does there depends on timing, and is not seen each time."""
+        """The effect of a missing wait there depends on timing, and is not seen each time."""
         self.assert_each_is_seen("qa_device_order", 12)
 
 

@@ -156,7 +156,7 @@ class TestDocuments(unittest.TestCase):
 
     @long_test
     def test_picture_of_readme(self):
-        """It is what today's commands draw."""
+        """The picture is what today's commands draw."""
         pictures, here = self.pictures()
         folder = fresh_folder("pictures")
         pictures.make("fringes", folder)
@@ -165,7 +165,7 @@ class TestDocuments(unittest.TestCase):
                 np.asarray(picture.convert("RGB").resize((160, 160)), float)
                 for picture in (made, kept)
             ]
-        # of 256; another signal has other colours in a third of the picture
+        # levels of 256; another signal has other colours in a third of the picture
         self.assertLess(
             np.abs(small[0] - small[1]).mean(),
             3,
@@ -187,7 +187,7 @@ class TestDocuments(unittest.TestCase):
             for line in shell_lines(page.read_text()):
                 words = shlex.split(line, comments=True)
                 programs = [place for place, word in enumerate(words) if word in parsers]
-                # what is left out is said by "...", or by capitals in the place of a value
+                # "..." leaves something out, as do capitals in the place of a value
                 if not programs or re.search(r"\.\.\.|…|\b[A-Z]{3,}\b", line):
                     continue
                 words = words[programs[0] :]
@@ -355,7 +355,7 @@ class TestDocuments(unittest.TestCase):
         self.assertEqual([path for path in here if path not in reached], [])
 
     def test_performance_page_is_short(self):
-        """What was tried goes to docs/notes; the page of current figures stays readable."""
+        """The page of current figures stays readable; trials that failed go to docs/notes."""
         lines = (SOURCE / "docs/performance.md").read_text().splitlines()
         self.assertLessEqual(len(lines), 250)
         self.assertLessEqual(max(len(line) for line in lines if not line.startswith("|")), 200)

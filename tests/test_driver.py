@@ -13,7 +13,7 @@ import unittest
 
 from places import BUILD, fresh_folder, main, run, run_or_fail
 
-#: what the CUDA runtime asks a driver first; it finds its functions by cuGetProcAddress()
+#: the CUDA runtime asks a driver this first; it finds its functions by cuGetProcAddress()
 DRIVER = r"""
 #include <string.h>
 
@@ -49,7 +49,7 @@ except ValueError as error:
 
 
 def try_devices(folder=None):
-    """What PROGRAM prints, with the libcuda of a folder."""
+    """Returns what PROGRAM prints, with the libcuda of a folder."""
     environment = dict(os.environ)
     if folder:
         environment["LD_LIBRARY_PATH"] = f"{folder}:{environment.get('LD_LIBRARY_PATH', '')}"

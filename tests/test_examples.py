@@ -35,7 +35,7 @@ from places import (
 )
 from qt_example import load
 
-#: of the first curve of our displays
+#: the colour of the first curve of our displays
 DISPLAY_BLUE = (0, 0x72 / 255, 0xB2 / 255)
 
 #: flowgraphs whose first curve is GNU Radio's, and ours
@@ -60,12 +60,13 @@ DISPLAYS = (
     "two_files",
     "interference",
 )
-#: that a flowgraph runs; that of sixteen antennas has to catch up after its slider was moved
+#: seconds that a flowgraph runs; that of sixteen antennas has to catch up after its slider was
+#: moved
 SECONDS = {"sky": 10}
 #: the same in the quick tier: windows are open until they say what they are to say anyway
 LEAST = 2
 FRINGES = r"coherence \S+, delay \S+ ns, phase rotating \S+°/s"
-#: what windows say sooner or later; until then they are open
+#: texts that windows say sooner or later; until then they are open
 SAID = {
     "fringes": [FRINGES],
     "embedded_block": [FRINGES],
@@ -78,7 +79,7 @@ SAID = {
     "device_edge": [r"at 1420\.97\d MHz", "both inputs: a good level"],
 }
 
-#: those whose windows are opened in the quick tier: one of each display of ours, an embedded block
+#: windows that are opened in the quick tier: one of each display of ours, an embedded block
 WINDOWS = ("embedded_block", "device_edge", "sky")
 #: recordings that flowgraphs make for themselves where there are none
 RECORDINGS = {
@@ -91,7 +92,7 @@ PICTURES = BUILD / "pictures"
 
 
 def has_torch(test):
-    """Whether PyTorch is there; with APERTURE_REQUIRE_OUTSIDE=1 it must be."""
+    """Returns whether PyTorch is there; with APERTURE_REQUIRE_OUTSIDE=1 it must be."""
     found = importlib.util.find_spec("torch") is not None
     if not found and os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
         test.fail("python3-torch is not installed")
@@ -203,7 +204,7 @@ class TestExamples(unittest.TestCase):
     def test_qt(self):
         """Flowgraphs run under Xvfb, their ranges are moved, their plots are drawn."""
         need_program(self, "xvfb-run")
-        # they wait for their throttles most of the time, so two are run together
+        # flowgraphs wait for their throttles most of the time, so two are run together
         with ThreadPoolExecutor(2) as runners:
             running = {
                 name: runners.submit(self.check_qt, name, blue)
@@ -268,7 +269,8 @@ class TestExamples(unittest.TestCase):
         self.assertIn("levels says: both inputs: a good level", output)
 
     def check_cpu_beside_gpu(self, output):
-        """As many integrations from both: those without a pair would stay with one of them."""
+        """Checks that as many integrations come from both: those without a pair would stay with one
+        of them."""
         items = re.search(r"'qtgui_phase': (\d+), 'qtgui_difference': (\d+)", output)
         self.assertTrue(items, output)
         self.assertAlmostEqual(int(items[1]), int(items[2]), delta=4)
@@ -303,7 +305,7 @@ class TestExamples(unittest.TestCase):
         PICTURES.mkdir(exist_ok=True)
         picture = PICTURES / f"{name}.png"
         picture.unlink(missing_ok=True)
-        # of two that begin together, each must look elsewhere for a free display
+        # each of two that begin together must look elsewhere for a free display
         first = str(100 + 5 * (zlib.crc32(f"{name} {os.getpid()}".encode()) % 2000))
         output = run_or_fail(
             self,
@@ -335,7 +337,7 @@ class TestExamples(unittest.TestCase):
         return output
 
     def test_soapy(self):
-        """With the dongles in the place of the files, each goes through its own tags."""
+        """Dongles take the place of the files, and each goes through its own tags."""
         text = (self.compiled / "two_receivers_soapy.py").read_text()
         for number in (0, 1):
             self.assertIn(f"self.connect((self.rtlsdr_{number}, 0), (self.tags_{number}, 0))", text)
@@ -350,7 +352,7 @@ class TestExamples(unittest.TestCase):
         need_program(self, "xvfb-run")
         text = (self.compiled / "two_receivers_soapy.py").read_text()
         played = self.compiled / "two_receivers_played.py"
-        # whose embedded blocks keep their names
+        # the embedded blocks keep their names
         played.write_text(
             re.sub(r"\btwo_receivers_soapy\b", played.stem, text).replace(
                 "driver=rtlsdr", "driver=aperture_test"
@@ -359,7 +361,7 @@ class TestExamples(unittest.TestCase):
         output = self.check_window(
             "two_receivers_soapy", played, SOAPY_SDR_PLUGIN_PATH=str(BUILD / "tests/soapy")
         )
-        # what the driver hides by default, 12345.375 samples and 2 rad
+        # the driver's hidden offset and phase by default, 12345.375 samples and 2 rad
         self.assertRegex(output, r"12345 samples and 0\.37[45]\d later, phase -114\.[56]\d degrees")
 
     def test_tracking(self):
@@ -401,7 +403,7 @@ class TestExamples(unittest.TestCase):
         self.assertEqual(before, after)
 
     def test_voltage_dump(self):
-        """What the timer asked for is in the files, and nothing of it is missing."""
+        """The files have what the timer asked for, and nothing of it is missing."""
         folder = fresh_folder("voltage_dump")
         output = self.script("voltage_dump.py", folder, "2")
         found = re.findall(r"timer-\d: (\d+) samples .* in (\d+) files; nothing is missing", output)
@@ -426,28 +428,28 @@ class TestExamples(unittest.TestCase):
         (carrier, before, _), (blanked, after, power) = np.array(found, float)
         # a tenth of the time a power of 4 in one of 64 channels
         self.assertGreater(carrier, 20)
-        # what is good in that channel has an amplitude of 1, for nine tenths of the time
+        # the good part of that channel has an amplitude of 1, for nine tenths of the time
         self.assertLess(blanked, 1)
         self.assertEqual(before, 1)
         self.assertGreater(after, 0.97)
         self.assertGreater(power, 1.95)
 
     def test_align_receivers(self):
-        """What the example hides is found, and mends the coherence."""
+        """The offset that the example hides is found, and mends the coherence."""
         result = runpy.run_path(str(EXAMPLES / "align_receivers.py"))
         before, after, channels, align = result["main"]([])
         offset = result["START"] + result["PART"]
         # bounds for a coherence of 0.5 and 2^18 samples: 0.0013 samples and 0.14 degrees
         self.assertLess(abs(align.offsets()[1] - offset), 0.007)
         self.assertLess(abs(align.phases()[1] + result["PHASE"]), np.radians(0.7))
-        # of 2.4e6 samples of noise: 0.0006
+        # 2.4e6 samples of noise: 0.0006
         self.assertLess(abs(before), 0.003)
         # half a percent is lost to the transitions of the filters
         self.assertLess(abs(after - 0.5), 0.01)
         self.assertGreater(channels, 0.49)
 
     def script(self, name, *arguments):
-        """What a script prints."""
+        """Returns what a script prints."""
         status, output = run_script(EXAMPLES / name, *arguments)
         self.assertEqual(status, 0, output)
         return output
@@ -478,7 +480,7 @@ class TestExamples(unittest.TestCase):
                     # much with the receivers' own; five deviations.
                     samples = script["SPECTRA"] * instrument.channels
                     tolerance = 5 * 1.5 * flux / (1 + flux) / np.sqrt(samples)
-                    # of 4 bits, rounding adds 1/12 of a step squared to 2 steps squared
+                    # rounding to 4 bits adds 1/12 of a step squared to 2 steps squared
                     rounded = 1 + 1 / 48 if name == "best-2-spectra" else 1
                     np.testing.assert_allclose(found, flux / (1 + flux) / rounded, atol=tolerance)
                     self.assertGreater(real_time, 0)
@@ -551,7 +553,7 @@ class TestExamples(unittest.TestCase):
 
     @long_test
     def test_calibrate(self):
-        """What is hidden in cables, amplifiers and filters is gone, and both pictures are drawn."""
+        """Errors hidden in cables, amplifiers and filters are gone, and both pictures are drawn."""
         folder = fresh_folder("calibrate")
         output = self.script("calibrate.py", folder)
         before, after = map(

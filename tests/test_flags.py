@@ -97,10 +97,12 @@ class TestFlags(unittest.TestCase):
         np.testing.assert_array_equal(data.nsample_array[..., 0], weights)
         np.testing.assert_array_equal(flags, weights == 0)
         number = np.unique(data.time_array, return_inverse=True)[1]
-        # what is on all the time is flagged from its first integration on, and nothing before
+        # interference that is on all the time is flagged from its first integration on, and nothing
+        # before
         np.testing.assert_array_equal(flags[:, STEADY], number >= FIRST)
         self.assertFalse(np.delete(flags, STEADY, axis=1).any())
-        # of the pulses, on for 0.315 of an integration, the slices that they touch and one beside
+        # pulses that are on for 0.315 of an integration flag the slices that they touch and one
+        # beside
         pulsed = weights[:, PULSED]
         self.assertTrue(((0.8 < pulsed.mean()) & (pulsed.min() > 0.1)).all())
         self.assertGreater(np.delete(weights, (STEADY, PULSED), axis=1).mean(), 0.97)

@@ -107,7 +107,7 @@ class TestFlowgraphDoctor(unittest.TestCase):
         self.assertIn("corner_turn sends 256 channels, and x_engine expects 128 channels.", found)
 
     def test_other_blocks(self):
-        """Of GNU Radio's own blocks, items in bytes."""
+        """GNU Radio's own blocks have items in bytes."""
         found = self.found(self.changed("interferometer.grc", [("amplitude", "vlen", "128")]))
         self.assertEqual({finding.name for finding in found}, {"edge"})
         self.assertIn(
@@ -211,7 +211,7 @@ class TestFlowgraphDoctor(unittest.TestCase):
         self.assertIn("rtlsdr_1 runs at 2000000 samples a second", rates[0].what)
 
     def test_receivers_with_blocks_left_out(self):
-        """Around Receiver Tags and Stream Align, and through a throttle."""
+        """Receivers are found around Receiver Tags and Stream Align, and through a throttle."""
         name = self.receivers()
         flowgraph = yaml.safe_load(pathlib.Path(name).read_text())
         straight = [
@@ -257,7 +257,7 @@ class TestFlowgraphDoctor(unittest.TestCase):
         self.assertEqual(self.names_of(name), {"sample-rates"})
 
     def test_files(self):
-        """Where no snippet makes them."""
+        """Files must be there where no snippet makes them."""
         found = self.found(
             self.changed("two_receivers.grc", states=[("play_receivers", "disabled")])
         )
@@ -267,8 +267,8 @@ class TestFlowgraphDoctor(unittest.TestCase):
         )
 
     def test_names_of_files(self):
-        """They are looked for where GNU Radio Companion starts the flowgraph; what is in the folder
-        in which the doctor is started does not count, but is told of."""
+        """Files are looked for where GNU Radio Companion starts the flowgraph; what is in the
+        folder in which the doctor is started does not count, but is told of."""
         array = SOURCE / "examples/lab/sun.yml"
         self.assertEqual(self.found(self.changed("lab/fringes.grc")), [])
         name = self.changed("lab/fringes.grc", [("array", "value", '"elsewhere/sun.yml"')])
@@ -290,7 +290,7 @@ class TestFlowgraphDoctor(unittest.TestCase):
             self.assertIn(remedy, found[0].remedy)
 
     def test_input_source(self):
-        """What an input has, beside what is set."""
+        """An input's own properties are compared with those that are set."""
         name = self.changed(
             "fringes.grc",
             [("array_source", "input", "sim:y8"), ("array_source", "array", "")],
@@ -298,7 +298,7 @@ class TestFlowgraphDoctor(unittest.TestCase):
         )
         found = {finding.name: finding for finding in self.found(name)}
         self.assertIn("Inputs of array_source is 2, and sim:y8 has 8.", found["input"].what)
-        # it has one port where the other source has two
+        # the source has one port where the other source has two
         self.assertEqual(found["lost-connection"].of, ("array_source", "throttle_b"))
         name = self.changed(
             "fringes.grc",
@@ -309,7 +309,7 @@ class TestFlowgraphDoctor(unittest.TestCase):
         self.assertIn("none.dada: No such file", found["input"].what)
 
     def test_clocks(self):
-        """Of USRPs, which say which clock they use."""
+        """USRPs say which clock they use."""
         usrps = [("rtlsdr_0", "uhd_usrp_source"), ("rtlsdr_1", "uhd_usrp_source")]
         self.assertIn("own-clocks", self.names_of(self.receivers(key=usrps)))
         name = self.receivers([(name, "clock_source0", "external") for name, _ in usrps], key=usrps)

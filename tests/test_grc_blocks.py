@@ -29,7 +29,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 #: parameters that have no default that could work
 NEEDED = {}
 
-#: what GRC starts with in a parameter and the constructor does not, (block, parameter)
+#: parameters for which GRC and the constructor differ in the default, (block, parameter)
 OTHER_DEFAULTS = {
     # in GRC nothing counts the passes and nobody else says the rate: a source that goes on
     ("aperture_replay", "repeats"),
@@ -56,7 +56,7 @@ OTHER_DEFAULTS |= {
         "seconds",
     )
 }
-#: and these follow each other
+#: these blocks follow each other
 SEARCH = (
     "array_source",
     "f_engine",
@@ -1013,7 +1013,7 @@ class TestGrcBlocks(unittest.TestCase):
         """Runs what GRC would write for this block; returns the flowgraph object of it."""
 
         class Flowgraph:
-            top_layout = Qt.QVBoxLayout()  # where windows of displays go
+            top_layout = Qt.QVBoxLayout()  # windows of displays go here
 
         scope = {"self": Flowgraph()}
         exec(block.templates.render("imports"), scope)
@@ -1068,7 +1068,7 @@ class TestGrcBlocks(unittest.TestCase):
             ports = {port.key for port in grc_ports if port.domain == "message"}
             there = {str(real_name) for real_name in _symbols(real)} - {"system"}
             if isinstance(made, gr.hier_block2):
-                # which does not list those that lead to blocks inside
+                # the list has no connections to blocks inside
                 there = {
                     port for port in ports if made.to_basic_block().has_msg_port(pmt.intern(port))
                 }
@@ -1092,7 +1092,7 @@ class TestGrcBlocks(unittest.TestCase):
                     self.check_made(self.block(name, values), values)
 
     def test_refused(self):
-        """What GRC's asserts refuse, the block refuses, and for that reason alone."""
+        """A value that GRC's asserts refuse, the block refuses, and for that reason alone."""
         for name, cases in REFUSED.items():
             for values in cases:
                 with self.subTest(block=name, values=values):
@@ -1108,7 +1108,7 @@ class TestGrcBlocks(unittest.TestCase):
                         self.make(block)
 
     def test_defaults_are_the_constructors(self):
-        """What GRC starts with is what the constructor takes without arguments."""
+        """GRC's defaults are those of the constructor."""
         for name in self.names:
             block, defaults = self.block(name), constructor_defaults(name)
             # None: not given; GRC gives it, for it draws ports and items of that size
@@ -1161,7 +1161,7 @@ class TestGrcBlocks(unittest.TestCase):
 
         path = folder / f"{title}.grc"
         self.platform.save_flow_graph(str(path), flowgraph)
-        # as grcc does, which would read the descriptions of all blocks once more for each
+        # grcc would read the descriptions of all blocks once more for each
         self.platform.load_and_generate_flow_graph(str(path), str(folder))
         # sinks write files of their default names
         with working_in(folder):

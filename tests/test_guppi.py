@@ -149,7 +149,7 @@ class TestGuppi(unittest.TestCase):
         ):
             path = getattr(baseband.data, name)
             if name == "SAMPLE_VEGAS":
-                # its block is cut off
+                # the block is cut off
                 signals = open_input(f"guppi:{path},channel=0")
                 self.assertEqual((signals.sample_rate, signals.inputs), (rate, 2))
                 continue
@@ -222,7 +222,8 @@ class TestGuppi(unittest.TestCase):
         return text.ljust(-(-len(text) // 512) * 512) if header["DIRECTIO"] else text
 
     def test_one_channel(self):
-        """Of complex samples, which baseband takes for real ones, and of real ones; 16 bits."""
+        """One channel is read of complex samples, which baseband takes for real ones, and of real
+        ones; 16 bits."""
         for bits, is_complex in ((8, True), (16, True), (8, False)):
             dtype = np.dtype(f"<i{bits // 8}")
             data = self.rng.integers(-100, 100, (3, 500, 2, 1 + is_complex)).astype(dtype)
@@ -392,7 +393,7 @@ class TestGuppi(unittest.TestCase):
             np.testing.assert_array_equal(run(signals)[0], components(decoded[:, :, 1]))
 
     def blocks(self, name, change, **form):
-        """What is sent of a file of 20 blocks that change() has changed."""
+        """Returns what is sent of a file of 20 blocks that change() has changed."""
         path, decoded = self.write(name, 2, blocks_of_file=20, **form)
         content = path.read_bytes()
         size = len(content) // 20
@@ -511,7 +512,7 @@ class TestGuppi(unittest.TestCase):
         self.assertGreater(read, 0.85 * files)
 
     def test_doctor(self):
-        """It is wrong when most of a recording is not used, and the doctor says so."""
+        """The doctor finds it wrong when most of a recording is not used."""
         for bad, expected in ((0, []), (1, ["unused"]), (17, ["unused"])):
             *_, warned = self.blocks(
                 "doctor.raw",

@@ -171,7 +171,7 @@ class TestImages(unittest.TestCase):
                     # the gridder's accuracy, of all visibilities in phase
                     np.testing.assert_allclose(found.image, expected.image, atol=1e-4)
                     if field.centre is self.zenith:
-                        continue  # whose pixels are wider than the beam
+                        continue  # its pixels are wider than the beam
                     value, l, m = find_peak(expected.image, field)
                     self.assertLess(np.hypot(peak.l - l, peak.m - m), field.cell)
                     self.assertGreaterEqual(peak.value, value - 1e-4)
@@ -202,9 +202,9 @@ class TestImages(unittest.TestCase):
                 self.assertEqual((code, errors), (0, ""))
                 place, _, value, header = fits_peak(path)
                 off = place.separation(SkyCoord(self.source.ra, self.source.dec, unit="deg")).deg
-                # and half a pixel
+                # within a tenth of the beam and half a pixel
                 self.assertLess(off, 0.1 * header["BMIN"] + 0.71 * header["CDELT2"], name)
-                self.assertGreater(value, 0.75 * 0.9)  # of coherence: 3 of 4
+                self.assertGreater(value, 0.75 * 0.9)  # 3 of 4 keep their coherence
                 self.assertEqual(header["RADESYS"], "ICRS")
             azimuth, elevation = map(
                 float, re.search(r"azimuth ([\d.]+)°, elevation ([\d.]+)°", said).groups()

@@ -13,10 +13,10 @@ import unittest
 
 from places import SOURCE, fresh_folder, main, run, run_or_fail
 
-#: what only some of the package's modules need, and is large
+#: large packages that only some of the package's modules need
 HEAVY = ("PyQt5", "astropy", "erfa", "h5py", "matplotlib", "pyqtgraph", "scipy")
 MOST_MEGABYTES = 15
-#: of what GNU Radio and NumPy take of a processor, on whatever machine; it is 0.8 of that
+#: factor over the time that GNU Radio and NumPy take, on any machine; it is 0.8 of that
 LONGEST = 2.5
 
 # in a process of its own, where nothing has been loaded
@@ -54,7 +54,7 @@ class TestImport(unittest.TestCase):
         self.assertLess(self.cost["megabytes"], MOST_MEGABYTES)
 
     def test_time(self):
-        """It takes about as long as what it needs of others."""
+        """The import takes about as long as that of the packages it needs."""
         self.assertLess(self.cost["share"], LONGEST)
 
     def test_another_numpy(self):

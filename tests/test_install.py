@@ -19,7 +19,7 @@ MANIFEST = BUILD / "install_manifest.txt"
 VERSION = re.search(r"project\(gr-aperture VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text())[
     1
 ]
-#: what of it changes with the interface
+#: the part of the version that changes with the interface
 INTERFACE = re.match(r"0\.\d+|[1-9]\d*", VERSION)[0].replace(".", r"\.")
 
 #: runs all programs that it is given with --version, and says that of the package
@@ -60,7 +60,8 @@ class TestInstall(unittest.TestCase):
             MANIFEST.unlink()
 
     def environment(self):
-        """What a user has who installed into a prefix of his own: nothing of the build."""
+        """Returns the environment of a user who installed into a prefix of his own: nothing of the
+        build."""
         library = next(self.stage.rglob("libgnuradio-aperture.so")).parent
         return {
             "PATH": f"{self.stage}/bin:/usr/local/bin:/usr/bin:/bin",
@@ -202,7 +203,7 @@ class TestInstall(unittest.TestCase):
         self.assertEqual(
             set(variables), {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "GRC_BLOCKS_PATH"}
         )
-        # those that depend on the machine
+        # files that depend on the machine
         library = next(self.stage.rglob("libgnuradio-aperture.so")).parent
         variables["PYTHONPATH"] = self.python_path.relative_to(self.stage)
         variables["LD_LIBRARY_PATH"] = library.relative_to(self.stage)

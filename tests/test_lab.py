@@ -46,7 +46,7 @@ import observing
 import pictures
 import simulated_faults as faults
 
-# of fringes.grc, of which those of one kind are enabled
+# sources of fringes.grc, of which those of one kind are enabled
 SOURCES = {
     "simulator": ("simulator", "throttle"),
     "file": ("file_0", "file_1"),
@@ -100,7 +100,7 @@ def printed_on(page):
 
 
 def same_line(told, found):
-    """Whether two lines differ by no more than the last digits of their numbers."""
+    """Returns whether two lines differ by no more than the last digits of their numbers."""
     number = r"-?\d+\.?\d*"
     if re.split(number, told) != re.split(number, found):
         return False
@@ -158,7 +158,7 @@ class TestLab(unittest.TestCase):
         compile_flowgraphs(cls())
 
     def runTest(self):
-        """For setUpClass, which fails with the output of a command."""
+        """Lets setUpClass fail with the output of a command."""
 
     # --- pages ---
 
@@ -173,7 +173,7 @@ class TestLab(unittest.TestCase):
             )
 
     def test_committed_pictures(self):
-        """Those in docs are the ones that the script makes, and small."""
+        """The pictures in docs are the ones that the script makes, and small."""
         there = {path.stem: path for path in (PAGES / "pictures").iterdir()}
         self.assertEqual(set(there), set(pictures.PICTURES))
         for path in there.values():
@@ -199,8 +199,8 @@ class TestLab(unittest.TestCase):
             self.assertNotIn("self.simulator", text)
 
     def test_start(self):
-        """They start in their own folder, as GNU Radio Companion starts them, and from elsewhere:
-        what they read is beside them."""
+        """Scripts start in their own folder, as GNU Radio Companion starts them, and from
+        elsewhere: what they read is beside them."""
         from PyQt5 import Qt
 
         with mock.patch.dict(os.environ, {"QT_QPA_PLATFORM": "offscreen"}):
@@ -247,7 +247,7 @@ class TestLab(unittest.TestCase):
                 file["Header"][name] = value
         baseline = observing.read(path)
         self.assertEqual((baseline.missing, len(baseline.times)), (2, 28))
-        # of the first integration, before the fringe has gone on
+        # the first integration, before the fringe has gone on
         first = replace(
             baseline,
             times=baseline.times[:1],
@@ -345,7 +345,7 @@ class TestLab(unittest.TestCase):
 
 @long_test
 class TestSteps(unittest.TestCase):
-    """What students type, one page after the other, and what comes of it."""
+    """Tests of what students type, one page after the other, and what comes of it."""
 
     @classmethod
     def setUpClass(cls):
@@ -385,7 +385,7 @@ class TestSteps(unittest.TestCase):
         )
 
     def runTest(self):
-        """For setUpClass, which fails with the output of a command."""
+        """Lets setUpClass fail with the output of a command."""
 
     # --- pages ---
 
@@ -393,7 +393,7 @@ class TestSteps(unittest.TestCase):
         self.assertGreater(self.commands, 10)
 
     def test_printed(self):
-        """What the pages show is what comes out."""
+        """The commands print what the pages show."""
         for page in ("noise-source.md", "the-sun.md"):
             lines = printed_on(page)
             self.assertGreater(len(lines), 3)
@@ -521,7 +521,7 @@ class TestSteps(unittest.TestCase):
         rate, error = observing.fringe_rate(baseline.times, np.angle(baseline.mean()))
         self.assertLess(error, 1e-6)
         expected = -wavelengths * EARTH_RATE * np.mean(np.cos(declination) * np.cos(hour_angle))
-        # of a mean over the hour by a fit, and of a Sun that moves among the stars: 0.4 %
+        # a mean over the hour by a fit, and a Sun that moves among the stars: 0.4 %
         self.assertLess(abs(rate / expected - 1), 0.004)
         self.assertLess(abs(rate - observing.fringe_rate(baseline.times, model)[0]), 5e-6)
         # the noise of the radiometer, of 360 values to 4 %

@@ -177,7 +177,7 @@ class TestMonitoringPage(unittest.TestCase):
 
     @in_loop
     async def test_names_are_no_markup(self):
-        """What an attacker could have put into a name or a message is shown as it is."""
+        """Text that an attacker could have put into a name or a message is shown as it is."""
         evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>'
         with self.server(name=evil, beams=(evil, "other")) as server:
             async with self.browser() as browser:
@@ -262,7 +262,8 @@ class TestMonitoringPage(unittest.TestCase):
     @long_test
     @in_loop
     async def test_nothing_grows(self):
-        """As bench/monitoring_page.py, which has a day's worth of updates."""
+        """The page does not grow, as in bench/monitoring_page.py, which has a day's worth of
+        updates."""
         with self.server(pause=0.0) as server:
             async with self.browser() as browser:
                 found = await follow(browser, server, 2 * UPDATES, UPDATES)
@@ -285,7 +286,7 @@ async def follow(browser, server, updates, between, together=10, drawn=1, new=Tr
         server.feed(1.0, draw=number % drawn == 0)
         if number % 7 == 0:
             server.status("f_engine", event="lost", count=number)
-        # as fast as the page takes them
+        # the server waits for the page, which is slower
         if number % together == together - 1:
             await browser.wait_for(
                 f"document.querySelector('#tiles').textContent.includes("

@@ -12,7 +12,7 @@ import unittest
 from gnuradio.aperture.testing.tiers import long_test
 from places import PATIENCE, SOURCE, main
 
-# or else the kernel complains of Python's own modules
+# the kernel complains of Python's own modules otherwise
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
 
 NOTEBOOKS = SOURCE / "examples/notebooks"
@@ -49,7 +49,7 @@ class TestNotebooks(unittest.TestCase):
                 # pages are as wide as those of docs/
                 self.assertLessEqual(max(map(len, cell.source.split("\n"))), 120, path)
                 if cell.cell_type == "code":
-                    # but for what the notebook's kernel is told
+                    # lines for the notebook's kernel are no Python
                     ast.parse(re.sub(r"^%", "# %", cell.source, flags=re.MULTILINE))
 
     @long_test

@@ -41,8 +41,8 @@ RATE = 1e5
 
 
 def integrations(folder):
-    """Of all files of visibilities, by name, in their order of time: seconds of the middle and
-    length of each integration."""
+    """Returns for all files of visibilities, by name, in their order of time: seconds of the middle
+    and length of each integration."""
     found = {}
     for path in sorted(folder.glob("*.uvh5")):
         with h5py.File(path) as file:
@@ -56,7 +56,7 @@ def integrations(folder):
 
 
 def observe(test, *arguments, code=0):
-    """What aperture_observe says in this process, errors included."""
+    """Returns what aperture_observe says in this process, errors included."""
     found, out, err = run_main(command, *arguments)
     test.assertEqual(code, found, out + err)
     return out + err
@@ -184,7 +184,7 @@ class TestObserve(unittest.TestCase):
         before = set(self.folder.glob("v-*.uvh5"))
         running.process.send_signal(signal.SIGHUP)
         running.wait_until_ready(2)
-        # what is wrong with the file changes nothing
+        # a wrong file changes nothing
         good = self.path.read_text()
         self.path.write_text(good.replace("channels: 64", "channels: 65"))
         running.process.send_signal(signal.SIGHUP)
@@ -226,7 +226,7 @@ class TestObserve(unittest.TestCase):
         self.assertLess(float(spread), 1e-3)
 
     def test_several_devices(self):
-        """What two devices correlate is what one does."""
+        """Two devices correlate the same as one."""
         found = []
         for device in ({"name": "emulated"}, {"names": "emulated:0,emulated:1"}):
             folder = fresh_folder("observe-devices")
@@ -320,7 +320,7 @@ class TestObserve(unittest.TestCase):
 
     def test_a_small_disk(self):
         """The oldest files go, those that stay are whole, and nothing between them is lost."""
-        # of which some seconds of a simulation on a fast machine cannot fill what is kept free
+        # some seconds of a simulation on a fast machine cannot fill the space that is kept free
         with small_disk(self, 62000) as disk:
             path = self.write(
                 outputs={
@@ -413,7 +413,7 @@ hosts:
 
 
 class TestOperation(unittest.TestCase):
-    """What starts it on machines: units of systemd, and a job of Slurm."""
+    """Tests of what starts it on machines: units of systemd, and a job of Slurm."""
 
     def test_units(self):
         need_program(self, "systemd-analyze")
@@ -424,7 +424,7 @@ class TestOperation(unittest.TestCase):
         ):
             text = (OPERATION / name).read_text()
             self.assertEqual(2, text.count("/usr/bin/aperture_observe "))
-            # where it is, and no manual page that may not be there
+            # the place of the program, and no manual page that may not be there
             text = text.replace("/usr/bin/aperture_observe", str(SOURCE / "apps/aperture_observe"))
             text = re.sub(r"Documentation=.*\n", "", text)
             (folder / instance).write_text(text)
@@ -463,8 +463,8 @@ class TestOperation(unittest.TestCase):
 
 class TestExamples(unittest.TestCase):
     def test_schema_is_in_step(self):
-        """That of the examples is what the program prints; otherwise:
-        tools/run aperture_observe --schema > examples/instruments/aperture_observe.schema.json"""
+        """The schema of the examples is what the program prints; otherwise: tools/run
+        aperture_observe --schema > examples/instruments/aperture_observe.schema.json"""
         self.assertEqual(
             json.loads(observe(self, "--schema")),
             json.loads((EXAMPLES / "aperture_observe.schema.json").read_text(encoding="utf-8")),
@@ -503,7 +503,7 @@ class TestExamples(unittest.TestCase):
                 sections["engines"]["integration"] = 0.01
                 sections.pop("monitoring", None)
                 if len(load_array(name).inputs) > 16:
-                    sections.pop("search", None)  # it takes seconds of a GPU, not of a CPU
+                    sections.pop("search", None)  # searches need a GPU's speed
                 (folder / "x.yml").write_text(yaml.safe_dump(sections))
                 for each in EXAMPLES.glob("*.beams"):
                     (folder / each.name).write_bytes(each.read_bytes())

@@ -73,7 +73,7 @@ class TestPackages(unittest.TestCase):
                 self.assertEqual(str(environment.folder()), expected)
 
     def test_what_to_type(self):
-        """Who lacks a package is told which command installs it."""
+        """A user who lacks a package is told which command installs it."""
         nothing = {"APERTURE_VENV": "/nowhere"}
         with (
             mock.patch("importlib.util.find_spec", return_value=None),
@@ -127,7 +127,7 @@ class TestPackages(unittest.TestCase):
         code, _, errors = run_main(convert, path, folder / "x.ms", "--compression", "lzf")
         self.assertEqual(code, 1)
         self.assertIn("--compression lzf: is for UVH5", errors)
-        # where it is not installed, all say what to type
+        # all programs say what to type where it is not installed
         apart = {**os.environ, "APERTURE_VENV": "/nowhere"}
         for command in (
             [

@@ -43,7 +43,7 @@ def need_receivers(test):
 
 
 def environment(connected=None):
-    """That of a program which finds the played receivers."""
+    """Returns the environment of a program which finds the played receivers."""
     found = {**os.environ, "SOAPY_SDR_PLUGIN_PATH": str(PLUGINS)}
     found.pop("APERTURE_TEST_RECEIVERS", None)
     if connected is not None:
@@ -124,7 +124,7 @@ class TestPlayedReceivers(unittest.TestCase):
         spectrum = np.fft.fft(a[whole : whole + count])
         shift = np.exp(2j * np.pi * frequency * (start - whole))
         cross = (np.fft.fft(b) * (spectrum * shift).conj())[inner]
-        # what lies across the ends of the block: half the filter's 64 taps of 2^17 samples, 1e-3
+        # samples across the ends of the block: half the filter's 64 taps of 2^17 samples, 1e-3
         ratio = cross.mean() / np.mean(np.abs(spectrum[inner]) ** 2)
         np.testing.assert_allclose(ratio, 0.5 * np.exp(1j * phase), atol=1e-3)
 
@@ -199,7 +199,7 @@ class TestDoctor(unittest.TestCase):
 
     def test_what_is_wrong(self):
         """Losses, a receiver that is silent, and one that fails, each by its name."""
-        # so soon that a busy computer comes to what is wrong
+        # faults come so soon that a busy computer comes to them
         found, _ = self.findings("serial=1,storm=20000:100;serial=2,fails=0:silence", 2)
         self.assertRegex(found["losses"], r"Played receiver 1 .* reported \d+ losses")
         self.assertIn(
@@ -222,7 +222,7 @@ class TestDoctor(unittest.TestCase):
 class TestCommands(unittest.TestCase):
     """aperture_fx and aperture_beams on receivers find what these hide."""
 
-    #: what the second receiver hides by default: samples, rad
+    #: the second receiver's hidden offset and phase by default: samples, rad
     OFFSET, PHASE = 12345.375, 2.0
 
     def setUp(self):
@@ -260,8 +260,8 @@ class TestCommands(unittest.TestCase):
         return output
 
     def states(self, output):
-        """Of the table of receivers: offset (samples), phase (degrees), slips, missing, losses of
-        each input; None for an offset that is unknown."""
+        """Returns the table of receivers: offset (samples), phase (degrees), slips, missing, losses
+        of each input; None for an offset that is unknown."""
         rows = re.findall(
             r"^  R\d+x  .*?  (?:([-\d.]+) samples|unknown) +(-|[-\d.]+°) +"
             r"(?:-|[\d.e+]+) +(\d+) +(\d+) samples +(\d+)$",
@@ -314,7 +314,7 @@ class TestCommands(unittest.TestCase):
         """The second receiver is where it should be."""
         first, second = self.states(output)
         self.assertEqual(first[0], 0)
-        # of a coherence of 1 the bounds are 0: three decimals are printed
+        # the bounds are 0 at a coherence of 1: three decimals are printed
         self.assertAlmostEqual(second[0], self.OFFSET, delta=0.002)
         self.assertAlmostEqual(second[1], -np.degrees(self.PHASE), delta=0.11)
         self.assertEqual(second[2:], (slips, missing, losses))
@@ -378,7 +378,7 @@ class TestCommands(unittest.TestCase):
         )
         try:
             sizes, until = set(), time.monotonic() + PATIENCE
-            # it grows with the integrations after the first one
+            # the file grows with the integrations after the first one
             while len(sizes) < 3 and time.monotonic() < until:
                 if (self.folder / "x.uvh5").exists():
                     sizes.add((self.folder / "x.uvh5").stat().st_size)
@@ -396,7 +396,7 @@ class TestCommands(unittest.TestCase):
         self.assertGreater(signal_seconds, 1)
 
     def test_losses(self):
-        """What a driver says it lost is missing; a loss without a word is a slip."""
+        """Samples that a driver says it lost are missing; a loss without a word is a slip."""
         output = self.fx(["serial=1", "serial=2,hwtime=counts,losses=4e6:5000"], "--duration=3")
         # counted in samples that came
         first, second = self.states(output)
@@ -409,7 +409,7 @@ class TestCommands(unittest.TestCase):
         offset, slips = self.states(output)[1][0], self.states(output)[1][2]
         self.assertAlmostEqual(offset, self.OFFSET + 300, delta=0.002)
         self.assertEqual(slips, 1)
-        # how soon it is found is a matter of how busy this machine is
+        # the time until it is found depends on how busy this machine is
         self.check_fringes(first=-1)
 
     def test_clocks_of_their_own(self):
@@ -527,7 +527,7 @@ class TestCommands(unittest.TestCase):
 
     @long_test
     def test_osmosdr_that_fails(self):
-        """Its blocks cannot be told to end: what came is written nevertheless."""
+        """A source of gr-osmosdr cannot be told to end: what came is written nevertheless."""
         self.need_osmosdr()
         output = self.fx(["serial=1", "serial=2,fails=3e6:silence"], kind="osmosdr", status=1)
         self.assertIn("stopped sending after 1.2 s", output)

@@ -31,7 +31,7 @@ KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
 PROGRAMS = BUILD / "tests" / "sanitizers"
 SUPPRESSIONS = SOURCE / "tests" / "sanitizers" / "thread.supp"
 
-#: what a program with a fault is called with -> what the sanitizer says
+#: arguments for a program with a fault -> the sanitizer's text
 FAULTS = {
     "thread": {"race": "ThreadSanitizer: data race"},
     "address_undefined": {
@@ -75,7 +75,7 @@ class Sanitizers(unittest.TestCase):
 
 
 class TestOwnObjects(Sanitizers):
-    """Of programs that are parts of the build."""
+    """Tests of programs that are parts of the build."""
 
     def program(self, name):
         path = PROGRAMS / name
@@ -118,7 +118,7 @@ class TestOwnObjects(Sanitizers):
 
 @long_test
 class TestWholeTree(Sanitizers):
-    """Of the library, built with each sanitizer."""
+    """Tests of the library, built with each sanitizer."""
 
     def check(self, name, sanitizers, tests, **environment):
         build = BUILD / "tests" / f"{name}-sanitizer"

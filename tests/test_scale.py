@@ -19,7 +19,7 @@ class TestScale(unittest.TestCase):
         self.assertEqual(scale.filled(text), text, "bench/scale.py --write brings it up to date")
 
     def test_known(self):
-        """What others say of these arrays."""
+        """The page agrees with what others say of these arrays."""
         arrays = {array.name: array for array in scale.ARRAYS}
         # one 10 GbE link (arXiv 1412.4907)
         self.assertAlmostEqual(8 * arrays["BEST-2"].voltages, 5.12e9)

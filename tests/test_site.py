@@ -41,7 +41,7 @@ class Page(html.parser.HTMLParser):
                 self.anchors.add(value)
             elif name in ("href", "src") and value:
                 self.links.add(value)
-                # what a browser loads with the page, and not when somebody follows it
+                # addresses that a browser loads with the page, and not when somebody follows them
                 if "//" in value and (
                     tag in ("script", "img", "iframe")
                     or tag == "link"
@@ -210,7 +210,7 @@ class TestSite(unittest.TestCase):
                     self.assertIn(option, shown, command.name)
 
     def man(self, roff):
-        """What `man` shows; the test fails with what it warns of."""
+        """Returns what `man` shows; the test fails with what it warns of."""
         if shutil.which("man") is None:
             return roff.read_text().replace("\\-", "-")
         result = subprocess.run(

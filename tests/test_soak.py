@@ -29,7 +29,7 @@ class TestSoak(unittest.TestCase):
         self.assertGreater(found["restarts"], 2)
         self.assertGreater(found["integrations"], 20)
         self.assertGreater(found["done"]["GET /metrics 200"], 10)
-        # but for the report, nothing is left
+        # only the report is left
         self.assertEqual(["report.json"], [path.name for path in folder.iterdir()])
 
 

@@ -18,7 +18,7 @@ HEADERS = SOURCE / "include/gnuradio/aperture"
 BINDINGS = SOURCE / "python/aperture/bindings"
 PACKAGE = SOURCE / "python/aperture"
 
-# what a package of python/aperture may import of the others; "blocks": modules of that folder
+# packages of python/aperture that others may import; "blocks": modules of that folder
 ANYTHING = {
     "arguments",
     "arrays",
@@ -88,8 +88,8 @@ MAY_IMPORT = {
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }
-# what modules of Python import that are not of its own: what the Debian package depends on,
-# recommends, and what aperture_packages installs
+# modules from elsewhere that our Python imports: what the Debian package depends on, recommends,
+# and what aperture_packages installs
 DEPENDS = {
     "PyQt5",
     "astropy",
@@ -187,7 +187,7 @@ class TestSourceTree(unittest.TestCase):
             "python/aperture/trial_python.py",
             "grc/aperture_trial_cpp.block.yml",
             "grc/aperture_trial_python.block.yml",
-            # what the bindings of gr_modtool include
+            # the bindings of gr_modtool include it
             "build/python/aperture/bindings/trial_cpp_pydoc.h",
         ):
             self.assertTrue((copy / made).exists(), made)
@@ -199,7 +199,7 @@ class TestSourceTree(unittest.TestCase):
         self.assertNotEqual(status, 0)
         self.assertIn("tools/update-binding-hashes", output)
 
-        # which leaves the others alone, or they would all be compiled again
+        # the others stay as they are, or they would all be compiled again
         bindings = copy / "python/aperture/bindings"
         before = {path: path.stat().st_mtime_ns for path in bindings.glob("*.cc")}
         run_or_fail(self, copy / "tools/update-binding-hashes")
@@ -299,7 +299,7 @@ class TestSourceTree(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_packages_that_are_imported(self):
-        """What a module imports at its top comes with a package that ours names."""
+        """Modules that are imported at the top come with a package that ours names."""
         imported = set()
         for path in PACKAGE.rglob("*.py"):
             if not path.name.startswith("qa_") and PACKAGE / "testing" not in path.parents:

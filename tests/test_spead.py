@@ -37,7 +37,7 @@ RATE = 1e6
 
 
 def wait_for_listener(port):
-    """Until somebody listens to a port."""
+    """Waits until somebody listens to a port."""
     end = time.monotonic() + PATIENCE
     while f":{port:04X} " not in pathlib.Path("/proc/net/udp").read_text():
         if time.monotonic() > end:
@@ -354,7 +354,7 @@ class TestVoltages(unittest.TestCase):
         )
 
     def frames(self, values, there):
-        """As the block is to give them: [frame][channel][input][time][re, im]."""
+        """Returns frames as the block is to give them: [frame][channel][input][time][re, im]."""
         values = np.where(there[:, :, None, None, None, None], values, 0)
         values = np.maximum(values, -127)
         slots = len(values)
@@ -387,7 +387,7 @@ class TestVoltages(unittest.TestCase):
             for slot in range(12):
                 for antenna in rng.permutation(3):
                     for part in range(2):
-                        # of slot 7 one half of the channels is lost, which costs both
+                        # one half of the channels of slot 7 is lost, which costs both
                         if there[slot, antenna] or (slot == 7 and part == 0):
                             sender.send(self.one(values, slot, antenna, part))
             sender.send(self.one(values, 11, 0, 0))
@@ -601,7 +601,7 @@ class TestVoltages(unittest.TestCase):
         return tag
 
     def test_between_ours(self):
-        """What spead_sink sends is what spead_source gives, twice (a flowgraph started again)."""
+        """The spead_source gives what spead_sink sends, twice (a flowgraph started again)."""
         rng = np.random.default_rng(6)
         values = rng.integers(-127, 128, (6, self.CHANNELS, 6, 16, 2), np.int8)
         for _ in range(2):
@@ -953,7 +953,7 @@ class TestParameters(unittest.TestCase):
         self.assertIn("address", str(caught.exception))
 
     def test_descriptors(self):
-        """What spead_sink describes, and that nobody does."""
+        """Descriptors of spead_sink are read; a port without any is an error."""
         port = free_port()
         with self.assertRaisesRegex(TimeoutError, f"127.0.0.1:{port}"):
             read_descriptors(f"127.0.0.1:{port}", 0.1)

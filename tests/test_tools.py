@@ -62,7 +62,8 @@ class TestSetup(unittest.TestCase):
         return status, output, found and found[1]
 
     def test_kernels_for_cuda(self):
-        """Where there is a GPU, for tests, or as a user says; a build that has them keeps them."""
+        """Kernels are built where there is a GPU, for tests, or as a user says; a build that has
+        them keeps them."""
         for words, cuda, expected in (
             ((), "", "OFF"),
             (("test",), "", "AUTO"),
@@ -160,7 +161,7 @@ class TestRun(unittest.TestCase):
         terminal = run_or_fail(
             self, SOURCE / "tools/run", "python3", "-c", show, env=environment
         ).split()[-1]
-        # what Companion asks (Application.py)
+        # Companion asks for this (Application.py)
         self.assertTrue(os.path.isabs(terminal) and os.path.exists(terminal), terminal)
         own = run_or_fail(
             self,
@@ -215,7 +216,7 @@ esac
 
 
 class TestSanitizeGpu(unittest.TestCase):
-    """What it makes of the sanitizer's answers; what those are takes a GPU."""
+    """Tests of what it makes of the sanitizer's answers; what those are takes a GPU."""
 
     def setUp(self):
         folder = fresh_folder("sanitize-gpu")

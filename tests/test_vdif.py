@@ -39,7 +39,7 @@ START = Time("2020-02-29T23:59:59.75", format="isot", scale="utc")
 
 
 def expected_levels(bits, decoded):
-    """What the source is to send for what baseband decodes, as components [...]."""
+    """Returns what the source is to send for what baseband decodes, as components [...]."""
     if bits == 1:
         return np.where(decoded > 0, 20, -20)
     if bits == 2:
@@ -225,7 +225,8 @@ class TestVdif(unittest.TestCase):
         return made, data
 
     def test_rate_is_compared_with_the_whole_file(self):
-        """Whatever is lost or exchanged at the end of the first second, others end in the file."""
+        """The rate is that of the whole file, whatever is lost or exchanged at the end of the first
+        second: others end in the file."""
         for threads in (1, 3):
             good, data = self.frames(450, threads)
             expected = data.transpose(0, 2, 1).reshape(-1, threads).astype(int) - 128
@@ -343,7 +344,7 @@ class TestVdif(unittest.TestCase):
         self.assertEqual(open_input(f"vdif:{path},freq=1e9").start_time, (1483228804, 0.0))
 
     def test_doctor(self):
-        """It says which frames are not used, and that is wrong where they are many."""
+        """The doctor says which frames are not used, and that this is wrong where they are many."""
         frames, _ = self.frames(250)
         path = self.folder / "doctor.vdif"
         for bad, kind in ((1, NOTICE), (9, PROBLEM)):
@@ -389,7 +390,7 @@ class TestVdif(unittest.TestCase):
     # ---- frames that are not as they should be
 
     def changed(self, name, change, **form):
-        """What is sent of a file of 40 frames of two threads that change() has changed."""
+        """Returns what is sent of a file of 40 frames of two threads that change() has changed."""
         path, expected = self.write(name, 2, threads=2, frames=40, **form)
         content = path.read_bytes()
         size = len(content) // 80
@@ -508,7 +509,7 @@ class TestVdif(unittest.TestCase):
             frames[i][:4] = (second ^ 1 << 29).to_bytes(4, "little")
         path.write_bytes(b"".join(frames))
         data, tags, source = run(open_input(f"vdif:{path},freq=1e9"))
-        # they are the last two, and would say how long the recording is
+        # the last two frames would say how long the recording is
         np.testing.assert_array_equal(data, expected[: 4 * 6400])
         self.assertEqual(gaps(tags), [])
         self.assertEqual(source.counts()["damaged"], 2)
@@ -613,7 +614,7 @@ class TestVdif(unittest.TestCase):
                 continue
             read += 1
             data, tags, source = run(open_input(text))
-            # of a file with a single frame, one thread is left
+            # one thread is left of a file with a single frame
             wrong = min(
                 wrong_samples(data, tags, 256e3, those, start)
                 for those in (
@@ -623,7 +624,7 @@ class TestVdif(unittest.TestCase):
             # spoilt bytes of samples, or one frame whose time is another one's
             self.assertLessEqual(wrong, 64 * 4 if not sum(source.missing()) else 2560, what)
             self.assertEqual(source.error(), "", what)
-        # what cannot be read has no two frames, or is all zeros
+        # an unreadable file has no two frames, or is all zeros
         self.assertGreater(read, 0.85 * files)
 
     def test_mark5b(self):

@@ -56,7 +56,7 @@ class TestVoltages(unittest.TestCase):
         return np.concatenate(list(frames), axis=2).transpose(0, 2, 1, 3)
 
     def check(self, text, expected, channel):
-        """What an input's source sends; expected: [time][input][re, im]."""
+        """Checks what an input's source sends; expected: [time][input][re, im]."""
         signals = open_input(text)
         self.assertEqual(signals.sample_type, "sc8")
         self.assertEqual(signals.inputs, expected.shape[1])

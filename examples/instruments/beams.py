@@ -60,7 +60,7 @@ def voltages(device):
 
 
 def looks(count):
-    """So many beams within 25 degrees of the source, the first of them at it."""
+    """Returns so many beams within 25 degrees of the source, the first of them at it."""
     number = np.arange(count)
     distance, turn = 25 * np.sqrt(number / count), np.radians(137.508 * number)
     places = offset(
@@ -111,7 +111,7 @@ def connect(top, frame, weights, device, from_host, repeats, incoherent=0):
 
 
 def check(frame, device):
-    """Of each of CHECKED beams its power over what the array factor says, [beam]."""
+    """Returns the power of each of CHECKED beams over the array factor's, [beam]."""
     array = BEST2.array()
     frequencies = array_frequencies(array, BEST2.channels)
     weights = beam_weights(array, looks(CHECKED), frequencies)
@@ -139,7 +139,7 @@ def check(frame, device):
 
 
 def speed(frame, beams, device, from_host, seconds):
-    """How many times faster than real time so many beams are formed."""
+    """Returns how many times faster than real time so many beams are formed."""
     # the weights of the middle of the band, which are made faster; the work is the same
     places = looks(beams)
     weights = [

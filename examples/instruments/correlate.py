@@ -106,7 +106,7 @@ def connect(
     turn = aperture.corner_turn(inputs_per_port=inputs_per_port, **voltages)
     x_engine = aperture.xengine(integration=integration, **voltages)
     sent = dict(item_size=2 * inputs_per_port, rate=instrument.sample_rate)
-    items = instrument.channels  # that make a spectrum
+    items = instrument.channels  # samples of a spectrum
     f_engine = None
     if instrument.channelised:
         sent = dict(
@@ -149,7 +149,8 @@ def connect(
 
 
 def prepare(instrument, device):
-    """What each port's source sends: samples or, of 4 + 4 bits, [spectrum][input][channel]."""
+    """Returns what each port's source sends: samples or, with 4 + 4 bits,
+    [spectrum][input][channel]."""
     data = simulate(instrument)
     if not instrument.channelised:
         return data

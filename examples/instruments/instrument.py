@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What instruments of the literature have in common here: simulated samples, and a clock."""
+"""The common parts of these instruments of the literature: simulated samples, and a clock."""
 
 import pathlib
 import tempfile
@@ -15,7 +15,7 @@ from gnuradio import aperture, blocks, gr
 
 TAPS = 8
 PORTS = 16  # each with a thread of its own where the source is in host memory
-#: what is simulated, of each input
+#: simulated spectra of each input
 SPECTRA = 128
 #: above everything, and as strong in an input as a quarter of the receiver's noise
 SOURCE = aperture.Source("source", azimuth=150.0, elevation=60.0, flux=0.25)
@@ -25,7 +25,7 @@ RMS = 2.0
 
 @dataclass(frozen=True)
 class Instrument:
-    """What was built. Places of antennas are made up."""
+    """An instrument that was built. Places of antennas are made up."""
 
     paper: str
     antennas: int
@@ -34,10 +34,10 @@ class Instrument:
     sample_rate: float  # Hz, of a stream
     streams: int  # parts of the band, which are treated one like the other
     center_frequency: float  # Hz
-    channels: int  # of a stream
+    channels: int  # number in a stream
     spectra_per_frame: int  # spectra in a frame: 25 to 50 MB
     frames: int  # in an integration of visibilities
-    bits: int = 8  # of the samples' real and imaginary part; carried as 8
+    bits: int = 8  # bits of re and of im of a sample; carried as 8
     channelised: bool = False  # elsewhere: what comes is spectra of 4 + 4 bits
 
     @property

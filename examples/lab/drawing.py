@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""How the lab's pictures look."""
+"""Style of the lab's pictures."""
 
 import io
 

@@ -24,12 +24,12 @@ SYNC = 1700000000
 RATE = 200000  # Hz
 INPUTS, CHANNELS, TAPS = 4, 32, 4
 HOP = 2 * CHANNELS
-SPECTRA = 64  # of a heap and of a frame
-FRAMES = 25  # of an integration
+SPECTRA = 64  # spectra of a heap and of a frame
+FRAMES = 25  # frames of an integration
 GAIN = 0.4
-SAMPLES = 2048  # of a digitiser's heap
+SAMPLES = 2048  # samples of a digitiser's heap
 INTEGRATION = FRAMES * SPECTRA * HOP / RATE  # s, 0.512
-ROUNDED = 510  # of the sum of an integration: two steps of one voltage
+ROUNDED = 510  # error of an integration's sum: two steps of one voltage
 PATIENCE = 200  # s, for what takes seconds where nothing else runs
 HOSTS = {"d": 1, "f0": 2, "f1": 3, "x0": 4, "x1": 5}
 
@@ -69,7 +69,7 @@ hosts:
 
 
 def may_use_namespaces():
-    """Whether this process may make network namespaces."""
+    """Returns whether this process may make network namespaces."""
     name = f"gap{os.getpid()}t"
     try:
         made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode == 0
@@ -162,7 +162,7 @@ class Network:
         )
 
     def listens(self, host):
-        """Whether somebody listens to the port there."""
+        """Returns whether somebody listens to the port there."""
         found = subprocess.run(
             ["ip", "netns", "exec", self.namespace(host), "cat", "/proc/net/udp"],
             capture_output=True,
@@ -184,7 +184,7 @@ class Network:
         ip("-n", self._switch, "link", "set", f"to-{host}", "down" if on else "up")
 
     def lose(self, host, percent):
-        """What comes to a host is lost at random; 0: no more."""
+        """Lets what comes to a host be lost at random; 0: no more."""
         self.command(host, "nft", "flush", "ruleset")
         if percent:
             self.command(
@@ -196,7 +196,7 @@ class Network:
             )
 
     def slow(self, host, kilobits):
-        """What leaves a host is that slow; 0: no more."""
+        """Makes what leaves a host that slow; 0: no more."""
         base = ["tc", "qdisc"]
         if kilobits:
             self.command(
@@ -319,7 +319,7 @@ class Observation:
         return read(self.folder / "single.uvh5")
 
     def merged(self):
-        """What all files of the X-engines are together, as read() has it."""
+        """Returns all files of the X-engines together, as read() does."""
         parts = sorted(self.folder.glob("x?-*.uvh5"))
         done = subprocess.run(
             [SOURCE / "tools/run", "aperture_merge", *parts, "-o", self.folder / "merged.uvh5"],

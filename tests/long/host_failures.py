@@ -31,7 +31,7 @@ ENGINES = [host for host in HOSTS if host != "d"]
 
 
 class Failures:
-    """What may happen, to running hosts."""
+    """The failures of running hosts."""
 
     def __init__(self, network, observation, rng):
         self.network, self.observation, self.rng = network, observation, rng
@@ -41,7 +41,7 @@ class Failures:
         self.running[host] = self.observation.start_host(self.network, host)
 
     def back(self, host):
-        """Whether a host does its work."""
+        """Returns whether a host does its work."""
         return self.running[host].poll() is None and self.network.listens(host)
 
     def kill(self, host):

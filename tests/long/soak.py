@@ -42,7 +42,7 @@ from gnuradio.aperture.observatory.instrument import Instrument
 from gnuradio.aperture.observatory.notify import Notifier
 
 CHANNELS, TAPS, INTEGRATION = 64, 8, 0.5
-#: what a run may grow by beside a slope: allocators and caches settle
+#: growth of a run that is allowed beside a slope: allocators and caches settle
 SETTLED_MEGABYTES, MEGABYTES_AN_HOUR = 40.0, 20.0
 #: spectra of a run that its start and its end take: the F-engine reads on for delays
 EDGE_SPECTRA = 3
@@ -141,7 +141,7 @@ class Source(gr.hier_block2):
 
 
 def resources(pid="self"):
-    """What a process holds now: MB, threads, descriptors, and segments of shared memory."""
+    """Returns what a process holds now: MB, threads, descriptors, and segments of shared memory."""
     status = Path(f"/proc/{pid}/status").read_text()
     number = int(Path(f"/proc/{pid}/status").read_text().split("\nPid:")[1].split()[0])
     field = lambda name: int(status.split(f"\n{name}:")[1].split()[0])
@@ -179,7 +179,7 @@ class Integrations:
                 os.unlink(name)
 
     def problems(self, runs, rate):
-        """What is wrong with them, a line each; runs: (start, samples)."""
+        """Returns what is wrong with them, a line each; runs: (start, samples)."""
         order = np.argsort(self.times)
         times, lengths, counted = (
             np.array(each)[order] for each in (self.times, self.lengths, self.counted)
@@ -313,7 +313,7 @@ device: {{name: "{self.options.device}"}}
         blocks["pointing"].set_tracked(direction)
 
     def change_gains(self, blocks):
-        """By a message, as from outside."""
+        """Changes gains by a message, as from outside."""
         message = pmt.make_dict()
         for key, value in (
             ("input", pmt.from_long(self.rng.randrange(8))),
@@ -337,7 +337,7 @@ device: {{name: "{self.options.device}"}}
             os.kill(os.getpid(), signal.SIGHUP)
 
     def browse(self):
-        """What a page asks for."""
+        """Requests what a page asks for."""
         number = 0
         while not self.stopping.wait(0.5):
             number += 1

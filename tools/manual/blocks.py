@@ -23,7 +23,7 @@ COMMON = (
 
 
 class Block:
-    """What is known of a block: name, label in GRC, docstring, parameters, ports, methods."""
+    """A block of the manual: name, label in GRC, docstring, parameters, ports, methods."""
 
     def __init__(self, path):
         self.grc = yaml.safe_load(path.read_text())
@@ -48,7 +48,7 @@ class Block:
 
     @property
     def folder(self):
-        """Where GNU Radio Companion lists it, such as "Displays"."""
+        """The category in which GNU Radio Companion lists it, such as "Displays"."""
         return re.sub(r"[\[\]]", "", self.grc.get("category", "")).replace("/", " → ")
 
     def labels(self):
@@ -154,7 +154,7 @@ def _methods(block):
 
 
 def _without_signatures(doc):
-    """Of what pybind11 documents: without lines of types, and without numbers of overloads."""
+    """Returns pybind11's docstring without lines of types, and without numbers of overloads."""
     doc = re.sub(r"^(\d+\. )?\w+\(.*\) -> .*$", "", doc, flags=re.MULTILINE)
     return re.sub(r"^Overloaded function\.$", "", doc, flags=re.MULTILINE).strip("\n")
 

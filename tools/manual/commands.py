@@ -9,7 +9,7 @@ import os
 import re
 import textwrap
 
-# what a parser says must not depend on the machine on which the manual is made
+# the manual must not depend on the machine on which it is made
 os.environ["COLUMNS"] = "96"
 os.environ.pop("APERTURE_VENV", None)
 os.environ["XDG_DATA_HOME"] = "~/.local/share"
@@ -35,7 +35,7 @@ class Command:
         return " ".join((self.parser.description or "").split())
 
     def epilog(self):
-        """Its lines as --help has them."""
+        """Returns the epilog's lines as --help has them."""
         formatter = self.parser._get_formatter()
         formatter.add_text(self.parser.epilog)
         return textwrap.dedent(formatter.format_help()).strip("\n")

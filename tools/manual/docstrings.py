@@ -25,7 +25,7 @@ class Docstring:
         return (found[1] if found else first).rstrip(".:")
 
     def entries(self, *titles):
-        """What the first of these sections says that is there."""
+        """Returns the entries of the first of these sections that is there."""
         for title in titles:
             if title in self.sections:
                 return self.sections[title]
@@ -61,7 +61,7 @@ def markdown(text):
 
 
 def _google_entries(body):
-    """Of lines "    name: text", with more of the text on lines that are further indented."""
+    """Reads lines "    name: text", with more of the text on lines that are further indented."""
     entries = []
     for line in textwrap.dedent(body).splitlines():
         found = re.match(r"(\*{0,2}\w[\w, .]*?)\s*(?:\(([^)]*)\))?:(?:\s+(.*))?$", line)
@@ -75,7 +75,7 @@ def _google_entries(body):
 
 
 def _numpy_entries(body):
-    """Of lines "name : type", with an indented text below each."""
+    """Reads lines "name : type", with an indented text below each."""
     entries = []
     for line in textwrap.dedent(body).splitlines():
         if line.startswith(" ") and entries:
@@ -98,7 +98,7 @@ def parse(doc):
     sections = {}
     for google, numpy, body in zip(pieces[1::3], pieces[2::3], pieces[3::3]):
         if google:
-            # what is not indented any more is text again
+            # text that is not indented any more is text again
             end = re.search(r"\n\n(?=\S)", body)
             if end:
                 pieces[0] += body[end.start() :]

@@ -13,14 +13,14 @@ FOLDER = "include/gnuradio/aperture"
 
 #: a comment of documentation: a block, or lines that follow on each other
 COMMENT = re.compile(r"^[ ]*/\*!(.*?)\*/[ ]*\n|((?:^[ ]*//![^\n]*\n)+)", re.MULTILINE | re.DOTALL)
-#: what is no declaration for users: licence, guards, includes, namespaces, private parts
+#: text that is no declaration for users: licence, guards, includes, namespaces, private parts
 ELSE = re.compile(
     r"\A(?:\s*/\*(?!!).*?\*/)+|^#(?:ifndef|define) INCLUDED_\w+$|^#endif /\* INCLUDED"
     r"[^\n]*|^#include [^\n]*|^(?:\} // )?namespace [^\n;]*$|"
     r"^( *)private:\n.*?(?=^\1\};)",
     re.MULTILINE | re.DOTALL,
 )
-#: what Doxygen is told, and how a reader is
+#: commands of Doxygen, and their text for a reader
 COMMANDS = {
     "param": "`{}`:",
     "throws": "Throws `{}`",
@@ -102,7 +102,7 @@ def _escaped(text):
 def _code(text):
     """Lines with declarations as a block of code; none where there are none."""
     code = textwrap.dedent(re.sub(r"\n{3,}", "\n\n", text).strip("\n")).rstrip()
-    # what stands behind a declaration stays there
+    # comments behind a declaration stay there
     return ["```cpp", re.sub("//!<?", "//", code), "```", ""] if code else []
 
 

@@ -31,7 +31,7 @@ LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 class SiteError(Exception):
-    """What keeps the site from being made; the message says what to do."""
+    """The reason why the site cannot be made; the message says what to do."""
 
 
 def outside_code(text, change):
@@ -83,7 +83,8 @@ class Site:
         self.pages[name] += outside_code(path.read_text(), lambda text: LINK.sub(relink, text))
 
     def _place_of(self, page, link, name):
-        """Where what a page of the tree links to is, from the page `name` of the site."""
+        """Returns the place of what a page of the tree links to, from the page `name` of the
+        site."""
         target = (page.parent / link).resolve()
         try:
             inside = target.relative_to(self.source).as_posix()

@@ -169,7 +169,7 @@ def errors():
 
 
 def taps():
-    """What is looked at while a chain runs at full speed was there."""
+    """Edges that are tapped while a chain runs at full speed had all items."""
     data = np.arange(3000, dtype=np.complex64)
     first = aperture.replay(item_size=8, data=data.tobytes(), repeats=0, device="cuda")
     chain = [aperture.copy(item_size=8, device="cuda"), with_cupy()]
