@@ -40,7 +40,8 @@ def _whole_and_fraction(start_time):
 
 
 def _drift(place, array, time):
-    """How fast a body moves among the stars: rad/s [east, north, up], as of the next hour."""
+    """Returns how fast a body moves among the stars: rad/s [east, north, up], as of the next
+    hour."""
     now, later = (
         direction(*azimuth_elevation(place, seconds, array))
         for seconds in (time, time + DRIFT_INTERVAL)
@@ -53,7 +54,7 @@ def _drift(place, array, time):
 
 
 def _pulses(source, array, start):
-    """What the block takes of a source's pulses."""
+    """Returns the block's parameters of a source's pulses."""
     block = aperture_python.array_source
     frequency = source.scattering_frequency or array.center_frequency
     return dict(

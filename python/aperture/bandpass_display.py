@@ -95,7 +95,7 @@ class bandpass_display(display_block):
                 f"fewer with {inputs} inputs: an item of {size} bytes is "
                 "more than GNU Radio's items hold, 2147483647",
             )
-        #: of the inputs
+        #: names of the inputs
         self.names = self._names(names, array)
         self._lock = threading.Lock()
         self._text, self._shown = "", None

@@ -30,7 +30,7 @@ PATIENCE = 200  # measurements that may come before a setting is in force
 
 
 def _phasors(calibration):
-    """Of the corrections, [input][channel]; 0 where there are none."""
+    """Returns phasors of the corrections, [input][channel]; 0 where there are none."""
     values = calibration.corrections(calibration.band.frequencies)
     size = np.abs(values)
     return np.divide(values, size, out=np.zeros_like(values), where=size > 0)
@@ -139,7 +139,7 @@ class calibrator(python_block):
             return self._total
 
     def measurements(self):
-        """How many have been sent."""
+        """Returns how many have been sent."""
         with self._lock:
             return self._sent
 
@@ -156,7 +156,7 @@ class calibrator(python_block):
         self._wanted = True
         self._gathered, self._times = [], []
         self._clock = None  # (whole seconds, fraction) at which the next integration begins
-        self._holds_from = None  # likewise, what was sent last
+        self._holds_from = None  # the same for the last correction that was sent
         self._spectra = 1
 
     def _command(self, message):
@@ -197,7 +197,7 @@ class calibrator(python_block):
             self._tune(found)
         self._spectra = tag_value(found, tags.spectra, pmt.to_uint64)
         begin = tag_value(found, tags.rx_time, time_of) if tags.rx_time in found else self._clock
-        length = self._spectra / self._band.width  # of spectra that are one over a channel apart
+        length = self._spectra / self._band.width  # s: spectra are 1 / width apart
         self._clock = self._later(begin, length)
         with self._lock:
             if (
@@ -236,7 +236,7 @@ class calibrator(python_block):
         width = tag_value(found, tags.bandwidth, pmt.to_double, last) / self._channels
         band = Band(self._frequency - (self._channels // 2) * width, width, self._channels)
         if self._band is not None and band != self._band:
-            # what was measured elsewhere is of no use here
+            # measurements of another stream are of no use here
             self._total = self._last = self._holds_from = None
             self._gathered, self._times, self._wanted = [], [], True
         self._band = band
@@ -284,7 +284,7 @@ class calibrator(python_block):
         self._tell("calibrated")
 
     def _not_in_force(self, found):
-        """Whether what was measured is what the last setting was to correct: it came late."""
+        """Returns whether this was measured before the last setting, which came late, held."""
         if self._last is None or self._skipped >= PATIENCE:
             self._skipped = 0
             return False
@@ -294,7 +294,7 @@ class calibrator(python_block):
             return False
         same = np.mean((now * before.conj()).real[there])
         corrected, small = np.mean(now.real[there]), np.mean(before.real[there])
-        # of a setting that hardly changed anything nobody can say whether it is in force
+        # nobody can say whether a setting that hardly changed anything is in force
         if same > corrected and same > 0.5 and small < ALMOST_ONE:
             self._skipped += 1
             return True

@@ -184,7 +184,7 @@ class candidate_sink(RollingSink, python_block):
     def _reset(self):
         self._paths, self._written, self._rows = [], 0, 0
         self._drawn = self._left_out = 0
-        self._times = []  # of candidates with pictures, in the last minutes
+        self._times = []  # times of candidates with pictures in the last minutes
         self._clocks = deque()  # (item, seconds, fraction), oldest first
         self._come = 0  # items
         self._alone = None  # since when there is one item only
@@ -212,7 +212,7 @@ class candidate_sink(RollingSink, python_block):
         self._roll.begun()
 
     def _is_full(self, moment):
-        """Whether another table begins with the candidate of this time."""
+        """Returns whether another table begins with the candidate of this time."""
         if TIME not in self._name:
             return False
         size = self._roll.size
@@ -225,7 +225,7 @@ class candidate_sink(RollingSink, python_block):
         )
 
     def _stop(self):
-        # what came after the last call of the scheduler
+        # messages may come after the last call of the scheduler
         while (message := self.delete_head_nowait(PORT)) is not None:
             self._handle(message)
         if self._thread is not None:
@@ -276,7 +276,7 @@ class candidate_sink(RollingSink, python_block):
         except ValueError as error:
             self.logger.warn(text_of(error))
             return
-        if self._rows == 0:  # those of a recording are before the start
+        if self._rows == 0:  # times of a recording are before the start
             self._begun = min(self._begun, candidate.time)
         if self._is_full(candidate.time):
             self._begin_table(candidate.time)
@@ -305,7 +305,8 @@ class candidate_sink(RollingSink, python_block):
         return os.path.join(os.path.basename(folder), candidate.id + ".png")
 
     def _cut_out(self, candidate):
-        """Its powers [time][channel] and where they lie, or None if they are not there."""
+        """Returns the candidate's powers [time][channel] and where they lie, or None if they are
+        not there."""
         # matplotlib takes a second to load: not before it is needed
         from .transients.pictures import Cutout  # pylint: disable=import-outside-toplevel
 
@@ -317,7 +318,7 @@ class candidate_sink(RollingSink, python_block):
         away = (candidate.time[0] - seconds) + (candidate.time[1] - fraction) + after
         first = item + round(away / self._sample_time)
         oldest = max(0, self._come - self._kept)
-        # as much as there is, but the pulse at the highest channel
+        # the end may not have come yet, but the pulse at the highest channel must be there
         end = min(first + cutout.count, self._come)
         if first < oldest or end - first < cutout.count // 4:
             return None

@@ -214,7 +214,7 @@ class delay_tracker(following_block):
     def _clear(self):
         super()._clear()
         self._time = None
-        self._up = None  # whether the direction is above the horizon; None: not told
+        self._up = None  # true if the direction is above the horizon; None: not told
         self._told = 0.0  # when the status was told
         self._looked = 0.0  # when that was looked at
         self._set_band()

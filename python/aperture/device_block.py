@@ -92,7 +92,8 @@ def _item(name, port, item):
 
 
 def _signature(items):
-    """Of one side, as GNU Radio Companion asks for it: a vector is of one axis there."""
+    """Returns the signature of one side, as GNU Radio Companion asks for it: a vector is of one
+    axis there."""
     types = [
         np.dtype((kind, (int(np.prod(shape)),))) if shape else np.dtype(kind)
         for kind, shape in items
@@ -173,7 +174,7 @@ class device_block(gr.gateway.gateway_block):
         self.item_formats = signatures[1]
         if history > 1:
             self.gateway.set_history(int(history))
-        #: of the block on a GPU, in work(): what libraries give their work to
+        #: the block's stream on a GPU, in work(): libraries work on it
         self.stream = None
         #: in work(), with arrays="cupy": the module of the arrays, CuPy on a GPU, otherwise NumPy
         self.xp = np
@@ -197,17 +198,17 @@ class device_block(gr.gateway.gateway_block):
         return self._in_sig
 
     def out_sig(self):
-        """That of the outputs."""
+        """Returns the types of the outputs."""
         return self._out_sig
 
     def start(self):
-        """Before the first call of each run, in the block's thread."""
+        """Is called before the first call of each run, in the block's thread."""
 
     def stop(self):
-        """After the last one."""
+        """Is called after the last call."""
 
     def error(self):
-        """What ended the block; empty if there was no error since the last start."""
+        """Returns what ended the block; empty if there was no error since the last start."""
         return self.gateway.error()
 
     def _not_in_work(self, name):
@@ -221,7 +222,7 @@ class device_block(gr.gateway.gateway_block):
         self._not_in_work("consume")
 
     def consume_each(self, items):
-        """Not for a device_block, as consume()."""
+        """Raises the error of consume(): it is not for a device_block."""
         self._not_in_work("consume_each")
 
     def produce(self, port, items):
@@ -253,7 +254,7 @@ class device_block(gr.gateway.gateway_block):
     def _guarded(self, function, *arguments):
         try:
             return function(*arguments)
-        except BaseException as error:  # also of sys.exit()
+        except BaseException as error:  # SystemExit, too
             return text_with_place(error, self.gateway.debug)
 
     def _begin(self):
@@ -287,7 +288,7 @@ class device_block(gr.gateway.gateway_block):
             elif made > 0:
                 self._need_taken(outputs)
             return made
-        except BaseException as error:  # also of sys.exit()
+        except BaseException as error:  # SystemExit, too
             return text_with_place(error, self.gateway.debug)
 
     def _need_taken(self, outputs):

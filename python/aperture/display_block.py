@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the blocks share that show a stream in a window."""
+"""The base of blocks that show a stream in a window."""
 
 import pmt
 from gnuradio import gr
@@ -74,7 +74,7 @@ class display_block(gr.hier_block2):
         return items
 
     def nitems_read(self, port=0):
-        """How many items have come since the start, as of blocks that have none inside."""
+        """Returns how many items have come since the start, as blocks do that have none inside."""
         return self._snapshot.items()
 
     def qwidget(self):

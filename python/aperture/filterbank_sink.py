@@ -40,8 +40,8 @@ from .tracking.directions import icrs
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth, tags.spectra)
-LONGEST_GAP = 600.0  # s: clocks that jump further forward,
-LONGEST_OVERLAP = 1.0  # or back, are wrong
+LONGEST_GAP = 600.0  # s; a clock that jumps further forward is wrong
+LONGEST_OVERLAP = 1.0  # s; so is one that jumps further back
 FILLED_AT_ONCE = 1 << 24  # bytes
 #: products of the power detector -> of each of them, whether it may be negative
 PRODUCTS = {
@@ -239,13 +239,13 @@ class filterbank_sink(RecordingSink, python_block):
         return self._filled
 
     def flagged(self):
-        """Of what came with counts, the fraction of beams and channels that was flagged in whole,
-        and so was filled."""
+        """Returns, of what came with counts, the fraction of beams and channels that was flagged in
+        whole, and so was filled."""
         return self._flagged / max(self._cells, 1)
 
     def levels(self):
-        """Of 8 bits: offset and step, float [beam][product][channel], in ascending frequency, such
-        that the power is offset + step x byte; None before they are set."""
+        """Returns offset and step of 8-bit samples, float [beam][product][channel], in ascending
+        frequency, such that the power is offset + step x byte; None before they are set."""
         if self._levels is None:
             return None
         return self._levels.offset, self._levels.step
@@ -265,10 +265,10 @@ class filterbank_sink(RecordingSink, python_block):
     def _start(self):
         self._paths, self._ended = list(self._patterns), []
         self._files, self._missing = [], []
-        self._floats = []  # those of 32 bits that are about to be replaced
+        self._floats = []  # 32-bit files that are about to be replaced
         self._levels = self._setting = self._clock = None
-        # of 8 bits, what the file holds before the levels are set: (powers, lost) as of _add(), and
-        # numbers of gaps
+        # 8 bits: the contents of the file before the levels are set: (powers, lost) as of _add(),
+        # and numbers of gaps
         self._waiting = []
         self._recent = RecentMean(self._shape, self._level_integrations)
         self._room = np.empty(0, np.uint8)
@@ -276,7 +276,7 @@ class filterbank_sink(RecordingSink, python_block):
         self._written = self._written_before = 0
         self._filled = self._left_out = 0
         self._flagged = self._cells = 0  # channels of beams in integrations that were written
-        self._told = False  # that something is missing
+        self._told = False  # true once a gap was reported
         self._shift = 0  # samples of the file less integrations that came
         self._behind = 0  # integrations that are to come a second time
 
@@ -326,8 +326,8 @@ class filterbank_sink(RecordingSink, python_block):
         powers = items.reshape(len(items), *self._shape)
         if counts is not None:
             counts = counts.reshape(len(items), self._shape[0], self._shape[2])
-        begin = end = 0  # of good ones that are not in the files yet
-        lost = {}  # of these -> what _lost() says
+        begin = end = 0  # range of good ones that are not in the files yet
+        lost = {}  # number of an integration -> what _lost() says
         absent = 0  # integrations that are missing behind them
 
         def add():
@@ -376,7 +376,8 @@ class filterbank_sink(RecordingSink, python_block):
             raise problem
 
     def _with_flagged(self, counts, lost):
-        """What is lost, with channels of which nothing was counted: as lost, or [...][channel]."""
+        """Returns what is lost, with channels of which nothing was counted: as lost, or
+        [...][channel]."""
         flagged = counts == 0
         self._cells += flagged.size
         number = np.count_nonzero(flagged)
@@ -392,7 +393,7 @@ class filterbank_sink(RecordingSink, python_block):
         return tag_value(here, key, convert, sender="power detector")
 
     def _lost(self, here):
-        """Of what nothing was counted: bool [row][product], None: all was."""
+        """Returns the powers of which nothing was counted: bool [row][product], None: all was."""
         if tags.counted not in here:
             return None
         counted = self._value(here, tags.counted, pmt.u64vector_elements)
@@ -408,8 +409,8 @@ class filterbank_sink(RecordingSink, python_block):
         return np.broadcast_to(lost, (rows, products))
 
     def _place(self, here, item):
-        """How many samples are missing in front of this integration. The setting comes with the
-        first one and must not change."""
+        """Returns how many samples are missing in front of this integration. The setting comes with
+        the first one and must not change."""
         if self._setting is None:
             require(here, NEEDED, "power detector")
             values = {
@@ -460,7 +461,7 @@ class filterbank_sink(RecordingSink, python_block):
         return 0
 
     def _pass_over(self, count):
-        """How many of the next so many integrations are there already."""
+        """Returns how many of the next so many integrations are there already."""
         count = min(count, self._behind)
         self._behind -= count
         self._shift -= count
@@ -473,7 +474,7 @@ class filterbank_sink(RecordingSink, python_block):
         return max(0, self._roll.room(self._clock[1:], interval, size) - self._written)
 
     def _is_left_out(self, count):
-        """Whether so many samples are not to be written; the clock goes on."""
+        """Returns whether so many samples are not to be written; the clock goes on."""
         if self._roll.recording:
             return False
         if self._written:
@@ -525,7 +526,7 @@ class filterbank_sink(RecordingSink, python_block):
             self._add_piece(powers[first:end], None if lost is None else lost[first:end])
 
     def _add_piece(self, powers, lost):
-        """As _add(), of what goes into the files that grow."""
+        """Adds what goes into the files that grow, like _add()."""
         if self._levels is None:
             self._recent.add(powers, lost)
         self._write(powers, lost)
@@ -539,7 +540,7 @@ class filterbank_sink(RecordingSink, python_block):
                 self._set_levels()
 
     def _add_gap(self, count):
-        """So many samples of which nothing is there."""
+        """Adds so many samples of which nothing is there."""
         if self._is_left_out(count):
             return
         for first, end in self._pieces(count):
@@ -549,7 +550,8 @@ class filterbank_sink(RecordingSink, python_block):
                 self._waiting.append(end - first)
 
     def _fill(self):
-        """What takes the place of what is missing: [beam][product][channel] of the file's type."""
+        """Returns what takes the place of what is missing: [beam][product][channel] of the file's
+        type."""
         if self._levels is None:
             return self._recent.mean
         levels = np.where(PRODUCTS[self._products], SIGNED_LEVEL, LEVEL).astype(np.uint8)
@@ -579,7 +581,7 @@ class filterbank_sink(RecordingSink, python_block):
                     self._write(*piece)
             take_places(self._files)
         except OSError:
-            # what is there are the files of 32 bits
+            # the files there are those of 32 bits
             self._levels = None
             raise
 
@@ -630,7 +632,7 @@ class filterbank_sink(RecordingSink, python_block):
             file.add(data[number * size : (number + 1) * size])
 
     def _count(self, samples, lost):
-        """What was written; lost as of _add()."""
+        """Counts what was written; lost as of _add()."""
         first = self._written
         self._written += samples
         if lost is None:
@@ -672,7 +674,7 @@ class filterbank_sink(RecordingSink, python_block):
                     ) from None
                 raise
             if self._floats:
-                # its lock has a successor
+                # the lock has a successor
                 self._floats.pop(0).close()
         for file, header in zip(self._files, headers):
             file.begin(header)

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""What the blocks share that follow the sky and send settings ahead of a stream."""
+"""The base of blocks that follow the sky and send settings ahead of a stream."""
 
 import math
 import sys
@@ -22,11 +22,11 @@ from .streams.python_block import python_block
 from .streams.stream_band import Band, StreamBand
 
 LONGEST_LEAD = 3600.0  # s, for which all settings are made at the start
-MAX_CHANNELS = 1 << 24  # what the blocks take
+MAX_CHANNELS = 1 << 24  # the most that blocks take
 
 
 def is_number(value, low, high=sys.float_info.max):
-    """Whether it is one from low to high, and finite."""
+    """Returns whether the value is a number from low to high, and finite."""
     return isinstance(value, Real) and low <= value <= high
 
 
@@ -70,7 +70,7 @@ class following_block(python_block):
         super().__init__(name, items, gr.py_io_signature(0, 1, items))
 
     def updates(self):
-        """How many messages with settings it has sent since the start."""
+        """Returns how many messages with settings it has sent since the start."""
         return self._updates
 
     def _clear(self):
@@ -83,7 +83,7 @@ class following_block(python_block):
             self._inverted,
             self._samples,
         )
-        self._asked = False  # whether the rotation of the Earth is known
+        self._asked = False  # true once the Earth's rotation was asked for
         self._updates = 0
 
     def _start(self):
@@ -106,7 +106,7 @@ class following_block(python_block):
             self._clock.begin(begin)
         for item in sorted(found):
             if item > begin:
-                # what comes before it is for the clock and the band up to there
+                # earlier items are for the clock and the band up to there
                 self._follow(begin, self._clock.at(item))
                 begin = item
             if abs(self._clock.take(item, found[item])) > self._lead / 2:

@@ -159,8 +159,8 @@ class fringe_display(display_block):
                         self._not_aligned.pop(number, None)
 
     def not_aligned(self, pair):
-        """Why one of two inputs is not lined up with the others, as the port `status` was told;
-        empty if nothing was."""
+        """Returns why one of two inputs is not lined up with the others, as the port `status` was
+        told; empty if nothing was."""
         with self._lock:
             return next(
                 (self._not_aligned[number] for number in pair if number in self._not_aligned), ""
@@ -192,7 +192,7 @@ class fringe_display(display_block):
 
     @property
     def told_time(self):
-        """Whether times are those of the stream, and not of the host's clock."""
+        """True if times are those of the stream, and not of the host's clock."""
         return self._times.told
 
     def fringe(self, pair=None):

@@ -151,11 +151,12 @@ class fx_correlator(gr.hier_block2):
         return self.xengine, port
 
     def device_name(self):
-        """Where it runs: cpu, cuda:0, ..."""
+        """Returns where it runs: cpu, cuda:0, ..."""
         return self.xengine.device_name()
 
     def error(self):
-        """What ended it before its time; empty if there was no error since the last start."""
+        """Returns what ended it before its time; empty if there was no error since the last
+        start."""
         return self.f_engine.error() or self.xengine.error()
 
 

@@ -18,7 +18,7 @@ from .streams.python_block import python_block
 
 TYPES = {"fc32": np.complex64, "u32": np.uint32}
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
-#: what the ranges of an integration must agree about
+#: the tags in which the ranges of an integration must agree
 SAME = (tags.rx_time, tags.spectra, tags.counted, tags.partial)
 
 
@@ -97,7 +97,7 @@ class join_channels(python_block):
         return count
 
     def _tags(self, port, count):
-        """Of the items of a port: offset -> key -> value."""
+        """Returns the tags of the items of a port: offset -> key -> value."""
         found = {}
         for tag in self.get_tags_in_window(port, 0, count):
             found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value

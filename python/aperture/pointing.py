@@ -23,7 +23,7 @@ from .tracking.directions import parse_direction
 
 SHORTEST = 1e-6  # s for which weights hold; times in a double are good to 0.2 us
 
-#: what a block looks at that nobody told where to look
+#: the direction of a block that nobody told where to look
 ZENITH = ({"name": "zenith", "azimuth": 0, "elevation": 90},)
 
 
@@ -62,7 +62,7 @@ class Drift:
         positions = array.input_positions()
         turns = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT * EARTH_ROTATION_RATE
         if time is None:
-            # of a baseline across the pole that the source moves along
+            # lengths of baselines across the pole, along which the source moves
             across = np.linalg.norm(np.cross(positions, pole), axis=1)
             speed = (
                 (1 + len(followed))
@@ -100,7 +100,7 @@ class Drift:
     def error(self, span):
         """The inverse of span(): degrees by which phases stray within so many seconds."""
         if self.rate == self.change == 0:
-            return 0.0  # of an infinite span, too
+            return 0.0  # for an infinite span, too
         return math.degrees(self.rate * span / 2 + 1.5 * self.change * (span / 2) ** 2)
 
 
@@ -321,7 +321,7 @@ class pointing(following_block):
     def _clear(self):
         super()._clear()
         self._set_band(self._given or self._stream.of_channels(self._channels))
-        self._told = False  # that the band that was given is not the stream's
+        self._told = False  # true once another band of the stream was reported
         self._largest_error = 0.0
 
     def _set_band(self, band):

@@ -31,9 +31,9 @@ from .transients.psrfits import write_profiles
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 LARGEST_FILES = 1 << 32  # bytes of profiles that are held
-FILE_BYTES = 6  # of a bin in a file: 16 bits, and a count
+FILE_BYTES = 6  # size of a bin in a file: 16 bits, and a count
 WRITE_INTERVAL = 30.0  # s, of the host's clock
-MOST_WRITING = 0.05  # of the host's time, where files are written anew
+MOST_WRITING = 0.05  # part of the host's time, where files are rewritten
 
 
 class psrfits_sink(RollingSink, python_block):
@@ -170,12 +170,12 @@ class psrfits_sink(RollingSink, python_block):
         return self._ended + self._paths
 
     def subintegrations(self):
-        """How many have come."""
+        """Returns how many have come."""
         return self._before + len(self._times)
 
     def profiles(self, beam=0):
-        """What is in the newest file of a beam (its number), FoldedProfiles; None before the first
-        sub-integration."""
+        """Returns what is in the newest file of a beam (its number), FoldedProfiles; None before
+        the first sub-integration."""
         if not self._times:
             return None
         return FoldedProfiles(
@@ -214,7 +214,7 @@ class psrfits_sink(RollingSink, python_block):
     def _stop(self):
         if not self._unwritten:
             return
-        # what came before an error is kept, if that is not one of the disk
+        # sub-integrations from before an error are kept, if that is not one of the disk
         with contextlib.nullcontext() if self.error() is None else contextlib.suppress(OSError):
             self._write()
 
@@ -279,7 +279,7 @@ class psrfits_sink(RollingSink, python_block):
         self._unwritten = True
 
     def _are_full(self, time, channels, length, powers):
-        """Whether new files begin with a sub-integration."""
+        """Returns whether new files begin with a sub-integration."""
         changed = not np.allclose(channels, self._channels, rtol=1e-12)
         count = len(self._times) + 1
         held = powers.nbytes * 2 * count
@@ -326,7 +326,7 @@ class psrfits_sink(RollingSink, python_block):
 
 
 def dict_of(value):
-    """What a `folded` tag says, as numbers."""
+    """Returns the values of a `folded` tag, as numbers."""
     part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
     return {
         "length": pmt.to_double(part("length")),

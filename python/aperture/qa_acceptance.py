@@ -169,21 +169,21 @@ class FEngine:
 
     @staticmethod
     def crossing(offset, level, limit, outermost):
-        """Where the level falls through the limit, between the points."""
+        """Returns where the level falls through the limit, between the points."""
         above = np.flatnonzero(level >= limit)
         i = above[-1] if outermost else np.flatnonzero(level < limit)[0] - 1
         part = (level[i] - limit) / (level[i] - level[i + 1])
         return offset[i] + part * (offset[i + 1] - offset[i])
 
     def width(self, offsets, level, limit, outermost):
-        """Of a channel whose middle is that of the offsets, at this level."""
+        """Returns the width of a channel whose middle is that of the offsets, at this level."""
         middle = len(offsets) // 2
         right = self.crossing(offsets[middle:], level[middle:], limit, outermost)
         left = self.crossing(-offsets[middle::-1], level[middle::-1], limit, outermost)
         return right + left
 
     def check_widths(self, top, foot, message=None):
-        """At -3 and -53 dB, in channels."""
+        """Checks the widths at -3 and -53 dB, in channels."""
         # the channel is about as wide as the step from one to the next
         self.assertAlmostEqual(top, 0.9, delta=0.05)
         self.assertLessEqual(foot, 2 * top, message)
@@ -199,7 +199,7 @@ class FEngine:
 
     @property
     def height(self):
-        """In the middle of a channel, of a tone of amplitude 1."""
+        """The level in the middle of a channel, of a tone of amplitude 1."""
         return np.sum(reference.prototype(self.n, 8))
 
     def peak(self, gain, amplitude, **_):
@@ -228,7 +228,7 @@ class FEngine:
             elif self.n == 64 or isinstance(self, EightBits):
                 path = "fused"
             else:
-                path = "fused|cufft"  # as shared memory allows
+                path = "fused|cufft"  # shared memory decides
             self.assertRegex(block.implementation(), path, (input_type, output_type))
 
     @staticmethod
@@ -254,7 +254,7 @@ class FEngine:
             powers, _ = self.tone_powers(offsets, n, **options)
             level = decibel(powers[:, n // 2])
             level -= level[len(offsets) // 2]
-            # of 8 bits, rounding is up to 0.71 of 120 steps, either way
+            # rounding to 8 bits is up to 0.71 of 120 steps, either way
             self.assertLess(level.max(), 0.11)
             top = self.width(offsets, level, -3, outermost=False)
             foot = self.width(offsets, level, -53, outermost=True)
@@ -284,7 +284,7 @@ class FEngine:
                 self.assertLessEqual(worst, -53, (channel, offset, options))
 
     def test_leakage(self):
-        """At most -53 dB in all channels but its own and the nearer neighbour."""
+        """A tone leaks at most -53 dB into all channels but its own and the nearer neighbour."""
         self.check_leakage()
         self.check_leakage(input_type="sc8", amplitude=120.0)
 
@@ -313,7 +313,8 @@ class FEngine:
             self.assertGreaterEqual(decibel(own / others).min(), 53)
 
     def own_and_highest_other(self, powers, channels):
-        """Of [tone][channel]: powers in the tones' channels, which are the highest, and beside."""
+        """Returns from [tone][channel]: powers in the tones' channels, which are the highest, and
+        beside."""
         self.assertEqual(powers.argmax(axis=1).tolist(), channels.tolist())
         tones = np.arange(len(channels))
         own = powers[tones, channels]
@@ -343,7 +344,7 @@ class FEngine:
         8 bits, the power of the steps and of their rounding.
         """
         for input_type, output_type in self.types:
-            # of long transforms, most samples shall lie within the first and the last prototype
+            # most samples of long transforms shall lie within the first and the last prototype
             shape = 2, max(200000, 80 * self.n)
             samples = qa_tools.random_samples(self.rng, input_type, shape, 20.0)
             spectra, _ = self.channelise(
@@ -382,7 +383,7 @@ class FEngine:
             if (input_type, output_type) not in self.types:
                 continue
             if input_type in ("sc8", "sc16") and output_type == "sc8" and tones > 1:
-                continue  # they have no room at the input
+                continue  # tones have no room at the input
             powers = []
             for step in range(steps):
                 noise = rms * self.rng.standard_normal((2, len(t)))
@@ -445,7 +446,7 @@ class FEngine:
         return np.exp(2j * np.pi * (2.01 / self.n) * t)[None]
 
     def test_saturation_is_counted(self):
-        """As many as lie at the limit, of a tone that is twice too strong."""
+        """The samples at the limit are counted, of a tone that is twice too strong."""
         n, input_type = self.n, self.types[0][0]
         amplitude = 1.0 if input_type == "fc32" else 120.0
         gain = 254 / amplitude / self.height
@@ -465,7 +466,7 @@ class EightBits(FEngine):
 
     on_one_port = False
     types = [("sc8", "sc8")]
-    step = 1.0  # of samples, in those of 8 bits
+    step = 1.0  # the step of samples, in steps of 8 bits
     spectra = 400
 
     @property
@@ -504,7 +505,7 @@ class EightBits(FEngine):
             _, others = self.own_and_highest_other(powers, channels)
             self.assertGreaterEqual(decibel(own / others).min(), 53)
 
-    # of other types
+    # other types are not tested for leakage
     test_leakage = None
     test_real_tone_in_any_channel = None
 
@@ -527,7 +528,7 @@ class RealEightBits(EightBits):
         return EightBits.some_channels(n)[1:]
 
     def turns(self, frequencies, spectra_per_frame):
-        """Of tones so many channels above the middle of channel n/2: [tone][time]"""
+        """Returns tones so many channels above the middle of channel n/2: [tone][time]"""
         return (np.asarray(frequencies)[:, None] + self.n // 2) * spectra_per_frame / (2 * self.n)
 
     def tones(self, frequencies, n, taps, amplitude=1.0, noise=0.0):
@@ -538,7 +539,7 @@ class RealEightBits(EightBits):
         return tones.reshape(1, -1).astype(np.float32)
 
     def test_linearity(self):
-        """As of complex samples, noise of half a step at the output."""
+        """Rounding is linear, as of complex samples, with noise of half a step at the output."""
         n, taps, count = self.n, 8, self.linear_spectra
         t = np.arange(2 * n * count)
         turns = self.turns([5.0137], t)[0]
@@ -564,7 +565,7 @@ class RealEightBits(EightBits):
 
 
 class InvertedRealEightBits(RealEightBits):
-    """Their channels come in the other order, conjugated, and are brought back here."""
+    """The tests with channels in the other order, conjugated, which are brought back here."""
 
     def make(self, *arguments, **options):
         return super().make(*arguments, inverted=True, **options)
@@ -585,7 +586,7 @@ class RealTenBits(RealEightBits):
 
 
 class InvertedRealTenBits(InvertedRealEightBits, RealTenBits):
-    """Likewise."""
+    """The tests with inverted real samples of 10 bits."""
 
 
 class RealTwelveBits(RealTenBits):
@@ -596,7 +597,7 @@ class RealTwelveBits(RealTenBits):
 
 
 class InvertedRealTwelveBits(InvertedRealEightBits, RealTwelveBits):
-    """Likewise."""
+    """The tests with inverted real samples of 12 bits."""
 
 
 class SixteenBits(EightBits):
@@ -615,27 +616,27 @@ class FewEightBits(EightBits):
 
 
 class FewRealEightBits(FewEightBits, RealEightBits):
-    """Likewise."""
+    """The tests with few channels of real samples of 8 bits."""
 
 
 class FewInvertedRealEightBits(FewEightBits, InvertedRealEightBits):
-    """Likewise."""
+    """The tests with few channels of inverted real samples of 8 bits."""
 
 
 class FewRealTenBits(FewEightBits, RealTenBits):
-    """Likewise."""
+    """The tests with few channels of real samples of 10 bits."""
 
 
 class FewRealTwelveBits(FewEightBits, RealTwelveBits):
-    """Likewise."""
+    """The tests with few channels of real samples of 12 bits."""
 
 
 class FewSixteenBits(FewEightBits, SixteenBits):
-    """Likewise."""
+    """The tests with few channels of samples of 16 bits."""
 
 
 class LongEightBits(EightBits):
-    """Of few tones and spectra, as Long."""
+    """The tests of few tones and spectra, like Long."""
 
     spectra = 128
     every = 4
@@ -645,7 +646,7 @@ class LongEightBits(EightBits):
 
 
 class Fused(FEngine):
-    """Of fewer spectra, with more tones in each."""
+    """The tests with fewer spectra, and more tones in each."""
 
     spectra = 400
     linear_spectra, linear_tones = 250, 8
@@ -670,7 +671,7 @@ class OtherTypes(Fused):
     types += [("sc16", "fc32"), ("sc16", "sc8"), ("s16", "fc32"), ("s8", "sc8")]
 
 
-#: what the names of classes end in, tests and channels
+#: endings of the names of classes, tests and channels
 TESTED = [
     ("", FEngine, 32),
     ("_64", FEngine, 64),
@@ -728,10 +729,12 @@ class qa_channelizer_1024_on_one_port(EightBits, gr_unittest.TestCase):
 
 
 class qa_linearity_of_rounding(gr_unittest.TestCase):
-    """How linearity of 8 bits is measured: right rounding passes, wrong rounding does not."""
+    """Tests of how linearity of 8 bits is measured: right rounding passes, wrong rounding does
+    not."""
 
     def check(self, rounding, noise, amplitude=115.0, spectra=2000):
-        """As test_linearity: a tone, and noise of so many steps in re and in im."""
+        """Tests a rounding as test_linearity does: a tone, and noise of so many steps in re and in
+        im."""
         rng = np.random.default_rng(64)
         turn = np.exp(2j * np.pi * 0.0137 * np.arange(spectra))
         powers = []

@@ -259,8 +259,9 @@ class qa_array_source(gr_unittest.TestCase):
         return -slope / (2 * np.pi), offset, phase - offset
 
     def test_delay(self):
-        """Of a source whose flux is 1e8, whole samples and fractions, within 0.001 samples and, at
-        each frequency of the band, within the phase that this is there (f <= 0.49: 3 mrad)."""
+        """A source whose flux is 1e8 is delayed by whole samples and fractions, within 0.001
+        samples and, at each frequency of the band, within the phase that this is there (f <= 0.49:
+        3 mrad)."""
         array = make_array(
             [(0, 0, 0), (311.1, 0, 0), (-76.543, 1234.5, 10), (0, 0, 149.9)],
             sample_rate=3e6,
@@ -444,7 +445,7 @@ class qa_array_source(gr_unittest.TestCase):
         self.assertLess(error, 4e-7)
 
     def test_horizon(self):
-        """What has not risen is not there; what has is."""
+        """A source that has not risen is not there; one that has is."""
         array = make_array([(0, 0, 0)])
         for elevation, power in ((-5, 1), (5, 1001)):
             ra, dec = geometry.azel_to_radec(90, elevation, 1.7e9, array.latitude, array.longitude)

@@ -26,7 +26,7 @@ from gnuradio.aperture.displays.bandpass_view import (
 from gnuradio.aperture.streams.levels import RANGES, mean_power
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 
-# so many that a single frame tells rms to 1 %
+# values enough that a single frame tells rms to 1 %
 CHANNELS, SPECTRA = 16, 240
 
 
@@ -123,7 +123,7 @@ class qa_bandpass_display(gr_unittest.TestCase):
         self.assertAlmostEqual(view.picture().inputs[0].decibels[0], 10 * np.log10(98), 5)
 
     def test_large_frames(self):
-        """Of a frame with more values than can be looked at, a part tells its level: nothing works
+        """A part of a frame with more values than can be looked at tells its level: nothing works
         on more than MOST_VALUES of them."""
         values = noise(self.rng, 64, [20.0] * 64, "sc8", 129)
         view = BandpassView([str(i) for i in range(64)], 129, "sc8", 0.0)
@@ -155,7 +155,7 @@ class qa_bandpass_display(gr_unittest.TestCase):
         self.assertEqual(b.grades[2], WARN)
 
     def test_counts(self):
-        """What the F-engine counts is more than what a frame shows."""
+        """The display prefers the F-engine's counts to what a frame shows."""
         view = BandpassView(["a", "b"], 4, "sc8", 0.0)
         view.add_visibilities(np.full((4, 3), 800, np.complex64), None, None, None)
         counts = dict(
@@ -174,7 +174,7 @@ class qa_bandpass_display(gr_unittest.TestCase):
             view.add_counts(dict(counts, clamped=[1] * 3, clamped_samples=[1] * 3, missing=[1] * 3))
 
     def test_averaging(self):
-        """What is older than the time counts less; another frequency begins anew."""
+        """Older integrations count less; another frequency begins anew."""
         view = BandpassView(["a"], 2, "fc32", 1e6)
         for power in (1.0, 3.0):
             view.add_visibilities(np.full((2, 1), power, np.complex64), None, None, None)
@@ -200,7 +200,8 @@ class qa_bandpass_display(gr_unittest.TestCase):
         )
 
     def test_chain(self):
-        """Behind the F-engine, on frames and on visibilities, with what the F-engine counts."""
+        """The display works behind the F-engine, on frames and on visibilities, with the F-engine's
+        counts."""
         array = aperture.load_array("y16")
         inputs = list(array.inputs[:5])
         inputs[1] = replace(inputs[1], gain=0.2)
@@ -255,9 +256,9 @@ class qa_bandpass_display(gr_unittest.TestCase):
             levels = [state.level for state in one.inputs]
             self.assertEqual(levels, ["good", "low", "good", "too high", "good"])
             self.assertAlmostEqual(one.inputs[0].rms, 20, delta=1)
-            # of 80 steps: 1 - (1 - 0.112)^2 of the values have a part beyond 127
+            # 80 steps: 1 - (1 - 0.112)^2 of the values have a component beyond 127
             self.assertAlmostEqual(one.inputs[3].clamped, 0.21, delta=0.04)
-            # of 20 steps: 4e-10
+            # 20 steps: 4e-10
             self.assertLess(one.inputs[0].clamped, 1e-6)
             self.assertEqual(display.update()[1], "")
 

@@ -133,7 +133,7 @@ class qa_beam_chain(gr_unittest.TestCase):
                             (minutes, beam, k, expected),
                         )
                         compared += 1
-        # it did cross them
+        # the source did cross the beams
         self.assertGreater(compared, 200)
 
     def test_beams_that_track_keep_their_level(self):

@@ -162,7 +162,7 @@ class qa_beam_power(gr_unittest.TestCase):
         self.assert_close(powers, expected.sum(axis=1, keepdims=True), "fc32")
 
     def test_level(self):
-        """Of noise: a coherent sum of n inputs has n times the power, as the incoherent one."""
+        """A coherent sum of n inputs of noise has n times the power, as the incoherent one."""
         voltages = qa_tools.random_samples(self.rng, "sc8", (1, 4, 16, 4000), rms=20)
         powers, _ = self.run_powers(
             voltages,
@@ -178,7 +178,8 @@ class qa_beam_power(gr_unittest.TestCase):
     # ---- while it runs
 
     def test_set_weights_while_running(self):
-        """From the next frame on; a timed message from the first frame behind its time."""
+        """Weights hold from the next frame on; those of a timed message from the first frame behind
+        its time."""
         voltages = np.zeros((40, 2, 3, 16, 2), dtype=np.int8)
         voltages[..., 0] = 1
         ones = np.ones(15, dtype=np.complex64)

@@ -218,7 +218,8 @@ class qa_beamformer(gr_unittest.TestCase):
         np.testing.assert_allclose(y, expected, rtol=2e-3)
 
     def test_messages(self):
-        """Without a time: all beams, one beam, gain and mask; all of a message at once."""
+        """Messages without a time set all beams, one beam, gain and mask; all of a message at
+        once."""
         ones = np.ones(18, dtype=np.complex64)
         mask = np.array([0, 1], dtype=np.uint8)
         y, graph = self.live_run(
@@ -238,7 +239,8 @@ class qa_beamformer(gr_unittest.TestCase):
         self.assertEqual(graph.messages(), [])
 
     def test_timed_messages(self):
-        """From the first frame that starts at or after the time, whatever comes first."""
+        """Weights hold from the first frame that starts at or after the time, whatever comes
+        first."""
         ones = np.ones(18, dtype=np.complex64)
 
         def post(graph):
@@ -337,7 +339,7 @@ class qa_beamformer(gr_unittest.TestCase):
         self.assertLess(len(event["reason"]), 400)
 
     def test_turned_arrays(self):
-        """Where the last axis is not the inputs', it is another order."""
+        """An array whose last axis is not the inputs' has another order."""
         block = aperture.beamformer(channels=2, inputs=4, beams=3, spectra_per_frame=8, type="sc8")
         for shape in ((3, 4), (2, 3, 4), (12,), (24,)):
             block.set_weights(np.ones(shape))

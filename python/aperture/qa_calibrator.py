@@ -64,11 +64,11 @@ class Loop(gr.top_block):
         self.msg_connect(self.calibrator, "status", self.status, "store")
 
     def visibilities(self):
-        """Of B-A, C-A and C-B, [integration][channel][product]."""
+        """Returns visibilities of B-A, C-A and C-B, [integration][channel][product]."""
         return np.reshape(self.sink.data(), (-1, CHANNELS, 6))[:, :, [1, 3, 4]]
 
     def events(self):
-        """What status said."""
+        """Returns the messages of status."""
         found = [self.status.get_message(i) for i in range(self.status.num_messages())]
         return [
             pmt.symbol_to_string(pmt.dict_ref(one, pmt.intern("event"), pmt.PMT_NIL))
@@ -131,7 +131,7 @@ class qa_calibrator(gr_unittest.TestCase):
                 pmt.intern("command"),
                 pmt.dict_add(pmt.make_dict(), pmt.intern("command"), pmt.intern(command)),
             )
-        # as GRC's buttons send it
+        # the message of GRC's buttons
         block._post(pmt.intern("command"), pmt.cons(pmt.intern("command"), pmt.intern("measure")))
         loop.run()
         self.assertEqual(sorted(set(loop.events())), ["calibrated", "refused"])

@@ -85,7 +85,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
 
     @contextlib.contextmanager
     def running(self, sink, powers):
-        """While it runs, with all powers but the last ones in it."""
+        """Runs the sink, with all powers but the last ones in it."""
         data = powers.reshape(len(powers), -1).view(np.uint8)
         gate = threading.Event()
         tags = [(0, "rx_time", rx_time(EPOCH))]
@@ -153,8 +153,8 @@ class qa_candidate_sink(gr_unittest.TestCase):
         self.assertEqual((sink.candidates(), sink.drawn(), sink.not_drawn()), (5, 2, 3))
 
     def test_minutes_of_the_stream(self):
-        """So many are drawn of a minute of the stream, however fast that comes and in which order;
-        with `wait` none is left out because drawing takes longer."""
+        """Pictures are drawn for so many candidates in a minute of the stream, however fast that
+        comes and in which order; with `wait` none is left out because drawing takes longer."""
         drawn, drawing = [], threading.Event()
 
         def draw(path, *_):
@@ -207,7 +207,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
             comes_true(lambda: sink.nitems_read(0) >= len(powers) - 1)
             gate.set()
             self.assertTrue(comes_true(lambda: sink.candidates() == 1))
-            # it waited for as long as its clock stood still
+            # the sink waited for as long as its clock stood still
             self.assertEqual(sink.nitems_read(0), len(powers) - 1)
             now[0] += 2 * MODULE.PATIENCE
         self.assertEqual(search.candidates(), 1)
@@ -241,7 +241,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
         self.assertTrue(sink.files()[1].endswith("t-20231114T221322Z.csv"))
 
     def test_tables_by_time(self):
-        # of a recording, whose times are before that of the start: a table for each ten seconds
+        # a recording, whose times are before that of the start: a table for each ten seconds
         sink = self.sink("t-{time}.ecsv", pictures=0)
         sink.set_roll_over(seconds=10)
         seconds = [0.5, 9.25, 12.0, 9.75, 19.5, 45.0, 46.0]  # EPOCH ends with a zero

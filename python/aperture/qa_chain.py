@@ -30,7 +30,8 @@ RECORDING = "effelsberg-b2016+28.dada"
 
 
 def find_recording():
-    """In the folder APERTURE_DATA, or in shared/data beside the clone; None without."""
+    """Returns the recording in the folder APERTURE_DATA, or in shared/data beside the clone; None
+    without."""
     folders = [parent / "shared" / "data" for parent in Path(__file__).resolve().parents]
     if "APERTURE_DATA" in os.environ:
         folders.insert(0, Path(os.environ["APERTURE_DATA"]))
@@ -41,7 +42,8 @@ def find_recording():
 
 
 def synthesise_recording(path):
-    """What the recording is like: two polarisations, 16000 samples, of noise in part common."""
+    """Writes a file like the recording: two polarisations, 16000 samples, of noise in part
+    common."""
     rng = np.random.default_rng(2016)
     header = {
         "HEADER": "DADA",
@@ -301,7 +303,7 @@ class qa_chain(gr_unittest.TestCase):
                 self.assertGreater(max(different), 1)
 
     def test_tags(self):
-        """Of the integrations: their time, frequencies and rates, from those of the samples."""
+        """Integrations have a time, frequencies and rates, from those of the samples."""
         chain = self.random_chain("fc32", selection=(3, 11))
         edge = reference.pfb_edge(408e6, RATE, 20, 4)
         edge = reference.corner_turn_edge(edge, 20, 7, 3, 11)
@@ -318,7 +320,8 @@ class qa_chain(gr_unittest.TestCase):
             self.assertAlmostEqual(error, 0, delta=1e-12)
 
     def test_no_spectrum_is_lost(self):
-        """Whatever the number of samples is modulo spectra, blocks and integrations."""
+        """No spectrum is lost, whatever the number of samples is modulo spectra, frames and
+        integrations."""
         n, taps, times, integration = 8, 3, qa_tools.frame_length(4), 2
         # samples of 3 blocks and of 8 integrations
         whole = [n * (count * times + taps - 1) for count in (3, 8 * integration)]

@@ -26,7 +26,7 @@ CHANNELS, TAPS = 8, 2
 
 
 def stamp(item, tick, rate=RATE):
-    """That an item was at a tick (a whole number or not) since EPOCH, as a tag."""
+    """Returns a tag that says that an item was at a tick (a whole number or not) since EPOCH."""
     seconds = Fraction(tick) / Fraction(rate)
     whole = seconds.numerator // seconds.denominator
     return (int(item), "rx_time", rx_time(EPOCH + whole, float(seconds - whole)))
@@ -178,7 +178,8 @@ class qa_clock(gr_unittest.TestCase):
             self.assertEqual((message["event"], message["count"]), ("overlap", back))
 
     def test_regular_losses(self):
-        """Of whole samples, with a stamp at each: no drift of a clock, and nothing else is lost."""
+        """Losses of whole samples, with a stamp at each, are no drift of a clock, and nothing else
+        is lost."""
         for lost, variation, restated in ((10, 0.02, False), (1, 0, False), (10, 0, True)):
             rng = np.random.default_rng(5)
             whole, losing = Stream(rng, 1, False, False), Stream(rng, 1, False, False)
@@ -227,7 +228,8 @@ class qa_clock(gr_unittest.TestCase):
         return graph, out, errors
 
     def test_times_that_follow_a_clock(self):
-        """Where it is asked for, or said, frames and integrations follow, to some samples."""
+        """Frames and integrations follow a clock to some samples, where that is asked for, or
+        said."""
         times = 128
         common = {"channels": CHANNELS, "inputs": 1, "spectra_per_frame": times}
         fx = [lambda: aperture.xengine(**common, type="fc32", integration=20)]
@@ -244,7 +246,7 @@ class qa_clock(gr_unittest.TestCase):
             self.assertEqual([value for _, value in tags_of(out, "rx_time_clock")], ["followed"])
 
     def test_clock_that_is_not_followed(self):
-        """It is said once, and what cannot be placed is missing."""
+        """A clock that is not followed is reported once, and what cannot be placed is missing."""
         common = {"channels": CHANNELS, "inputs": 1, "spectra_per_frame": 128}
         chain = [
             aperture.f_engine(**common, taps=TAPS),
@@ -461,7 +463,7 @@ class qa_clock(gr_unittest.TestCase):
             self.assertEqual(events, ["refused"] if seconds == 2**60 else [])
 
     def test_times_as_python_makes_them(self):
-        """Of signed integers, and without a fraction; one before 1970 is refused."""
+        """Times may be signed integers, and have no fraction; one before 1970 is refused."""
         x = bytes_of(np.ones(2000, np.complex64))
         for value, wanted in (((EPOCH, 0.25), 0.25), ((EPOCH, 0), 0.0), ((-EPOCH, 0.25), None)):
             block = aperture.pfb_channelizer(channels=CHANNELS, taps=TAPS, inputs=1)

@@ -23,7 +23,7 @@ SIZES = {"sc8": 2, "sc4": 1, "fc32": 8}
 
 
 def spectrum_tags(channels, seconds=0.0):
-    """Of an edge behind the channeliser: n samples a spectrum."""
+    """Returns the tags of an edge behind the channeliser: n samples a spectrum."""
     return [
         (0, "rx_time", rx_time(EPOCH, seconds)),
         (0, "rx_rate", RATE),
@@ -274,7 +274,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         self.assertFalse({tag.key for tag in tags} - {"rx_time", "rx_time_approximate"})
 
     def test_missing(self):
-        """Of two inputs a port, in runs within and across blocks."""
+        """Missing spectra are counted of two inputs a port, in runs within and across frames."""
         for density in (0.02, 0.5):
             missing = np.repeat(self.rng.random((4, 50)) < density, 3, axis=1)
             missing[1, 17:118] = True
@@ -388,7 +388,7 @@ class qa_corner_turn(gr_unittest.TestCase):
     # ---- align
 
     def test_align(self):
-        """From the first spectrum at or after a multiple, on all ports."""
+        """Frames start at the first spectrum at or after a multiple, on all ports."""
         channels, times = 4, 8
         for align, start, dropped in [
             (0.5, 0.5 - 100 / RATE, 100),

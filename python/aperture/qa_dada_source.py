@@ -166,7 +166,7 @@ class qa_dada_source(gr_unittest.TestCase):
         self.expect_error(ValueError, self.write(data, NANT=40000, NPOL=2), "NANT 40000:", "80000")
 
     def test_bytes_per_second(self):
-        """They tell of inputs that no other key does."""
+        """BYTES_PER_SECOND tells of inputs that no other key does."""
         data = self.integers(8, 1000, 2, 2)
         for said, warned in (
             ("64000000", False),
@@ -482,7 +482,7 @@ class qa_dada_source(gr_unittest.TestCase):
         self.expect_error(ValueError, str(noise), "HDR_SIZE is missing")
 
     def test_errors_of_names_that_are_not_utf_8(self):
-        """Their texts are whole, and name the file as Python names it."""
+        """Texts of errors are whole, and name the file as Python names it."""
         name = os.fsencode(self.folder) + b"/n\xff.dada"
         with self.assertRaisesRegex(RuntimeError, "^.*/n\udcff.dada: cannot be read: No such"):
             dada_source(name)

@@ -63,7 +63,7 @@ class Case:
         return np.ascontiguousarray(powers).view(np.uint8).reshape(len(powers), -1)
 
     def expected(self, powers, delays):
-        """For each trial [beam][time], of all times that no channel lacks."""
+        """Returns for each trial [beam][time], of all times that no channel lacks."""
         powers = powers.astype(np.float64)
         times = len(powers) - delays.max()
         found = []
@@ -121,7 +121,7 @@ class qa_dedisperser(gr_unittest.TestCase):
         self.check(Case(times_per_item=1024, tolerance=5), 1500)
 
     def test_delays(self):
-        """Within the tolerance of the exact ones; rounded half to even with 0.5."""
+        """Delays are within the tolerance of the exact ones; rounded half to even with 0.5."""
         for tolerance in (0.5, 1, 3):
             case = Case(tolerance=tolerance)
             block = case.block()
@@ -204,7 +204,8 @@ class qa_dedisperser(gr_unittest.TestCase):
             self.assertEqual(tags_of(out, "spectra"), [(0, 1)] * items)
 
     def test_gap(self):
-        """Before a jump of the clock it ends as at the end of the input, and begins anew."""
+        """Before a jump of the clock dedispersion ends as at the end of the input, and begins
+        anew."""
         case = Case()
         longest = case.block().longest_delay()
         first, second = 100 + longest, 150 + longest

@@ -40,7 +40,7 @@ def chains(first="array_source"):
 
 
 def came(block):
-    """How many items came to a block, or to a display, which is made of several."""
+    """Returns how many items came to a block, or to a display, which is made of several."""
     return block.items() if hasattr(block, "items") else block.nitems_read(0)
 
 
@@ -63,7 +63,7 @@ class qa_defaults(gr_unittest.TestCase):
         self.assertGreater(came(last), 0)
 
     def test_chains(self):
-        """From the simulator to every end."""
+        """Chains run with defaults from the simulator to every end."""
         for names in chains():
             with self.subTest(" -> ".join(names)):
                 top = gr.top_block()
@@ -80,7 +80,7 @@ class qa_defaults(gr_unittest.TestCase):
                     self.assertIsNone(made[-1].error())
 
     def test_pointing(self):
-        """Between the source and the channeliser, and it points the beamformer."""
+        """The block runs between the source and the channeliser, and points the beamformer."""
         top = gr.top_block()
         source, pointing = aperture.array_source(), aperture.pointing()
         f_engine, beams = aperture.f_engine(), aperture.beamformer()
@@ -94,7 +94,7 @@ class qa_defaults(gr_unittest.TestCase):
         self.assertTrue(any(beams.weights(0)))
 
     def test_delay_tracker(self):
-        """Between the source and the F-engine, whose delays it sets."""
+        """The block runs between the source and the F-engine, whose delays it sets."""
         top = gr.top_block()
         source, tracker = aperture.array_source(), aperture.delay_tracker()
         f_engine = aperture.f_engine()
@@ -122,7 +122,7 @@ class qa_defaults(gr_unittest.TestCase):
         self.assertGreater(discard.items(), 0)
 
     def test_8_bits_want_a_gain(self):
-        """What stands against sc8 as default: of other samples, nobody but the user knows it."""
+        """The gain for sc8 has no default: that for other samples only the user knows."""
         for make in (aperture.pfb_channelizer, aperture.f_engine):
             with self.assertRaisesRegex(ValueError, "gain"):
                 make(output_type="sc8")

@@ -113,7 +113,7 @@ def clock(item, seconds, fraction=0.0, rate=None):
 
 
 class Log:
-    """What a block says, instead of its logger."""
+    """A logger that keeps what a block says."""
 
     def __init__(self):
         self.warnings = []
@@ -142,7 +142,7 @@ def follow(array, direction, items, found, at_once=1000, logger=None, prepare=No
 def holding(found, time):
     """The model that holds at a time: delays and phases of all inputs then."""
     holds = [values for values in found if values["time"] <= time]
-    # of several for the same time the last one
+    # the last of several for the same time counts
     latest = max(values["time"] for values in holds)
     values = [values for values in holds if values["time"] == latest][-1]
     ahead = time - values["time"]
@@ -153,7 +153,7 @@ def holding(found, time):
 
 
 def relative(values):
-    """What an input has beyond the first one."""
+    """Returns the values of inputs relative to the first one."""
     return values - values[:1]
 
 
@@ -228,8 +228,8 @@ class qa_delay_tracker(gr_unittest.TestCase):
         self.assertEqual((status[0]["azimuth"], status[0]["elevation"]), (120, 50))
 
     def test_rates_are_those_of_the_geometry(self):
-        """In transit a baseline b to the east drifts by b w cos(dec)/c (the eastern input waits
-        less and less), of the sun 1/365 slower; signs change with the side of the zenith."""
+        """In transit a baseline b to the east drifts by b w cos(dec)/c (the eastern input's delay
+        becomes less), of the sun 1/365 slower; signs change with the side of the zenith."""
         array = ArrayDescription(
             name="pair",
             latitude=40.0,
@@ -360,7 +360,7 @@ class qa_delay_tracker(gr_unittest.TestCase):
             self.expect(array, direction, found, time, 1.6e9)
 
     def test_middle_channel(self):
-        """Of real samples of an inverted band channel n/2 is one above the middle of the band."""
+        """Channel n/2 of real samples of an inverted band is one above the middle of the band."""
         array = array_of(sample_rate=1e6)
         for real, inverted, expected in (
             (False, False, 0),

@@ -142,7 +142,7 @@ class Delays:
         return phase - 2 * np.pi * f * delay
 
     def assert_phases(self, actual, expected, limit, **where):
-        """But in the channel without a tone: the lowest one at baseband."""
+        """Compares phases but in the channel without a tone: the lowest one at baseband."""
         apart = np.angle(np.exp(1j * (actual - expected)))[self.with_tones(**where)]
         self.assertLess(np.abs(apart).max() / degrees, limit, where)
 
@@ -178,7 +178,7 @@ class Delays:
             y, _ = self.run_block(block, samples, chunks=9973, rate=rate, channels=n, **options)
             self.assertEqual(self.messages, [])
             results.append(y)
-        # where all inputs have samples, and behind what is delayed the most
+        # spectra where all inputs have samples, also the one that is delayed the most
         skipped = -(-room // step)
         return [y[:, skipped : skipped + count] for y in results]
 
@@ -240,7 +240,7 @@ class Delays:
         samples = to_type(comb(n, length, self.rng, real, 2), kind["input_type"], self.rng)
         blocks = [self.make(channels=n, **kind) for _ in range(2)]
         signs = np.array([1, -1])
-        # they count from a time long before the first sample
+        # the models begin long before the first sample
         before = 1000.25
         start = rx_time(EPOCH, -before)
         blocks[1].set_delays(
@@ -257,7 +257,7 @@ class Delays:
         spectra = min(plain.shape[1], delayed.shape[1]) // count * count
         self.assertGreaterEqual(spectra // count, 3)
         if self.in_frames and spectra > plain.shape[1] - TIMES:
-            spectra -= count  # of the last frame a part is padding
+            spectra -= count  # the last frame is padded
         middle = (8 * step - 1) / 2
         t = (np.arange(spectra) * step + middle) / RATE
         f = -self.wanted(n, 1.0, 0, RATE, real) / (2 * np.pi)
@@ -284,7 +284,8 @@ class Delays:
     # ---- numbers
 
     def test_model(self):
-        """Against the model in float64, all types, odd sizes, several inputs of a port."""
+        """Delays agree with the model in float64, for all types, odd sizes, several inputs of a
+        port."""
         limits = []
         for input_type in reference.SAMPLE_TYPES:
             for n, taps, each in ((10, 3, 1), (6, 5, 3), (34, 1, 2)):
@@ -359,7 +360,7 @@ class Delays:
                 self.assertEqual(self.messages, [])
 
     def test_messages(self):
-        """As the setters: for all, one of each, and one input; models; times."""
+        """Messages set what the setters do: for all, one of each, and one input; models; times."""
         x = self.noise()
         block = self.make()
         graph = self.graph(block, x)
@@ -382,7 +383,7 @@ class Delays:
         np.testing.assert_allclose(y[:, :count], expected[:, :count], atol=1e-5 * 4)
 
     def test_wrong_messages(self):
-        """They are refused, and the flowgraph goes on."""
+        """Wrong messages are refused, and the flowgraph goes on."""
         x = self.noise()
         block = self.make()
         graph = self.graph(block, x)
@@ -455,7 +456,7 @@ class Delays:
         np.testing.assert_array_equal(none, self.constant(x))
 
     def test_gains_of_models(self):
-        """They are multiplied; times; all is read back."""
+        """Gains of models are multiplied; times; all is read back."""
         x = self.noise()
         block = self.make()
         graph = self.graph(block, x)
@@ -595,7 +596,7 @@ class Delays:
         self.assertEqual([s["model"] for s in tagged], [""])
 
     def test_tags_of_inverted_samples(self):
-        """They are made from the samples as they come, before these are conjugated."""
+        """Tags are made from the samples as they come, before inverted ones are conjugated."""
         x = self.noise(1)[0]
         ahead, phase, phase_rate = 3, 0.7, 40.0  # samples, rad, rad/s
         pair = np.stack([x, np.roll(x, -ahead)])
@@ -642,7 +643,8 @@ class Delays:
     # ---- inputs that are delayed by more than a spectrum: their samples come before the tags
 
     def late(self, x, tagged=None, shift=300, chunks=13):
-        """What goes into graph() of inputs that are delayed, with a phase from a sample on."""
+        """Returns the arguments of graph() for inputs that are delayed, with a phase from a sample
+        on."""
         tags = [stream_tags() + [(0, "delay", f64(shift / RATE))] for _ in x]
         if tagged is not None:
             tags[-1].append((tagged, "phase", f64(1.0)))
@@ -727,13 +729,14 @@ class Delays:
             wanted = self.lost(380, [[(again, 0)]][0], count, 15003)
             missing = ~there[:count]
             np.testing.assert_array_equal(missing[:200], wanted[:200])
-            # those across the place, and those whose samples had gone by then
+            # spectra across the place, and those whose samples had gone by then
             self.assertLess(missing.sum() - wanted.sum(), (128 + 380) // 16 + 2)
 
     # ---- lost samples
 
     def lost(self, shift, losses, count, length, n=16, taps=8):
-        """Which of `count` spectra an input does not have that is shifted by some samples."""
+        """Returns which of `count` spectra an input does not have that is shifted by some
+        samples."""
         there = np.ones(length + sum(c for _, c in losses), dtype=bool)
         gone = 0
         for item, c in losses:
@@ -829,7 +832,8 @@ class Delays:
         self.assertEqual([s["model"] for s in block.delays()], ["fits"])
 
     def test_out_of_range(self):
-        """What models add up to, and rates: its spectra are missing until it is back."""
+        """Spectra of an input are missing while its delay or rate, the sum of models, is out of
+        range."""
         x = self.noise()
         block = self.make(most_delay=100)
         block.set_delays([90 / RATE, 0.0], model="a")
@@ -897,7 +901,7 @@ class Delays:
                 np.testing.assert_array_equal(data, first)
 
     def test_calls(self):
-        """However calls cut the stream, the numbers are the same bit by bit."""
+        """The outputs are the same bit by bit, however calls cut the stream."""
         x = self.noise()
         results = []
         for chunks in (13, 250, 0):

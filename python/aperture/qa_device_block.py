@@ -211,7 +211,8 @@ class qa_device_block(gr_unittest.TestCase):
                     top.run()
                     self.assertEqual(one.error() + end.error(), "")
                     received = np.concatenate(end.parts)
-                    # what the sink left at the end is not offered again once the source is done
+                    # items that the sink left at the end are not offered again once the source is
+                    # done
                     self.assertGreaterEqual(len(received), ITEMS - 3)
                     np.testing.assert_array_equal(received, np.arange(len(received)))
 
@@ -278,7 +279,7 @@ class qa_device_block(gr_unittest.TestCase):
                     self.assertRegex(block.error(), text)
 
     def error_of(self, *arguments, source=None, **others):
-        """That of a block that does what it is told."""
+        """Returns the error of a block that does what it is told."""
         block = doing(*arguments, **others)
         sizes = [
             [signature.itemsize for signature in side()] for side in (block.in_sig, block.out_sig)
@@ -345,7 +346,8 @@ class qa_device_block(gr_unittest.TestCase):
         )
 
     def test_arithmetic_on_the_cpu(self):
-        """What is computed from the inputs by NumPy is of the device, for any kind of function."""
+        """Results that NumPy computes from the inputs are of the device, for any kind of
+        function."""
         x = samples(1000)
 
         def work(self, inputs, outputs):
@@ -377,7 +379,7 @@ class qa_device_block(gr_unittest.TestCase):
         np.testing.assert_array_equal(end.data(), x.conj())
 
     def test_no_imaginary_part_is_lost(self):
-        """Nor with arrays of NumPy, which only warns."""
+        """Arrays of NumPy, which only warns, lose no imaginary part, either."""
         for device in DEVICES:
             for arrays in ("cupy", "numba"):
                 with self.subTest(device=device, arrays=arrays):
@@ -390,7 +392,7 @@ class qa_device_block(gr_unittest.TestCase):
                     self.assertIn("imaginary part would be lost", error)
 
     def test_misuse(self):
-        """What would be silent, or hang, is one error."""
+        """A misuse that would be silent, or hang, is one error."""
 
         def forgets(self, inputs, outputs):
             outputs[0][...] = inputs[0]
@@ -541,8 +543,8 @@ class blk(aperture.device_block):
                     if number == 5:
                         threads = len(os.listdir("/proc/self/task"))
                 self.assertEqual(block.error(), "")
-                # of a leak there would be one a start at least; the kernel lists those that were
-                # joined for a moment
+                # a leak would show once a start at least; the kernel lists joined threads for a
+                # moment
                 self.assertTrue(
                     comes_true(lambda most=threads + 10: len(os.listdir("/proc/self/task")) < most),
                     "threads stay behind",

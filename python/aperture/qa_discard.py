@@ -22,7 +22,7 @@ class qa_discard(gr_unittest.TestCase):
                 with self.subTest(device=device, item_size=item_size):
                     block = aperture.discard(item_size=item_size, device=device)
                     data = rng.integers(0, 256, (count, item_size), dtype=np.uint8)
-                    for _ in range(2):  # it counts from the start
+                    for _ in range(2):  # counts begin at the start
                         run(block, [data], [])
                         self.assertEqual(block.items(), count)
                     self.assertEqual(block.error(), "")

@@ -264,7 +264,7 @@ TESTED_ELSEWHERE = {"device_block_gateway", "discard", "replay", "snapshot"}
 
 
 def normal(value):
-    """What can be compared with ==."""
+    """Returns a value that can be compared with ==."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
@@ -288,7 +288,7 @@ def comparable(tags):
 
 
 class Run:
-    """What a block made of its stream: data and tags of each port, messages, what it keeps."""
+    """The results of a block: data and tags of each port, messages, what it keeps."""
 
     def __init__(self, case, device, gap=False, times=1, fan_out=False):
         self.block = case.make(device)

@@ -101,7 +101,7 @@ class qa_exchange(gr_unittest.TestCase):
         ):
             whole = self.frames(41, channels, inputs, TIMES * SIZES[kind])
             block, graph = self.graph(whole, ports_in, ports_out, kind)
-            for _ in range(2):  # and once more
+            for _ in range(2):  # twice
                 data, _ = graph.run()
                 self.assert_frames(data, whole)
                 self.assertEqual(block.error(), "")
@@ -267,7 +267,7 @@ class qa_exchange(gr_unittest.TestCase):
         """Frames go through two of them, and are whole again."""
         whole = self.frames(23, 6, 4, 8)
         block, graph = self.graph(whole, 2, 2, outputs_on=devices(2))
-        back = aperture.exchange(  # what a channel was is an input now
+        back = aperture.exchange(  # channels are inputs now
             channels=1,
             inputs=6,
             spectra_per_frame=16,

@@ -168,7 +168,7 @@ class qa_f_engine(gr_unittest.TestCase):
             wanted = [tag for tag in wanted if tag.key != "rx_time"]
         self.assertEqual(sorted(map(repr, found)), sorted(map(repr, wanted)))
         self.assertEqual(one.missing(), chain[1].missing())
-        if not options.get("align"):  # of what is dropped nothing is counted
+        if not options.get("align"):  # dropped spectra are not counted
             self.assertEqual(one.clamped_samples(), chain[0].clamped_samples())
             clamped = np.array([one.clamped(), chain[0].clamped()])
             self.assertLessEqual(np.ptp(clamped, axis=0).max(), 1e-3 * clamped.max())
@@ -199,7 +199,7 @@ class qa_f_engine(gr_unittest.TestCase):
         self.check_types(itertools.filterfalse(reference.is_complex, reference.SAMPLE_TYPES))
 
     def test_model(self):
-        """Of both blocks the models, without the blocks."""
+        """The models of both blocks agree, without the blocks."""
         n, taps, times, inputs = 30, 5, 7, 4
         x = qa_tools.random_samples(self.rng, "sc16", (inputs, 1733))
         block = aperture.f_engine(
@@ -246,7 +246,7 @@ class qa_f_engine(gr_unittest.TestCase):
                     )
 
     def test_powers_of_two_of_8_bits(self):
-        """From 8 bits to 8 bits, which some GPUs transform on tensor cores."""
+        """Some GPUs transform 8 bits to 8 bits on tensor cores."""
         for channels in (64, 128, 256, 512, 1024, 2048, 4096, 8192):
             blocks = 7 if channels <= 1024 else 1
             for taps, times, first in ((8, 48, 0), (3, 50, 10)):
@@ -341,7 +341,8 @@ class qa_f_engine(gr_unittest.TestCase):
     # ---- time
 
     def test_gaps(self):
-        """Of one port, of all, longer than buffers; missing spectra in and across blocks."""
+        """Gaps may be in one port, in all, longer than buffers; spectra are missing in and across
+        frames."""
         for losses in (
             [[], [(1003, 217)]],
             [[(777, 16)], []],
@@ -364,7 +365,7 @@ class qa_f_engine(gr_unittest.TestCase):
                 self.assertGreater(sum(block.missing()), 0)
 
     def test_not_numbers(self):
-        """Of NaN the same is missing as of the two blocks, in and across frames."""
+        """NaN makes the same spectra missing as in the two blocks, in and across frames."""
         for options in (
             {},
             {"output_type": "sc8", "gain": 1.0, "first_channel": 3, "selected_channels": 5},
@@ -419,7 +420,7 @@ class qa_f_engine(gr_unittest.TestCase):
             self.assertEqual(len(tags_of(found, "rx_freq")), 2)
 
     def test_align(self):
-        """From the first spectrum at or after a multiple, on all ports."""
+        """Frames start at the first spectrum at or after a multiple, on all ports."""
         for align, start in [(0.5, 0.5 - 1000 / RATE), (1 / 1024, 1 / RATE)]:
             tags = [stream_tags(start), stream_tags(start - 40 / RATE)]
             _, found, blocks = self.check(length=5000, inputs=2, align=align, tags=tags)
@@ -445,7 +446,7 @@ class qa_f_engine(gr_unittest.TestCase):
         np.testing.assert_array_equal(block.gains(1), gains[1].astype(np.complex64))
 
     def test_timed_gains(self):
-        """From the first spectrum at or after their time, in the middle of a frame."""
+        """Gains hold from the first spectrum at or after their time, in the middle of a frame."""
         x = qa_tools.random_samples(self.rng, "fc32", (2, 5000))
         # the middle of spectrum 101, of three taps of 16 samples
         time = (101 * 16 + (3 * 16 - 1) / 2) / RATE
@@ -470,7 +471,7 @@ class qa_f_engine(gr_unittest.TestCase):
             np.testing.assert_allclose(ratio[:, input_number, 210:], 2, rtol=1e-3)
 
     def test_wrong_messages(self):
-        """They are refused, and the flowgraph goes on."""
+        """Wrong messages are refused, and the flowgraph goes on."""
         x = qa_tools.random_samples(self.rng, "fc32", (1, 5000))
         one, _ = self.blocks()
         graph = Flowgraph(one, ports_of(x, "fc32", 1), [8 * 16 * 8])
@@ -509,7 +510,7 @@ class qa_f_engine(gr_unittest.TestCase):
     # ---- errors
 
     def test_errors(self):
-        """Those of both blocks."""
+        """The block has the errors of both blocks."""
         for parameters, message in [
             (dict(channels=5), "channels.*5.*even"),
             (dict(inputs=3, inputs_per_port=2), "inputs_per_port: 2.*3 inputs"),

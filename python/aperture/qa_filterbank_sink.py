@@ -56,7 +56,7 @@ def tags_of(
     partial=None,
     counted=None,
 ):
-    """What the power detector puts on an integration; None leaves a tag out."""
+    """Returns the tags that the power detector puts on an integration; None leaves a tag out."""
     values = {
         tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
         tags.rx_freq: frequency and pmt.from_double(frequency),
@@ -227,7 +227,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                         packed // 10000 + packed // 100 % 100 / 60 + packed % 100 / 3600
                     )
                     self.assertAlmostEqual(unpacked, value, delta=size / 3600 + 2e-5)
-        # of Cassiopeia A: 23 h 23 min 24 s, 58 d 48' 54"
+        # the place of Cassiopeia A: 23 h 23 min 24 s, 58 d 48' 54"
         header = read(self.folder / "Cas_A_1.fil")[0]
         self.assertAlmostEqual(header["src_raj"], 232324.0, delta=1e-3)
         self.assertAlmostEqual(header["src_dej"], 584854.0, delta=1e-3)
@@ -280,11 +280,11 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         sink = self.run_sink(items, tags_of(0), nbits=8)
         data = np.frombuffer(read(self.path)[1], np.uint8).reshape(7, 3, 5)[..., ::-1]
         self.assertEqual(sink.integrations(), 7)
-        # what does not vary is where the mean belongs
+        # constant powers are where the mean belongs
         self.assertTrue(np.all(data[:, 0, 2:4] == 64))
 
     def test_no_room_for_eight_bits(self):
-        """What is there is whole, of 32 bits, where that of 8 bits cannot be written."""
+        """A file of 32 bits is whole, where that of 8 bits cannot be written."""
         items = 5 + self.powers(50, 3, 1, 4)
         create = mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
         with mock.patch("gnuradio.aperture.files.file_lock.create", create):
@@ -364,7 +364,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             self.assertRegex(sink.error(), f"^{self.path}: .*while it was written")
 
     def test_folder_becomes_immutable(self):
-        """What is open can still be written; the file of 8 bits cannot be made, which is told
+        """Open files can still be written; the file of 8 bits cannot be made, which is told
         once."""
         for nbits in (32, 8):
             with immutable(self, self.folder):
@@ -384,7 +384,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             )
 
     def test_names_that_are_taken(self):
-        """What is no file is refused, not followed, not waited for, and left as it is."""
+        """A name that is no file is refused, not followed, not waited for, and left as it is."""
         precious = self.folder / "precious"
         precious.write_text("precious")
         for name in ("test.fil.part", "test.fil.missing", ".test.fil.lock", ".test.fil.old"):
@@ -400,7 +400,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
                 with self.assertRaisesRegex(FileExistsError, f"which is left as it is.*{name}"):
                     filterbank_sink(str(self.path), array_of(), BEAMS, 4, nbits=8)
                 (os.rmdir if name.is_dir() and not name.is_symlink() else os.unlink)(name)
-                # or it comes in front of the first integration
+                # this comes in front of the first integration
                 sink = filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", nbits=8)
                 make()
                 top = gr.top_block()
@@ -654,7 +654,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             self.assertRegex(sink.error(), text)
             self.assertIn(str(self.path), sink.error())
             self.assertEqual(sink.integrations(), written)
-            # what came before is good
+            # samples before the error are good
             self.assertEqual(self.path.exists(), written > 0)
             if written:
                 self.assertEqual(len(read(self.path)[1]), 3 * 3 * 4 * 4)
@@ -676,10 +676,10 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         return found > 0
 
     def test_integrations_that_are_missing(self):
-        """They hold the mean of what came before, and are listed."""
+        """Missing integrations hold the mean of those before, and are listed."""
         items = self.powers(30, 3, 4, 5) + 100
         tagged, there = tags_of(0), dict(time=None, frequency=None, bandwidth=None, rate=None)
-        for item in (12, 13, 20):  # of all; of the second beam, its second product alone too
+        for item in (12, 13, 20):  # of all; also of one product alone
             tagged += tags_of(item, **there, counted=[0])
         tagged += tags_of(17, **there, counted=[9] * 4 + [0] * 4 + [9] * 4)
         tagged += tags_of(18, **there, counted=[9] * 5 + [0] + [9] * 6)
@@ -712,7 +712,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         self.assertRegex(
             Path(f"{self.path}.missing").read_text(), r"\A# test.fil: .*\n12 [12] -1\n"
         )
-        # of a file without gaps there is no list, nor one of a file that was replaced
+        # a file without gaps has no list, nor has one that was replaced
         self.run_sink(items, tags_of(0), products="IQUV")
         self.assertFalse(Path(f"{self.path}.missing").exists())
 
@@ -931,7 +931,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             if nbits == 32:
                 beams = first[:, :1] if "{" in name else first
                 np.testing.assert_array_equal(np.frombuffer(data, "<f4"), beams[..., ::-1].ravel())
-            # and when it is closed, another may have it
+            # another sink may have a file that is closed
             self.assertIsNone(self.run_sink(second, tags_of(0), path, nbits=nbits).error())
 
     def test_nobody_else_while_it_takes_its_place(self):
@@ -1025,7 +1025,7 @@ while os.getppid() == {os.getpid()}:  # not for longer than the test
 os._exit(1)
 """
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
-        self.addCleanup(child.kill)  # also if something is not as it should be
+        self.addCleanup(child.kill)  # also if the test fails
         self.assertTrue(
             comes_true(
                 lambda: (
@@ -1047,7 +1047,7 @@ os._exit(1)
         # all that is there is whole samples
         samples = np.frombuffer(data[: len(data) // 768 * 768], "<f4").reshape(-1, 3, 64)[..., ::-1]
         self.assertGreater(len(samples), 100)
-        # what work() has taken is there, up to the last call
+        # samples that work() has taken are there, up to the last call
         self.assertGreaterEqual(len(samples), int(progress.read_text()))
         self.assertTrue(np.all(samples.reshape(len(samples), -1) == np.arange(192)))
         file = filterbank.FilterbankFile(self.path)
@@ -1073,7 +1073,7 @@ os._exit(1)
             ("Ω" * 64, "?" * 64),
         ):
             header = filterbank.header_bytes({"source_name": name})
-            header.decode("ascii")  # or blimpy ends with a UnicodeDecodeError
+            header.decode("ascii")  # blimpy needs ASCII
             self.assertIn(struct.pack("<i", len(written)) + written.encode(), header)
         needed = {"fch1": 1.0, "foff": -1.0, "nchans": 1, "nbits": 8, "nifs": 1, "tsamp": 1.0}
         for name, found in (("Café".encode(), "Café"), ("Café".encode("latin-1"), "Caf\ufffd")):
@@ -1104,8 +1104,8 @@ os._exit(1)
         )
 
     def test_headers_of_others(self):
-        """What SIGPROC's manual allows: an empty name, no nifs, npuls (a long), a table of
-        frequencies instead of fch1 and foff, and numbers with a sign."""
+        """Headers may have what SIGPROC's manual allows: an empty name, no nifs, npuls (a long), a
+        table of frequencies instead of fch1 and foff, and numbers with a sign."""
         needed = [("nchans", "i", 4), ("nbits", "i", 8), ("tsamp", "d", 1e-3)]
         band = [("fch1", "d", 1500.0), ("foff", "d", -1.0)]
         ascending = np.array([1497.0, 1498.0, 1499.0, 1500.0]) * 1e6

@@ -41,7 +41,7 @@ def to_type(voltages, sample_type):
 
 
 def to_bytes(samples, sample_type):
-    """As they lie in memory, an item a frame."""
+    """Returns samples as they lie in memory, an item a frame."""
     if sample_type == "sc4":
         packed = (samples[..., 0].astype(np.uint8) << 4) | (samples[..., 1].astype(np.uint8) & 15)
         return packed.reshape(len(packed), -1)
@@ -105,7 +105,7 @@ class qa_flagger(gr_unittest.TestCase):
             samples, sample_type, spectra_per_slice, tags, **parameters
         )
         expected = model.flag(values, spectra_per_slice, sample_type, there, **parameters)
-        # of fc32, other orders of sums, in single precision, move cells across a threshold
+        # other orders of sums of fc32, in single precision, move cells across a threshold
         wrong = np.count_nonzero(flags != expected)
         allowed = expected.size // 2000 if sample_type == "fc32" else 0
         self.assertLessEqual(wrong, allowed, f"of {expected.size}, {expected.sum()} flagged")
@@ -207,7 +207,7 @@ class qa_flagger(gr_unittest.TestCase):
         self.assertEqual([list(x) for x in np.argwhere(flags)], [[0, 1, 0, 0], [1, 2, 1, 1]])
 
     def test_limits(self):
-        """Those of the block are those of the closed form; half of the cells on each side."""
+        """The limits of the block are those of the closed form; half of the cells on each side."""
         for spectra, false_alarms in ((64, 0.0027), (2000, 0.0013), (2000, 0.0027), (9999, 1e-5)):
             limits = flagger.kurtosis_limits(spectra, false_alarms)
             np.testing.assert_allclose(
@@ -215,7 +215,7 @@ class qa_flagger(gr_unittest.TestCase):
             )
 
     def test_false_alarms(self):
-        """Of noise, as many cells are flagged as was asked for, 5 standard deviations of it."""
+        """As many cells of noise are flagged as was asked for, within 5 standard deviations."""
         rate, cells, spectra = 0.01, 12000, 256
         for sample_type, rms in (
             ("fc32", 1),
@@ -248,7 +248,7 @@ class qa_flagger(gr_unittest.TestCase):
         self.assertGreaterEqual(flags.mean(), 0.99)
 
     def test_tags(self):
-        """They go on with the frames, those of others, too; time and frequency with the masks."""
+        """Tags go on with the frames, those of others, too; time and frequency with the masks."""
         tags = frame_tags() + [
             (2, "rx_freq", 409e6),
             (2, "rx_time", rx_time(EPOCH, 2 / RATE)),

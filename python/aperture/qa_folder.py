@@ -296,7 +296,8 @@ class qa_folder(gr_unittest.TestCase):
         self.assertEqual(counts.sum(), items)
 
     def test_subintegrations(self):
-        """They begin with the first item, end with the input, and tell of their middle."""
+        """Sub-integrations begin with the first item, end with the input, and tell of their
+        middle."""
         rate, items = 100.0, 1234
         powers = np.ones((items, 1, 1, 2), np.float32)
         found, counts, seen, _ = fold(
@@ -320,7 +321,7 @@ class qa_folder(gr_unittest.TestCase):
         self.assertEqual([offset for offset, key, _ in seen if key == "partial"], [4])
 
     def test_gap(self):
-        """What is lost does not count, and later items keep their phase."""
+        """Lost items do not count, and later items keep their phase."""
         rate, items = 100.0, 400
         powers = np.ones((items, 1, 1, 1), np.float32)
         tags = stream_tags(START, rate) + [
@@ -474,8 +475,8 @@ class qa_folder(gr_unittest.TestCase):
                 self.assertAlmostEqual(slope * period, 1, 6)
 
     def test_polyco(self):
-        """Of a period with a derivative, and of a timing model. A modified Julian date in a double
-        is good to 1 us, 2e-5 turns here."""
+        """Periods with a derivative, and timing models, are folded. A modified Julian date in a
+        double is good to 1 us, 2e-5 turns here."""
         par = parse_par(
             "PSR X\nRAJ 03:32:59\nDECJ 54:34:43\nF0 20.5\nF1 -1e-10\nPEPOCH 60000\nDM 5\n"
         )

@@ -38,8 +38,8 @@ FLOWGRAPHS = 24
 
 
 def threads(most=0):
-    """How many there are, when they have come down to `most`: the kernel still lists one that was
-    joined for a moment."""
+    """Returns how many there are, when they have come down to `most`: the kernel still lists one
+    that was joined for a moment."""
     qa_tools.comes_true(lambda: len(os.listdir("/proc/self/task")) <= most)
     return len(os.listdir("/proc/self/task"))
 
@@ -119,8 +119,8 @@ def delayed(x, lag):
     return np.concatenate([np.zeros(lag, x.dtype), x])[: len(x)]
 
 
-# what a node of a random flowgraph may be: makes the block, how many inputs it reads, and for
-# each of its outputs of one item what it is of the inputs
+# the kinds of nodes in a random flowgraph: makes the block, how many inputs it reads, and for each
+# of its outputs of one item what it is of the inputs
 def kinds(random):
     lag = int(random.integers(1, 300))
     return [
@@ -194,7 +194,8 @@ class qa_foreign_blocks(gr_unittest.TestCase):
                     np.testing.assert_array_equal(sink.data(), items)
 
     def test_fifty_restarts(self):
-        """Of one flowgraph with everything in it: no wrong item, nothing that stays behind."""
+        """A flowgraph with everything in it restarts fifty times: no wrong item, nothing that stays
+        behind."""
         x = np.random.default_rng(1).integers(-1000, 1000, 20011, dtype=np.int32)
         source = qa_tools.ByteSource(x.view(np.uint8).reshape(-1, 4))
         sink, other = blocks.vector_sink_i(), blocks.vector_sink_i()

@@ -25,7 +25,7 @@ from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 CHANNELS, SPECTRA = 62, 33
-#: of two-dish: B is 10 m east of A, the source at azimuth 150, elevation 30, degrees
+#: the delay of two-dish: B is 10 m east of A, the source at azimuth 150, elevation 30, degrees
 DELAY = -10 * np.sin(np.radians(150)) * np.cos(np.radians(30)) / 299792458
 
 application = QtWidgets.QApplication([])
@@ -151,7 +151,7 @@ class qa_fringe_display(gr_unittest.TestCase):
         settle(widget, lambda: "bandwidth" in widget.text())
 
     def test_gaps_alone(self):
-        """As long as nothing has been counted, the window is empty, and nothing is warned of."""
+        """The window is empty, and nothing is warned of, as long as nothing has been counted."""
         display = aperture.fringe_display(4, 2)
         widget = display.qwidget()
         widget.show()
@@ -210,8 +210,8 @@ class qa_fringe_display(gr_unittest.TestCase):
         self.assertIn("repeats every 106.7 µs", widget.lags.getPlotItem().titleLabel.text)
 
     def test_error_of_another_block(self):
-        """What ends the flowgraph is in the window, which stays; here that nobody says the rate,
-        in the words of GNU Radio Companion, and an exception of a block in Python."""
+        """An error that ends the flowgraph is in the window, which stays; here that nobody says the
+        rate, in the words of GNU Radio Companion, and an exception of a block in Python."""
 
         class broken(python_block):
             def __init__(self):

@@ -72,7 +72,7 @@ class qa_interference(gr_unittest.TestCase):
             & ((np.arange(50000) - 10000) % 700 < 175),
             np.full(50000, -4e5),
         )
-        # it leaves the band, where it is not heard
+        # the signal leaves the band, where it is not heard
         drifting = 3e5 + 1e7 * time
         self.check(dict(frequency=CENTER + 3e5, drift=1e7), abs(drifting) < RATE / 2, drifting)
         sweeping = 1e5 - (np.arange(50000) % 20000) / RATE * 1e7
@@ -102,7 +102,7 @@ class qa_interference(gr_unittest.TestCase):
             mean, deviation = theory.kurtosis_distribution(2000, ratio, duty)
             self.assertLess(abs(values.mean() - mean), 5 * deviation / np.sqrt(500) + 1e-3)
             self.assertLess(abs(values.std() / deviation - 1), 5 / np.sqrt(1000))
-        # of what the issue asks for: at 0.13 % false alarms in 2000 spectra
+        # the issue's limit: at 0.13 % false alarms in 2000 spectra
         self.assertGreater(theory.kurtosis_detection(2000, 0.0013, 1), 0.99)
         self.assertGreater(theory.kurtosis_detection(2000, 0.0013, 2, 0.1, noise=True), 0.99)
         self.assertGreater(theory.power_detection(2000, 3.2, 2, 0.1), 0.99)

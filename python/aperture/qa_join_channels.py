@@ -173,7 +173,7 @@ class qa_join_channels(gr_unittest.TestCase):
             tags[4].append((700, "rx_time", rx_time(EPOCH, 1000 / rate)))
             # all end at the same time, or F-engines of some inputs would have more
             samples[4] = samples[4][:-300]
-            if not flags:  # which look back at what was before
+            if not flags:  # flags look back at earlier spectra
                 # F-engines of the others begin a frame earlier, which exchange drops
                 tags[3][0] = (0, "rx_time", rx_time(EPOCH, late / rate))
                 samples[3] = samples[3][:-late]

@@ -68,7 +68,7 @@ class Scene:
         self.flags = rng.random((frames, channels, inputs, slices)) < flagged
         self.flags[:, 0] = False  # a channel without flags,
         self.flags[:, -1, 0] = True  # an input that has nothing left,
-        self.flags[2, 1] = True  # and a frame of a channel
+        self.flags[2, 1] = True  # a frame of a channel
         self.missing = np.zeros((frames, inputs, spectra), bool)
         if missing:
             self.missing[1, 0, 2:5] = self.missing[1, -1, 4:9] = True

@@ -175,7 +175,7 @@ class qa_measure_offsets(gr_unittest.TestCase):
         self.assertLess(abs(found - expected), 3 * np.sqrt(expected), found)
 
     def test_threshold(self):
-        """As the closed form says; 5.1 for 2 10^7 lags."""
+        """The threshold is that of the closed form; 5.1 for 2 10^7 lags."""
         rng = np.random.default_rng(1)
         result = measure_offsets(white(rng, 2, 100003), most_lag=50000)
         lags = 200001  # half samples are searched as well

@@ -235,7 +235,7 @@ class qa_packet_sink(gr_unittest.TestCase):
         self.assertIn(max(abs(np.array(places) - np.arange(count))), (2, 3))
 
     def test_sockets_and_pace(self):
-        """From block to block, by way of a relay that loses some; at twice the rate."""
+        """Packets go from block to block, by way of a relay that loses some; at twice the rate."""
         samples, count, rate = 100, 300, 1e5
         data = self.items(samples * count, 2)
         port = net.free_port()

@@ -127,7 +127,7 @@ class qa_packet_source(gr_unittest.TestCase):
             np.testing.assert_array_equal(missing_of(tags, inputs, len(data)), [missing] * inputs)
 
     def test_plain(self):
-        """In order and whole, of all types, from all kinds of files."""
+        """Packets in order and whole, of all types, come from all kinds of files."""
         for coding, is_complex, kind, samples, inputs in (
             ("s8", True, "sc8", 51, 3),
             ("s8", False, "s8", 77, 1),
@@ -657,7 +657,7 @@ class qa_packet_source(gr_unittest.TestCase):
         self.assertEqual(counts["senders"], 2)
         got = receiving.sinks[0].data().reshape(-1, 128, 2, 4).transpose(2, 0, 1, 3)
         got = got.reshape(2, -1, 512)
-        # what came before a sender was believed is not all there
+        # packets from before a sender was believed are not all there
         self.assertLess(counts["stray"], 100)
         self.assertEqual(counts["used"] + counts["stray"] + counts["late"], 2 * count)
         skipped = count - got.shape[1]
@@ -669,7 +669,7 @@ class qa_packet_source(gr_unittest.TestCase):
         self.assertTrue(any(tag.key == "rx_time_approximate" for tag in receiving.sinks[0].tags))
 
     def test_last_packets_do_not_wait(self):
-        """What has come is passed on when nothing more comes, also behind a loss."""
+        """Received packets are passed on when nothing more comes, also behind a loss."""
         port = net.free_port()
         receiving = Receiving(addresses=[f"127.0.0.1:{port}"], samples=128, rate=1e6)
         sender = net.Sender(port)

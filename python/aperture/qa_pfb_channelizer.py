@@ -25,7 +25,7 @@ EPOCH = 1700000000
 
 
 def stream_tags(seconds=0.0, rate=RATE, frequency=FREQUENCY):
-    """What a source says at its first sample, `seconds` behind EPOCH."""
+    """Returns the tags of a source at its first sample, `seconds` behind EPOCH."""
     return [
         (0, "rx_time", rx_time(EPOCH, seconds)),
         (0, "rx_rate", rate),
@@ -175,7 +175,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                     )
 
     def test_powers_of_two_of_8_bits(self):
-        """From 8 bits to 8 bits, which some GPUs transform on tensor cores."""
+        """Some GPUs transform 8 bits to 8 bits on tensor cores."""
         for channels in (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192):
             for taps, inputs, count in ((8, 1, 301), (3, 3, 77), (1, 2, 1)):
                 if channels > 1024:
@@ -295,7 +295,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         self.assertEqual(block.clamped()[2], 0)
 
     def test_far_out_of_range(self):
-        """What does not fit into int32 either, and no wrap at +-128."""
+        """Values that do not fit into int32 are clamped, too, without a wrap at +-128."""
         samples = qa_tools.random_samples(self.rng, "fc32", (1, 300), rms=1e30)
         self.check(samples=samples, output_type="sc8", gain=1.0)
         samples = qa_tools.random_samples(self.rng, "fc32", (1, 30000), rms=90)
@@ -435,7 +435,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         self.assert_gains(ratio, expected)
 
     def test_message_while_running(self):
-        """Without a time: all inputs, one input, one number for each channel."""
+        """Gains without a time are set of all inputs, of one input, and for each channel."""
         ramp = np.arange(1, 17).astype(np.complex64)
         ratio, _ = self.gain_run(
             2,
@@ -452,7 +452,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         np.testing.assert_allclose(ratio, expected, rtol=0, atol=5e-3)
 
     def test_message_before_its_samples(self):
-        """What a block before this one sends holds for the samples that it sends afterwards."""
+        """A setting that a block before this one sends holds for the samples that it sends
+        afterwards."""
         n, count = 16, 500
         x = qa_tools.random_samples(self.rng, "fc32", (1, count * n))
         block = aperture.pfb_channelizer(channels=n, taps=1, inputs=1)
@@ -475,7 +476,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         self.assertEqual(np.flatnonzero(ratio < 0.99 + n * np.arange(count)).tolist(), [])
 
     def test_timed_message(self):
-        """From the first spectrum at or after its time; sent in any order."""
+        """Gains hold from the first spectrum at or after their time; sent in any order."""
 
         def send(graph):
             exactly = rx_time(EPOCH, self.spectrum_time(21))
@@ -816,7 +817,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             self.assertGreaterEqual(len(graph.messages()), 1)
 
     def test_loss_of_unknown_length_of_some(self):
-        """At a multiple of the step; followed by one of known length."""
+        """A loss is of unknown length, at a multiple of the hop; one of known length follows."""
         again = [(1600, "rx_rate", RATE)]
         self.lossy([[(1600, 0)], []], tags=[again, []])
         self.lossy([[(1600, 0), (2000, 37)], []], tags=[again, []])
@@ -931,7 +932,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             (dict(gain=-1e39), r"gain: -1e\+39 .*finite"),
             (dict(device="toaster"), "device.*toaster.*cpu"),
             (dict(device="cuda:99"), "device.*cuda:99"),
-            # of a spectrum: 65536 x 8192 x 8 bytes
+            # size of a spectrum: 65536 x 8192 x 8 bytes
             (dict(channels=65536, inputs=8192, inputs_per_port=8192), "65536.*8192|8192.*65536"),
             # more ports than GNU Radio's buffers allow
             (dict(inputs=1024), "1024.*inputs_per_port|inputs_per_port.*1024"),

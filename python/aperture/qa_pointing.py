@@ -85,7 +85,7 @@ def largest_phases(array, beams, times, weights, frequencies):
 
 
 def time_of(message):
-    """From when on the weights of a message hold; None: at once."""
+    """Returns the time from which the weights of a message hold; None: at once."""
     time = pmt.dict_ref(message, pmt.intern("time"), pmt.PMT_NIL)
     if pmt.is_null(time):
         return None
@@ -110,7 +110,7 @@ class messages(gr.basic_block):
 
 
 class Log:
-    """What a block says, instead of its logger."""
+    """A logger that keeps what a block says."""
 
     def __init__(self):
         self.warnings = []
@@ -146,7 +146,7 @@ def clock(item, seconds, fraction=0.0, rate=None):
 
 
 def band(array):
-    """As arguments, for streams that are slower than their samples."""
+    """Returns the arguments for streams that are slower than their samples."""
     return {"center_frequency": array.center_frequency, "bandwidth": array.sample_rate}
 
 
@@ -167,7 +167,7 @@ def follow(array, beams, found, items, channels=3, at_once=1000, logger=None, **
 
 
 def tags_of(found):
-    """For a vector source."""
+    """Returns tags for a vector source."""
     made = []
     for item, key, value in found:
         made.append(gr.tag_t())
@@ -198,7 +198,8 @@ class qa_pointing(gr_unittest.TestCase):
             weights = np.stack([self.holding(found, time) for time in times])
             worst = largest_phases(array, beams, times, weights, frequencies).max()
             self.assertLess(worst, phase_error * 1.001)
-            # and not much more often than it takes: the bound is that of the farthest antenna
+            # weights are not sent much more often than it takes: the bound is that of the farthest
+            # antenna
             self.assertGreater(worst, phase_error * 0.6)
             counts.append(len(found))
         np.testing.assert_allclose(counts[0] / counts[2], 8, rtol=0.1)
@@ -243,12 +244,12 @@ class qa_pointing(gr_unittest.TestCase):
         self.assertGreater(sent[-1], START + 120 - 2 * step)
 
     def test_hands_on_what_is_pointed_at(self):
-        """In line, with no lead: each item comes after all weights that hold from its time on."""
+        """Each item comes, without a lead, after all weights that hold from its time on."""
         array = array_of()
 
         class reader(gr.sync_block):
-            """As a beamformer: messages are taken between two calls of work(), and before items
-            that came after them."""
+            """A reader like a beamformer: messages are taken between two calls of work(), and
+            before items that came after them."""
 
             def __init__(self):
                 gr.sync_block.__init__(self, "reader", [np.uint8], None)
@@ -339,13 +340,13 @@ class qa_pointing(gr_unittest.TestCase):
                 return len(outputs[0])
 
         changer = change()
-        changer.set_max_noutput_items(10)  # or item 50 may come together with the first
+        changer.set_max_noutput_items(10)  # item 50 comes apart from the first
         top.connect(feed, changer, block)
         top.msg_connect(block, "weights", sink, "weights")
         top.run()
         again = [i for i, (time, _) in enumerate(sink.found) if time is None]
         self.assertEqual(len(again), 2)
-        # as a beamformer sees it: later messages for a time replace earlier ones
+        # later messages for a time replace earlier ones, as in a beamformer
         known = {}
         for time, weights in sink.found[again[1] + 1 :]:
             known[time] = weights
@@ -445,7 +446,7 @@ class qa_pointing(gr_unittest.TestCase):
                     bandwidth=0,
                 )
                 self.assertEqual([time for time, _ in found].count(None), 1)
-                # as a beamformer sees it: later messages for a time replace earlier ones
+                # later messages for a time replace earlier ones, as in a beamformer
                 known = sorted({time or 0: weights for time, weights in found}.items())
                 self.assertIn(START + 50.3, [time for time, _ in known])
                 times = np.concatenate([np.arange(START, START + 100, 0.71), [START + 50.3]])
@@ -586,7 +587,7 @@ class qa_pointing(gr_unittest.TestCase):
         ):
             with self.assertRaises(ValueError):
                 wrong()
-        # what was refused changed nothing
+        # a refused setting changed nothing
         self.assertEqual(block.beams(), beams)
         np.testing.assert_array_equal(
             block.weights(START), beam_weights(array, beams, channel_frequencies(1024, 1.5e8, 1e6))

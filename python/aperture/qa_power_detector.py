@@ -31,7 +31,7 @@ def powers_of(data, shape):
 
 
 def counted_of(tags, shape):
-    """What the tags say: int64 [integration][row][product]."""
+    """Returns the counts of the tags: int64 [integration][row][product]."""
     counts = [np.asarray(value) for _, value in tags_of(tags, "counted")]
     return np.stack(
         [np.broadcast_to(c, shape) if len(c) == 1 else c.reshape(shape) for c in counts]
@@ -208,7 +208,8 @@ class qa_power_detector(gr_unittest.TestCase):
                 self.assertEqual(tags_of(tags, "partial"), partial)
 
     def test_nothing_behind_the_end(self):
-        """As above, of frames that come from the corner turn, whose last has 5 of 16 spectra."""
+        """Frames that come from the corner turn, whose last has 5 of 16 spectra, give nothing
+        behind the end."""
         spectra = qa_tools.random_samples(self.rng, "fc32", (16 * 6 + 5, 2, 3))
         top = gr.top_block()
         sources = [

@@ -45,7 +45,7 @@ class qa_power_normalizer(gr_unittest.TestCase):
         )
 
     def run_block(self, powers, tags=(), **parameters):
-        """What comes out [item][beam][channel], its tags, and the block."""
+        """Returns what comes out [item][beam][channel], its tags, and the block."""
         block = self.make(powers, **parameters)
         item = block.output_signature().sizeof_stream_item(0)
         (data,), (out_tags,) = qa_tools.run(
@@ -59,7 +59,7 @@ class qa_power_normalizer(gr_unittest.TestCase):
         return data.view(kind).reshape((-1,) + powers.shape[1:]), out_tags, block
 
     def check(self, powers, present=None, tags=(), segment=16, segments=8, integers=None, **chosen):
-        """Against the model; returns what came out."""
+        """Checks against the model; returns what came out."""
         parameters = dict(segment=segment, segments=segments, **chosen)
         if integers:
             parameters["integers"] = integers
@@ -159,7 +159,7 @@ class qa_power_normalizer(gr_unittest.TestCase):
         self.check(self.noise(300, 3, 21), same >= 32, tags)
 
     def test_gain_step(self):
-        """It is followed after half of the window."""
+        """A step of the gain is followed after half of the window."""
         powers = self.noise(512, 1, 64)
         powers[256:] *= 2
         made, _ = self.check(powers)

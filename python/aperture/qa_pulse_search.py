@@ -91,7 +91,7 @@ class qa_pulse_search(gr_unittest.TestCase):
             self.assertAlmostEqual(time, middle, delta=(0.3 * width + 2) * SAMPLE_TIME)
             self.assertEqual((candidate["beam"], candidate["beams"]), (0, 1))
         self.assertEqual(search.block.left_out(), 0)
-        # and it begins anew
+        # the search begins anew
         again = sorted(search.run()[40:], key=lambda c: c["time"])
         self.assertEqual([c["snr"] for c in again], [c["snr"] for c in found])
 
@@ -248,7 +248,7 @@ class qa_pulse_search(gr_unittest.TestCase):
             [(c["reason"], c["beams"]) for c in rejected], [("many_beams", 5), ("low_dm", 1)]
         )
         self.assertEqual((search.block.candidates(), search.block.rejected()), (1, 2))
-        # of a row of beams those within 1.5 degrees of the best one do not count
+        # a row of beams: those within 1.5 degrees of the best one do not count
         positions = [x for beam in range(6) for x in (float(beam), 0.0)]
         search = Search(
             data,

@@ -63,7 +63,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         self.assertEqual(self.run_block(clock="none"), [])
 
     def test_keep(self):
-        """What the source says stays as it is, and what it lacks is added."""
+        """Tags of the source stay as they are, and those that it lacks are added."""
         source = [
             (0, "rx_time", rx_time(5, 0.5)),
             (0, "rx_freq", 100e6),
@@ -122,7 +122,8 @@ class qa_receiver_tags(gr_unittest.TestCase):
         self.check_times(tags, [(0, 0), (501, 0.501)])
 
     def test_frequency_that_is_said_again(self):
-        """It is no loss: the time is still known, which another one or the rate would end."""
+        """A frequency that is said again is no loss: the time is still known, which another one or
+        the rate would end."""
         for key, value, known in (
             ("rx_freq", 1.42e9, True),
             ("rx_freq", 1.4e9, False),
@@ -143,7 +144,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
             self.check_times(graph.sinks[0].tags, [(0, 0)] + [(501, 501 / RATE)] * known)
 
     def test_tuning_with_the_time_of_the_host(self):
-        """What is reckoned on from the host's clock is no truer than that."""
+        """A time reckoned from the host's clock is no truer than that."""
         tags = self.run_changing(lambda block: block.set_center_frequency(1.3e9), rate=RATE)
         self.assertEqual([item for item, _ in tags_of(tags, "rx_time")], [0, 501])
         self.assertEqual(tags_of(tags, "rx_time_approximate"), [(0, True), (501, True)])
@@ -179,7 +180,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         self.assertEqual(tags_of(tags, "rx_time_approximate"), [(0, True)])
 
     def test_correlator_sees_no_loss(self):
-        """Behind a channeliser a change of frequency neither moves nor loses anything."""
+        """A change of frequency behind a channeliser neither moves nor loses anything."""
         tags = self.run_changing(
             lambda block: block.set_center_frequency(1.3e9),
             rate=RATE,
@@ -279,7 +280,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         gates[500].set()
         graph.wait()
         self.assertEqual(graph.sinks[0].count, 500)
-        # it begins anew
+        # the source begins anew
         graph.sources[0].gates = {}
         graph.run()
         self.assertEqual(graph.sinks[0].count, len(self.data))

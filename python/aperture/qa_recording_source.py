@@ -60,7 +60,8 @@ class qa_recording_source(gr_unittest.TestCase):
         return self.rng.integers(0, 256, count, np.uint8)
 
     def run_source(self, source, ports=1):
-        """What each port sends, as components [item][input of the port][re, im]; their tags."""
+        """Returns what each port sends, as components [item][input of the port][re, im]; their
+        tags."""
         dtype = np.dtype(COMPONENTS[source.type()])
         dimensions = 2 if "c" in source.type() else 1
         inputs = source.inputs_per_port()

@@ -65,7 +65,7 @@ class qa_replay(gr_unittest.TestCase):
                 self.check(6, 1900001, 3, device)
 
     def test_data_that_stays_in_the_ring(self):
-        """Its length in bytes divides a page or is a multiple of one, and many turns are sent."""
+        """Data whose length in bytes divides a page or is a multiple of one is sent many times."""
         for device in DEVICES:
             for item_size, count in ((2, 2048), (4, 65536), (16, 64), (4096, 21)):
                 with self.subTest(device=device, item_size=item_size, count=count):
@@ -105,7 +105,7 @@ class qa_replay(gr_unittest.TestCase):
                         ]
                     ),
                 )
-        # those that nobody gave
+        # default tags
         _, tags = Sending(bytes(8), 8).received()
         self.assertEqual(sorted(tag.key for tag in tags), ["rx_freq", "rx_time"])
 
@@ -127,7 +127,7 @@ class qa_replay(gr_unittest.TestCase):
                     with sending.running():
                         sending.sinks[0].wait_for(100000)
                         sending.block.finish()
-                # of one that is not running the next start ends at once
+                # the next start of a block that was not running ends at once
                 sending.block.finish()
                 self.assertEqual(len(sending.received()[0]), 0)
 

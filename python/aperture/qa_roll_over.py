@@ -48,7 +48,7 @@ def tag(item, key, value):
 
 
 def tags_of(item, rate, spectra, shift=0.0):
-    """Of an item at `item / rate + shift` seconds after the start."""
+    """Returns tags of an item at `item / rate + shift` seconds after the start."""
     time = START + int(FRACTION + item / rate + shift), (FRACTION + item / rate + shift) % 1
     return [
         tag(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1]))),
@@ -66,7 +66,7 @@ def counts_of(item, spectra):
     ]
 
 
-#: of 500 integrations at most, each of 0.5 s
+#: tags of 500 integrations at most, each of 0.5 s
 TIMES = tags_of(0, 2.0, 100) + [entry for item in range(1, 500) for entry in counts_of(item, 100)]
 
 
@@ -114,8 +114,8 @@ class qa_roll_over(gr_unittest.TestCase):
         return (values[0] + 1j * values[1]).astype(np.complex64)
 
     def read_uvh5(self, paths):
-        """Of all files together: times (s since the start), visibilities [time][product...], and
-        how many integrations each has."""
+        """Returns all files together: times (s since the start), visibilities [time][product...],
+        and how many integrations each has."""
         times, values, counts = [], [], []
         for path in paths:
             with h5py.File(path) as file:
@@ -146,7 +146,7 @@ class qa_roll_over(gr_unittest.TestCase):
         return sink
 
     def test_visibilities_by_time(self):
-        """At full minutes, however the integrations lie."""
+        """Files begin at full minutes, however the integrations lie."""
         items = self.visibilities(37)
         # bandwidth / channels: 200 spectra a second, 100 in an integration
         sink = self.run_sink(self.uvh5(seconds=4), items, TIMES)
@@ -173,7 +173,7 @@ class qa_roll_over(gr_unittest.TestCase):
         self.assertEqual([5, 1, 14], self.check_uvh5(sink, items, 0.5))
 
     def test_recording_that_pauses(self):
-        """What is left out is counted, and the clock goes on over it."""
+        """Integrations that are left out are counted, and the clock goes on over them."""
         items = self.visibilities(60)
         sink = self.uvh5()
         self.run_sink(
@@ -339,7 +339,8 @@ class qa_roll_over(gr_unittest.TestCase):
         return sink, powers, counts
 
     def check_profiles(self, expected, count, **arguments):
-        """How many sub-integrations the files of each beam have; that none is missing or wrong."""
+        """Checks how many sub-integrations the files of each beam have; that none is missing or
+        wrong."""
         sink, powers, counts = self.profiles(count, **arguments)
         self.assertIsNone(sink.error())
         self.assertEqual(sink.subintegrations(), count)

@@ -88,7 +88,7 @@ class Chain:
 
     def wait(self):
         until = time.monotonic() + PATIENCE
-        let_work(self.align)  # what was delivered has reached the search
+        let_work(self.align)  # delivered samples have reached the search
         while self.align.searching() and time.monotonic() < until:
             time.sleep(0.001)
             let_work(self.align)
@@ -168,7 +168,7 @@ class qa_separate_crystals(gr_unittest.TestCase):
         self.assertEqual(chain.align.aligned(), [True, True])
 
     def test_too_faint(self):
-        """What cannot be followed is said to be so, and is missing."""
+        """A signal too faint to follow is reported, and is missing."""
         for coherence, reason in ((0.15, "too faintly"), (0.01, "do not correlate")):
             chain = Chain(coherence, 170000)
             self.assertEqual(chain.align.aligned(), [True, False])

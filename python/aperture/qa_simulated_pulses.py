@@ -153,7 +153,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         times = np.arange(samples) / RATE
         sigma, fluence = 2e-3 / math.sqrt(8 * math.log(2)), 1e6 * 2e-3 / 0.93943728
         near = np.abs(times - 0.1) < 8 * sigma
-        # what a sum of so many independent powers is good to
+        # accuracy of a sum of so many independent powers
         independent = 2 * math.sqrt(math.pi) * sigma * RATE * 0.98
         energy = np.sum(power[near])
         self.assertLess(abs(energy / RATE / fluence / 0.98 - 1), 5 / math.sqrt(independent))
@@ -288,7 +288,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         self.assertLess(abs(delays[np.argmax(lags)] - expected), 3e-8)
 
     def test_description(self):
-        """What YAML says of pulses comes back from a file that is saved."""
+        """Pulses in YAML come back from a file that is saved."""
         text = """
 name: a
 latitude: 44

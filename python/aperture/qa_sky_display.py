@@ -146,7 +146,7 @@ class qa_sky_display(gr_unittest.TestCase):
             self.assertFalse(picture.whole)
 
     def test_noise(self):
-        """Of receiver noise alone nothing is called a source."""
+        """Noise of receivers alone is never called a source."""
         array = replace(aperture.load_array("y16"), sources=[])
         display = aperture.sky_display(array, CHANNELS, averaging=10.0)
         chain(display, array, 200000)
@@ -288,7 +288,7 @@ class qa_sky_display(gr_unittest.TestCase):
         np.testing.assert_array_equal(one, colours(np.array([[0.5]]), 0, 1)[0, 0])
 
     def test_marks(self):
-        """What is named is above the horizon and in the field."""
+        """Marks are above the horizon and in the field."""
         array, view = aperture.load_array("y16"), SkyView(aperture.load_array("y16"), CHANNELS)
         frequencies = 1.5e8 + 1e4 * np.arange(CHANNELS)
         picture = view.picture(

@@ -109,7 +109,8 @@ class qa_snapshot(gr_unittest.TestCase):
                 self.assertEqual(serial, 101)
 
     def test_in_fan_out(self):
-        """Beside other readers, on the device and on the host, of host and device writers."""
+        """Snapshots work beside other readers, on the device and on the host, of host and device
+        writers."""
         for device in DEVICES:
             for through in (False, True):
                 for size, count in ((1001, 20011), (300000, 101)):
@@ -125,7 +126,7 @@ class qa_snapshot(gr_unittest.TestCase):
                                 self.assertEqual(block.read().number, count - 1)
 
     def test_read_while_running(self):
-        """What threads read while items rush by is whole, and never goes backwards."""
+        """Items that threads read while others rush by are whole, and never go backwards."""
         for device in DEVICES:
             with self.subTest(device=device):
                 size, count = 40000, 1000

@@ -44,7 +44,7 @@ def noise(rng, count):
 
 
 class Receivers:
-    """What receivers make of one signal. coherence: of two of them"""
+    """The samples that receivers make of one signal. coherence: of two of them"""
 
     def __init__(self, seed, count, starts, extras=None, phases=None, coherence=COHERENCE):
         rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ class Aligned:
                     )
                 qa_tools.comes_true(self.has_settled)
                 if item == max(self.gates):
-                    # what has been published is to be kept before the end
+                    # published messages are to be kept before the end
                     status = self.graph.status.to_basic_block()
                     qa_tools.comes_true(lambda: not status.nmsgs(pmt.intern("store")))
                 gate.set()
@@ -247,7 +247,8 @@ class qa_stream_align(gr_unittest.TestCase):
                 self.assertEqual((seconds, round(part * RATE, 3)), (EPOCH, 200000 - behind))
 
     def test_rate_and_time_that_come_late(self):
-        """Of one port, where nothing was said before: the flowgraph goes on to its end."""
+        """A port that said nothing before is told its rate and time late: the flowgraph goes on to
+        its end."""
         tags = [[], [(50000, "rx_rate", RATE), (50000, "rx_time", rx_time(EPOCH, 50300 / RATE))]]
         for method in ("auto", "correlation"):
             out = Aligned(Receivers(2, 200000, [0, 300]).ports(), tags, paced=True, method=method)
@@ -280,7 +281,7 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(block.error(), "")
 
     def test_late_time_of_a_reference(self):
-        """What was measured against it by correlation alone is measured again."""
+        """An offset that was measured against it by correlation alone is measured again."""
         receivers = Receivers(2, 200000, [0, 300])
         late = (90000, "rx_time", rx_time(EPOCH, 90000 / RATE))
         tags = [start_tags() + [late], start_tags(rx_time(EPOCH, 300 / RATE))]
@@ -288,7 +289,7 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertGreater(abs(out.coherence(0, 1, slice(len(out.data[0]) - 9000, None))), 0.6)
 
     def test_overflow(self):
-        """What an rx_time that jumps says was lost becomes zeros that are said to be missing."""
+        """A loss that an rx_time with a jump reports becomes zeros that are said to be missing."""
         receivers = Receivers(2, 9001, [0, 0])
         ports = receivers.ports()
         lost = 555
@@ -327,7 +328,8 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(pfb.missing(), [0, expected.sum()])
 
     def test_visibilities(self):
-        """Through f_engine and xengine: those of inputs that begin together and lose nothing."""
+        """Visibilities through f_engine and xengine are those of inputs that begin together and
+        lose nothing."""
         receivers = Receivers(27, 100003, [0, 0])
         tags = [start_tags(rx_time(EPOCH), 1e9), start_tags(rx_time(EPOCH), 1e9)]
         channels = 16
@@ -357,7 +359,7 @@ class qa_stream_align(gr_unittest.TestCase):
         np.testing.assert_array_equal(actual[:-1][whole[:-1]], clean[:-1][whole[:-1]])
 
     def test_random_overflows(self):
-        """Of any input, at random places: every sample that was received is where it belongs."""
+        """Inputs overflow at random places: every sample that was received is where it belongs."""
         for seed in range(3):
             rng = np.random.default_rng(seed)
             count = 150000
@@ -468,7 +470,8 @@ class qa_stream_align(gr_unittest.TestCase):
         self.check_found(out, receivers)
 
     def test_approximate_times(self):
-        """Nor are those of the host's clock; of the two, a true time is the output's."""
+        """Times of the host's clock are approximate, too; of the two, a true time is the
+        output's."""
         receivers = Receivers(7, 100000, [2222, 0])
         tags = [start_tags(rx_time(EPOCH, 0.5)), start_tags(rx_time(EPOCH + 1))]
         tags[0].append((0, "rx_time_approximate", True))
@@ -519,7 +522,8 @@ class qa_stream_align(gr_unittest.TestCase):
                 self.check_shifted(out, receivers, port, receivers.starts[port] - 1234)
 
     def test_recordings_that_nothing_lines_up(self):
-        """What is not found is said and missing; by time alone, there is nothing to begin with."""
+        """Inputs that are not found are reported and missing; by time alone, there is nothing to
+        begin with."""
         receivers = Receivers(108, 100000, [0, 0], coherence=0.0)
         for said in (("", ""), (f",time={EPOCH}", "")):
             out = Aligned(*self.recordings(receivers, *said))
@@ -573,7 +577,7 @@ class qa_stream_align(gr_unittest.TestCase):
             self.check_shifted(out, receivers, port, receivers.starts[port] - max(receivers.starts))
 
     def test_loss_of_unknown_length(self):
-        """How much was lost is measured, and becomes zeros; the output waits for it."""
+        """The length of a loss is measured, and becomes zeros; the output waits for it."""
         for port in (0, 1):
             receivers = Receivers(10, 200000, [0, 3001])
             ports = receivers.ports()
@@ -760,19 +764,19 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertGreater(good.sum(), len(good) - 8)
         v = v[good]
         normalised = v[:, :, 1] / np.sqrt(v[:, :, 0].real * v[:, :, 2].real)
-        # but the channel on either edge of the band, where a part of a sample has no phase
+        # the channel on either edge of the band is left out, where a part of a sample has no phase
         normalised = normalised[:, 1:]
         mean = normalised.mean(axis=1)
         # in each integration of 1600 samples, and in all; the offsets' own errors are smaller
         sigma = 1 / np.sqrt(100 * (channels - 1))
         self.assertLess(np.abs(mean - COHERENCE).max(), 5 * sigma)
         self.assertLess(abs(mean.mean() - COHERENCE), 5 * sigma / np.sqrt(good.sum()) + 0.003)
-        # nor does the phase slope over the band
+        # the phase has no slope over the band, either
         slope = normalised.mean(axis=0)
         self.assertLess(np.abs(np.angle(slope)).max(), 0.03)
 
     def test_separate_clocks(self):
-        """Of crystals of their own the rates are measured, and tagged."""
+        """Rates of separate crystals are measured, and tagged."""
         count, ppm = 300000, 2e-6
         rng = np.random.default_rng(29)
         # the second crystal is slow: its samples lie ppm further apart, and its oscillator is
@@ -819,7 +823,7 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(out.block.aligned(), [True, False])
         said = out.events("not_aligned")
         self.assertIn("these inputs do not correlate: offset unknown", said[0]["reason"])
-        # who wants them nevertheless gets them
+        # `unaligned` lets them through nevertheless
         out = Aligned(receivers.ports(), tags, unaligned=True)
         for port in range(2):
             np.testing.assert_array_equal(out.data[port], receivers.samples[port])
@@ -852,7 +856,7 @@ class qa_stream_align(gr_unittest.TestCase):
         for port in range(2):
             self.check_shifted(out, receivers, port, receivers.starts[port] - 300)
         self.assertGreaterEqual(len(out.data[0]), 20011 - 300)
-        # and so short that there is nothing to be found
+        # the inputs are so short that there is nothing to be found
         receivers = Receivers(21, 500, [0, 3])
         out = Aligned(receivers.ports(), [start_tags(), start_tags()])
         np.testing.assert_array_equal(out.data[0], receivers.samples[0])
@@ -875,7 +879,7 @@ class qa_stream_align(gr_unittest.TestCase):
         graph.sources[0].gates = {n: threading.Event() for n in range(1000, 20000, 1000)}
         graph.sources[1].gates = {500: threading.Event()}
         with graph.running():
-            # or it would be said that port 1 had sent nothing at all
+            # otherwise it would be said that port 1 had sent nothing at all
             qa_tools.comes_true(lambda: graph.sources[1].nitems_written(0) == 500)
             qa_tools.let_work(block)
             for gate in graph.sources[0].gates.values():
@@ -887,7 +891,7 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(round(block.offsets()[1]), 300)
 
     def test_one_stalls_behind_fast_ones(self):
-        """It is said, too, when the others are so fast that their buffers are full."""
+        """A stall is reported, too, when the others are so fast that their buffers are full."""
         receivers = Receivers(33, 200000, [0, 300])
         for silent_from in (0, 500, 100000):
             block = aperture.stream_align(search_samples=1 << 14, most_offset=1 << 10)
@@ -895,7 +899,7 @@ class qa_stream_align(gr_unittest.TestCase):
             graph.sources[1].gates = {silent_from: threading.Event()}
 
             def stalls():
-                """Where the machine itself is slow, there are others, which are said as well."""
+                """Returns the stalls: a slow machine has others, which are reported as well."""
                 return [
                     m["port"]
                     for m in graph.messages()
@@ -990,7 +994,7 @@ class qa_stream_align(gr_unittest.TestCase):
         receivers.samples[0][7000] = np.inf
         out = Aligned(receivers.ports(), [start_tags(), start_tags()])
         self.assertEqual(round(out.block.offsets()[1]), 999)
-        # they are zeros that are said to be missing, and nothing else is
+        # lost samples are zeros that are said to be missing, and nothing else is
         for port, place in ((0, [7000 - 999]), (1, range(5000, 5010))):
             bad = np.zeros(len(out.data[port]), bool)
             bad[place] = True

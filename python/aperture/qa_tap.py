@@ -29,7 +29,7 @@ from gnuradio.aperture.testing.qa_tools import PATIENCE
 
 DEVICES = ("cpu", "emulated")
 
-#: of a flowgraph that runs: its first item may come late on a machine with other work
+#: taps a flowgraph that runs: its first item may come late on a machine with other work
 tap = functools.partial(aperture.tap, timeout=PATIENCE)
 
 
@@ -39,7 +39,7 @@ class counter(gr.sync_block):
     def __init__(self, most=None, chunk=10**6):
         gr.sync_block.__init__(self, "counter", [], [(np.uint32, 2)])
         self.most, self.chunk = most, chunk
-        #: it does not send its last item before
+        #: the source does not send its last item before
         self.may_end = threading.Event()
 
     def start(self):
@@ -223,12 +223,12 @@ class qa_tap(gr_unittest.TestCase):
         top.run()
         for block, (kind, shape) in chain.items():
             if getattr(block, "device_name", lambda: "cpu")() != "cpu":
-                continue  # its memory is gone
+                continue  # the memory is gone
             with self.subTest(block=type(block).__name__):
                 taken = aperture.tap(block)
                 self.assertEqual((taken.dtype, taken.shape), (np.dtype(kind), shape))
                 self.assertEqual(aperture.tap(block, items=2).shape, (2, *shape))
-        # what is made of it has no place in the stream
+        # a result has no place in the stream
         taken = aperture.tap(with_time)
         self.assertEqual(taken.offset, 39999)
         self.assertIsNone((taken + 1).offset)

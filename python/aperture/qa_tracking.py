@@ -26,7 +26,7 @@ START = 1577934245  # 2020-01-02T03:04:05Z: astropy's own table of the Earth's r
 FREQUENCY = 1.4e9
 CHANNELS = 16
 FLUX = 25.0
-# of channel and spectrum: (26/25)^2 - 1 is the noise's share, half of it in the phase
+# noise of channel and spectrum: (26/25)^2 - 1 is the noise's share, half of it in the phase
 NOISE = np.degrees(np.sqrt(((1 + FLUX) / FLUX) ** 2 - 1) / np.sqrt(2))
 
 
@@ -183,7 +183,7 @@ class qa_tracking(gr_unittest.TestCase):
             start = START + 60 * minute
             found, times = correlate(array, 0.021, source, direction, 5, start)
             worst.append(np.abs(np.angle(found[:, :, crosses].mean(axis=(0, 1)), deg=True)).max())
-            # what is coherent: nothing is lost of a delay of 10 samples
+            # the coherent part: nothing is lost of a delay of 10 samples
             self.assertGreater(
                 np.abs(found[..., crosses].mean()) / np.abs(found[..., a == b].mean()),
                 0.98 * FLUX / (1 + FLUX),

@@ -73,7 +73,7 @@ def array_of(inputs, antennas=PLACES):
 def tags_of(
     item, time=(1704067200, 0.25), frequency=1e8, bandwidth=1e6, spectra=100, counted=(100,)
 ):
-    """What xengine puts on an integration; None leaves a tag out."""
+    """Returns the tags that xengine puts on an integration; None leaves a tag out."""
     values = {
         tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
         tags.rx_freq: frequency and pmt.from_double(frequency),
@@ -363,7 +363,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.assertLess(sizes["lzf"], 0.8 * sizes["none"])
 
     def test_statistics(self):
-        """What a snapshot takes of the frames comes into a group of its own, whole."""
+        """Statistics that a snapshot takes of the frames come into a group of its own, whole."""
         channels, inputs, spectra, n = 16, 2, 64, 40
         rng = np.random.default_rng(2)
         frames = np.rint(
@@ -731,7 +731,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         self.assertIsNone(everything.error())
         good = self.read(self.folder / "good.uvh5")
         lost = (good["Data/nsamples"] > 0) & flags
-        # of each product of the X-engine one cell, or two of cross-hands within an antenna
+        # each product of the X-engine has one cell, or two of cross-hands within an antenna
         within = {0: 1, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1}  # A9x; B2x A9x; B2x; A9y A9x; A9y B2x; A9y
         self.assertEqual(lost.sum(), sum(within[p] * bad[..., p].sum() for p in range(6)))
         np.testing.assert_array_equal(values[~flags], good["Data/visdata"][~flags])
@@ -827,7 +827,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             with self.assertRaisesRegex(FileExistsError, f"which is left as it is.*{name}"):
                 uvh5_sink(self.path, array_of(["A9x"]), 1)
             name.unlink()
-            # or it comes in front of the first integration
+            # this comes in front of the first integration
             sink = uvh5_sink(self.path, array_of(["A9x"]), 1)
             make()
             top = gr.top_block()
@@ -1057,7 +1057,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             self.assertGreater(np.abs(np.angle(fringes["Data/visdata"], deg=True)).max(), 90)
             self.assertEqual(fringes["Header/phase_center_catalog/0/cat_name"], b"north")
             self.assertEqual(fringes["Header/phase_center_catalog/0/cat_type"], b"sidereal")
-            # of a source at s seen from s0 the phase is that of the difference of both w
+            # the phase of a source at s seen from s0 is that of the difference of both w
             w = (
                 2j
                 * np.pi
@@ -1073,7 +1073,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
                 np.testing.assert_allclose(one["Data/visdata"], two["Data/visdata"], atol=0.01)
 
     def test_tracked(self):
-        """What was tracked is written as such, and the visibilities are left as they are."""
+        """Tracked visibilities are written as such, and left as they are."""
         array = array_of(["A9x", "Cx", "A10x"])
         times = 1577934245.25 + 1200 * np.arange(3)
         for tracked, kind in (

@@ -260,7 +260,8 @@ class qa_voltage_ring(gr_unittest.TestCase):
             self.assertAlmostEqual(found[0][0]["STT_OFFS"], at(20 * SPECTRA)[1], 12)
 
     def test_dada(self):
-        """Of beams in floats, all channels in one file, and a file for each channel and beam."""
+        """Beams of floats are written, all channels in one file, and a file for each channel and
+        beam."""
         frames = self.frames(40, np.float32)
         data = frames.view(np.uint8).reshape(40, -1)
         for name in ("d-{id}-{time}.dada", "d-{id}-{time}-{channel}-{beam}.dada"):
@@ -329,7 +330,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
             self.assertTrue(result["complete"], result)
             expected = data[first:end]
             if ending == "dada":
-                # which our own source reads back, with its time
+                # our own source reads them back, with their time
                 source = aperture.dada_source(result["files"][0])
                 self.assertEqual(
                     (source.type(), source.inputs(), source.start_time()), (kind, inputs, at(first))
@@ -438,7 +439,8 @@ class qa_voltage_ring(gr_unittest.TestCase):
         self.assertEqual(len(lost), 2)
 
     def test_gap_of_one_sample(self):
-        """It is said and begins another file, also where the time of the stamp is rounded."""
+        """A gap of one sample is reported and begins another file, also where the time of the stamp
+        is rounded."""
         count, lost = 20000, 7777
         data = self.rng.integers(0, 256, (count, 4)).astype(np.uint8)
         for rate in (48000.0, 44100.0, 2.4e6):
@@ -464,7 +466,8 @@ class qa_voltage_ring(gr_unittest.TestCase):
                 self.assertEqual([r["samples"] for r in result["recordings"]], [777, 222])
 
     def test_past(self):
-        """What was overwritten when the trigger came is said, and what was before the stream."""
+        """Items that were overwritten when the trigger came, or were before the stream, are
+        reported."""
         frames = self.frames(200)
         ring = self.ring(50)
         with Running(
@@ -569,7 +572,8 @@ class qa_voltage_ring(gr_unittest.TestCase):
         self.assertIn("ahead of the stream", refused["far"])
 
     def test_around_now(self):
-        """before and after: around the newest sample, as buttons and strobes ask."""
+        """A dump spans `before` and `after` around the newest sample, as buttons and strobes
+        ask."""
         frames = self.frames(100)
         ring = self.ring(60, "d-{id}-{time}.dada")
         with Running(
@@ -830,7 +834,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
             run.gates[60].clear()
 
     def test_no_triggers(self):
-        """Without them, and with nothing connected to its ports, a flowgraph ends by itself."""
+        """A flowgraph ends by itself without triggers, and with nothing connected to its ports."""
         data = self.frames(30).view(np.uint8).reshape(30, -1)
         for _ in range(3):
             ring = self.ring(7)
@@ -885,7 +889,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
         with Running(ring, frames.view(np.uint8).reshape(60, -1), tags_of_frames(), [30]).held(
             30
         ) as run:
-            # what GNU Radio sends to the neighbours of a block that ends
+            # GNU Radio sends this to the neighbours of a block that ends
             until_taken(ring._ring, "system", pmt.cons(pmt.intern("done"), pmt.from_long(1)))
             let_work(ring._ring)
             run.pass_on(30)
@@ -943,7 +947,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
         self.assertEqual(ring.problems(), [])
 
     def test_hold_alone(self):
-        """Where nobody says how far the search is, dumps are waited for; in vain not for ever."""
+        """Dumps are waited for where nobody says how far the search is; in vain not for ever."""
         frames = self.frames(300)
         for follow in (False, True):
             ring = self.ring(40, name=f"{follow}-{{id}}-{{time}}-{{channel}}.sigmf-meta", hold=True)
@@ -989,7 +993,7 @@ class qa_voltage_ring(gr_unittest.TestCase):
         self.assertEqual(ring.items(), 1000)
 
     def test_read(self):
-        """Of the ring itself: what was overwritten is always the first items."""
+        """The overwritten items of a read of the ring are always the first ones."""
         data = self.rng.integers(0, 256, (1000, 12)).astype(np.uint8)
         for memory in ("device", "host"):
             ring = aperture.item_ring(12, size=12 * 64 + 5, memory=memory)
@@ -1018,8 +1022,8 @@ class qa_voltage_ring(gr_unittest.TestCase):
             self.assertTrue(ring.ended())
 
     def test_reads_while_it_is_written(self):
-        """Of all that a reader gets while the ring runs as fast as it can, what is not overwritten
-        is right; reads are long enough that the stream overtakes many of them."""
+        """Items that a reader gets while the ring runs as fast as it can, and that are not
+        overwritten, are right; reads are long enough that the stream overtakes many of them."""
         length, held = 2048, 4000
         data = np.zeros((length, 1024), np.uint32)
         data += np.arange(length, dtype=np.uint32)[:, None]

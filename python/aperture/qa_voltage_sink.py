@@ -38,7 +38,7 @@ def time_tag(item, seconds, fraction):
 
 
 def tags_of(channels, spectra, item=0, time=(START, 0.125), frequency=FREQUENCY):
-    """What the F-engine puts on the first frame of so many spectra."""
+    """Returns the tags that the F-engine puts on the first frame of so many spectra."""
     return [
         time_tag(item, *time),
         tag(item, tags.rx_freq, pmt.from_double(frequency)),
@@ -153,7 +153,7 @@ class qa_voltage_sink(gr_unittest.TestCase):
             for header, block in read_guppi(self.folder / name):
                 i = header["PKTIDX"] // 9
                 np.testing.assert_array_equal(block[:, :, 0], frames[i][5:8, number])
-                # of eight channels number 4 is at rx_freq; number 6 is the middle of these
+                # rx_freq is that of number 4 of eight channels; number 6 is the middle of these
                 self.assertAlmostEqual(header["OBSFREQ"], (FREQUENCY + 2 * WIDTH) / 1e6, 9)
                 self.assertAlmostEqual(header["OBSBW"], 3 * WIDTH / 1e6, 12)
 
@@ -174,7 +174,7 @@ class qa_voltage_sink(gr_unittest.TestCase):
         frames = self.voltages(6, 2, 1, 8)
         self.run_sink(frames, blocks_per_file=2)
         self.run_sink(frames[:3], blocks_per_file=2)
-        # of the longer one nothing is left that a reader would take for the end of this one
+        # nothing is left of the longer one that a reader would take for the end of this one
         self.assertEqual(self.left(), ["v.0000.raw", "v.0001.raw"])
         with self.assertRaisesRegex(FileExistsError, "overwrite is False"):
             self.make(overwrite=False)
@@ -196,7 +196,7 @@ class qa_voltage_sink(gr_unittest.TestCase):
         found = tags_of(4, 10) + [time_tag(3, START, 0.125 + 50 * spectrum)]
         sink = self.run_sink(frames, found, name="w.raw")
         self.assertRegex(sink.error(), "jumps by 0.00128 s .*\\{time\\}")
-        # what came before is whole
+        # the frames before the error are whole
         self.assertEqual(len(read_guppi(self.folder / "w.0000.raw")), 3)
         sink = self.run_sink(frames, found, name="x-{time}.raw")
         self.assertIsNone(sink.error())
@@ -243,7 +243,7 @@ class qa_voltage_sink(gr_unittest.TestCase):
                 ],
             )
             self.assertEqual(meta["global"]["core:sample_rate"], WIDTH)
-            # what goes on in the next frame is one annotation
+            # a gap that goes on in the next frame is one annotation
             self.assertEqual(
                 [
                     (

@@ -23,7 +23,7 @@ from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSource, com
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 
-#: what waterfall_display reads of a snapshot_item
+#: the members of a snapshot_item that waterfall_display reads
 Item = namedtuple("Item", "number time rate frequency tags data")
 
 application = QtWidgets.QApplication([])
@@ -91,7 +91,7 @@ class qa_waterfall_display(gr_unittest.TestCase):
                     self.assertEqual(display.record.newest_time, 1700000002.25)
 
     def test_masks(self):
-        """Of masks it is the percentage of the slices that are flagged."""
+        """The waterfall of masks is the percentage of the slices that are flagged."""
         rng = np.random.default_rng(6)
         flags = rng.random((5, 21, 3, 10)) < 0.3
         display = aperture.waterfall_display(21, 3, "mask", slices=10)
@@ -132,7 +132,8 @@ class qa_waterfall_display(gr_unittest.TestCase):
         self.assertTrue(before <= display.record.newest_time <= time.time())
 
     def test_fast_edge(self):
-        """What is taken of a fast edge together is averaged, so that noise becomes smooth."""
+        """Items that are taken of a fast edge together are averaged, so that noise becomes
+        smooth."""
         rng = np.random.default_rng(5)
         top = gr.top_block()
         noise = rng.standard_normal((500, 2, 101)).astype(np.float32)
@@ -148,8 +149,8 @@ class qa_waterfall_display(gr_unittest.TestCase):
         source.finish()
         top.stop()
         top.wait()
-        # of 32 spectra of chi-squared powers with a mean of 2; six standard deviations of the
-        # scatter of 101 channels
+        # 32 spectra of chi-squared powers with a mean of 2; six standard deviations of the scatter
+        # of 101 channels
         newest = display.record.spectrum(0)
         self.assertAlmostEqual(newest.mean(), 2, delta=6 * 2 / np.sqrt(32 * 101))
         self.assertAlmostEqual(newest.std(), 2 / np.sqrt(32), delta=6 * 0.354 / np.sqrt(202))
@@ -182,7 +183,7 @@ class qa_waterfall_display(gr_unittest.TestCase):
             seconds = number / 100 + 10 * (number >= 2000)
             return Item(number, rx_time(1700000000, seconds), 100.0, None, {}, data)
 
-        # what was taken in the last half second before each drawing
+        # items that were taken in the last half second before each drawing
         for at in (500, 1000, 2000, 2500, 3000):
             taken = [item(number) for number in range(at - 50, at, 10)]
             with mock.patch.object(display, "new_items", return_value=taken):

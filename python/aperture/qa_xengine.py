@@ -35,7 +35,7 @@ class qa_xengine(gr_unittest.TestCase):
         return np.frombuffer(data.tobytes(), dtype=np.complex64).reshape(shape)
 
     def counted_of(self, tags, integrations, inputs):
-        """What the tags say: int64 [integration][product]."""
+        """Returns the counts of the tags: int64 [integration][product]."""
         counted = np.full((integrations, inputs * (inputs + 1) // 2), -1)
         found = tags_of(tags, "counted")
         self.assertEqual([offset for offset, _ in found], list(range(integrations)))
@@ -51,7 +51,7 @@ class qa_xengine(gr_unittest.TestCase):
         """
         self.assertEqual(actual.shape, expected.shape)
         if expected.dtype == np.complex64:
-            # as integers: -0 is not 0, and nan is what it is
+            # exactly, but for the sign of 0
             np.testing.assert_array_equal(actual + 0, expected + 0)
             return
         inputs = voltages.shape[2]
@@ -254,7 +254,7 @@ class qa_xengine(gr_unittest.TestCase):
                 error = np.maximum(np.abs(error.real), np.abs(error.imag)) / sizes.real
                 worst[name, integration] = error.max()
                 self.assertLessEqual(error.max(), limit, (name, integration))
-        # and they are roundings, not zeros
+        # errors are roundings, not zeros
         self.assertGreater(worst["noise", 1], 1e-9)
 
     def test_sign(self):
@@ -407,7 +407,7 @@ class qa_xengine(gr_unittest.TestCase):
             self.assertEqual(tags_of(tags, "rx_rate")[0], (0, RATE / length))
 
     def test_set_integration(self):
-        """From the next integration on, while it runs."""
+        """The integration changes from the next one on, while it runs."""
         times = qa_tools.frame_length(8)
         for arguments, length in [((2,), 2), ((6 / RATE, "seconds"), 6)]:
             voltages = qa_tools.random_samples(self.rng, "sc8", (32, 2, 3, times))
@@ -521,7 +521,8 @@ class qa_xengine(gr_unittest.TestCase):
     # ---- errors
 
     def test_lengths_that_a_gpu_refuses(self):
-        """Of integers all but multiples of 16; the CPU takes any, as all devices do of fc32."""
+        """A GPU refuses integers but for multiples of 16; the CPU takes any, as all devices do of
+        fc32."""
         for sample_type in ("sc8", "fc32"):
             sizes = dict(channels=2, inputs=3, spectra_per_frame=17, type=sample_type)
             with self.subTest(sample_type=sample_type):
@@ -547,7 +548,7 @@ class qa_xengine(gr_unittest.TestCase):
             (dict(device="toaster"), "device.*toaster.*cpu"),
             # 65536 x 64 x 1024 x 2 bytes in
             (dict(channels=65536, inputs=64, spectra_per_frame=1024), "65536.*64.*1024"),
-            # of 16384 x 1024 x 1 x 2 bytes in come 16384 x 524800 x 8 bytes
+            # items of 16384 x 1024 x 1 x 2 bytes give 16384 x 524800 x 8 bytes
             (dict(channels=16384, inputs=1024, spectra_per_frame=1), "16384.*524800"),
         ]
         for parameters, message in wrong:

@@ -143,7 +143,7 @@ class sky_display(python_block):
             return self._picture
 
     def images(self):
-        """How many have been made since the start."""
+        """Returns how many have been made since the start."""
         with self._condition:
             return self._images
 
@@ -152,7 +152,7 @@ class sky_display(python_block):
         self._view.set_centre(centre)
 
     def set_width(self, width):
-        """Of a field, in degrees; 0: 64 beams."""
+        """Sets the width of a field, in degrees; 0: 64 beams."""
         self._view.set_width(width)
 
     def set_weight(self, weight):
@@ -222,7 +222,7 @@ class sky_display(python_block):
             self._condition.notify()
 
     def _make_images(self):
-        """What the thread does: an image whenever something has come, at the rate at most."""
+        """Makes images in the thread: one whenever something has come, at the rate at most."""
         following = time.monotonic()
         while True:
             with self._condition:
@@ -230,7 +230,7 @@ class sky_display(python_block):
                     left = following - time.monotonic()
                     self._condition.wait(max(left, 1e-3) if self._sum is not None else None)
                 if self._sum is None:
-                    return  # it ended, and all that came is seen
+                    return  # the stream ended, and all of it is seen
                 total, weights, frequencies = self._sum, self._weights, self._frequencies
                 begin, end = self._begin, self._end
                 self._clear()

@@ -301,10 +301,10 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
     def _start(self):
         self._sender = HeapSender(**self._sending)
         self._missing = self._clamped = 0
-        self._next = None  # what comes next, in spectra or items of samples since timestamp 0
+        self._next = None  # the next spectrum or item of samples since timestamp 0
         self._slot, self._filled = None, 0
         self._lost = np.zeros(self._senders(), bool)
-        self._gaps = []  # of samples: port, first, count
+        self._gaps = []  # gaps in samples: port, first, count
 
     def _stop(self):
         if self._sender is None:
@@ -383,7 +383,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         while done < count:
             slot, place = divmod(self._next, length)
             part = min(length - place, count - done)
-            # what is before the first whole heap is left out
+            # items before the first whole heap are left out
             if self._slot is not None or place == 0:
                 if self._slot is None:
                     self._slot, self._filled = slot, 0
@@ -464,7 +464,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
                         pmt.dict_ref(value, pmt.intern(tags.count), pmt.from_uint64(0))
                     )
                     self._gaps.append((port, self._next + item - begin, length))
-            # what is missing may reach into later calls
+            # a gap may reach into later calls
             self._gaps = [gap for gap in self._gaps if gap[1] + gap[2] > self._next]
             spans = {}
             for port, first, length in self._gaps:

@@ -275,7 +275,7 @@ class spead_source(python_block):
         return self._receiver.placement.silences() if self._receiver else []
 
     def align_to(self, timestamps):
-        """From the next start on, what goes out begins at a multiple of so many."""
+        """Sets that the output begins at a multiple of so many, from the next start on."""
         self._align = timestamps // math.gcd(timestamps, self._ticks)
 
     def finish(self):
@@ -329,7 +329,7 @@ class spead_source(python_block):
         present = present.reshape(shape.slots, shape.senders, shape.ranges)
         self._missing += present.size - np.count_nonzero(present)
         if shape.kind != "visibilities":
-            # what is missing is said of all channels
+            # a missing heap is missing in all channels
             whole_ones = present.all(axis=2)
             present[~whole_ones] = 0
             self._gaps = (

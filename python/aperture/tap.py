@@ -82,7 +82,7 @@ def _to_cupy(edge, items, dtype, shape):
     if edge.device_name.startswith("cuda"):
         with cupy.cuda.Device(int(edge.device_name.split(":")[1])):
             memory = cupy.empty((items, edge.item_size), np.uint8)
-            # its memory may have been another array's, which work on the GPU still uses
+            # the memory may have been another array's, which work on the GPU still uses
             cupy.cuda.get_current_stream().synchronize()
             first, count = edge.copy(items, memory.data.ptr, on_device=True)
     else:

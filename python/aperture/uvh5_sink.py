@@ -41,7 +41,7 @@ from .tracking.phase_center import parse_phase_centers
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 TABLES = 1 << 18  # bytes
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
-#: what a calibration is there for -> what the file says of it
+#: the use of a calibration -> the file's text on it
 CALIBRATE = {
     "apply": "applied to the visibilities",
     "applied": "applied by the F-engine",
@@ -51,7 +51,7 @@ CALIBRATE = {
 
 @dataclass(frozen=True)
 class _Setting:
-    """What has to be the same for all integrations of a file."""
+    """The properties that have to be the same for all integrations of a file."""
 
     frequency: float  # Hz, of channel n // 2
     bandwidth: float  # Hz, of all channels
@@ -269,7 +269,7 @@ class uvh5_sink(RecordingSink, python_block):
                 f"a name with {PHASE_CENTER} in it, and phase centres "
                 "of different names, as there is a file for each",
             )
-        # what cannot be written is to be known before anything is computed
+        # a text that cannot be written is refused before anything is computed
         check_text("history", history)
         for path in self._filenames:
             check_path(path, overwrite)
@@ -303,7 +303,7 @@ class uvh5_sink(RecordingSink, python_block):
                 calibration.bandpasses(calibration.band.frequencies[:1], array.input_names, scale)
         self._calibration, self._calibrate, self._scale = calibration, calibrate, scale
         self._gains, self._calibration_name = gains, name
-        self._factors = None  # of the visibilities, [channel][product]
+        self._factors = None  # factors of the visibilities, [channel][product]
 
     def _check_gains(self, gains):
         inputs, gains = len(self._array.inputs), np.asarray(gains, float)
@@ -313,7 +313,7 @@ class uvh5_sink(RecordingSink, python_block):
             )
 
     def _calibrated(self):
-        """Whether the file has calibrated visibilities."""
+        """Returns whether the file has calibrated visibilities."""
         return self._calibration is not None and self._calibrate != "note"
 
     def _keywords(self):
@@ -333,12 +333,12 @@ class uvh5_sink(RecordingSink, python_block):
         return found, history
 
     def _unit(self):
-        """Of the visibilities, as the format has it, which knows no kelvin."""
+        """Returns the unit of the visibilities, as the format has it, which knows no kelvin."""
         known = self._calibrated() and self._scale == "model"
         return (known and self._calibration.unit) or "uncalib"
 
     def _factors_of(self, frequencies):
-        """What visibilities are multiplied with, complex64 [channel][product], or None."""
+        """Returns what visibilities are multiplied with, complex64 [channel][product], or None."""
         if not self._calibrated():
             return None
         inputs = len(self._array.inputs)
@@ -463,7 +463,7 @@ class uvh5_sink(RecordingSink, python_block):
                     self._integration(item, here, None if counts is None else counts[i])
                 )
             except ValueError as error:
-                # what came before it is good
+                # integrations before the error are good
                 problem = error
                 break
         self._add(integrations)
@@ -476,7 +476,8 @@ class uvh5_sink(RecordingSink, python_block):
             output.add(integrations, rows)
 
     def _is_full(self, found, waiting):
-        """Whether the file ends before an integration, behind those that wait to be written."""
+        """Returns whether the file ends before an integration, behind those that wait to be
+        written."""
         if self._begun is None:
             return False
         if self._roll.ends(self._begun, self._time_of(found), self._length):
@@ -535,7 +536,7 @@ class uvh5_sink(RecordingSink, python_block):
                     f"counts: {counted.max()} are more than the {spectra} spectra of "
                     "the integration: they are not of these visibilities"
                 )
-        # of n channels, from one spectrum to the next; real samples: 2n at 2 bandwidth
+        # n channels hop n samples from one spectrum to the next; real samples: 2n at 2 bandwidth
         hop = self._channels / self._setting.bandwidth
         # rx_time is the middle of the first spectrum
         middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
@@ -570,13 +571,14 @@ class uvh5_sink(RecordingSink, python_block):
         return without
 
     def _warn_of_calibration(self, time):
-        """Of one that is not valid, or has no correction of an input."""
+        """Warns of a calibration that is not valid, or has no correction of an input."""
         if self._calibration is not None:
             for text in self._calibration.warnings(time):
                 self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
 
     def _setting_of(self, found):
-        """What the tags of an integration say, with what they do not say as before; or None."""
+        """Returns the setting that the tags of an integration say, with what they do not say as
+        before; or None."""
         old = self._setting or self._last_setting
         if old is not None and not {tags.rx_freq, tags.bandwidth} & found.keys():
             return old
@@ -593,7 +595,7 @@ class uvh5_sink(RecordingSink, python_block):
         return new
 
     def _changes(self, found):
-        """Whether an integration is of another frequency than those in the file."""
+        """Returns whether an integration is of another frequency than those in the file."""
         return self._setting is not None and self._setting_of(found) != self._setting
 
     def _set(self, found, time):

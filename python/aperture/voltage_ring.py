@@ -349,7 +349,7 @@ class voltage_ring(gr.hier_block2):
             (self._dumping, TRIGGER, self._ring, TRIGGER),
             (self._dumping, STATUS, self, STATUS),
         ):
-            # which GNU Radio does, and complains afterwards of those of this block's own ports
+            # GNU Radio does it, and complains afterwards of edges at this block's own ports
             with contextlib.suppress(RuntimeError):
                 self.msg_disconnect(*edge)
         self.disconnect_all()
@@ -366,11 +366,11 @@ class voltage_ring(gr.hier_block2):
         return self._dumping.dumper.counts()
 
     def problems(self):
-        """What of the dumps was lost or refused, and why: texts, of the first hundred."""
+        """Returns which dumps were lost or refused, and why: texts, of the first hundred."""
         return self._dumping.dumper.problems()
 
     def pending(self):
-        """How many dumps wait or are written."""
+        """Returns how many dumps wait or are being written."""
         return self._dumping.dumper.pending()
 
     def bytes_written(self):
@@ -382,15 +382,15 @@ class voltage_ring(gr.hier_block2):
         return self._ring.capacity()
 
     def items(self):
-        """How many items have come since the start."""
+        """Returns how many items have come since the start."""
         return self._ring.items()
 
     def error(self):
-        """What ended the block before its time, or None; a dump that fails does not."""
+        """Returns what ended the block before its time, or None; a dump that fails does not."""
         return self._ring.error() or self._dumping.error()
 
     def device_name(self):
-        """Where the ring's edge is."""
+        """Returns where the ring's edge is."""
         return self._ring.device_name()
 
 

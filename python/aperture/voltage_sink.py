@@ -39,7 +39,7 @@ NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
 SETTING = (tags.rx_freq, tags.bandwidth, tags.rx_rate)
 SENDER = "F-engine or beamformer"
 BYTES = {"sc8": 2, "sc4": 1, "fc32": 8}
-#: what the rows of a frame are -> the field of the file's name
+#: the kind of a frame's rows -> their field in the file's name
 KINDS = {"inputs": "{input}", "beams": "{beam}"}
 CHANNEL = "{channel}"
 SPARE_FILES = 64  # descriptors that are left to everything else
@@ -269,7 +269,7 @@ class voltage_sink(RecordingSink, python_block):
             )
 
     def _groups(self):
-        """What each file has: channels and the numbers of antennas or beams."""
+        """Returns the contents of each file: channels and the numbers of antennas or beams."""
         everything = list(range(len(self._pairs)))
         rows = (
             [[number] for number in everything] if KINDS[self._kind] in self._name else [everything]
@@ -386,7 +386,7 @@ class voltage_sink(RecordingSink, python_block):
             self._write(frame, self._runs(lost.get(item, [])), first + item)
 
     def _runs(self, values):
-        """What `missing` tags of a frame say: {input: [(first, count)]}, within the frame."""
+        """Returns the `missing` tags of a frame: {input: [(first, count)]}, within the frame."""
         spectra, found = self._shape[2], {}
         for value in values:
             number, first, count = tag_value({tags.missing: value}, tags.missing, missing_run)
@@ -395,7 +395,7 @@ class voltage_sink(RecordingSink, python_block):
         return found
 
     def _is_full(self, item):
-        """Whether the files end before this frame."""
+        """Returns whether the files end before this frame."""
         begun, moment = self._first
         time = self._moment(item)
         length = self._shape[2] / self._rate

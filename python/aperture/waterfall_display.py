@@ -74,7 +74,7 @@ class waterfall_display(display_block):
             scale, unit = "linear", "%"
         kind, components = VALUES.get(type, (np.uint8, (slices + 7) // 8))
         size = channels * rows * components * np.dtype(kind).itemsize
-        #: what is shown
+        #: the quantity that is shown
         self.quantity = "flagged" if type == "mask" else "power"
         self._slices = int(slices)
         if size >= 2**31:
@@ -131,7 +131,7 @@ class waterfall_display(display_block):
         return powers(data, self._type, self._rows, self._channels)
 
     def _follows(self, group):
-        """Whether the stream's time runs at its rate from the items before to these."""
+        """Returns whether the stream's time runs at its rate from the items before to these."""
         before, self._before = self._before, (group[-1].number, self._times.of(group[-1]))
         if before is None or group[0].rate is None:
             return True
@@ -140,7 +140,7 @@ class waterfall_display(display_block):
 
     @property
     def told_time(self):
-        """Whether times are those of the stream, and not of the host's clock."""
+        """True if times are those of the stream, and not of the host's clock."""
         return self._times.told
 
     def _make_widget(self):
