@@ -226,7 +226,7 @@ class TestMonitoringPage(unittest.TestCase):
     def png():
         import numpy as np
 
-        from gnuradio.aperture.monitoring.server.picture import png
+        from gnuradio.aperture.displays.sky_image import png
 
         return png(np.arange(35.0).reshape(7, 5), 0, 35)
 

@@ -95,6 +95,7 @@ DEPENDS = {
     "astropy",
     "gnuradio",
     "h5py",
+    "jsonschema",
     "matplotlib",
     "numpy",
     "packaging",
@@ -105,7 +106,7 @@ DEPENDS = {
     "yaml",
 }
 RECOMMENDS = {"aiohttp", "prometheus_client"}
-FROM_PYPI = {name for group in GROUPS.values() for name in group.modules} | {"jsonschema"}
+FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 # modules of the bindings that everybody may know
 IN_CPP = {"logged", "references", "spead", "tags"}
 

@@ -60,8 +60,8 @@ math(EXPR next_python "${CMAKE_MATCH_2} + 1")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
     "${aperture_library_package} ${same}, gnuradio, \
 python3 (>= ${python_version}), python3 (<< ${CMAKE_MATCH_1}.${next_python}), \
-python3-astropy, python3-h5py, python3-matplotlib, python3-numpy, python3-packaging, \
-python3-scipy, python3-yaml, python3-pyqt5, python3-pyqtgraph")
+python3-astropy, python3-h5py, python3-jsonschema, python3-matplotlib, python3-numpy, \
+python3-packaging, python3-pil, python3-scipy, python3-yaml, python3-pyqt5, python3-pyqtgraph")
 # packages from PyPI; the page of an instrument in the browser
 set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS
     "python3-venv, python3-pip, python3-aiohttp, python3-prometheus-client, libjs-dygraphs")

@@ -6,15 +6,17 @@
 #
 """sky_display without its window: what it finds in the simulator's sky, and what it refuses."""
 
+import io
 import time
 from dataclasses import replace
 
+import matplotlib.image
 import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.displays.sky_image import colours, limits
+from gnuradio.aperture.displays.sky_image import colours, limits, png
 from gnuradio.aperture.displays.sky_view import SkyView
 from gnuradio.aperture.imaging.names import names_near
 from gnuradio.aperture.imaging.visibilities import ImagingError
@@ -286,6 +288,18 @@ class qa_sky_display(gr_unittest.TestCase):
         self.assertAlmostEqual(low, 0.01)
         one = colours(np.array([[0.1]]), low, high, 20.0)[0, 0]
         np.testing.assert_array_equal(one, colours(np.array([[0.5]]), 0, 1)[0, 0])
+
+    def test_png(self):
+        """Another reader finds the same colours: x to the right, y up, clear where it is NaN."""
+        image = np.linspace(-0.2, 1.2, 35).reshape(7, 5)
+        image[2, 3] = np.nan
+        found = (255 * matplotlib.image.imread(io.BytesIO(png(image, 0, 1)))).round()
+        expected = np.swapaxes(colours(image, 0, 1), 0, 1)[::-1].astype(float)
+        self.assertEqual((5, 7, 4), found.shape)
+        self.assertEqual([(1, 2)], list(zip(*np.nonzero(found[..., 3] == 0))))
+        # of 255 levels one is that of what is clear, so that others differ by a level
+        clear = expected[..., 3] == 0
+        self.assertLess(np.abs(found - expected)[~clear].max(), 8)
 
     def test_marks(self):
         """Marks are above the horizon and in the field."""

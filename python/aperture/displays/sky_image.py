@@ -3,9 +3,10 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The colours of an image of the sky."""
+"""The colours of an image of the sky, and its picture as PNG."""
 
 import functools
+import io
 
 import numpy as np
 
@@ -45,3 +46,18 @@ def colours(image, low, high, dynamic_range=0.0):
     found = _table()[(np.clip(values, 0, 1) * 255).astype(np.uint8)]
     found[np.isnan(image)] = 0
     return found
+
+
+def png(image, low, high):
+    """The bytes of a PNG, a byte a pixel, of an image [x][y], x to the right and y up, in colours
+    from low to high; clear where it is NaN."""
+    from PIL import Image  # what draws on the screen does without it
+
+    values = np.nan_to_num((np.asarray(image, float) - low) / (high - low), nan=0.0)
+    # level 0 is what is clear, and as a colour of the sky is left to level 1
+    levels = np.where(np.isnan(image), 0, np.clip(values, 0, 1) * 254 + 1).astype(np.uint8)
+    picture = Image.fromarray(levels.T[::-1])
+    picture.putpalette(_table()[:, :3].tobytes())
+    file = io.BytesIO()
+    picture.save(file, "PNG", transparency=0)
+    return file.getvalue()

@@ -22,9 +22,9 @@ import pmt
 from gnuradio import gr
 
 from gnuradio.aperture import monitoring
+from gnuradio.aperture.displays.sky_image import png
 from gnuradio.aperture.monitoring.plain import plain, plain_message
 from gnuradio.aperture.monitoring.publisher import Outbox
-from gnuradio.aperture.monitoring.server.picture import png
 from gnuradio.aperture.testing.fed_server import TOKEN, write_token
 from gnuradio.aperture.testing.monitored import run, simulated, stop
 from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true

@@ -8,6 +8,9 @@
 import math
 import re
 
+from jsonschema import Draft7Validator, ValidationError
+from jsonschema.validators import extend
+
 #: the form of ids, names and models
 ID = "^[A-Za-z0-9_-]{1,64}$"
 
@@ -16,12 +19,12 @@ class InvalidValue(ValueError):
     """A value that its schema does not allow; the message says where and what is allowed."""
 
 
-def number(least=None, most=None, about=""):
+def number(least, most, about=""):
     """The schema of a finite number."""
     return _described({"type": "number", "minimum": least, "maximum": most}, about)
 
 
-def integer(least=None, most=None, about=""):
+def integer(least, most, about=""):
     """The schema of a whole number."""
     return _described({"type": "integer", "minimum": least, "maximum": most}, about)
 
@@ -36,7 +39,7 @@ def text(most, about="", pattern=None, choices=None):
 
 def array(items, least, most, about=""):
     """The schema of a list."""
-    return _described({"type": "array", "items": items, "minItems": least, "maxItems": most}, about)
+    return _described({"type": "array", "minItems": least, "maxItems": most, "items": items}, about)
 
 
 def mapping(required, about="", **properties):
@@ -44,9 +47,9 @@ def mapping(required, about="", **properties):
     return _described(
         {
             "type": "object",
-            "properties": properties,
-            "required": list(required),
             "additionalProperties": False,
+            "required": list(required),
+            "properties": properties,
         },
         about,
     )
@@ -62,83 +65,52 @@ def _described(schema, about):
     return {**made, "description": about} if about else made
 
 
+def _any_of(validator, schemas, value, _):
+    """This anyOf stops at the first error of each schema: a long list may have thousands."""
+    errors = [next(validator.descend(value, one), None) for one in schemas]
+    if all(errors):
+        yield ValidationError("", context=errors)
+
+
+def _pattern(_, pattern, value, __):
+    """This pattern does not take a last line feed, which $ of Python matches before."""
+    if isinstance(value, str) and not re.fullmatch(pattern.strip("^$"), value):
+        yield ValidationError("")
+
+
+_Validator = extend(
+    Draft7Validator,
+    {"anyOf": _any_of, "pattern": _pattern},
+    type_checker=Draft7Validator.TYPE_CHECKER.redefine(
+        "number", lambda _, value: type(value) in (int, float) and abs(value) < math.inf
+    ),
+)
+#: what is said where a value is not as a key of its schema has it
+_ALLOWED = {
+    "type": "must be of type {type}",
+    "enum": "must be one of {enum}",
+    "pattern": "must be like {pattern}",
+    "required": "must have {required}",
+    "additionalProperties": "has a key that is not known; allowed: {properties}",
+    **dict.fromkeys(("minimum", "maximum"), "must be from {minimum:g} to {maximum:g}"),
+    **dict.fromkeys(("minLength", "maxLength"), "must have {minLength} to {maxLength} letters"),
+    **dict.fromkeys(("minItems", "maxItems"), "must have {minItems} to {maxItems} entries"),
+}
+
+
 def check(value, schema, where="value"):
     """Raises InvalidValue unless a value, of json.loads(), is what a schema of this module allows.
     The value itself is not repeated in the message."""
-    if "anyOf" in schema:
-        failures = []
-        for one in schema["anyOf"]:
-            try:
-                return check(value, one, where)
-            except InvalidValue as error:
-                failures.append(str(error))
-        raise InvalidValue("; or ".join(dict.fromkeys(failures)))
-    return _CHECKS[schema["type"]](value, schema, where)
+    for error in _Validator(schema).iter_errors(value):
+        raise InvalidValue("; or ".join(dict.fromkeys(_messages(error, where))))
 
 
-def _number(value, schema, where):
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InvalidValue(f"{where}: must be a number")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidValue(f"{where}: must be finite")
-    least, most = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    if not least <= value <= most:
-        raise InvalidValue(f"{where}: must be from {least:g} to {most:g}")
-
-
-def _integer(value, schema, where):
-    # 1.0 is one, too, as JSON Schema has it
-    if isinstance(value, bool) or not (
-        isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    ):
-        raise InvalidValue(f"{where}: must be a whole number")
-    _number(value, schema, where)
-
-
-def _text(value, schema, where):
-    if not isinstance(value, str):
-        raise InvalidValue(f"{where}: must be a text")
-    if not schema.get("minLength", 0) <= len(value) <= schema["maxLength"]:
-        raise InvalidValue(
-            f"{where}: must have {schema.get('minLength', 0)} to {schema['maxLength']} letters"
-        )
-    if "enum" in schema and value not in schema["enum"]:
-        raise InvalidValue(f"{where}: must be one of {', '.join(schema['enum'])}")
-    # $ of Python matches before a last line feed, too
-    if "pattern" in schema and not re.fullmatch(schema["pattern"].strip("^$"), value):
-        raise InvalidValue(f"{where}: must be like {schema['pattern']}")
-
-
-def _array(value, schema, where):
-    if not isinstance(value, list):
-        raise InvalidValue(f"{where}: must be a list")
-    if not schema["minItems"] <= len(value) <= schema["maxItems"]:
-        raise InvalidValue(
-            f"{where}: must have {schema['minItems']} to {schema['maxItems']} entries"
-        )
-    for place, entry in enumerate(value):
-        check(entry, schema["items"], f"{where}[{place}]")
-
-
-def _mapping(value, schema, where):
-    if not isinstance(value, dict):
-        raise InvalidValue(f"{where}: must be an object")
-    for key in value:
-        if key not in schema["properties"]:
-            raise InvalidValue(
-                f"{where}: has a key that is not known; allowed: {', '.join(schema['properties'])}"
-            )
-    for key in schema["required"]:
-        if key not in value:
-            raise InvalidValue(f"{where}.{key}: missing")
-    for key, entry in value.items():
-        check(entry, schema["properties"][key], f"{where}.{key}")
-
-
-_CHECKS = {
-    "number": _number,
-    "integer": _integer,
-    "string": _text,
-    "array": _array,
-    "object": _mapping,
-}
+def _messages(error, where):
+    """Where a value is wrong and what is allowed there, in each schema that was tried."""
+    if error.validator == "anyOf":
+        return [text for each in error.context for text in _messages(each, where)]
+    said = {
+        key: ", ".join(words) if isinstance(words, (list, dict)) else words
+        for key, words in error.schema.items()
+    }
+    return [f"{where}{error.json_path[1:]}: {_ALLOWED[error.validator].format_map(said)}"]

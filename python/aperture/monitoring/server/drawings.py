@@ -13,11 +13,10 @@ import numpy as np
 from ...displays.axes import Channels
 from ...displays.bandpass_view import BAD, GOOD, NEUTRAL, WARN, BandpassView
 from ...displays.fringe_record import fringe_text
-from ...displays.sky_image import limits
+from ...displays.sky_image import limits, png
 from ...displays.sky_view import SkyView
 from ..array_values import array_of
 from .fringes import Fringes
-from .picture import png
 
 #: seconds over which bandpasses are averaged
 AVERAGING = 2.0

@@ -239,7 +239,8 @@ class Pages:
         except strict_json.InvalidJson as wrong:
             return error(400, str(wrong))
         try:
-            check(value, control["schema"])
+            # a list of all channels takes a second, in which others are answered
+            await asyncio.to_thread(check, value, control["schema"])
         except InvalidValue as wrong:
             return error(422, str(wrong))
         status, text = await self._server.command(block, port, value)

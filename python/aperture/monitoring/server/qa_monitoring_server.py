@@ -371,6 +371,9 @@ class qa_monitoring_server(gr_unittest.TestCase):
             status, found = self.post(value)
             self.assertEqual(422, status, value)
             self.assertIn("value", found["error"])
+        self.assertIn(
+            "value.gain[1]: must be of type number", self.post({"gain": [1, "2"]})[1]["error"]
+        )
         for path, value in (
             ("ring/trigger", {"before": 1, "id": "../../x"}),
             ("ring/trigger", {"before": 1, "id": "a\n"}),

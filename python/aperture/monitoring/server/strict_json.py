@@ -5,10 +5,14 @@
 #
 """JSON from outside: no deeper, no larger than is needed, and nothing that JSON does not have."""
 
+import itertools
 import json
 import math
+import re
 
 DEEPEST = 8
+#: within a text brackets are letters
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 class InvalidJson(ValueError):
@@ -38,23 +42,10 @@ def load(data):
 
 def check_depth(text):
     """Refuses what is nested deeper than DEEPEST, before a parser follows it."""
-    depth, inside, escaped = 0, False, False
-    for letter in text:
-        if inside:
-            if escaped:
-                escaped = False
-            elif letter == "\\":
-                escaped = True
-            elif letter == '"':
-                inside = False
-        elif letter == '"':
-            inside = True
-        elif letter in "[{":
-            depth += 1
-            if depth > DEEPEST:
-                raise InvalidJson(f"body: is nested deeper than {DEEPEST}")
-        elif letter in "]}":
-            depth -= 1
+    brackets = re.findall(r"[][{}]", TEXT.sub("", text))
+    steps = [1 if bracket in "[{" else -1 for bracket in brackets]
+    if max(itertools.accumulate(steps), default=0) > DEEPEST:
+        raise InvalidJson(f"body: is nested deeper than {DEEPEST}")
 
 
 def _once(pairs):
