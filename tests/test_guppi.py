@@ -23,7 +23,7 @@ from baseband import guppi
 
 from gnuradio.aperture.doctor.recordings import examine_recording
 from gnuradio.aperture.inputs.registry import open_input
-from gnuradio.aperture.inputs.times import exact
+from gnuradio.aperture.parameters.times import exact
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate
 from gnuradio.aperture.testing.tiers import ALL
 from recorded import gaps, run, wrong_samples

@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "arrays": {"parameters"},
     "tracking": {"arrays", "parameters"},
     "beams": {"arrays", "parameters", "tracking"},
-    "doctor": {"arrays", "blocks", "inputs", "streams"},
+    "doctor": {"arrays", "blocks", "inputs", "parameters", "streams"},
     "dumps": {"arrays", "files", "parameters", "streams"},
     "files": {"arrays", "packages", "parameters", "tracking"},
     "imaging": {"arrays", "files", "parameters", "tracking"},

@@ -27,7 +27,7 @@ from gnuradio import blocks, gr
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.recordings import examine_recording
 from gnuradio.aperture.inputs.registry import open_input
-from gnuradio.aperture.inputs.times import exact, read_time
+from gnuradio.aperture.parameters.times import exact, read_time
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate
 from gnuradio.aperture.testing.tiers import ALL
 from recorded import gaps, run, wrong_samples

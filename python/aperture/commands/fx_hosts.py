@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from ..inputs.times import time_text
+from ..parameters.times import time_text
 from ..spead_sink import spead_sink
 from ..spead_source import spead_source
 from ..streams.silent_block import silent

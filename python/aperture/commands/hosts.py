@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..arguments.argument_types import number, positive_seconds, whole_number
-from ..inputs.times import read_time
 from ..network.addresses import parse_addresses
 from ..parameters.errors import ParameterError
+from ..parameters.times import read_time
 from .plan import Named
 from .running import CommandError
 

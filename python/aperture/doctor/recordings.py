@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..inputs.registry import kind_by_name, kinds, open_input
-from ..inputs.times import exact, length_text, time_text
+from ..parameters.times import exact, length_text, time_text
 from ..streams.levels import RANGES
 from .findings import Examination, are, names, notice, problem
 from .losses import find_losses

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from .. import aperture_python
+from ..parameters.times import elapsed, length_text, time_text, whole_and_fraction
 from ..streams.silent_block import silent
 from .recordings import describe
 from .signals import Signals
-from .times import elapsed, length_text, time_text, whole_and_fraction
 
 MOST_SAMPLES = 2**62  # the largest number of a sample
 MOST_OFF = Fraction(1, 100)  # of a sample: inputs that are less apart are as one

@@ -9,11 +9,11 @@ import os
 from fractions import Fraction
 
 from .. import aperture_python
+from ..parameters.times import read_time
 from ..streams.silent_block import silent
 from .input_format import Option, number, one_of, whole_number
 from .recordings import describe
 from .signals import Signals
-from .times import read_time
 from .values import CENTER, RATE
 
 LAYOUTS = ("plain", "vdif")

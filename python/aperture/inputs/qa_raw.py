@@ -18,7 +18,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture import tags
 from gnuradio.aperture.inputs.input_format import InputError
 from gnuradio.aperture.inputs.registry import open_input
-from gnuradio.aperture.inputs.times import (
+from gnuradio.aperture.parameters.times import (
     exact,
     read_time,
     resolution,

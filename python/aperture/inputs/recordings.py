@@ -12,8 +12,8 @@ from fractions import Fraction
 from ..arrays.array_description import ArrayDescription, load_array
 from ..arrays.telescopes import array_of_recording
 from ..files.regular_file import check_regular
+from ..parameters.times import time_text
 from .input_format import InputError
-from .times import time_text
 
 
 def check_recording(filename):

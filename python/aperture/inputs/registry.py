@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from ..arrays.array_description import shipped_arrays
 from ..parameters.input_files import look_for, looked_in
+from ..parameters.times import exact, leap_seconds, time_text
 from . import formats
 from .input_format import InputError, split_at
-from .times import exact, leap_seconds, time_text
 
 #: ending of a recording's name -> kind of input
 ENDINGS = {

@@ -16,10 +16,10 @@ import jsonschema
 import sigmf
 from sigmf.sigmffile import dtype_info
 
+from ..parameters.times import TIME_RULE, exact, read_time, resolution
 from .line_up import MOST_SAMPLES, Piece, Recording
 from .recordings import time_of_file
 from .sigmf_files import find_files
-from .times import TIME_RULE, exact, read_time, resolution
 from .values import HIGHEST_FREQUENCY, HIGHEST_RATE, LOWEST_RATE
 
 MOST_CHANNELS = 65536

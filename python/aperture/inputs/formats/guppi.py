@@ -8,12 +8,12 @@
 import os
 
 from ... import aperture_python
+from ...parameters.times import whole_and_fraction
 from ...streams.silent_block import silent
 from ..guppi_files import pieces_of, read_stream, sequence
 from ..input_format import InputFormat, Option, whole_number
 from ..recordings import check_recording, describe
 from ..signals import Signals
-from ..times import whole_and_fraction
 
 LARGEST_TERM = 10**18  # largest term of a rate as a fraction
 

@@ -5,9 +5,9 @@
 #
 """`sigmf:`, recordings whose metadata are SigMF, as GNU Radio and many receivers write them."""
 
+from ...parameters.times import TIME_RULE, read_time
 from ..input_format import InputFormat, Option, one_of
 from ..line_up import signals_of
-from ..times import TIME_RULE, read_time
 from ..values import CENTER, RATE
 
 

@@ -12,12 +12,12 @@ from fractions import Fraction
 from ...network.addresses import parse_addresses
 from ...network.heaps import SAMPLE_BITS
 from ...parameters.errors import ParameterError
+from ...parameters.times import read_time, whole_and_fraction
 from ..input_format import InputError, InputFormat, Option, one_of, whole_number
 from ..receivers import array_of_receivers
 from ..recordings import describe_with
 from ..signals import Signals
 from ..spead_input import SpeadInput
-from ..times import read_time, whole_and_fraction
 from ..values import CENTER, RATE
 
 

@@ -8,11 +8,11 @@
 import os
 
 from ... import aperture_python
+from ...parameters.times import whole_and_fraction
 from ...streams.silent_block import silent
 from ..input_format import InputFormat, Option, one_of
 from ..recordings import check_recording, describe
 from ..signals import Signals
-from ..times import whole_and_fraction
 from ..values import CENTER, RATE
 from ..vdif_files import read_stream
 
