@@ -11,9 +11,9 @@
 #include "gpu.cuh"
 #include <cmath>
 #if defined(APERTURE_CUDA_SM_90A)
-#include "kernels/beams/beamformer_wgmma.cuh"
 #include "kernels/gpu/bulk_copy.cuh"
 #include "kernels/gpu/wgmma.cuh"
+#include "kernels/gpu/wgmma_half.cuh"
 #endif
 
 /*

@@ -18,9 +18,9 @@
  * would say if nobody else used it.
  */
 
-#include "kernels/beams/beam_power.h"
-#include "kernels/beams/host_beam_forming.h"
-#include "kernels/beams/host_beam_power.h"
+#include "kernels/beam_power/beam_power.h"
+#include "kernels/beam_power/host_beam_power.h"
+#include "kernels/beamformer/host_beam_forming.h"
 #include <omp.h>
 #include <algorithm>
 #include <chrono>

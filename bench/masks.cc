@@ -16,7 +16,7 @@
  * other programs do not lengthen; of 7 runs, the median.
  */
 
-#include "kernels/flagging/mask_counts.h"
+#include "kernels/mask_counts/mask_counts.h"
 #include "kernels/xengine/xengine.h"
 #include <algorithm>
 #include <chrono>

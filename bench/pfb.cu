@@ -25,7 +25,7 @@
 #include "gpu.cuh"
 #include "kernels/corner_turn/cuda_corner_turn.h"
 #include "kernels/f_engine/cuda_f_engine.h"
-#include "kernels/pfb/cuda_pfb.h"
+#include "kernels/pfb/cufft/cuda_pfb.h"
 #include "kernels/pfb/prototype.h"
 #include <cerrno>
 #include <cmath>

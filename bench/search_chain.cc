@@ -23,7 +23,7 @@
  * which one holds the others up.
  */
 
-#include "kernels/beams/beam_power.h"
+#include "kernels/beam_power/beam_power.h"
 #include "kernels/conditioning/power_normalizer.h"
 #include "kernels/dedispersion/dedisperser.h"
 #include "kernels/f_engine/f_engine.h"

@@ -6,7 +6,7 @@
  */
 
 #include "array_source_impl.h"
-#include "kernels/common/number_text.h"
+#include "common/number_text.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_ARRAY_SOURCE_IMPL_H
 #define INCLUDED_APERTURE_ARRAY_SOURCE_IMPL_H
 
-#include "kernels/simulator/array_simulator.h"
+#include "signal/simulator/array_simulator.h"
 #include <gnuradio/aperture/array_source.h>
 #include <gnuradio/aperture/device/device.h>
 #include <atomic>

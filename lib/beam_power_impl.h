@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_BEAM_POWER_IMPL_H
 
 #include "control/weighted_block.h"
-#include "kernels/beams/beam_power.h"
+#include "kernels/beam_power/beam_power.h"
 #include "stream/detecting_block.h"
 #include <gnuradio/aperture/beam_power.h>
 

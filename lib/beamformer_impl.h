@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_BEAMFORMER_IMPL_H
 
 #include "control/weighted_block.h"
-#include "kernels/beams/beamformer.h"
+#include "kernels/beamformer/beamformer.h"
 #include "stream/frame_reader.h"
 #include <gnuradio/aperture/beamformer.h>
 

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "dedisperser_impl.h"
-#include "kernels/common/number_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "exchange_impl.h"
-#include "kernels/common/number_text.h"
-#include "kernels/flagging/mask.h"
+#include "kernels/masks/mask.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "flagger_impl.h"
-#include "kernels/common/number_text.h"
 #include "kernels/flagging/kurtosis.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>

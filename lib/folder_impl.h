@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_FOLDER_IMPL_H
 #define INCLUDED_APERTURE_FOLDER_IMPL_H
 
-#include "kernels/folding/phase_model.h"
-#include "kernels/folding/profile_sums.h"
+#include "signal/folding/phase_model.h"
+#include "signal/folding/profile_sums.h"
 #include "stream/clocked_block.h"
 #include <gnuradio/aperture/folder.h>
 #include <deque>

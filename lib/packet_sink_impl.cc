@@ -5,13 +5,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/message_text.h"
+#include "common/number_text.h"
 #include "formats/packets/packing.h"
 #include "formats/packets/transposition.h"
-#include "kernels/common/number_text.h"
 #include "kernels/common/types.h"
 #include "network/udp_receiver.h"
 #include "packet_sink_impl.h"
+#include "stream/message_text.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "formats/packets/transposition.h"
-#include "kernels/common/number_text.h"
 #include "kernels/common/types.h"
 #include "packet_source_impl.h"
 #include "stream/timestamp.h"

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_POWER_DETECTOR_IMPL_H
 #define INCLUDED_APERTURE_POWER_DETECTOR_IMPL_H
 
-#include "kernels/beams/power_detector.h"
+#include "kernels/power_detector/power_detector.h"
 #include "stream/detecting_block.h"
 #include <gnuradio/aperture/power_detector.h>
 

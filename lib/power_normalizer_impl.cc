@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/message_text.h"
-#include "kernels/common/number_text.h"
+#include "common/number_text.h"
 #include "power_normalizer_impl.h"
+#include "stream/message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/message_text.h"
-#include "kernels/common/number_text.h"
+#include "common/number_text.h"
 #include "pulse_search_impl.h"
+#include "stream/message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>

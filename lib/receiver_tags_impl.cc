@@ -5,10 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/message_text.h"
-#include "kernels/common/number_text.h"
+#include "common/number_text.h"
 #include "kernels/common/types.h"
 #include "receiver_tags_impl.h"
+#include "stream/message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>

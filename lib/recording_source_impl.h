@@ -8,9 +8,9 @@
 #ifndef INCLUDED_APERTURE_RECORDING_SOURCE_IMPL_H
 #define INCLUDED_APERTURE_RECORDING_SOURCE_IMPL_H
 
+#include "common/number_text.h"
 #include "formats/exact_time.h"
 #include "formats/recording_reader.h"
-#include "kernels/common/number_text.h"
 #include "kernels/common/types.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/recording_source.h>

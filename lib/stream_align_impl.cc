@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/message_text.h"
+#include "common/number_text.h"
 #include "kernels/common/not_numbers.h"
-#include "kernels/common/number_text.h"
+#include "stream/message_text.h"
 #include "stream/samples_as_float.h"
 #include "stream_align_impl.h"
 #include <gnuradio/aperture/tags.h>

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_XENGINE_IMPL_H
 #define INCLUDED_APERTURE_XENGINE_IMPL_H
 
-#include "kernels/flagging/mask_counts.h"
+#include "kernels/mask_counts/mask_counts.h"
 #include "kernels/xengine/xengine.h"
 #include "stream/frame_reader.h"
 #include <gnuradio/aperture/xengine.h>

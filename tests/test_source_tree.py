@@ -4,6 +4,7 @@
 """The source tree: gr_modtool knows it, bindings are in step, C++ is formatted."""
 
 import ast
+import graphlib
 import hashlib
 import os
 import re
@@ -17,6 +18,7 @@ from places import BUILD, CMAKE, SOURCE, fresh_folder, main, need_program, run, 
 HEADERS = SOURCE / "include/gnuradio/aperture"
 BINDINGS = SOURCE / "python/aperture/bindings"
 PACKAGE = SOURCE / "python/aperture"
+LIBRARY = SOURCE / "lib"
 
 # packages of python/aperture that others may import; "blocks": modules of that folder
 ANYTHING = {
@@ -88,6 +90,48 @@ MAY_IMPORT = {
     "commands": ANYTHING - {"testing"},
     "testing": ANYTHING,
 }
+# the folders of lib/ that one of them may include; the blocks, in lib/ itself, may know all
+GROUND = {"common", "runtime", "kernels/common", "kernels/gpu"}
+MAY_INCLUDE = {
+    "common": set(),
+    "runtime": {"common"},
+    "kernels/common": {"common", "runtime"},
+    "kernels/gpu": GROUND - {"kernels/gpu"},
+    "kernels/masks": GROUND,
+    "kernels/detection": GROUND,
+    "kernels/beamformer": GROUND,
+    "kernels/beam_power": GROUND | {"kernels/beamformer", "kernels/detection"},
+    "kernels/conditioning": GROUND,
+    "kernels/corner_turn": GROUND,
+    "kernels/dedispersion": GROUND,
+    "kernels/exchange": GROUND,
+    "kernels/pfb": GROUND,
+    "kernels/pfb/fused": GROUND | {"kernels/pfb"},
+    "kernels/pfb/tensor": GROUND | {"kernels/pfb", "kernels/pfb/fused"},
+    "kernels/pfb/cufft": GROUND | {"kernels/pfb", "kernels/pfb/fused", "kernels/pfb/tensor"},
+    "kernels/f_engine": GROUND
+    | {"kernels/corner_turn", "kernels/pfb", "kernels/pfb/fused", "kernels/pfb/tensor"},
+    "kernels/flagging": GROUND | {"kernels/masks"},
+    "kernels/mask_counts": GROUND | {"kernels/masks"},
+    "kernels/power_detector": GROUND | {"kernels/detection"},
+    "kernels/power_means": GROUND | {"kernels/detection", "kernels/masks"},
+    "kernels/pulses": GROUND | {"kernels/dedispersion"},
+    "kernels/select": GROUND,
+    "kernels/xengine": GROUND,
+}
+MAY_INCLUDE["kernels/registry"] = {"common", "runtime"} | {
+    folder for folder in MAY_INCLUDE if folder.startswith("kernels/")
+}
+MAY_INCLUDE |= {
+    "formats": {"common", "kernels/common"},
+    "formats/packets": {"common", "formats", "kernels/common"},
+    "network": {"common", "formats", "formats/packets", "kernels/common"},
+    "signal/alignment": {"common", "kernels/common"},
+    "signal/folding": {"common", "kernels/common"},
+    "signal/simulator": {"common", "kernels/common", "kernels/dedispersion"},
+}
+MAY_INCLUDE["stream"] = set(MAY_INCLUDE)
+MAY_INCLUDE["control"] = set(MAY_INCLUDE)
 # modules from elsewhere that our Python imports: what the Debian package depends on, recommends,
 # and what aperture_packages installs
 DEPENDS = {
@@ -130,6 +174,19 @@ def packages_imported(path):
     } - IN_CPP
     own = folder[0] if folder else "blocks"
     return {name if (PACKAGE / name).is_dir() else "blocks" for name in ours} - {own}
+
+
+def included(path):
+    """The files of lib/ that a file of it includes between quotes, by their paths there."""
+    for name in re.findall(r'^\s*#\s*include\s*"([^"@]+)"', path.read_text(), re.MULTILINE):
+        # CMake makes some of a file of the same name with .in
+        found = [
+            folder / f"{name}{suffix}"
+            for folder in (path.parent, LIBRARY)
+            for suffix in ("", ".in")
+            if (folder / f"{name}{suffix}").is_file()
+        ]
+        yield name, found[0].resolve().relative_to(LIBRARY.resolve()) if found else None
 
 
 class TestSourceTree(unittest.TestCase):
@@ -298,6 +355,25 @@ class TestSourceTree(unittest.TestCase):
             for name in sorted(packages_imported(path) - allowed):
                 wrong.append(f"{path.relative_to(PACKAGE)} imports from {name}")
         self.assertEqual(wrong, [])
+
+    def test_directions_of_includes(self):
+        """Folders of lib/ include each other in one direction, which a table fixes."""
+        # raises CycleError, with the folders, where the table goes round in a circle
+        graphlib.TopologicalSorter(MAY_INCLUDE).prepare()
+        folders, wrong = set(), []
+        for path in sorted(LIBRARY.rglob("*")):
+            if path.suffix not in (".cc", ".cu", ".cuh", ".h", ".in"):
+                continue
+            folder = path.parent.relative_to(LIBRARY).as_posix()
+            folders.add(folder)
+            for name, file in included(path):
+                of = file and file.parent.as_posix()
+                if not file:
+                    wrong.append(f"{path.relative_to(LIBRARY)}: there is no {name}")
+                elif folder not in (".", of) and of not in MAY_INCLUDE[folder]:
+                    wrong.append(f"{path.relative_to(LIBRARY)} includes {file}")
+        self.assertEqual(wrong, [])
+        self.assertEqual(folders - {"."}, set(MAY_INCLUDE))
 
     def test_packages_that_are_imported(self):
         """Modules that are imported at the top come with a package that ours names."""

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "control/beam_setting.h"
-#include "control/message_text.h"
-#include "kernels/common/number_text.h"
+#include "stream/message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,8 @@
 #define INCLUDED_APERTURE_CONTROL_FILTERING_IMPL_H
 
 #include "control/delay_settings.h"
+#include "control/filter_windows.h"
 #include "control/gain_settings.h"
-#include "stream/filter_windows.h"
 #include "stream/periodic_call.h"
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <gnuradio/aperture/tags.h>

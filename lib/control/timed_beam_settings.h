@@ -10,7 +10,7 @@
 
 #include "control/beam_setting.h"
 #include "control/timed_settings.h"
-#include "kernels/beams/weighted_kernel.h"
+#include "kernels/beamformer/weighted_kernel.h"
 #include "stream/intervals.h"
 #include <condition_variable>
 #include <deque>

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "formats/dada.h"
-#include "kernels/common/number_text.h"
 #include <cctype>
 #include <cerrno>
 #include <cmath>

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/number_text.h"
+#include "common/number_text.h"
 #include "runtime/call_check.h"
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_STREAM_DETECTING_BLOCK_H
 #define INCLUDED_APERTURE_STREAM_DETECTING_BLOCK_H
 
-#include "kernels/beams/detection.h"
-#include "kernels/flagging/power_means.h"
+#include "kernels/detection/detection.h"
+#include "kernels/power_means/power_means.h"
 #include "stream/frame_reader.h"
 #include <gnuradio/aperture/beam_parameters.h>
 

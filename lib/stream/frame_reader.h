@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_STREAM_FRAME_READER_H
 #define INCLUDED_APERTURE_STREAM_FRAME_READER_H
 
-#include "kernels/flagging/missing_spectra.h"
+#include "kernels/masks/missing_spectra.h"
 #include "stream/clocked_block.h"
 #include "stream/intervals.h"
 #include <utility>

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/message_text.h"
 #include "stream/item_history.h"
+#include "stream/message_text.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/alignment/interruption.h"
-#include "kernels/alignment/lines.h"
-#include "kernels/alignment/offset_tracker.h"
+#include "signal/alignment/interruption.h"
+#include "signal/alignment/lines.h"
+#include "signal/alignment/offset_tracker.h"
 #include "stream/offset_job.h"
 #include <algorithm>
 #include <cmath>

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_STREAM_OFFSET_JOB_H
 #define INCLUDED_APERTURE_STREAM_OFFSET_JOB_H
 
-#include "kernels/alignment/cross_spectra.h"
 #include "kernels/common/types.h"
+#include "signal/alignment/cross_spectra.h"
 #include <gnuradio/aperture/measure_offsets.h>
 #include <atomic>
 #include <chrono>

@@ -9,7 +9,7 @@
 #define INCLUDED_APERTURE_STREAM_PACKET_PLAN_H
 
 #include "formats/packets/packet_layout.h"
-#include "kernels/flagging/mask.h"
+#include "kernels/masks/mask.h"
 #include "network/endpoint.h"
 #include <gnuradio/io_signature.h>
 #include <string>

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "control/message_text.h"
 #include "formats/exact_time.h"
+#include "stream/message_text.h"
 #include "stream/timestamp.h"
 #include <chrono>
 #include <cmath>

@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/beams/beam_power.h"
-#include "kernels/beams/host_beam_forming.h"
-#include "kernels/beams/host_beam_power.h"
-#include "kernels/beams/host_beamformer.h"
-#include "kernels/beams/power_detector.h"
+#include "kernels/beam_power/beam_power.h"
+#include "kernels/beam_power/host_beam_power.h"
+#include "kernels/beamformer/host_beam_forming.h"
+#include "kernels/beamformer/host_beamformer.h"
+#include "kernels/power_detector/power_detector.h"
 #include <cppunit/TestFixture.h>
 #include <cppunit/extensions/HelperMacros.h>
 #include <algorithm>

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/cuda_kernels.h"
+#include "kernels/registry/cuda_kernels.h"
 #include "runtime/plugin.h"
 #include <cppunit/TestAssert.h>
 #include <cppunit/extensions/HelperMacros.h>

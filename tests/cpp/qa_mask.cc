@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/flagging/mask.h"
+#include "kernels/masks/mask.h"
 #include <cppunit/extensions/HelperMacros.h>
 #include <stdexcept>
 #include <vector>

@@ -5,10 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/alignment/detection.h"
-#include "kernels/alignment/offset_tracker.h"
-#include "kernels/alignment/phase_line.h"
-#include "kernels/alignment/spectrum.h"
+#include "signal/alignment/detection.h"
+#include "signal/alignment/offset_tracker.h"
+#include "signal/alignment/phase_line.h"
+#include "signal/alignment/spectrum.h"
 #include <gnuradio/aperture/measure_offsets.h>
 #include <cppunit/extensions/HelperMacros.h>
 #include <cmath>

@@ -5,10 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
-#include "kernels/common/number_text.h"
-#include "kernels/conditioning/emulated_power_normalizer.h"
-#include "kernels/conditioning/host_power_normalizer.h"
+#include "common/number_text.h"
 #include "kernels/conditioning/power_normalizer.h"
 #include <limits>
 
@@ -38,16 +35,6 @@ void power_normalizer::parameters::check() const
     require_threshold("spectrum_threshold", spectrum_threshold);
     for (const int bad : bad_channels)
         require_range("bad_channels", bad, 0, channels - 1);
-}
-
-std::unique_ptr<power_normalizer> power_normalizer::make(const parameters& p,
-                                                         const device& d)
-{
-    return make_on<power_normalizer>(d,
-                                     p,
-                                     host::make_power_normalizer,
-                                     emulated::make_power_normalizer,
-                                     &cuda_kernels::power_normalizer);
 }
 
 } // namespace gr::aperture::kernels

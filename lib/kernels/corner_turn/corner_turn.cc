@@ -5,11 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
 #include "kernels/common/parts_of_frames.h"
 #include "kernels/corner_turn/corner_turn.h"
-#include "kernels/corner_turn/emulated_corner_turn.h"
-#include "kernels/corner_turn/host_corner_turn.h"
 
 namespace gr::aperture::kernels {
 
@@ -26,15 +23,6 @@ void corner_turn::parameters::check() const
             "type",
             name_of(type),
             "sc8, sc4 or fc32");
-}
-
-std::unique_ptr<corner_turn> corner_turn::make(const parameters& p, const device& d)
-{
-    return make_on<corner_turn>(d,
-                                p,
-                                host::make_corner_turn,
-                                emulated::make_corner_turn,
-                                &cuda_kernels::corner_turn);
 }
 
 size_t corner_turn::bytes_of_spectrum() const

@@ -5,10 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
 #include "kernels/dedispersion/dedisperser.h"
-#include "kernels/dedispersion/emulated_dedisperser.h"
-#include "kernels/dedispersion/host_dedisperser.h"
 
 namespace gr::aperture::kernels {
 
@@ -42,15 +39,6 @@ int dedisperser::parameters::checked_time_bytes() const
     return item_size("item of powers",
                      { { "beams", trials.beams }, { "channels", band.channels } },
                      size_of(type));
-}
-
-std::unique_ptr<dedisperser> dedisperser::make(const parameters& p, const device& d)
-{
-    return make_on<dedisperser>(d,
-                                p,
-                                host::make_dedisperser,
-                                emulated::make_dedisperser,
-                                &cuda_kernels::dedisperser);
 }
 
 } // namespace gr::aperture::kernels

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_DEDISPERSION_TRIALS_H
 #define INCLUDED_APERTURE_KERNELS_DEDISPERSION_TRIALS_H
 
-#include "kernels/common/number_text.h"
+#include "common/number_text.h"
 #include "kernels/common/types.h"
 #include <cmath>
 #include <cstddef>

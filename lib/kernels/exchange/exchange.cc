@@ -5,10 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
-#include "kernels/exchange/emulated_exchange.h"
 #include "kernels/exchange/exchange.h"
-#include "kernels/exchange/host_exchange.h"
 #include <algorithm>
 
 namespace gr::aperture::kernels {
@@ -70,12 +67,6 @@ void exchange::parameters::check() const
             "output_devices",
             std::to_string(outputs_ports()) + " ports",
             "at most one for each of " + std::to_string(channels) + " channels");
-}
-
-std::unique_ptr<exchange> exchange::make(const parameters& p, const device& d)
-{
-    return make_on<exchange>(
-        d, p, host::make_exchange, emulated::make_exchange, &cuda_kernels::exchange);
 }
 
 exchange::piece

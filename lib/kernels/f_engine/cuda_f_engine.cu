@@ -6,10 +6,15 @@
  */
 
 #include "kernels/f_engine/cuda_f_engine.h"
-#include "kernels/pfb/pfb_split.h"
-#include "kernels/pfb/tensor/tensor.h"
+#include "kernels/pfb/fused/pfb_split.h"
+#include "kernels/pfb/tensor/all_filter_banks.h"
 
 namespace gr::aperture::kernels::cuda {
+
+namespace tensor {
+template <class Shape>
+class tensor_f_engine; // in calls.cuh
+}
 
 namespace {
 
@@ -72,7 +77,8 @@ std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters& p, int devic
     if (kernel)
         fused = std::make_unique<fused_f_engine>(p, *kernel, device);
 #if defined(APERTURE_CUDA_SM_90A)
-    fused = make_tensor_f_engine(p, device, std::move(fused));
+    fused = tensor::all_filter_banks::make<tensor::tensor_f_engine>(
+        p.filter, p, device, std::move(fused));
 #endif
     return fused;
 }

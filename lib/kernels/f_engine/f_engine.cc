@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
 #include "kernels/f_engine/f_engine.h"
 #include <algorithm>
 
@@ -109,13 +108,6 @@ void f_engine::parameters::check() const
 {
     filter.check();
     turn().check();
-}
-
-std::unique_ptr<f_engine> f_engine::make(const parameters& p, const device& d)
-{
-    const auto compose = [&d](const parameters& x) { return make_composed(x, d); };
-    auto made = make_on<f_engine>(d, p, compose, compose, &cuda_kernels::f_engine);
-    return made ? std::move(made) : compose(p);
 }
 
 std::unique_ptr<f_engine>

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_KERNELS_F_ENGINE_F_ENGINE_H
 #define INCLUDED_APERTURE_KERNELS_F_ENGINE_F_ENGINE_H
 
+#include "kernels/common/cell_sums.h"
 #include "kernels/corner_turn/corner_turn.h"
-#include "kernels/f_engine/cell_sums.h"
 #include "kernels/pfb/pfb.h"
 
 namespace gr::aperture::kernels {

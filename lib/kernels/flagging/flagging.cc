@@ -5,11 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
-#include "kernels/common/number_text.h"
-#include "kernels/flagging/emulated_flagging.h"
+#include "common/number_text.h"
 #include "kernels/flagging/flagging.h"
-#include "kernels/flagging/host_flagging.h"
 #include <cmath>
 
 namespace gr::aperture::kernels {
@@ -101,12 +98,6 @@ flag_rules flagging::tables::rules(const kurtosis_limits* limit_table,
     r.nodes = nodes.empty() ? nullptr : node_table;
     r.bad = bad_table;
     return r;
-}
-
-std::unique_ptr<flagging> flagging::make(const parameters& p, const device& d)
-{
-    return make_on<flagging>(
-        d, p, host::make_flagging, emulated::make_flagging, &cuda_kernels::flagging);
 }
 
 } // namespace gr::aperture::kernels

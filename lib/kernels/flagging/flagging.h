@@ -8,10 +8,10 @@
 #ifndef INCLUDED_APERTURE_KERNELS_FLAGGING_FLAGGING_H
 #define INCLUDED_APERTURE_KERNELS_FLAGGING_FLAGGING_H
 
+#include "kernels/common/cell_sums.h"
 #include "kernels/common/types.h"
-#include "kernels/f_engine/cell_sums.h"
 #include "kernels/flagging/decision.h"
-#include "kernels/flagging/mask.h"
+#include "kernels/masks/mask.h"
 #include <gnuradio/aperture/device/device.h>
 #include <memory>
 #include <vector>

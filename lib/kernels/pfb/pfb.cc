@@ -5,9 +5,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
-#include "kernels/pfb/emulated_pfb.h"
-#include "kernels/pfb/host_pfb.h"
 #include "kernels/pfb/pfb.h"
 #include <algorithm>
 #include <cmath>
@@ -51,11 +48,6 @@ pfb::source pfb::later(const parameters& p, const source& from, size_t spectra)
                  bytes_of(p.input, passed, p.inputs_per_port),
              // those spectra have counted what they share with the next
              std::max(shared, from.counted - std::min(passed, from.counted)) };
-}
-
-std::unique_ptr<pfb> pfb::make(const parameters& p, const device& d)
-{
-    return make_on<pfb>(d, p, host::make_pfb, emulated::make_pfb, &cuda_kernels::pfb);
 }
 
 } // namespace gr::aperture::kernels

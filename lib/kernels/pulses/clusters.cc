@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/number_text.h"
+#include "common/number_text.h"
 #include "kernels/common/types.h"
 #include "kernels/pulses/clusters.h"
 #include "kernels/pulses/disjoint_sets.h"

@@ -5,10 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
-#include "kernels/common/number_text.h"
-#include "kernels/pulses/emulated_pulse_search.h"
-#include "kernels/pulses/host_pulse_search.h"
+#include "common/number_text.h"
 #include "kernels/pulses/pulse_search.h"
 #include <algorithm>
 #include <cmath>
@@ -56,15 +53,6 @@ double median_of_variance(int groups)
 {
     const double nu = double(group_values - 1) * groups;
     return std::pow(1 - 2 / (9 * nu), 3);
-}
-
-std::unique_ptr<pulse_search> pulse_search::make(const parameters& p, const device& d)
-{
-    return make_on<pulse_search>(d,
-                                 p,
-                                 host::make_pulse_search,
-                                 emulated::make_pulse_search,
-                                 &cuda_kernels::pulse_search);
 }
 
 } // namespace gr::aperture::kernels

@@ -5,8 +5,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
-#include "kernels/select/host_product_select.h"
 #include "kernels/select/product_select.h"
 
 namespace gr::aperture::kernels {
@@ -21,15 +19,6 @@ void product_select::parameters::check() const
                 "products",
                 "(" + std::to_string(a) + ", " + std::to_string(b) + ")",
                 "of inputs 0 to " + std::to_string(inputs - 1));
-}
-
-std::unique_ptr<product_select> product_select::make(const parameters& p, const device& d)
-{
-    return make_on<product_select>(d,
-                                   p,
-                                   host::make_product_select,
-                                   host::make_product_select,
-                                   &cuda_kernels::product_select);
 }
 
 } // namespace gr::aperture::kernels

@@ -220,7 +220,7 @@ std::unique_ptr<xengine> make_xengine(const xengine::parameters& p,
                                       const std::string& vectors)
 {
     for (const auto* tiles : all_tiles())
-        if (tiles->name == vectors && tiles->supported()) {
+        if ((vectors.empty() || tiles->name == vectors) && tiles->supported()) {
             if (p.type == sample_type::sc8)
                 return std::make_unique<host_xengine<sc8>>(
                     p, tiles->name, tiles->integer);

@@ -17,9 +17,10 @@ namespace gr::aperture::kernels::host {
 //! The vector instructions there is a kernel for and that this processor has, best first.
 std::vector<std::string> xengine_vectors();
 
-//! Dot products of tiles of inputs. `vectors` is one of xengine_vectors().
+//! Dot products of tiles of inputs. `vectors` is one of xengine_vectors(), or empty: the
+//! best.
 std::unique_ptr<xengine> make_xengine(const xengine::parameters& p,
-                                      const std::string& vectors);
+                                      const std::string& vectors = "");
 
 } // namespace gr::aperture::kernels::host
 

@@ -5,9 +5,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/make_on.h"
-#include "kernels/xengine/emulated_xengine.h"
-#include "kernels/xengine/host_xengine.h"
 #include "kernels/xengine/xengine.h"
 
 namespace gr::aperture::kernels {
@@ -22,18 +19,6 @@ void xengine::parameters::check() const
             "type",
             name_of(type),
             "sc8, sc4 or fc32");
-}
-
-std::unique_ptr<xengine> xengine::make(const parameters& p, const device& d)
-{
-    return make_on<xengine>(
-        d,
-        p,
-        [](const parameters& x) {
-            return host::make_xengine(x, host::xengine_vectors().front());
-        },
-        emulated::make_xengine,
-        &cuda_kernels::xengine);
 }
 
 } // namespace gr::aperture::kernels

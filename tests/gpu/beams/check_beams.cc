@@ -11,9 +11,9 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/beams/cuda_beam_power.h"
-#include "kernels/beams/cuda_beamformer.h"
-#include "kernels/beams/cuda_power_detector.h"
+#include "kernels/beam_power/cuda_beam_power.h"
+#include "kernels/beamformer/cuda_beamformer.h"
+#include "kernels/power_detector/cuda_power_detector.h"
 #include <cmath>
 #include <set>
 

@@ -11,10 +11,10 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/flagging/cuda_mask_counts.h"
-#include "kernels/flagging/cuda_power_means.h"
-#include "kernels/flagging/host_mask_counts.h"
-#include "kernels/flagging/host_power_means.h"
+#include "kernels/mask_counts/cuda_mask_counts.h"
+#include "kernels/mask_counts/host_mask_counts.h"
+#include "kernels/power_means/cuda_power_means.h"
+#include "kernels/power_means/host_power_means.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 

@@ -10,7 +10,7 @@
 
 #include "../check_cuda.h"
 #include "kernels/f_engine/f_engine.h"
-#include "kernels/pfb/cuda_pfb.h"
+#include "kernels/pfb/cufft/cuda_pfb.h"
 #include "kernels/pfb/host_pfb.h"
 #include "kernels/pfb/prototype.h"
 #include "runtime/host_stream.h"

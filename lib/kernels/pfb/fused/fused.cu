@@ -7,7 +7,7 @@
 
 #include "kernels/pfb/fused/fused.h"
 #include "kernels/pfb/fused/kernels.h"
-#include "kernels/pfb/pfb_split.h"
+#include "kernels/pfb/fused/pfb_split.h"
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -297,6 +297,23 @@ std::unique_ptr<pfb> make_fused_pfb(const pfb::parameters& p, int device)
     const device_guard guard(device);
     const auto* kernel = find_fused_kernel(p, device);
     return kernel ? std::make_unique<fused_pfb>(p, *kernel, device) : nullptr;
+}
+
+void upload_delays(const delay* delays,
+                   const pfb::parameters& p,
+                   uploaded_array<phase_slope>& slopes,
+                   uploaded_array<int64_t>& shifts,
+                   cudaStream_t s)
+{
+    std::vector<phase_slope> of_inputs;
+    std::vector<int64_t> samples;
+    for (int input = 0; input < p.inputs(); input++) {
+        of_inputs.push_back(
+            phase_slope_of(delays[input], p.channels, !is_complex(p.input), p.inverted));
+        samples.push_back(delays[input].samples);
+    }
+    slopes.set(of_inputs.data(), s);
+    shifts.set(samples.data(), s);
 }
 
 } // namespace gr::aperture::kernels::cuda

@@ -8,10 +8,11 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CALLS_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_CALLS_CUH
 
-#include "kernels/f_engine/f_engine.h"
+#include "kernels/common/cell_sums.h"
 #include "kernels/gpu/gpu_facts.h"
-#include "kernels/pfb/pfb_split.h"
+#include "kernels/pfb/fused/pfb_split.h"
 #include "kernels/pfb/tensor/filter.cuh"
+#include "kernels/pfb/tensor/filter_banks.h"
 #include "kernels/pfb/tensor/input_delays.h"
 #include "kernels/pfb/tensor/tables.h"
 #include "kernels/pfb/tensor/transform.cuh"
@@ -543,8 +544,9 @@ private:
 };
 
 /*!
- * A filter bank (Base = pfb) or an F-engine (Base = f_engine) on tensor cores. Parameters
- * and calls that it has no kernel for are left to another implementation, d_other.
+ * A filter bank (Base = pfb), or what has one and stores frames, on tensor cores.
+ * Parameters and calls that it has no kernel for are left to another implementation,
+ * d_other.
  */
 template <class Base, store Store, class Shape>
 class with_tensor_cores : public Base
@@ -621,68 +623,13 @@ public:
     }
 };
 
-template <class Shape>
-class tensor_f_engine : public with_tensor_cores<f_engine, store::frames, Shape>
-{
-    using base = with_tensor_cores<f_engine, store::frames, Shape>;
-
-public:
-    tensor_f_engine(const f_engine::parameters& p,
-                    int device,
-                    std::unique_ptr<f_engine> other)
-        : base(p.filter, device, std::move(other)), d_p(p)
-    {
-    }
-    std::string implementation() const override
-    {
-        return this->d_filter.name() + ", stored by channel";
-    }
-    void execute(
-        const pfb::source* sources, void* frame, int first, int count, stream& s) override
-    {
-        if (!this->done(sources, target_of(frame, first), size_t(count), s))
-            this->d_other->execute(sources, frame, first, count, s);
-    }
-    bool prepare_sums(int spectra_per_slice) override
-    {
-        return this->d_filter.prepare_sums(spectra_per_slice);
-    }
-    bool execute_and_sum(const pfb::source* sources,
-                         void* frame,
-                         int first,
-                         int count,
-                         const cell_sums& sums,
-                         stream& s) override
-    {
-        const auto to = target_of(frame, first);
-        if (this->d_filter.can_add(to, size_t(count)) &&
-            this->d_filter.can_do(sources, to))
-            return this->done(sources, to, size_t(count), s, &sums);
-        execute(sources, frame, first, count, s);
-        return false;
-    }
-
-private:
-    fused_filter::target target_of(void* frame, int first) const
-    {
-        return { nullptr,
-                 frame,
-                 first,
-                 d_p.spectra_per_frame,
-                 d_p.first_channel,
-                 d_p.selected_channels };
-    }
-
-    const f_engine::parameters d_p;
-};
-
 template <sample_type Input, int Taps, int... Channels>
 template <template <class> class Made, class Parameters, class Base>
 std::unique_ptr<Base>
-filter_banks<Input, Taps, Channels...>::make_of(const pfb::parameters& p,
-                                                const Parameters& parameters,
-                                                int device,
-                                                std::unique_ptr<Base> other)
+filter_banks<Input, Taps, Channels...>::make(const pfb::parameters& p,
+                                             const Parameters& parameters,
+                                             int device,
+                                             std::unique_ptr<Base> other)
 {
     if (facts_of(device).architecture != 90 || p.taps > Taps || p.taps <= Taps - group ||
         p.inputs() > most_inputs || p.output != sample_type::sc8 || p.input != Input)
@@ -697,20 +644,6 @@ filter_banks<Input, Taps, Channels...>::make_of(const pfb::parameters& p,
     };
     (made(arrangement<Channels, Input, Taps>{}) || ...);
     return other;
-}
-
-template <sample_type Input, int Taps, int... Channels>
-std::unique_ptr<pfb> filter_banks<Input, Taps, Channels...>::make(
-    const pfb::parameters& p, int device, std::unique_ptr<pfb> other)
-{
-    return make_of<tensor_pfb>(p, p, device, std::move(other));
-}
-
-template <sample_type Input, int Taps, int... Channels>
-std::unique_ptr<f_engine> filter_banks<Input, Taps, Channels...>::make(
-    const f_engine::parameters& p, int device, std::unique_ptr<f_engine> other)
-{
-    return make_of<tensor_f_engine>(p.filter, p, device, std::move(other));
 }
 
 } // namespace gr::aperture::kernels::cuda::tensor

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_PRODUCTS_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_PRODUCTS_CUH
 
-#include "kernels/beams/beamformer_wgmma.cuh"
 #include "kernels/gpu/wgmma.cuh"
+#include "kernels/gpu/wgmma_half.cuh"
 #include "kernels/pfb/tensor/tensor.cuh"
 #include "kernels/pfb/tensor/words.cuh"
 

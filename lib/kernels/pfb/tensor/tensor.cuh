@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH
 
-#include "kernels/f_engine/cell_sums.h"
+#include "kernels/common/cell_sums.h"
 #include "kernels/pfb/fused/results.cuh"
 #include "kernels/pfb/tensor/delays.cuh"
 #include "kernels/pfb/tensor/filter_banks.h"

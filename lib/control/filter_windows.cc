@@ -1,0 +1,158 @@
+/* -*- c++ -*- */
+/*
+ * Copyright 2026 gr-aperture's authors.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "common/number_text.h"
+#include "control/filter_windows.h"
+#include "kernels/pfb/prototype.h"
+#include "runtime/backend.h"
+#include "stream/clocked_block.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gr::aperture {
+
+kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
+{
+    kernels::pfb::check_channels(p.channels);
+    kernels::pfb::parameters k;
+    k.channels = p.channels;
+    k.taps = p.taps;
+    k.ports = ports_of(p.inputs, p.inputs_per_port);
+    k.inputs_per_port = p.inputs_per_port;
+    k.input = parse_sample_type("input_type",
+                                p.input_type,
+                                { sample_type::fc32,
+                                  sample_type::sc16,
+                                  sample_type::sc8,
+                                  sample_type::sc4,
+                                  sample_type::f32,
+                                  sample_type::s16,
+                                  sample_type::s12,
+                                  sample_type::s10,
+                                  sample_type::s8 });
+    k.output = parse_sample_type(
+        "output_type", p.output_type, { sample_type::fc32, sample_type::sc8 });
+    k.inverted = p.inverted;
+    k.prototype = p.prototype.empty() ? kernels::prototype(k.step(), p.taps, p.window)
+                                      : p.prototype;
+    require(std::abs(p.gain) <= std::numeric_limits<float>::max(),
+            "gain",
+            text_of(p.gain),
+            "finite, in single precision too");
+    require(
+        p.gain != 0 || p.output_type != "sc8" || p.input_type == "sc8",
+        "gain",
+        "0 (not given)",
+        "given for sc8 from " + p.input_type +
+            ": 20 divided by the rms of the samples leaves room for 6 times that rms");
+    return k;
+}
+
+int sample_item_size(const kernels::pfb::parameters& p)
+{
+    const int samples = samples_in_item(p.input, p.inputs_per_port);
+    return int(bytes_of(p.input, samples, p.inputs_per_port));
+}
+
+namespace {
+
+//! Seconds that the delays of a connected array stay below.
+constexpr double usual_delay = 100e-6;
+constexpr int64_t largest_delay = 1 << 28; // samples, as a buffer has 2^31 items at most
+
+//! Bytes of a port: a CPU's thread makes spectra of at most a gigabyte a second, of which
+//! this is more than twice `usual_delay`. Of a ring on a device, a part that lets it be
+//! as it is.
+int64_t default_room(const device& d)
+{
+    return d.own_memory() ? int64_t(d.own_memory()->default_ring() / 4) : 256 << 10;
+}
+
+int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
+} // namespace
+
+filter_windows::filter_windows(const kernels::pfb::parameters& p,
+                               int64_t most_delay,
+                               const device& d)
+    : d_p(p),
+      d_samples(samples_in_item(p.input, p.inputs_per_port)),
+      d_most_delay(most_delay),
+      d_room(most_delay > 0 ? divide_up(most_delay, d_samples)
+                            : default_room(d) / sample_item_size(p)),
+      d_sources(p.ports),
+      d_counted(p.ports)
+{
+    require_range("most_delay", most_delay, 0, largest_delay);
+}
+
+int64_t filter_windows::room_for_delays(std::optional<double> item_rate) const
+{
+    if (d_most_delay > 0 || !item_rate)
+        return d_room;
+    return std::min(d_room, int64_t(std::min(std::ceil(usual_delay * *item_rate), 1e15)));
+}
+
+int filter_windows::history() const
+{
+    // what is kept and two windows, of which GNU Radio doubles what is asked for: no
+    // window needs the zeros themselves
+    return int(length() - step() + 1 + room_for_delays());
+}
+
+timeline::reach filter_windows::reach_of(int port,
+                                         const delay_settings::change& delays) const
+{
+    const int input = port * d_p.inputs_per_port, end = input + d_p.inputs_per_port;
+    const auto first = delays.delays.begin();
+    const auto [least, most] =
+        std::minmax_element(first + input, first + end, [](const auto& a, const auto& b) {
+            return a.samples < b.samples;
+        });
+    const auto lost = delays.out_of_range.begin();
+    return { divide_up(most->samples, d_samples),
+             divide_up(-least->samples, d_samples),
+             std::find(lost + input, lost + end, true) == lost + end };
+}
+
+double filter_windows::middle() const
+{
+    return (double(d_p.taps) * d_p.step() - 1) / 2 / d_samples;
+}
+
+double filter_windows::bandwidth(double item_rate) const
+{
+    const double rate = item_rate * d_samples;
+    return is_complex(d_p.input) ? rate : rate / 2;
+}
+
+double filter_windows::frequency_shift(double item_rate) const
+{
+    // reversed, the real channel at fs/4 is not channel n/2 but the one below
+    return d_p.inverted && !is_complex(d_p.input) ? item_rate / step() : 0;
+}
+
+void filter_windows::reset() { std::fill(d_counted.begin(), d_counted.end(), 0); }
+
+const std::vector<kernels::pfb::source>&
+filter_windows::sources(const timeline::run& run, const std::vector<const char*>& items)
+{
+    const int64_t length = (run.windows - 1 + d_p.taps) * step();
+    for (int port = 0; port < d_p.ports; port++) {
+        d_sources[port] = { items[port], 0 };
+        if (!items[port])
+            continue;
+        const int64_t first = run.first_item[port];
+        d_sources[port].counted =
+            std::max<int64_t>(0, d_counted[port] - first) * d_samples;
+        d_counted[port] = std::max(d_counted[port], first + length);
+    }
+    return d_sources;
+}
+
+} // namespace gr::aperture
