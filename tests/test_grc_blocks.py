@@ -1175,6 +1175,17 @@ class TestGrcBlocks(unittest.TestCase):
             top.wait()
         self.assertGreater(came(last), 0)
 
+    def test_examples_are_short(self):
+        """Flowgraphs in examples say nothing that Companion takes by itself."""
+        shorten = runpy.run_path(str(SOURCE / "tools/shorten-flowgraphs"))["shorten"]
+        target = fresh_folder("short_flowgraphs") / "short.grc"
+        for path in (SOURCE / "examples").rglob("*.grc"):
+            shorten(self.platform, path, target)
+            with self.subTest(path.name, hint="tools/run tools/shorten-flowgraphs"):
+                # not the same text: other releases write their own number
+                lengths = [len(file.read_text().splitlines()) for file in (path, target)]
+                self.assertLessEqual(*lengths)
+
     def test_every_setter(self):
         """Every set_... method of a block is reached by a callback of its GRC block."""
         for name in self.names:

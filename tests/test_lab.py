@@ -137,7 +137,8 @@ def compile_flowgraphs(test):
             for other, names in SOURCES.items():
                 if block["name"] in names:
                     test.assertEqual(
-                        block["states"]["state"], True if other == "simulator" else "disabled"
+                        block["states"].get("state", True),
+                        True if other == "simulator" else "disabled",
                     )
                     block["states"]["state"] = True if other == kind else "disabled"
         flowgraph["options"]["parameters"]["id"] = f"fringes_{kind}"
