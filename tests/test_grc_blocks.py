@@ -67,904 +67,281 @@ SEARCH = (
 )
 
 
+def cases(table):
+    """
+    {block: [{parameter: value}]} of a table that has a paragraph `block: case | case` for each
+    block; a case is `parameter=value; parameter=value`.
+    """
+    found = {}
+    for block, values in re.findall(r"^ {4}(\w+):(.*(?:\n {8}.*)*)", table, re.MULTILINE):
+        found[f"aperture_{block}"] = [
+            dict(pair.split("=", 1) for pair in " ".join(case.split()).split("; "))
+            for case in values.split(" |")
+        ]
+    return found
+
+
 #: block -> values of parameters that are refused
-REFUSED = {
-    "aperture_pointing": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"vlen": "0"},
-        {"vlen": "268435456"},
-        {"phase_error": "0"},
-        {"phase_error": "91"},
-        {"lead": "-1"},
-        {"bandwidth": "-1"},
-        {"center_frequency": "1e9"},
-        {"center_frequency": "-1", "bandwidth": "1e6"},
-        {"samples_per_item": "0"},
-        {"channels": "2**24 + 1"},
-        {"beams": "[]"},
-        {"beams": "'zenith'"},
-        {"lead": "float('inf')"},
-        {"lead": "3601"},
-        {"calibration": "[1]"},
-        {"center_frequency": "1e9", "bandwidth": "float('inf')"},
-    ],
-    "aperture_delay_tracker": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"vlen": "0"},
-        {"vlen": "268435456"},
-        {"phase_error": "0"},
-        {"phase_error": "91"},
-        {"lead": "-1"},
-        {"lead": "3601"},
-        {"center_frequency": "-1"},
-        {"center_frequency": "float('inf')"},
-        {"direction": ""},
-        {"samples_per_item": "0"},
-        {"channels": "2**24 + 1"},
-        {"status_period": "-1"},
-        {"status_period": "float('nan')"},
-    ],
-    "aperture_filterbank_sink": [
-        {"channels": "0"},
-        {"rows": "0"},
-        {"channels": "536870912"},
-        {"machine_id": "-1"},
-        {"level_integrations": "1"},
-        {"level_integrations": "1048577"},
-        {"machine_id": "2**31"},
-        {"telescope": "-1"},
-        {"telescope": "float('nan')"},
-        {"telescope": "'GBT'"},
-        {"beams": "[]"},
-        {"beams": "1"},
-        {"filename": ""},
-    ],
-    "aperture_folder": [
-        {"channels": "0"},
-        {"beams": "0"},
-        {"products": "5"},
-        {"bins": "1"},
-        {"bins": "65537"},
-        {"channels": "2**22"},
-        {"period": "0"},
-        {"subintegration": "0"},
-        {"latency": "11"},
-    ],
-    "aperture_psrfits_sink": [
-        {"channels": "0"},
-        {"rows": "0"},
-        {"bins": "1"},
-        {"channels": "2**23"},
-        {"dm": "-1"},
-        {"period": "0"},
-        {"filename": ""},
-        {"beams": "[]"},
-    ],
-    "aperture_spead_source": [
-        {"inputs": "3"},
-        {"spectra_per_frame": "100"},
-        {"channels": "10", "channels_per_heap": "4"},
-        {"window": "0"},
-        {"align": "0"},
-        {"restart": "0"},
-        {"total_channels": "5"},
-        {"kind": "samples", "samples_per_heap": "4095"},
-        {"taps": "-1"},
-        {"packet_size": "9"},
-        {"sample_rate": "0"},
-        {"sync_time": "-1"},
-        {"most_gap": "-1"},
-        {"spectra_per_frame": "2**20"},
-    ],
-    "aperture_spead_sink": [
-        {"inputs": "3"},
-        {"first_input": "2"},
-        {"sent_inputs": "3"},
-        {"packet_size": "1e9"},
-        {"kind": "visibilities", "polarizations": "3", "inputs": "3"},
-        {"rate_factor": "-1"},
-        {"channels": "10", "channels_per_heap": "4"},
-        {"ttl": "256"},
-        {"kind": "samples", "samples_per_heap": "0"},
-    ],
-    "aperture_pfb_channelizer": [
-        {"channels": "7"},
-        {"channels": "2"},
-        {"channels": "65538"},
-        {"inputs": "0"},
-        {"inputs_per_port": "0"},
-        {"inputs": "3", "inputs_per_port": "2"},
-        {"taps": "0"},
-        {"taps": "65"},
-        {"window": "kaiser", "beta": "-1"},
-        {"window": "kaiser", "beta": "101"},
-        {"prototype": "[1.0] * 5"},
-        {"output_type": "sc8"},
-        {"device": "gpu"},
-        {"device": "cuda:x"},
-        {"channels": "65536", "inputs": "4096", "inputs_per_port": "4096"},
-        {"prototype": "[1.0] * 8192", "input_type": "f32"},
-        {"inputs": "1001"},
-        {"gain": "float('nan')"},
-        {"gain": "float('inf')"},
-        {"gains": "[float('nan')] * 1024"},
-        {"prototype": "[float('nan')] * 8192"},
-        {"gain": "1e39"},
-    ],
-    "aperture_f_engine": [
-        {"channels": "7"},
-        {"inputs": "3", "inputs_per_port": "2"},
-        {"taps": "65"},
-        {"prototype": "[1.0] * 5"},
-        {"prototype": "[1.0] * 8192", "input_type": "s12"},
-        {"output_type": "sc8"},
-        {"spectra_per_frame": "0"},
-        {"first_channel": "1024"},
-        {"first_channel": "1000", "selected_channels": "25"},
-        {"align": "-1"},
-        {"spectra_per_frame": "131072"},
-        {"output_type": "sc8", "spectra_per_frame": "524288"},
-        {"device": "gpu"},
-        {"inputs": "1001"},
-        {"gain": "float('nan')"},
-        {"gain": "float('inf')"},
-        {"gains": "[float('nan')] * 1024"},
-        {"prototype": "[float('nan')] * 8192"},
-        {"gain": "1e39"},
-        {"align": "float('inf')"},
-        {"spectra_per_slice": "100"},
-        {"spectra_per_slice": "32"},
-        {"spectra_per_slice": "64", "bad_channels": "[-1]"},
-    ],
-    "aperture_beamformer": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"beams": "0"},
-        {"beams": "4097"},
-        {"spectra_per_frame": "0"},
-        {"spectra_per_frame": "524288"},
-        {"beams": "4096", "spectra_per_frame": "64"},
-        {"weights": "[1] * 5"},
-        {"gains": "[1] * 3"},
-        {"masks": "[1] * 3"},
-        {"device": "gpu"},
-        {"weights": "[1, float('nan')]"},
-        {"gains": "[float('inf')]"},
-        {"masks": "[1, 2]"},
-    ],
-    "aperture_beam_power": [
-        {"spectra_per_slice": "100"},
-        {"spectra_per_slice": "-1"},
-        {"beams": "0"},
-        {"beams": "4097"},
-        {"incoherent_beams": "-1"},
-        {"spectra": "100"},
-        {"products": "I"},
-        {"products": "I", "beams": "2", "incoherent_beams": "2"},
-        {"summed_channels": "3"},
-        {"weights": "[1] * 5"},
-        {"masks": "[1] * 3"},
-        {"spectra_per_frame": "524288"},
-        {"device": "gpu"},
-        {"weights": "[1, float('nan')]"},
-        {"gains": "[float('inf')]"},
-        {"masks": "[1, 2]"},
-    ],
-    "aperture_power_detector": [
-        {"spectra_per_slice": "100"},
-        {"spectra_per_slice": "-1"},
-        {"channels": "0"},
-        {"beams": "0"},
-        {"spectra_per_frame": "0"},
-        {"spectra": "0"},
-        {"spectra": "100"},
-        {"products": "IQUV"},
-        {"summed_channels": "3"},
-        {"spectra_per_frame": "262144"},
-        {"device": "gpu"},
-    ],
-    "aperture_power_normalizer": [
-        {"channels": "0"},
-        {"beams": "0"},
-        {"sample_time": "0"},
-        {"window": "0.1"},
-        {"segments": "3"},
-        {"segments": "65"},
-        {"window": "1e9"},
-        {"type": "s8", "steps": "0"},
-        {"cell_threshold": "-1"},
-        {"channel_threshold": "float('nan')"},
-        {"spectrum_threshold": "float('inf')"},
-        {"bad_channels": "[1024]"},
-        {"bad_channels": "[-1]"},
-        {"beams": "60000"},
-        {"device": "gpu"},
-    ],
-    "aperture_pulse_search": [
-        {"beams": "0"},
-        {"channels": "0"},
-        {"bandwidth": "0"},
-        {"center_frequency": "1e6"},
-        {"sample_time": "0"},
-        {"dms": "[]"},
-        {"dms": "[-1]"},
-        {"decimations": "[1, 1]"},
-        {"decimations": "[3]"},
-        {"decimations": "[8192]"},
-        {"times_per_item": "0"},
-        {"dms": "[0] * 1000", "times_per_item": "1048576"},
-        {"threshold": "0"},
-        {"baseline": "0"},
-        {"widest": "0"},
-        {"widest": "4097"},
-        {"growth": "1.03"},
-        {"growth": "2.1"},
-        {"min_dm": "-1"},
-        {"most_beams": "-1"},
-        {"positions": "[1]"},
-        {"neighbors": "-1"},
-        {"link_time": "-1"},
-        {"link_trials": "0"},
-        {"link_widths": "0"},
-        {"margin": "-1"},
-        {"most_cells": "0"},
-        {"device": "gpu"},
-    ],
-    "aperture_candidate_sink": [
-        {"filename": "x.txt"},
-        {"beams": "0"},
-        {"channels": "0"},
-        {"bandwidth": "0"},
-        {"center_frequency": "1e6"},
-        {"sample_time": "0"},
-        {"pictures": "-1"},
-        {"seconds": "0"},
-        {"seconds": "1e5", "sample_time": "1e-3"},
-        {"rows_per_file": "0"},
-        {"beams": "2**20"},
-    ],
-    "aperture_flagger": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"spectra_per_frame": "0"},
-        {"device": "gpu"},
-        {"spectra_per_slice": "100"},
-        {"spectra_per_slice": "32"},
-        {"spectra_per_slice": "-1"},
-        {"kurtosis_false_alarms": "1"},
-        {"time_sigma": "-1"},
-        {"bad_channels": "[1024]"},
-        {"most_power": "1", "least_power": "2"},
-        {"grown_slices": "32"},
-        {"grown_channels": "-1"},
-        {"spectra_per_frame": "131072"},
-        {"channels": "1", "spectra_per_frame": "65537"},
-    ],
-    "aperture_dedisperser": [
-        {"channels": "0"},
-        {"beams": "0"},
-        {"bandwidth": "0"},
-        {"center_frequency": "4e5"},
-        {"sample_time": "0"},
-        {"dms": "[]"},
-        {"dms": "[-1]"},
-        {"decimations": "[1]"},
-        {"decimations": "[3] * 4"},
-        {"decimations": "[512] * 4"},
-        {"times_per_item": "0"},
-        {"tolerance": "0.4"},
-        {"beams": "65537"},
-        {"device": "gpu"},
-        {"beams": "1000", "times_per_item": "2**18"},
-    ],
-    "aperture_copy": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
-    "aperture_discard": [{"vlen": "0"}, {"vlen": "268435456"}, {"device": "gpu"}],
-    "aperture_snapshot": [
-        {"vlen": "0"},
-        {"vlen": "268435456"},
-        {"device": "gpu"},
-        {"rate": "-1"},
-        {"rate": "float('nan')"},
-        {"rate": "2e6"},
-        {"depth": "0"},
-        {"depth": "4097"},
-    ],
-    "aperture_fx_correlator": [
-        {"channels": "7"},
-        {"channels": "2"},
-        {"integration": "0"},
-        {"inputs": "0"},
-        {"integration": "float('nan')"},
-        {"inputs": "3", "inputs_per_port": "2"},
-        {"sample_rate": "-1"},
-        {"center_frequency": "float('inf')"},
-        {"inputs": "1001"},
-        {"inputs": "512", "inputs_per_port": "512", "channels": "65536"},
-        {"device": "gpu"},
-    ],
-    "aperture_fringe_display": [
-        {"channels": "0"},
-        {"inputs": "1"},
-        {"inputs": "4097"},
-        {"history": "9"},
-        {"window": "257"},
-        {"names": "['A']"},
-        {"channels": "2**27"},
-        {"device": "gpu"},
-    ],
-    "aperture_waterfall_display": [
-        {"channels": "0"},
-        {"rows": "0"},
-        {"history": "9"},
-        {"names": "['A', 'B']"},
-        {"channels": "2**28"},
-        {"device": "gpu"},
-    ],
-    "aperture_bandpass_display": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"channels": "90000000"},
-        {"averaging": "-1"},
-        {"averaging": "float('nan')"},
-        {"dynamic_range": "201"},
-        {"device": "gpu"},
-        {"edge": "frames", "spectra_per_frame": "0"},
-        {"names": "['A']"},
-        {"edge": "frames", "spectra_per_frame": "131072"},
-    ],
-    "aperture_sky_display": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"channels": "90000000"},
-        {"width": "111"},
-        {"averaging": "-1"},
-        {"averaging": "float('nan')"},
-        {"dynamic_range": "101"},
-        {"pixels": "15"},
-        {"pixels": "4096"},
-        {"rate": "0"},
-        {"rate": "6"},
-    ],
-    "aperture_corner_turn": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"inputs_per_port": "0"},
-        {"inputs": "3", "inputs_per_port": "2"},
-        {"spectra_per_frame": "0"},
-        {"first_channel": "-1"},
-        {"first_channel": "1024"},
-        {"selected_channels": "-1"},
-        {"first_channel": "1000", "selected_channels": "25"},
-        {"align": "-1"},
-        {"spectra_per_frame": "524288"},
-        {"type": "fc32", "spectra_per_frame": "131072"},
-        {"device": "gpu"},
-        {"inputs": "1001"},
-        {"align": "float('inf')"},
-    ],
-    "aperture_xengine": [
-        {"spectra_per_slice": "100"},
-        {"spectra_per_slice": "-1"},
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"spectra_per_frame": "0"},
-        {"integration": "0"},
-        {"integration": "-1"},
-        {"integration": "1.5"},
-        {"integration": "0", "integration_unit": "seconds"},
-        {"spectra_per_frame": "524288"},
-        {"type": "fc32", "spectra_per_frame": "131072"},
-        {"inputs": "800", "spectra_per_frame": "1"},
-        {"device": "gpu"},
-        {"integration": "2e9"},
-    ],
-    "aperture_receiver_tags": [
-        {"vlen": "0"},
-        {"vlen": "268435456"},
-        {"rate": "-1"},
-        {"rate": "float('inf')"},
-        {"center_frequency": "float('nan')"},
-        {"start_time": "(0, 1.0)", "clock": "given"},
-        {"start_time": "(253402300800, 0.0)"},
-    ],
-    "aperture_packet_sink": [
-        {"addresses": "[]"},
-        {"samples": "0"},
-        {"samples": "60000"},
-        {"inputs": "0"},
-        {"coding": "offset2", "complex": "False", "samples": "3"},
-        {"rate": "0"},
-        {"inputs_per_port": "-1"},
-        {"packets_per_frame": "2"},
-        {"layout": "vdif"},
-        {"layout": "best2", "coding": "s16"},
-        {"first_number": "-2"},
-        {"pace": "-1"},
-        {"loss": "1.1"},
-        {"duplicate": "-1"},
-        {"corrupt": "2"},
-        {"reorder": "-0.1"},
-        {"distance": "0"},
-        {"jitter": "11"},
-    ],
-    "aperture_packet_source": [
-        {"addresses": "[]"},
-        {"samples": "0"},
-        {"samples": "60000"},
-        {"inputs": "0"},
-        {"coding": "offset2", "complex": "False", "samples": "3"},
-        {"streams": "[1, 1]"},
-        {"streams": "[-1]"},
-        {"rate": "0"},
-        {"center_frequency": "float('nan')"},
-        {"bandwidth": "-1"},
-        {"start_time": "(0, 1.0)"},
-        {"inputs_per_port": "-1"},
-        {"packets_per_frame": "2"},
-        {"masks": "True"},
-        {"layout": "best2", "coding": "s16"},
-        {"layout": "vdif"},
-        {"window": "1"},
-        {"confirm": "65"},
-        {"most_gap": "-1"},
-        {"cores": "[0, 0]"},
-        {"socket_buffer": "1"},
-        {"queue": "-1"},
-        {"items": "-1"},
-        {"status_interval": "-1"},
-    ],
-    "aperture_replay": [
-        {"vlen": "0"},
-        {"data": "b''"},
-        {"data": "bytes(12)"},
-        {"repeats": "-1"},
-        {"rate": "-1"},
-        {"start_time": "(0, 1.0)"},
-        {"bandwidth": "-1"},
-        {"samples_per_item": "-1"},
-        {"device": "gpu"},
-        {"rate": "float('inf')"},
-        {"center_frequency": "float('nan')"},
-        {"start_time": "(-1, 0.0)"},
-        {"samples_per_item": "2**31"},
-    ],
-    "aperture_exchange": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"spectra_per_frame": "0"},
-        {"input_devices": "[]"},
-        {"output_devices": "[]"},
-        {"input_devices": "['cpu'] * 3"},
-        {"latency": "11"},
-        {"output_devices": "['cpu', 'gpu']"},
-        {"spectra_per_slice": "100"},
-        {"most_gap": "-1"},
-        {"channels": "2**24", "inputs": "256"},
-    ],
-    "aperture_join_channels": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"ranges": "0"},
-        {"ranges": "1025"},
-        {"channels": "65536", "inputs": "1024"},
-    ],
-    "aperture_select": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"products": "[]"},
-        {"products": "[(0, 2)]"},
-        {"products": "[(-1, 0)]"},
-        {"products": "[(0,)]"},
-        {"channels": "90000000"},
-    ],
-    "aperture_stream_align": [
-        {"inputs": "0"},
-        {"inputs": "1001"},
-        {"search_samples": "1023"},
-        {"most_offset": "0"},
-        {"search_samples": "2**28 + 1"},
-        {"reference": "2"},
-        {"clock_error": "-1"},
-        {"interval": "-1"},
-        {"watch": "float('inf')"},
-        {"false_alarms": "1"},
-        {"most_gap": "-1"},
-        {"status_interval": "float('nan')"},
-    ],
-    "aperture_array_source": [
-        {"inputs": "0"},
-        {"inputs_per_port": "0"},
-        {"inputs": "3", "inputs_per_port": "2"},
-        {"inputs": "1001"},
-        {"inputs_per_port": "2**31"},
-        {"samples": "-1"},
-        {"seed": "-1"},
-        {"seed": "2**64"},
-        {"noise_rms": "-1"},
-        {"noise_rms": "1e16"},
-        {"sources": "1"},
-        {"start_time": "-1"},
-        {"start_time": "float('nan')"},
-        {"start_time": "(1, 2)"},
-        {"start_time": "1e300"},
-    ],
-    "aperture_dada_source": [{"begin": "-1"}, {"samples": "-1"}],
-    "aperture_calibrator": [
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"channels": "90000000"},
-        {"integrations": "0"},
-        {"integrations": "2**20 + 1"},
-        {"every": "-1"},
-        {"lead": "-1"},
-        {"lead": "2e6"},
-    ],
-    "aperture_uvh5_sink": [
-        {"gains": "[1.0]"},
-        {"filename": ""},
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"channels": "90000000"},
-    ],
-    "aperture_voltage_sink": [
-        {"filename": "x.dat"},
-        {"channels": "0"},
-        {"inputs": "0"},
-        {"spectra_per_frame": "0"},
-        {"spectra_per_frame": "524288"},
-        {"blocks_per_file": "0"},
-        {"filename": "x-{input}.raw", "selected_channels": "None"},
-        {"filename": "x-{input}.raw", "type": "sc8"},
-        {"filename": "x.sigmf-meta", "selected_channels": "[1, 2]"},
-        {"selected_channels": "[]"},
-        {"selected_channels": "[1024]"},
-        {"selected_inputs": "[2]"},
-        {"inputs": "3", "polarizations": "2"},
-        {"names": "['a']"},
-    ],
-    "aperture_voltage_ring": [
-        {"filename": "x-{id}-{time}.dat"},
-        {"filename": "x-{id}.dada"},
-        {"channels": "0"},
-        {"filename": "x-{time}.dada"},
-        {"inputs": "0"},
-        {"spectra_per_frame": "524288"},
-        {"filename": "x-{id}-{time}.raw"},
-        {"filename": "x-{id}-{time}.sigmf-meta"},
-        {"filename": "x-{id}-{time}.raw", "type": "sc8", "kind": "samples"},
-        {"type": "s16"},
-        {"size": "4096"},
-        {"seconds": "1"},
-        {"seconds": "-1"},
-        {"queue": "0"},
-        {"disk_limit": "0"},
-        {"longest_wait": "-1"},
-        {"selected_channels": "[1024]"},
-        {"selected_inputs": "[]"},
-        {"inputs": "3", "polarizations": "2"},
-        {"names": "['a']"},
-        {"blocks_per_file": "0"},
-        {"device": "gpu"},
-    ],
-}
+REFUSED = cases(
+    """
+    pointing: channels=0 | inputs=0 | vlen=0 | vlen=268435456 | phase_error=0 | phase_error=91 |
+        lead=-1 | bandwidth=-1 | center_frequency=1e9 | center_frequency=-1; bandwidth=1e6 |
+        samples_per_item=0 | channels=2**24 + 1 | beams=[] | beams='zenith' | lead=float('inf') |
+        lead=3601 | calibration=[1] | center_frequency=1e9; bandwidth=float('inf')
+    delay_tracker: channels=0 | inputs=0 | vlen=0 | vlen=268435456 | phase_error=0 |
+        phase_error=91 | lead=-1 | lead=3601 | center_frequency=-1 | center_frequency=float('inf') |
+        direction= | samples_per_item=0 | channels=2**24 + 1 | status_period=-1 |
+        status_period=float('nan')
+    filterbank_sink: channels=0 | rows=0 | channels=536870912 | machine_id=-1 |
+        level_integrations=1 | level_integrations=1048577 | machine_id=2**31 | telescope=-1 |
+        telescope=float('nan') | telescope='GBT' | beams=[] | beams=1 | filename=
+    folder: channels=0 | beams=0 | products=5 | bins=1 | bins=65537 | channels=2**22 | period=0 |
+        subintegration=0 | latency=11
+    psrfits_sink: channels=0 | rows=0 | bins=1 | channels=2**23 | dm=-1 | period=0 | filename= |
+        beams=[]
+    spead_source: inputs=3 | spectra_per_frame=100 | channels=10; channels_per_heap=4 | window=0 |
+        align=0 | restart=0 | total_channels=5 | kind=samples; samples_per_heap=4095 | taps=-1 |
+        packet_size=9 | sample_rate=0 | sync_time=-1 | most_gap=-1 | spectra_per_frame=2**20
+    spead_sink: inputs=3 | first_input=2 | sent_inputs=3 | packet_size=1e9 |
+        kind=visibilities; polarizations=3; inputs=3 | rate_factor=-1 |
+        channels=10; channels_per_heap=4 | ttl=256 | kind=samples; samples_per_heap=0
+    pfb_channelizer: channels=7 | channels=2 | channels=65538 | inputs=0 | inputs_per_port=0 |
+        inputs=3; inputs_per_port=2 | taps=0 | taps=65 | window=kaiser; beta=-1 |
+        window=kaiser; beta=101 | prototype=[1.0] * 5 | output_type=sc8 | device=gpu |
+        device=cuda:x | channels=65536; inputs=4096; inputs_per_port=4096 |
+        prototype=[1.0] * 8192; input_type=f32 | inputs=1001 | gain=float('nan') |
+        gain=float('inf') | gains=[float('nan')] * 1024 | prototype=[float('nan')] * 8192 |
+        gain=1e39
+    f_engine: channels=7 | inputs=3; inputs_per_port=2 | taps=65 | prototype=[1.0] * 5 |
+        prototype=[1.0] * 8192; input_type=s12 | output_type=sc8 | spectra_per_frame=0 |
+        first_channel=1024 | first_channel=1000; selected_channels=25 | align=-1 |
+        spectra_per_frame=131072 | output_type=sc8; spectra_per_frame=524288 | device=gpu |
+        inputs=1001 | gain=float('nan') | gain=float('inf') | gains=[float('nan')] * 1024 |
+        prototype=[float('nan')] * 8192 | gain=1e39 | align=float('inf') | spectra_per_slice=100 |
+        spectra_per_slice=32 | spectra_per_slice=64; bad_channels=[-1]
+    beamformer: channels=0 | inputs=0 | beams=0 | beams=4097 | spectra_per_frame=0 |
+        spectra_per_frame=524288 | beams=4096; spectra_per_frame=64 | weights=[1] * 5 |
+        gains=[1] * 3 | masks=[1] * 3 | device=gpu | weights=[1, float('nan')] |
+        gains=[float('inf')] | masks=[1, 2]
+    beam_power: spectra_per_slice=100 | spectra_per_slice=-1 | beams=0 | beams=4097 |
+        incoherent_beams=-1 | spectra=100 | products=I | products=I; beams=2; incoherent_beams=2 |
+        summed_channels=3 | weights=[1] * 5 | masks=[1] * 3 | spectra_per_frame=524288 |
+        device=gpu | weights=[1, float('nan')] | gains=[float('inf')] | masks=[1, 2]
+    power_detector: spectra_per_slice=100 | spectra_per_slice=-1 | channels=0 | beams=0 |
+        spectra_per_frame=0 | spectra=0 | spectra=100 | products=IQUV | summed_channels=3 |
+        spectra_per_frame=262144 | device=gpu
+    power_normalizer: channels=0 | beams=0 | sample_time=0 | window=0.1 | segments=3 | segments=65 |
+        window=1e9 | type=s8; steps=0 | cell_threshold=-1 | channel_threshold=float('nan') |
+        spectrum_threshold=float('inf') | bad_channels=[1024] | bad_channels=[-1] | beams=60000 |
+        device=gpu
+    pulse_search: beams=0 | channels=0 | bandwidth=0 | center_frequency=1e6 | sample_time=0 |
+        dms=[] | dms=[-1] | decimations=[1, 1] | decimations=[3] | decimations=[8192] |
+        times_per_item=0 | dms=[0] * 1000; times_per_item=1048576 | threshold=0 | baseline=0 |
+        widest=0 | widest=4097 | growth=1.03 | growth=2.1 | min_dm=-1 | most_beams=-1 |
+        positions=[1] | neighbors=-1 | link_time=-1 | link_trials=0 | link_widths=0 | margin=-1 |
+        most_cells=0 | device=gpu
+    candidate_sink: filename=x.txt | beams=0 | channels=0 | bandwidth=0 | center_frequency=1e6 |
+        sample_time=0 | pictures=-1 | seconds=0 | seconds=1e5; sample_time=1e-3 | rows_per_file=0 |
+        beams=2**20
+    flagger: channels=0 | inputs=0 | spectra_per_frame=0 | device=gpu | spectra_per_slice=100 |
+        spectra_per_slice=32 | spectra_per_slice=-1 | kurtosis_false_alarms=1 | time_sigma=-1 |
+        bad_channels=[1024] | most_power=1; least_power=2 | grown_slices=32 | grown_channels=-1 |
+        spectra_per_frame=131072 | channels=1; spectra_per_frame=65537
+    dedisperser: channels=0 | beams=0 | bandwidth=0 | center_frequency=4e5 | sample_time=0 |
+        dms=[] | dms=[-1] | decimations=[1] | decimations=[3] * 4 | decimations=[512] * 4 |
+        times_per_item=0 | tolerance=0.4 | beams=65537 | device=gpu |
+        beams=1000; times_per_item=2**18
+    copy: vlen=0 | vlen=268435456 | device=gpu
+    discard: vlen=0 | vlen=268435456 | device=gpu
+    snapshot: vlen=0 | vlen=268435456 | device=gpu | rate=-1 | rate=float('nan') | rate=2e6 |
+        depth=0 | depth=4097
+    fx_correlator: channels=7 | channels=2 | integration=0 | inputs=0 | integration=float('nan') |
+        inputs=3; inputs_per_port=2 | sample_rate=-1 | center_frequency=float('inf') | inputs=1001 |
+        inputs=512; inputs_per_port=512; channels=65536 | device=gpu
+    fringe_display: channels=0 | inputs=1 | inputs=4097 | history=9 | window=257 | names=['A'] |
+        channels=2**27 | device=gpu
+    waterfall_display: channels=0 | rows=0 | history=9 | names=['A', 'B'] | channels=2**28 |
+        device=gpu
+    bandpass_display: channels=0 | inputs=0 | channels=90000000 | averaging=-1 |
+        averaging=float('nan') | dynamic_range=201 | device=gpu | edge=frames; spectra_per_frame=0 |
+        names=['A'] | edge=frames; spectra_per_frame=131072
+    sky_display: channels=0 | inputs=0 | channels=90000000 | width=111 | averaging=-1 |
+        averaging=float('nan') | dynamic_range=101 | pixels=15 | pixels=4096 | rate=0 | rate=6
+    corner_turn: channels=0 | inputs=0 | inputs_per_port=0 | inputs=3; inputs_per_port=2 |
+        spectra_per_frame=0 | first_channel=-1 | first_channel=1024 | selected_channels=-1 |
+        first_channel=1000; selected_channels=25 | align=-1 | spectra_per_frame=524288 |
+        type=fc32; spectra_per_frame=131072 | device=gpu | inputs=1001 | align=float('inf')
+    xengine: spectra_per_slice=100 | spectra_per_slice=-1 | channels=0 | inputs=0 |
+        spectra_per_frame=0 | integration=0 | integration=-1 | integration=1.5 |
+        integration=0; integration_unit=seconds | spectra_per_frame=524288 |
+        type=fc32; spectra_per_frame=131072 | inputs=800; spectra_per_frame=1 | device=gpu |
+        integration=2e9
+    receiver_tags: vlen=0 | vlen=268435456 | rate=-1 | rate=float('inf') |
+        center_frequency=float('nan') | start_time=(0, 1.0); clock=given |
+        start_time=(253402300800, 0.0)
+    packet_sink: addresses=[] | samples=0 | samples=60000 | inputs=0 |
+        coding=offset2; complex=False; samples=3 | rate=0 | inputs_per_port=-1 |
+        packets_per_frame=2 | layout=vdif | layout=best2; coding=s16 | first_number=-2 | pace=-1 |
+        loss=1.1 | duplicate=-1 | corrupt=2 | reorder=-0.1 | distance=0 | jitter=11
+    packet_source: addresses=[] | samples=0 | samples=60000 | inputs=0 |
+        coding=offset2; complex=False; samples=3 | streams=[1, 1] | streams=[-1] | rate=0 |
+        center_frequency=float('nan') | bandwidth=-1 | start_time=(0, 1.0) | inputs_per_port=-1 |
+        packets_per_frame=2 | masks=True | layout=best2; coding=s16 | layout=vdif | window=1 |
+        confirm=65 | most_gap=-1 | cores=[0, 0] | socket_buffer=1 | queue=-1 | items=-1 |
+        status_interval=-1
+    replay: vlen=0 | data=b'' | data=bytes(12) | repeats=-1 | rate=-1 | start_time=(0, 1.0) |
+        bandwidth=-1 | samples_per_item=-1 | device=gpu | rate=float('inf') |
+        center_frequency=float('nan') | start_time=(-1, 0.0) | samples_per_item=2**31
+    exchange: channels=0 | inputs=0 | spectra_per_frame=0 | input_devices=[] | output_devices=[] |
+        input_devices=['cpu'] * 3 | latency=11 | output_devices=['cpu', 'gpu'] |
+        spectra_per_slice=100 | most_gap=-1 | channels=2**24; inputs=256
+    join_channels: channels=0 | inputs=0 | ranges=0 | ranges=1025 | channels=65536; inputs=1024
+    select: channels=0 | inputs=0 | products=[] | products=[(0, 2)] | products=[(-1, 0)] |
+        products=[(0,)] | channels=90000000
+    stream_align: inputs=0 | inputs=1001 | search_samples=1023 | most_offset=0 |
+        search_samples=2**28 + 1 | reference=2 | clock_error=-1 | interval=-1 | watch=float('inf') |
+        false_alarms=1 | most_gap=-1 | status_interval=float('nan')
+    array_source: inputs=0 | inputs_per_port=0 | inputs=3; inputs_per_port=2 | inputs=1001 |
+        inputs_per_port=2**31 | samples=-1 | seed=-1 | seed=2**64 | noise_rms=-1 | noise_rms=1e16 |
+        sources=1 | start_time=-1 | start_time=float('nan') | start_time=(1, 2) | start_time=1e300
+    dada_source: begin=-1 | samples=-1
+    calibrator: channels=0 | inputs=0 | channels=90000000 | integrations=0 |
+        integrations=2**20 + 1 | every=-1 | lead=-1 | lead=2e6
+    uvh5_sink: gains=[1.0] | filename= | channels=0 | inputs=0 | channels=90000000
+    voltage_sink: filename=x.dat | channels=0 | inputs=0 | spectra_per_frame=0 |
+        spectra_per_frame=524288 | blocks_per_file=0 |
+        filename=x-{input}.raw; selected_channels=None | filename=x-{input}.raw; type=sc8 |
+        filename=x.sigmf-meta; selected_channels=[1, 2] | selected_channels=[] |
+        selected_channels=[1024] | selected_inputs=[2] | inputs=3; polarizations=2 | names=['a']
+    voltage_ring: filename=x-{id}-{time}.dat | filename=x-{id}.dada | channels=0 |
+        filename=x-{time}.dada | inputs=0 | spectra_per_frame=524288 | filename=x-{id}-{time}.raw |
+        filename=x-{id}-{time}.sigmf-meta | filename=x-{id}-{time}.raw; type=sc8; kind=samples |
+        type=s16 | size=4096 | seconds=1 | seconds=-1 | queue=0 | disk_limit=0 | longest_wait=-1 |
+        selected_channels=[1024] | selected_inputs=[] | inputs=3; polarizations=2 | names=['a'] |
+        blocks_per_file=0 | device=gpu
+    """
+)
 
 #: block -> values other than the defaults, which work
-ALLOWED = {
-    "aperture_uvh5_sink": [{"counts": "True", "channels": "16", "inputs": "2"}],
-    "aperture_delay_tracker": [
-        {"type": "sc8", "vlen": "2", "direction": "Cas A", "phase_error": "1"},
-        {"direction": "23:23:24 +58:48:54", "center_frequency": "1e9", "lead": "0"},
-        {"array": "y8", "inputs": "8", "direction": "az=180, el=45", "status_period": "0"},
-        {"type": "s16", "inverted": "True", "channels": "64"},
-        {"type": "s12", "vlen": "3", "samples_per_item": "2", "direction": "sun"},
-    ],
-    "aperture_spead_source": [
-        {"kind": "samples", "inputs": "3", "senders": "[7, 5, 6]"},
-        {"kind": "samples", "sample_type": "s8", "heaps_per_chunk": "5"},
-        {"kind": "beams", "inputs": "3", "address": "239.1.1.1+2:7148", "cores": "[0]"},
-        {"kind": "visibilities", "inputs": "6", "channels": "16", "total_channels": "64"},
-        {"spectra_per_frame": "1024", "channels_per_heap": "64", "sync_time": "'0.1'"},
-    ],
-    "aperture_spead_sink": [
-        {"kind": "samples", "inputs": "3", "sample_type": "s12"},
-        {"kind": "beams", "inputs": "3", "address": "239.1.1.1+2:7148", "antennas": "64"},
-        {"kind": "visibilities", "inputs": "6", "channels": "16", "normalised": "False"},
-        {"address": "10.0.0.1:7148,10.0.0.2:7148", "inputs": "8", "first_input": "4"},
-    ],
-    "aperture_pointing": [
-        {"type": "sc8", "vlen": "2", "phase_error": "0.1", "taper": "hamming"},
-        {"center_frequency": "1e9", "bandwidth": "1e6", "calibration": "[1, 1j]"},
-        {"beams": "aperture.load_beams('grid:az=0,el=80,columns=3,spacing=1', 'two-dish')"},
-        {"array": "y8", "inputs": "8", "normalise": "signal", "channels": "1"},
-        {"type": "s16", "inverted": "True"},
-        {"type": "sc4", "vlen": "2"},
-        {"type": "s12", "vlen": "3", "samples_per_item": "2"},
-    ],
-    "aperture_voltage_sink": [
-        {
-            "filename": "x-{input}-{time}.raw",
-            "type": "sc8",
-            "selected_channels": "range(10, 20)",
-            "names": "['a', 'b']",
-            "array": "two-dish",
-        },
-        {"filename": "x.raw", "type": "sc4", "polarizations": "2", "selected_channels": "None"},
-        {
-            "filename": "x-{beam}.sigmf-meta",
-            "kind": "beams",
-            "inputs": "5",
-            "selected_inputs": "[4, 1]",
-            "blocks_per_file": "7",
-        },
-    ],
-    "aperture_voltage_ring": [
-        {"filename": "x-{id}-{time}-{input}.raw", "type": "sc8", "array": "two-dish"},
-        {"filename": "x-{id}-{time}.sigmf-meta", "kind": "samples", "type": "s16", "inputs": "1"},
-        {
-            "filename": "x-{beam}-{id}-{time}-{channel}.dada",
-            "kind": "beams",
-            "inputs": "4",
-            "polarizations": "2",
-            "selected_channels": "range(9)",
-            "memory": "host",
-        },
-        {"seconds": "0.5", "rate": "10", "disk_limit": "None", "device": "cpu", "queue": "1"},
-    ],
-    "aperture_filterbank_sink": [
-        {"counts": "True", "channels": "16"},
-        {"channels": "1"},
-        {"nbits": "8", "machine_id": "3", "telescope": "4"},
-        {"array": "mwa-32t", "products": "IQUV", "channels": "16"},
-        {"array": "mwa-32t", "rows": "2"},
-    ],
-    "aperture_folder": [
-        {"type": "s8", "beams": "3", "channels": "5"},
-        {"type": "u8", "epoch": "1.7e9"},
-        {"counts": "True", "beams": "3", "products": "2"},
-        {"products": "4", "bins": "2", "mean": "False", "subintegration": "0.5"},
-    ],
-    "aperture_psrfits_sink": [
-        {"channels": "5", "bins": "7", "dm": "26.7", "source": "B0329+54"},
-        {"array": "mwa-32t", "products": "IQUV"},
-        {"period_derivative": "1e-15"},
-    ],
-    "aperture_pfb_channelizer": [
-        {"channels": "4", "taps": "1"},
-        {"channels": "30", "taps": "64"},
-        {"inputs": "6", "inputs_per_port": "3"},
-        {"window": "kaiser", "beta": "6.5"},
-        {"window": "blackman"},
-        {"prototype": "[1.0] * 8192"},
-        {"gains": "[1 + 1j] * 1024"},
-        {"input_type": "s8", "output_type": "sc8", "gain": "0.5"},
-        {"inverted": "True"},
-        {"prototype": "[1.0] * 16384", "input_type": "s16"},
-        {"input_type": "sc4"},
-        {"input_type": "s12"},
-        {"input_type": "s12", "inputs_per_port": "2"},
-        {"input_type": "s10"},
-        {"input_type": "s10", "inputs": "3", "inputs_per_port": "3"},
-        {"device": "cpu"},
-    ],
-    "aperture_f_engine": [
-        {"channels": "4", "taps": "1"},
-        {"inputs": "6", "inputs_per_port": "3", "spectra_per_frame": "7"},
-        {"window": "kaiser", "beta": "6.5"},
-        {"gains": "[1 + 1j] * 1024"},
-        {"prototype": "[1.0] * 16384", "input_type": "s10"},
-        {"inverted": "True"},
-        {"input_type": "s12", "inputs_per_port": "2"},
-        {"input_type": "sc4"},
-        {"first_channel": "3", "selected_channels": "5", "output_type": "sc8", "gain": "20"},
-        {"align": "0.5"},
-        {"device": "cpu"},
-        {"spectra_per_slice": "128", "time_sum_sigma": "6", "bad_channels": "[3]"},
-    ],
-    "aperture_beamformer": [
-        {"type": "sc4", "beams": "3", "weights": "[1, 2, 3, 4j, 5, 6]"},
-        {"gains": "[2]"},
-        {"type": "fc32", "output_type": "sc8", "inputs": "3", "masks": "[[1, 0, 1]]"},
-        {"channels": "3", "weights": "[[[1, 2]], [[3, 4]], [[5, 6]]]"},
-        {"device": "cpu"},
-    ],
-    "aperture_beam_power": [
-        {"spectra_per_slice": "16", "beams": "1", "incoherent_beams": "2"},
-        {"type": "sc4", "beams": "4", "products": "IQUV", "basis": "circular"},
-        {"beams": "0", "incoherent_beams": "1"},
-        {"type": "fc32", "spectra": "2560"},
-        {
-            "products": "I",
-            "beams": "2",
-            "incoherent_beams": "2",
-            "masks": "[[1, 1], [1, 1], [1, 0], [0, 1]]",
-        },
-        {"summed_channels": "8", "mean": "False"},
-        {"device": "cpu"},
-    ],
-    "aperture_power_detector": [
-        {"spectra_per_slice": "16", "beams": "2", "products": "IQUV"},
-        {"beams": "4", "products": "coherency", "spectra": "64"},
-        {"type": "sc8"},
-        {"beams": "2", "products": "I", "basis": "circular", "spectra": "512"},
-        {"summed_channels": "4", "mean": "False"},
-        {"device": "cpu"},
-    ],
-    "aperture_power_normalizer": [
-        {"type": "s8", "steps": "5.5", "beams": "7"},
-        {"segments": "4", "window": "5"},
-        {"bad_channels": "range(100, 200)", "zero_dm": "True"},
-        {"device": "cpu"},
-        {"cell_threshold": "0", "channel_threshold": "0", "spectrum_threshold": "0"},
-    ],
-    "aperture_pulse_search": [
-        {"dms": "[0, 10.5, 3]", "decimations": "[1, 4, 2]", "times_per_item": "1000"},
-        {"beams": "2", "positions": "[0, 0, 1, 0]", "neighbors": "1", "most_beams": "1"},
-        {"device": "cpu", "widest": "1"},
-    ],
-    "aperture_candidate_sink": [
-        {"type": "s8", "beams": "3"},
-        {"filename": "x.csv", "type": "u8", "pictures": "1.5"},
-    ],
-    "aperture_flagger": [
-        {"type": "sc8", "spectra_per_slice": "64", "time_sigma": "5"},
-        {"type": "sc4"},
-        {"bad_channels": "list(range(10, 20))", "grown_slices": "1", "grown_channels": "2"},
-        {"kurtosis_false_alarms": "0", "spectra_per_slice": "1", "channel_sum_sigma": "6"},
-        {"device": "cpu"},
-    ],
-    "aperture_dedisperser": [
-        {"type": "s8", "beams": "3"},
-        {"type": "u8", "decimations": "[1, 2, 4, 4]"},
-        {"tolerance": "0.5", "dms": "[17]", "times_per_item": "100"},
-        {"device": "cpu"},
-    ],
-    "aperture_copy": [
-        {"type": "sc8", "vlen": "4095"},
-        {"type": "s16"},
-        {"vlen": "65536"},
-        {"device": "cpu"},
-    ],
-    "aperture_discard": [{"type": "sc8", "vlen": "4095"}, {"type": "s16"}, {"device": "cpu"}],
-    "aperture_snapshot": [
-        {"type": "sc8", "vlen": "4095", "depth": "3"},
-        {"type": "s16", "rate": "0"},
-        {"device": "cpu"},
-    ],
-    "aperture_fx_correlator": [
-        {"inputs": "4", "inputs_per_port": "2", "input_type": "s10"},
-        {"input_type": "sc4"},
-        {"sample_rate": "2.4e6", "center_frequency": "1420.4e6"},
-        {"device": "cpu"},
-        {"channels": "4", "integration": "1e-3", "inverted": "True", "sample_rate": "8e3"},
-    ],
-    "aperture_fringe_display": [
-        {"inputs": "5", "channels": "7", "baselines": "[(0, 4), (3, 2)]"},
-        {"array": "two-dish"},
-        {"names": "['A', 'B']", "baselines": "[('B', 'A')]"},
-        {"device": "cpu", "history": "10", "window": "1"},
-    ],
-    "aperture_waterfall_display": [
-        {"type": "f32", "rows": "4", "names": "list('IQUV')", "scale": "linear"},
-        {"type": "sc8", "channels": "63"},
-        {"device": "cpu"},
-    ],
-    "aperture_bandpass_display": [
-        {"edge": "frames", "type": "sc8", "spectra_per_frame": "16"},
-        {"edge": "frames", "type": "sc4", "inputs": "3", "channels": "7"},
-        {"edge": "frames", "spectra_per_frame": "5", "names": "['A', 'B']", "averaging": "0"},
-        {"type": "sc8", "array": "'y16'", "inputs": "16", "dynamic_range": "30"},
-        {"title": "levels", "device": "cpu"},
-    ],
-    "aperture_sky_display": [
-        {"array": "y16", "inputs": "16", "channels": "64", "dynamic_range": "20"},
-        {"centre": "Cas A", "width": "5", "weight": "natural", "averaging": "0", "pixels": "64"},
-        {"tracked": "sun", "centre": "sun", "title": "Sun", "rate": "5"},
-    ],
-    "aperture_corner_turn": [
-        {"first_channel": "3", "selected_channels": "5"},
-        {"first_channel": "1000"},
-        {"inputs": "6", "inputs_per_port": "3", "spectra_per_frame": "7"},
-        {"align": "0.5"},
-        {"type": "fc32"},
-        {"type": "sc4"},
-        {"device": "cpu"},
-    ],
-    "aperture_xengine": [
-        {"spectra_per_slice": "12", "spectra_per_frame": "120", "inputs": "3"},
-        {"integration": "0.25", "integration_unit": "seconds"},
-        {"normalise": "False"},
-        {"inputs": "7", "channels": "3", "spectra_per_frame": "5", "integration": "3"},
-        {"type": "fc32"},
-        {"type": "sc4"},
-        {"device": "cpu"},
-    ],
-    "aperture_receiver_tags": [
-        {"type": "sc8", "vlen": "3"},
-        {"rate": "2.4e6", "center_frequency": "1.42e9"},
-        {"clock": "given", "start_time": "(1700000000, 0.5)"},
-        {"clock": "none"},
-        {"replace": "True"},
-    ],
-    "aperture_packet_sink": [
-        {
-            "layout": "vdif",
-            "coding": "u8",
-            "samples": "4000",
-            "rate": "32e6",
-            "streams": "[0, 5]",
-            "inputs_per_port": "1",
-        },
-        {
-            "layout": "best2",
-            "coding": "sc4",
-            "samples": "128",
-            "inputs": "32",
-            "rate": "19531.25",
-            "streams": "list(range(64))",
-            "packets_per_frame": "9",
-        },
-        {"addresses": "['127.0.0.1:4015', '127.0.0.1:4016']", "loss": "0.1", "pace": "0"},
-    ],
-    "aperture_packet_source": [
-        {
-            "layout": "vdif",
-            "coding": "offset2",
-            "complex": "False",
-            "samples": "8000",
-            "rate": "32e6",
-            "streams": "[0, 1, 5]",
-            "inputs_per_port": "1",
-        },
-        {
-            "layout": "best2",
-            "coding": "sc4",
-            "samples": "128",
-            "inputs": "32",
-            "rate": "19531.25",
-            "streams": "list(range(64))",
-            "packets_per_frame": "9",
-            "masks": "True",
-        },
-        {
-            "addresses": "['127.0.0.1:4015', '[::1]:4016']",
-            "inputs": "3",
-            "coding": "s16",
-            "senders": "['10.0.0.0/8']",
-        },
-    ],
-    "aperture_replay": [
-        {"type": "sc8", "vlen": "3", "data": "bytes(600)", "repeats": "7"},
-        {"data": "__import__('numpy').zeros((5, 4), 'complex64')", "vlen": "4"},
-        {"rate": "0", "center_frequency": "1.4e9", "start_time": "(1700000000, 0.5)"},
-        {"bandwidth": "1e6", "samples_per_item": "1024", "device": "cpu"},
-    ],
-    "aperture_stream_align": [
-        {"type": "sc8", "inputs": "3"},
-        {"type": "sc4", "method": "time"},
-        {"type": "sc16", "method": "correlation", "reference": "1", "clock_error": "2"},
-        {"unaligned": "True", "interval": "10", "relative_time": "True"},
-    ],
-    "aperture_exchange": [
-        {
-            "type": "sc8",
-            "inputs": "6",
-            "input_devices": "['cpu'] * 3",
-            "by": "copies",
-            "output_devices": "['cpu'] * 4",
-        },
-        {"type": "sc4", "spectra_per_slice": "4", "input_devices": "['cpu']"},
-    ],
-    "aperture_join_channels": [
-        {"type": "u32", "channels": "12", "ranges": "3", "inputs": "5"},
-        {"ranges": "1"},
-    ],
-    "aperture_select": [
-        {"inputs": "5", "products": "[(4, 0), (0, 4), (2, 2)]"},
-        {"inputs": "8", "products": "aperture.products('y8', [(1, 0)])"},
-    ],
-}
+ALLOWED = cases(
+    """
+    uvh5_sink: counts=True; channels=16; inputs=2
+    delay_tracker: type=sc8; vlen=2; direction=Cas A; phase_error=1 |
+        direction=23:23:24 +58:48:54; center_frequency=1e9; lead=0 |
+        array=y8; inputs=8; direction=az=180, el=45; status_period=0 |
+        type=s16; inverted=True; channels=64 | type=s12; vlen=3; samples_per_item=2; direction=sun
+    spead_source: kind=samples; inputs=3; senders=[7, 5, 6] |
+        kind=samples; sample_type=s8; heaps_per_chunk=5 |
+        kind=beams; inputs=3; address=239.1.1.1+2:7148; cores=[0] |
+        kind=visibilities; inputs=6; channels=16; total_channels=64 |
+        spectra_per_frame=1024; channels_per_heap=64; sync_time='0.1'
+    spead_sink: kind=samples; inputs=3; sample_type=s12 |
+        kind=beams; inputs=3; address=239.1.1.1+2:7148; antennas=64 |
+        kind=visibilities; inputs=6; channels=16; normalised=False |
+        address=10.0.0.1:7148,10.0.0.2:7148; inputs=8; first_input=4
+    pointing: type=sc8; vlen=2; phase_error=0.1; taper=hamming |
+        center_frequency=1e9; bandwidth=1e6; calibration=[1, 1j] |
+        beams=aperture.load_beams('grid:az=0,el=80,columns=3,spacing=1', 'two-dish') |
+        array=y8; inputs=8; normalise=signal; channels=1 | type=s16; inverted=True |
+        type=sc4; vlen=2 | type=s12; vlen=3; samples_per_item=2
+    voltage_sink: filename=x-{input}-{time}.raw; type=sc8; selected_channels=range(10, 20);
+        names=['a', 'b']; array=two-dish |
+        filename=x.raw; type=sc4; polarizations=2; selected_channels=None |
+        filename=x-{beam}.sigmf-meta; kind=beams; inputs=5; selected_inputs=[4, 1];
+        blocks_per_file=7
+    voltage_ring: filename=x-{id}-{time}-{input}.raw; type=sc8; array=two-dish |
+        filename=x-{id}-{time}.sigmf-meta; kind=samples; type=s16; inputs=1 |
+        filename=x-{beam}-{id}-{time}-{channel}.dada; kind=beams; inputs=4; polarizations=2;
+        selected_channels=range(9); memory=host |
+        seconds=0.5; rate=10; disk_limit=None; device=cpu; queue=1
+    filterbank_sink: counts=True; channels=16 | channels=1 | nbits=8; machine_id=3; telescope=4 |
+        array=mwa-32t; products=IQUV; channels=16 | array=mwa-32t; rows=2
+    folder: type=s8; beams=3; channels=5 | type=u8; epoch=1.7e9 | counts=True; beams=3; products=2 |
+        products=4; bins=2; mean=False; subintegration=0.5
+    psrfits_sink: channels=5; bins=7; dm=26.7; source=B0329+54 | array=mwa-32t; products=IQUV |
+        period_derivative=1e-15
+    pfb_channelizer: channels=4; taps=1 | channels=30; taps=64 | inputs=6; inputs_per_port=3 |
+        window=kaiser; beta=6.5 | window=blackman | prototype=[1.0] * 8192 | gains=[1 + 1j] * 1024 |
+        input_type=s8; output_type=sc8; gain=0.5 | inverted=True |
+        prototype=[1.0] * 16384; input_type=s16 | input_type=sc4 | input_type=s12 |
+        input_type=s12; inputs_per_port=2 | input_type=s10 |
+        input_type=s10; inputs=3; inputs_per_port=3 | device=cpu
+    f_engine: channels=4; taps=1 | inputs=6; inputs_per_port=3; spectra_per_frame=7 |
+        window=kaiser; beta=6.5 | gains=[1 + 1j] * 1024 | prototype=[1.0] * 16384; input_type=s10 |
+        inverted=True | input_type=s12; inputs_per_port=2 | input_type=sc4 |
+        first_channel=3; selected_channels=5; output_type=sc8; gain=20 | align=0.5 | device=cpu |
+        spectra_per_slice=128; time_sum_sigma=6; bad_channels=[3]
+    beamformer: type=sc4; beams=3; weights=[1, 2, 3, 4j, 5, 6] | gains=[2] |
+        type=fc32; output_type=sc8; inputs=3; masks=[[1, 0, 1]] |
+        channels=3; weights=[[[1, 2]], [[3, 4]], [[5, 6]]] | device=cpu
+    beam_power: spectra_per_slice=16; beams=1; incoherent_beams=2 |
+        type=sc4; beams=4; products=IQUV; basis=circular | beams=0; incoherent_beams=1 |
+        type=fc32; spectra=2560 |
+        products=I; beams=2; incoherent_beams=2; masks=[[1, 1], [1, 1], [1, 0], [0, 1]] |
+        summed_channels=8; mean=False | device=cpu
+    power_detector: spectra_per_slice=16; beams=2; products=IQUV |
+        beams=4; products=coherency; spectra=64 | type=sc8 |
+        beams=2; products=I; basis=circular; spectra=512 | summed_channels=4; mean=False |
+        device=cpu
+    power_normalizer: type=s8; steps=5.5; beams=7 | segments=4; window=5 |
+        bad_channels=range(100, 200); zero_dm=True | device=cpu |
+        cell_threshold=0; channel_threshold=0; spectrum_threshold=0
+    pulse_search: dms=[0, 10.5, 3]; decimations=[1, 4, 2]; times_per_item=1000 |
+        beams=2; positions=[0, 0, 1, 0]; neighbors=1; most_beams=1 | device=cpu; widest=1
+    candidate_sink: type=s8; beams=3 | filename=x.csv; type=u8; pictures=1.5
+    flagger: type=sc8; spectra_per_slice=64; time_sigma=5 | type=sc4 |
+        bad_channels=list(range(10, 20)); grown_slices=1; grown_channels=2 |
+        kurtosis_false_alarms=0; spectra_per_slice=1; channel_sum_sigma=6 | device=cpu
+    dedisperser: type=s8; beams=3 | type=u8; decimations=[1, 2, 4, 4] |
+        tolerance=0.5; dms=[17]; times_per_item=100 | device=cpu
+    copy: type=sc8; vlen=4095 | type=s16 | vlen=65536 | device=cpu
+    discard: type=sc8; vlen=4095 | type=s16 | device=cpu
+    snapshot: type=sc8; vlen=4095; depth=3 | type=s16; rate=0 | device=cpu
+    fx_correlator: inputs=4; inputs_per_port=2; input_type=s10 | input_type=sc4 |
+        sample_rate=2.4e6; center_frequency=1420.4e6 | device=cpu |
+        channels=4; integration=1e-3; inverted=True; sample_rate=8e3
+    fringe_display: inputs=5; channels=7; baselines=[(0, 4), (3, 2)] | array=two-dish |
+        names=['A', 'B']; baselines=[('B', 'A')] | device=cpu; history=10; window=1
+    waterfall_display: type=f32; rows=4; names=list('IQUV'); scale=linear | type=sc8; channels=63 |
+        device=cpu
+    bandpass_display: edge=frames; type=sc8; spectra_per_frame=16 |
+        edge=frames; type=sc4; inputs=3; channels=7 |
+        edge=frames; spectra_per_frame=5; names=['A', 'B']; averaging=0 |
+        type=sc8; array='y16'; inputs=16; dynamic_range=30 | title=levels; device=cpu
+    sky_display: array=y16; inputs=16; channels=64; dynamic_range=20 |
+        centre=Cas A; width=5; weight=natural; averaging=0; pixels=64 |
+        tracked=sun; centre=sun; title=Sun; rate=5
+    corner_turn: first_channel=3; selected_channels=5 | first_channel=1000 |
+        inputs=6; inputs_per_port=3; spectra_per_frame=7 | align=0.5 | type=fc32 | type=sc4 |
+        device=cpu
+    xengine: spectra_per_slice=12; spectra_per_frame=120; inputs=3 |
+        integration=0.25; integration_unit=seconds | normalise=False |
+        inputs=7; channels=3; spectra_per_frame=5; integration=3 | type=fc32 | type=sc4 | device=cpu
+    receiver_tags: type=sc8; vlen=3 | rate=2.4e6; center_frequency=1.42e9 |
+        clock=given; start_time=(1700000000, 0.5) | clock=none | replace=True
+    packet_sink:
+        layout=vdif; coding=u8; samples=4000; rate=32e6; streams=[0, 5]; inputs_per_port=1 |
+        layout=best2; coding=sc4; samples=128; inputs=32; rate=19531.25; streams=list(range(64));
+        packets_per_frame=9 | addresses=['127.0.0.1:4015', '127.0.0.1:4016']; loss=0.1; pace=0
+    packet_source: layout=vdif; coding=offset2; complex=False; samples=8000; rate=32e6;
+        streams=[0, 1, 5]; inputs_per_port=1 |
+        layout=best2; coding=sc4; samples=128; inputs=32; rate=19531.25; streams=list(range(64));
+        packets_per_frame=9; masks=True |
+        addresses=['127.0.0.1:4015', '[::1]:4016']; inputs=3; coding=s16; senders=['10.0.0.0/8']
+    replay: type=sc8; vlen=3; data=bytes(600); repeats=7 |
+        data=__import__('numpy').zeros((5, 4), 'complex64'); vlen=4 |
+        rate=0; center_frequency=1.4e9; start_time=(1700000000, 0.5) |
+        bandwidth=1e6; samples_per_item=1024; device=cpu
+    stream_align: type=sc8; inputs=3 | type=sc4; method=time |
+        type=sc16; method=correlation; reference=1; clock_error=2 |
+        unaligned=True; interval=10; relative_time=True
+    exchange: type=sc8; inputs=6; input_devices=['cpu'] * 3; by=copies; output_devices=['cpu'] * 4 |
+        type=sc4; spectra_per_slice=4; input_devices=['cpu']
+    join_channels: type=u32; channels=12; ranges=3; inputs=5 | ranges=1
+    select: inputs=5; products=[(4, 0), (0, 4), (2, 2)] |
+        inputs=8; products=aperture.products('y8', [(1, 0)])
+    """
+)
 
 
 def setUpModule():
