@@ -90,7 +90,11 @@ class TestDebian(unittest.TestCase):
         }
         for module in (SOURCE / "python/aperture").rglob("*.py"):
             inside = str(module.relative_to(SOURCE / "python/aperture"))
-            if (module.parent / "__init__.py").exists() and not module.name.startswith("qa_"):
+            if (
+                (module.parent / "__init__.py").exists()
+                and not module.name.startswith("qa_")
+                and module.parent.name != "testing"
+            ):
                 self.assertIn(f"usr/lib/python3/dist-packages/gnuradio/aperture/{inside}", python)
         self.assertIn(
             "usr/lib/python3/dist-packages/gnuradio/aperture/arguments/version.py", python
@@ -134,6 +138,7 @@ class TestDebian(unittest.TestCase):
                 if path.endswith((".pyc", ".pyo"))
                 or "__pycache__" in path
                 or os.path.basename(path).startswith("qa_")
+                or "/aperture/testing/" in path
             ]
             self.assertEqual(unwanted, [], name)
 
