@@ -31,6 +31,7 @@ ANYTHING = {
     "displays",
     "doctor",
     "files",
+    "formats",
     "imaging",
     "inputs",
     "monitoring",
@@ -51,8 +52,9 @@ MAY_IMPORT = {
     "tracking": {"arrays", "parameters"},
     "beams": {"arrays", "parameters", "tracking"},
     "doctor": {"arrays", "blocks", "inputs", "parameters", "streams"},
-    "dumps": {"arrays", "files", "parameters", "streams"},
+    "dumps": {"arrays", "files", "formats", "parameters", "streams"},
     "files": {"arrays", "packages", "parameters", "tracking"},
+    "formats": {"arrays", "files", "packages", "parameters", "tracking"},
     "imaging": {"arrays", "files", "parameters", "tracking"},
     "monitoring": {
         "arrays",
@@ -68,7 +70,16 @@ MAY_IMPORT = {
     "observatory": {"files", "parameters"},
     "packages": set(),
     "streams": {"parameters"},
-    "inputs": {"arrays", "blocks", "files", "network", "packages", "parameters", "streams"},
+    "inputs": {
+        "arrays",
+        "blocks",
+        "files",
+        "formats",
+        "network",
+        "packages",
+        "parameters",
+        "streams",
+    },
     "calibration": {"arrays", "files", "parameters", "tracking"},
     "transients": {"arrays", "files", "parameters", "tracking"},
     "plots": {"arrays", "beams", "files", "parameters", "tracking", "transients"},
@@ -80,6 +91,7 @@ MAY_IMPORT = {
         "displays",
         "dumps",
         "files",
+        "formats",
         "imaging",
         "network",
         "parameters",
@@ -153,6 +165,10 @@ RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 # modules of the bindings that everybody may know
 IN_CPP = {"logged", "references", "spead", "tags"}
+
+
+# modules of formats that every room of it may know
+OF_ALL_FORMATS = {"recordings", "voltages"}
 
 
 def packages_imported(path):
@@ -374,6 +390,21 @@ class TestSourceTree(unittest.TestCase):
                     wrong.append(f"{path.relative_to(LIBRARY)} includes {file}")
         self.assertEqual(wrong, [])
         self.assertEqual(folders - {"."}, set(MAY_INCLUDE))
+
+    def test_rooms_of_formats(self):
+        """No format knows another one."""
+        formats = PACKAGE / "formats"
+        rooms = {path.stem for path in formats.iterdir() if not path.name.startswith(("_", "qa_"))}
+        wrong = []
+        for path in sorted(formats.rglob("*.py")):
+            room = path.relative_to(formats).with_suffix("").parts[0]
+            found = re.findall(r"^\s*from (\.+)(\w+)", path.read_text(), re.MULTILINE)
+            depth = len(path.relative_to(formats).parts)
+            names = {name for dots, name in found if len(dots) == depth} & rooms
+            if not path.name.startswith("qa_"):
+                wrong += [f"{room} knows {name}" for name in names - OF_ALL_FORMATS - {room}]
+        self.assertTrue(OF_ALL_FORMATS <= rooms)
+        self.assertEqual(wrong, [])
 
     def test_packages_that_are_imported(self):
         """Modules that are imported at the top come with a package that ours names."""

@@ -19,7 +19,7 @@ from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import tags, voltage_sink
 from gnuradio.aperture.files.checked_file import PartFile
-from gnuradio.aperture.files.voltage_file import nibbles_to_bytes
+from gnuradio.aperture.formats.voltages import nibbles_to_bytes
 from gnuradio.aperture.testing.disks import small_disk
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf
 

@@ -19,10 +19,10 @@ from .files import file_lock
 from .files.checked_file import part_name
 from .files.file_names import TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import check_path, file_name
-from .files.guppi_writer import GuppiWriter, numbered, sequence
 from .files.roll_over import RecordingSink, RollOver
-from .files.sigmf_writer import SigmfWriter, both_names
-from .files.voltage_file import (
+from .formats.guppi.writer import GuppiWriter, numbered, sequence
+from .formats.sigmf.writer import SigmfWriter, both_names
+from .formats.voltages import (
     GUPPI_ENDING,
     SIGMF_ENDINGS,
     VOLTAGE_ENDINGS,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from .. import dedisperser, power_normalizer, pulse_search, voltage_ring
 from ..arguments.argument_types import positive_seconds
 from ..candidate_sink import candidate_sink
-from ..files.voltage_file import VOLTAGE_ENDINGS
+from ..formats.voltages import VOLTAGE_ENDINGS
 from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
 from ..transients.dispersion import channel_frequencies, delay

@@ -9,7 +9,7 @@ import argparse
 import os
 import re
 
-from ..files.voltage_file import VOLTAGE_ENDINGS
+from ..formats.voltages import VOLTAGE_ENDINGS
 from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
 from ..voltage_sink import voltage_sink

@@ -13,12 +13,12 @@ import resource
 from numbers import Integral
 
 from ..arrays.array_description import ArrayDescription, load_array
-from ..files.dada_writer import DadaWriter
 from ..files.file_names import TIME, check_fields, check_text, name_text, time_text
 from ..files.growing_file import check_path, file_name
-from ..files.guppi_writer import GuppiWriter, numbered, sequence
-from ..files.sigmf_writer import SigmfWriter, both_names
-from ..files.voltage_file import DADA_ENDING, GUPPI_ENDING, SIGMF_ENDINGS, Recording
+from ..formats.dada import DadaWriter
+from ..formats.guppi.writer import GuppiWriter, numbered, sequence
+from ..formats.sigmf.writer import SigmfWriter, both_names
+from ..formats.voltages import DADA_ENDING, GUPPI_ENDING, SIGMF_ENDINGS, Recording
 from ..parameters.errors import refuse
 from .exact_clock import moment_of
 from .voltage_edge import arranged, time_first

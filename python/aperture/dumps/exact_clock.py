@@ -8,8 +8,8 @@
 import math
 from fractions import Fraction
 
-from ..files.sigmf_writer import datetime_text
-from ..files.voltage_file import Moment
+from ..formats.sigmf.writer import datetime_text
+from ..formats.voltages import Moment
 
 ROUNDING = Fraction(1, 1000)  # samples, by which times that agree may differ
 LOSS = Fraction(3, 4)  # samples: a lost one with a rounded stamp; corrections are half of one

@@ -11,7 +11,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ..files.voltage_file import nibbles_to_bytes
+from ..formats.voltages import nibbles_to_bytes
 from ..parameters.errors import refuse
 
 LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int

@@ -26,14 +26,14 @@ from gnuradio.aperture.calibration.calibration import Band, Calibration, InputCa
 from gnuradio.aperture.calibration.uvcal import load_uvcal, save_uvcal
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.files import filterbank
-from gnuradio.aperture.files.dada_writer import DadaWriter
 from gnuradio.aperture.files.filterbank_writer import MissingSamples
-from gnuradio.aperture.files.guppi_writer import GuppiWriter
-from gnuradio.aperture.files.sigmf_writer import SigmfWriter
 from gnuradio.aperture.files.uvh5_merge import merge
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
-from gnuradio.aperture.files.voltage_file import Moment, Recording
+from gnuradio.aperture.formats.dada import DadaWriter
+from gnuradio.aperture.formats.guppi.writer import GuppiWriter
+from gnuradio.aperture.formats.sigmf.writer import SigmfWriter
+from gnuradio.aperture.formats.voltages import Moment, Recording
 from gnuradio.aperture.imaging.dirty_image import Beam, DirtyImage, Field
 from gnuradio.aperture.imaging.image_file import write_fits
 from gnuradio.aperture.parameters.ascii_text import ascii_names, ascii_text, find_name, quoted

@@ -7,5 +7,5 @@
 
 One text names an input in commands, plans, GNU Radio Companion and Python:
 `KIND:NAME[,NAME...][,key=value...]`, for example `dada:a.dada` or `sim:y8`. A kind is one module of
-the package `formats`, which is found by being there; input_format.py says what such a module has.
+the package `kinds`, which is found by being there; input_format.py says what such a module has.
 """

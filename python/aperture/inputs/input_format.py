@@ -64,7 +64,7 @@ class Request:
 
 class InputFormat:
     """
-    A kind of input; a module of the package `formats` has an instance of a derived class as FORMAT.
+    A kind of input; a module of the package `kinds` has an instance of a derived class as FORMAT.
 
     kind: what stands before the colon; summary: a line of --help; names: what its names are, as
     FILE[,FILE...]; options: {key: Option}; packages: group of packages from PyPI that it needs, or

@@ -6,55 +6,17 @@
 """Recordings of several files become one: lined up by their times, and read by recording_source."""
 
 import os
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from .. import aperture_python
+from ..formats.recordings import MOST_SAMPLES
 from ..parameters.times import elapsed, length_text, time_text, whole_and_fraction
 from ..streams.silent_block import silent
 from .recordings import describe
 from .signals import Signals
 
-MOST_SAMPLES = 2**62  # the largest number of a sample
 MOST_OFF = Fraction(1, 100)  # of a sample: inputs that are less apart are as one
 LARGEST_TERM = 10**18  # largest term of a rate as a fraction
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Samples in a row: file; byte of the first; how many there are of each input; start: when the
-    first was taken, s since 1970 as a Fraction."""
-
-    file: str
-    byte: int
-    samples: int
-    start: Fraction
-
-
-@dataclass
-class Recording:
-    """
-    What was recorded together.
-
-    name: for messages; inputs: interleaved sample by sample; coding, complex: as recording_source
-    has them; rate: samples a second, a Fraction; center_frequency: Hz; pieces: in the order of
-    time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None;
-    antennas: names of those that it tells of, or None; approximate: the times are a guess.
-    """
-
-    name: str
-    inputs: int
-    coding: str
-    complex: bool
-    rate: Fraction
-    center_frequency: float
-    pieces: list
-    inverted: bool = False
-    telescope: str = ""
-    place: tuple = None
-    antennas: list = None
-    warnings: list = field(default_factory=list)
-    approximate: bool = False
 
 
 def _agree(recordings):

@@ -83,7 +83,7 @@ class qa_inputs(gr_unittest.TestCase):
                 input_format.utc_time(text)
 
     def test_kinds(self):
-        """Every module of `formats` has one kind, and says what it is in one line."""
+        """Every module of `kinds` has one kind, and says what it is in one line."""
         kinds = registry.kinds()
         self.assertTrue({"sim", "dada"} <= set(kinds))
         for kind, entry in kinds.items():

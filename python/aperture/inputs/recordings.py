@@ -7,35 +7,10 @@
 
 import math
 import os
-from fractions import Fraction
 
 from ..arrays.array_description import ArrayDescription, load_array
 from ..arrays.telescopes import array_of_recording
-from ..files.regular_file import check_regular
-from ..parameters.times import time_text
 from .input_format import InputError
-
-
-def check_recording(filename):
-    """Refuses what is no file on a disk, or cannot be read."""
-    check_regular(filename, "a recording")
-    # Python says why a file cannot be read, and can say every name
-    with open(filename, "rb"):
-        pass
-
-
-def time_of_file(filename, length, option):
-    """
-    When a recording began that does not say it, taken from when its file was written.
-
-    length: of the recording, s; option: that says it better. Returns s since 1970 as a Fraction,
-    and a warning.
-    """
-    start = max(Fraction(0), Fraction(os.stat(filename).st_mtime_ns, 10**9) - length)
-    return start, (
-        f"{filename}: does not say when it began: {time_text(start)} is taken, its "
-        f"length before it was last written; {option} gives the right time"
-    )
 
 
 def describe(

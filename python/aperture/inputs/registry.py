@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..arrays.array_description import shipped_arrays
 from ..parameters.input_files import look_for, looked_in
 from ..parameters.times import exact, leap_seconds, time_text
-from . import formats
+from . import kinds as modules
 from .input_format import InputError, split_at
 
 #: ending of a recording's name -> kind of input
@@ -51,13 +51,13 @@ OTHER_ENDINGS = {".pcap": "pcap", ".pcapng": "pcap", ".yml": "sim", ".yaml": "si
 
 @functools.cache
 def kinds():
-    """{kind: InputFormat} of all modules of the package `formats`, in the order of their names."""
-    modules = [
-        importlib.import_module(f"{formats.__name__}.{entry.name}")
-        for entry in pkgutil.iter_modules(formats.__path__)
+    """{kind: InputFormat} of all modules of the package `kinds`, in the order of their names."""
+    found = [
+        importlib.import_module(f"{modules.__name__}.{entry.name}").FORMAT
+        for entry in pkgutil.iter_modules(modules.__path__)
         if not entry.name.startswith("qa_")
     ]
-    return {module.FORMAT.kind: module.FORMAT for module in modules}
+    return {entry.kind: entry for entry in found}
 
 
 def find_kind(text):

@@ -8,8 +8,8 @@
 import re
 from fractions import Fraction
 
-LOWEST_RATE, HIGHEST_RATE = 1, 10**12  # Hz, as array descriptions have them
-HIGHEST_FREQUENCY = 10**15
+from ..formats.recordings import HIGHEST_FREQUENCY, HIGHEST_RATE, LOWEST_RATE
+
 _DECIMAL = re.compile(
     r"([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,2})?)"
     r"(?: ?([kMG]?)Hz)?"

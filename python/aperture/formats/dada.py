@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..files.checked_file import PartFile
 from ..parameters.ascii_text import ascii_text
-from .checked_file import PartFile
 
 HEADER_BYTES = 4096
 UNIX_EPOCH = 40587  # a modified Julian date

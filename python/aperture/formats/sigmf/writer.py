@@ -10,8 +10,8 @@ import os
 
 import numpy as np
 
-from .checked_file import PartFile
-from .voltage_file import SIGMF_ENDINGS
+from ...files.checked_file import PartFile
+from ..voltages import SIGMF_ENDINGS
 
 #: unsigned integers stand for complex ones of half as many bits, re first
 DATATYPES = {

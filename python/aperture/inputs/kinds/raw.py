@@ -9,10 +9,10 @@ write them."""
 import os
 from fractions import Fraction
 
+from ...formats.recordings import Piece, Recording, check_recording, time_of_file
 from ...parameters.times import read_time
 from ..input_format import InputFormat, Option, one_of, split_at, whole_number
-from ..line_up import Piece, Recording, signals_of
-from ..recordings import check_recording, time_of_file
+from ..line_up import signals_of
 from ..values import CENTER, RATE
 
 #: type -> (coding, whether it is complex)

@@ -8,11 +8,12 @@
 import os
 
 from ... import aperture_python
+from ...formats.guppi.reader import pieces_of, read_stream, sequence
+from ...formats.recordings import check_recording
 from ...parameters.times import whole_and_fraction
 from ...streams.silent_block import silent
-from ..guppi_files import pieces_of, read_stream, sequence
 from ..input_format import InputFormat, Option, whole_number
-from ..recordings import check_recording, describe
+from ..recordings import describe
 from ..signals import Signals
 
 LARGEST_TERM = 10**18  # largest term of a rate as a fraction

@@ -10,7 +10,7 @@ import os
 import tarfile
 from dataclasses import dataclass
 
-from .recordings import check_recording
+from ..recordings import check_recording
 
 META, DATA, ARCHIVE, COLLECTION = ".sigmf-meta", ".sigmf-data", ".sigmf", ".sigmf-collection"
 MOST_BYTES = 1 << 28  # most bytes of metadata, which is text

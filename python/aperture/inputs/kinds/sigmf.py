@@ -43,7 +43,7 @@ class SigMF(InputFormat):
 
     def open(self, request):
         # needs the package, which --help does without
-        from ..sigmf_metadata import read_recordings
+        from ...formats.sigmf.reader import read_recordings
 
         recordings, files, warnings = read_recordings(request)
         signals = signals_of(request, recordings, warnings)

@@ -8,13 +8,14 @@
 import os
 
 from ... import aperture_python
+from ...formats.recordings import check_recording
+from ...formats.vdif import read_stream
 from ...parameters.times import whole_and_fraction
 from ...streams.silent_block import silent
 from ..input_format import InputFormat, Option, one_of
-from ..recordings import check_recording, describe
+from ..recordings import describe
 from ..signals import Signals
 from ..values import CENTER, RATE
-from ..vdif_files import read_stream
 
 MOST_INPUTS = 65536
 

@@ -16,11 +16,17 @@ import jsonschema
 import sigmf
 from sigmf.sigmffile import dtype_info
 
-from ..parameters.times import TIME_RULE, exact, read_time, resolution
-from .line_up import MOST_SAMPLES, Piece, Recording
-from .recordings import time_of_file
-from .sigmf_files import find_files
-from .values import HIGHEST_FREQUENCY, HIGHEST_RATE, LOWEST_RATE
+from ...parameters.times import TIME_RULE, exact, read_time, resolution
+from ..recordings import (
+    HIGHEST_FREQUENCY,
+    HIGHEST_RATE,
+    LOWEST_RATE,
+    MOST_SAMPLES,
+    Piece,
+    Recording,
+    time_of_file,
+)
+from .files import find_files
 
 MOST_CHANNELS = 65536
 MOST_BYTES = 1 << 50  # most bytes of headers

@@ -9,11 +9,12 @@ import os
 from fractions import Fraction
 
 from ... import aperture_python
+from ...formats.recordings import Piece, Recording, check_recording
 from ...parameters.times import elapsed, exact, utc_after
 from ...streams.silent_block import silent
 from ..input_format import InputFormat, Option, one_of
-from ..line_up import Piece, Recording, signals_of
-from ..recordings import check_recording, describe
+from ..line_up import signals_of
+from ..recordings import describe
 from ..signals import Signals
 
 #: the keys that may differ between the files of one observation

@@ -11,9 +11,9 @@ import glob
 import os
 import re
 
-from ..parameters.ascii_text import ascii_text
-from .checked_file import PartFile
-from .voltage_file import GUPPI_ENDING
+from ...files.checked_file import PartFile
+from ...parameters.ascii_text import ascii_text
+from ..voltages import GUPPI_ENDING
 
 CARD = 80  # bytes
 UNIX_EPOCH = 40587  # a modified Julian date

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..parameters.times import utc_after
+from ...parameters.times import utc_after
 
 CARD = 80
 MOST_HEADER = 1 << 18  # bytes

@@ -1,0 +1,76 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Recordings that are read: pieces of files, and when their samples were taken."""
+
+import os
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ..files.regular_file import check_regular
+from ..parameters.times import time_text
+
+LOWEST_RATE, HIGHEST_RATE = 1, 10**12  # Hz, as array descriptions have them
+HIGHEST_FREQUENCY = 10**15
+MOST_SAMPLES = 2**62  # the largest number of a sample
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Samples in a row: file; byte of the first; how many there are of each input; start: when the
+    first was taken, s since 1970 as a Fraction."""
+
+    file: str
+    byte: int
+    samples: int
+    start: Fraction
+
+
+@dataclass
+class Recording:
+    """
+    What was recorded together.
+
+    name: for messages; inputs: interleaved sample by sample; coding, complex: as recording_source
+    has them; rate: samples a second, a Fraction; center_frequency: Hz; pieces: in the order of
+    time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None;
+    antennas: names of those that it tells of, or None; approximate: the times are a guess.
+    """
+
+    name: str
+    inputs: int
+    coding: str
+    complex: bool
+    rate: Fraction
+    center_frequency: float
+    pieces: list
+    inverted: bool = False
+    telescope: str = ""
+    place: tuple = None
+    antennas: list = None
+    warnings: list = field(default_factory=list)
+    approximate: bool = False
+
+
+def check_recording(filename):
+    """Refuses what is no file on a disk, or cannot be read."""
+    check_regular(filename, "a recording")
+    # Python says why a file cannot be read, and can say every name
+    with open(filename, "rb"):
+        pass
+
+
+def time_of_file(filename, length, option):
+    """
+    When a recording began that does not say it, taken from when its file was written.
+
+    length: of the recording, s; option: that says it better. Returns s since 1970 as a Fraction,
+    and a warning.
+    """
+    start = max(Fraction(0), Fraction(os.stat(filename).st_mtime_ns, 10**9) - length)
+    return start, (
+        f"{filename}: does not say when it began: {time_text(start)} is taken, its "
+        f"length before it was last written; {option} gives the right time"
+    )
