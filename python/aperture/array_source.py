@@ -11,9 +11,10 @@ from numbers import Real
 import numpy as np
 
 from . import aperture_python
-from .arrays.array_description import ArrayDescription, Source, load_array
+from .arrays.array_description import Source, load_array
 from .arrays.geometry import direction, rotate_with_sky
 from .arrays.pulses import after_start
+from .parameters.rules import inputs_of, refuse
 from .tracking.directions import azimuth_elevation, parse_direction
 
 DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
@@ -99,10 +100,7 @@ def _block_source(source, array, start):
 def _transmitter(index, entry):
     """A dictionary -> what the block takes."""
     if not isinstance(entry, dict) or "frequency" not in entry:
-        raise ValueError(
-            f"interference[{index}]: {entry!r} is not allowed; it must be a "
-            "dictionary with frequency"
-        )
+        refuse(f"interference[{index}]", entry, "a dictionary with frequency")
     power = entry.get("power", 1)
     powers = [float(p) for p in (power if np.ndim(power) else [power])]
     try:
@@ -158,22 +156,15 @@ def array_source(
 
     Raises ValueError that names the parameter, its value and what is allowed.
     """
-    if not isinstance(array, ArrayDescription):
-        array = load_array(array)
+    array = load_array(array)
     array.validate()
-    if inputs is not None and inputs != len(array.inputs):
-        raise ValueError(
-            f"inputs: {inputs} is not allowed; it must be {len(array.inputs)}, as "
-            f"array {array.name!r} has so many inputs"
-        )
+    inputs_of(array, inputs)
     sources = array.sources if sources is None else sources
     if not isinstance(sources, (list, tuple)):
-        raise ValueError(
-            f"sources: {sources!r} is not allowed; it must be None, or a list of Source"
-        )
+        refuse("sources", sources, "None, or a list of Source")
     for index, source in enumerate(sources):
         if not isinstance(source, Source):
-            raise ValueError(f"sources[{index}]: {source!r} is not allowed; it must be a Source")
+            refuse(f"sources[{index}]", source, "a Source")
     start = _whole_and_fraction(start_time)
     return aperture_python.array_source(
         inputs=[

@@ -6,17 +6,16 @@
 """Block that shows the bandpasses and levels of all inputs while a flowgraph runs."""
 
 import threading
-from numbers import Integral, Real
 
 import numpy as np
 import pmt
 
 from . import tags
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .display_block import display_block
 from .displays.band import channels_of
 from .displays.bandpass_view import BandpassView
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, inputs_of, item_bytes, names_of, one_of
 from .streams.python_block import text_of
 
 #: bytes of a complex value
@@ -70,36 +69,23 @@ class bandpass_display(display_block):
         device="auto",
         title="",
     ):
-        for parameter, value, most in (
-            ("channels", channels, 1 << 24),
-            ("inputs", inputs, 4096),
-            ("spectra_per_frame", spectra_per_frame, 1 << 24),
-        ):
-            if not isinstance(value, Integral) or not 1 <= value <= most:
-                refuse(parameter, value, f"a whole number from 1 to {most}")
-        if edge not in EDGES:
-            refuse("edge", edge, " or ".join(EDGES))
-        if type not in TYPES:
-            refuse("type", type, ", ".join(TYPES))
-        self._channels, self._inputs, self._frames = int(channels), int(inputs), edge == "frames"
-        self._spectra = int(spectra_per_frame)
+        self._channels = as_whole("channels", channels, 1, 1 << 24)
+        self._inputs = as_whole("inputs", inputs, 1, 4096)
+        self._spectra = as_whole("spectra_per_frame", spectra_per_frame, 1, 1 << 24)
+        self._frames = one_of("edge", edge, EDGES) == "frames"
+        one_of("type", type, TYPES)
         size = (
-            channels * inputs * spectra_per_frame * TYPES[type]
-            if self._frames
-            else channels * inputs * (inputs + 1) // 2 * 8
-        )
-        if size >= 2**31:
-            refuse(
-                "channels",
-                channels,
-                f"fewer with {inputs} inputs: an item of {size} bytes is "
-                "more than GNU Radio's items hold, 2147483647",
+            item_bytes(
+                "channels", TYPES[type], channels=channels, inputs=inputs, spectra=self._spectra
             )
+            if self._frames
+            else item_bytes("channels", 8, channels=channels, products=inputs * (inputs + 1) // 2)
+        )
         #: names of the inputs
         self.names = self._names(names, array)
         self._lock = threading.Lock()
         self._text, self._shown = "", None
-        self._averaging = self._check("averaging", averaging, 3600, "seconds")
+        self._averaging = as_number("averaging", averaging, 0, 3600, "seconds")
         self.set_dynamic_range(dynamic_range)
         self._view = BandpassView(self.names, self._channels, type, self._averaging)
         self._title = str(title) or (
@@ -111,36 +97,19 @@ class bandpass_display(display_block):
         self.take_status(self._take_counts)
 
     def _names(self, names, array):
-        if names is None or len(names) == 0:
-            if not array:
-                return [str(number) for number in range(self._inputs)]
-            if not isinstance(array, ArrayDescription):
-                array = load_array(array)
-            if len(array.inputs) != self._inputs:
-                refuse(
-                    "inputs",
-                    self._inputs,
-                    f"{len(array.inputs)}, as array {array.name!r} has so many",
-                )
-            return array.input_names
-        names = [str(name) for name in names]
-        if len(names) != self._inputs or len(set(names)) != len(names):
-            refuse("names", names, f"a list of {self._inputs} different names, one for each input")
-        return names
-
-    @staticmethod
-    def _check(name, value, most, unit):
-        if not isinstance(value, Real) or not 0 <= value <= most:
-            refuse(name, value, f"0 to {most} {unit}")
-        return float(value)
+        if array and (names is None or len(names) == 0):
+            array = load_array(array)
+            inputs_of(array, self._inputs)
+            names = array.input_names
+        return names_of(names, self._inputs, "input")
 
     def set_averaging(self, averaging):
         """Seconds; 0: the newest item only."""
-        self._view.set_averaging(self._check("averaging", averaging, 3600, "seconds"))
+        self._view.set_averaging(as_number("averaging", averaging, 0, 3600, "seconds"))
 
     def set_dynamic_range(self, dynamic_range):
         """dB between the upper and the lower edge of the plots; 0: as the curves need."""
-        self._dynamic_range = self._check("dynamic_range", dynamic_range, 200, "dB")
+        self._dynamic_range = as_number("dynamic_range", dynamic_range, 0, 200, "dB")
 
     def _take_counts(self, event, message):
         if event != "counts":

@@ -6,24 +6,22 @@
 """Block that measures a calibration while a flowgraph runs, and lets the F-engine apply it."""
 
 import threading
-from numbers import Integral, Real
 
 import numpy as np
 import pmt
 
 from . import tags
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .calibration.calibration import Band, CalibrationError
 from .calibration.calibration_file import save_calibration
 from .calibration.measure import MOST_MISFIT, calibrate, visibilities_of
 from .calibration.messages import calibration_messages
 from .calibration.sources import sky_model
 from .files.file_names import check_text
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, inputs_of, item_bytes
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra)
 ALMOST_ONE = 0.99  # the mean of phasors that are all but equal
 PATIENCE = 200  # measurements that may come before a setting is in force
@@ -94,30 +92,19 @@ class calibrator(python_block):
         filename="",
         inputs=None,
     ):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        if not isinstance(channels, Integral) or channels < 1:
-            refuse("channels", channels, "an integer from 1")
-        if inputs is not None and inputs != len(array.inputs):
-            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
-        if not isinstance(integrations, Integral) or not 1 <= integrations <= 1 << 20:
-            refuse("integrations", integrations, "an integer from 1 to 1048576")
-        for name, value in (("every", every), ("lead", lead)):
-            if not isinstance(value, Real) or not 0 <= value <= 1e6:
-                refuse(name, value, "0 to 1000000 seconds")
-        products = len(array.inputs) * (len(array.inputs) + 1) // 2
-        if channels * products * 8 > LARGEST_ITEM:
-            refuse(
-                "channels",
-                channels,
-                f"such that an item of {products} products has less than 2^31 bytes",
-            )
+        array = load_array(array)
+        self._channels = as_whole("channels", channels, 1)
+        inputs = inputs_of(array, inputs)
+        self._integrations = as_whole("integrations", integrations, 1, 1 << 20)
+        self._every = as_number("every", every, 0, 1e6, "seconds")
+        self._lead = as_number("lead", lead, 0, 1e6, "seconds")
+        products = inputs * (inputs + 1) // 2
+        item_bytes("channels", 8, channels=channels, products=products)
         if reference:
             array.find_input(reference)
         check_text("filename", filename)
         self._model = sky_model(source)
-        self._array, self._channels, self._products = array, int(channels), products
-        self._integrations, self._every, self._lead = int(integrations), float(every), float(lead)
+        self._array, self._products = array, products
         self._reference, self._filename = reference, filename
         self._lock = threading.Lock()
         self._start()

@@ -11,7 +11,6 @@ import queue
 import threading
 import time
 from collections import deque
-from numbers import Integral, Real
 
 import numpy as np
 import pmt
@@ -20,13 +19,12 @@ from . import tags
 from .files.file_names import TIME, check_fields, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, item_bytes, one_of, refuse
 from .streams.python_block import python_block, text_of
 from .streams.tag_values import time_of
 from .transients.candidates import Candidate, CandidateTable
 from .transients.dispersion import channel_frequencies, delay
 
-LARGEST_ITEM = 2**31 - 1
 TYPES = {"f32": np.float32, "s8": np.int8, "u8": np.uint8}
 ENDINGS = (".ecsv", ".csv")
 MOST_KEPT = 2**36  # bytes of powers
@@ -106,33 +104,18 @@ class candidate_sink(RollingSink, python_block):
         overwrite=True,
         wait=False,
     ):
-        for name, value, high in (
-            ("beams", beams, 65536),
-            ("channels", channels, 2**24),
-            ("rows_per_file", rows_per_file, 2**31 - 1),
-        ):
-            if not isinstance(value, Integral) or not 1 <= value <= high:
-                refuse(name, value, f"a whole number from 1 to {high}")
-        for name, value, low, high in (
-            ("bandwidth", bandwidth, 1e-3, 1e15),
-            (
-                "center_frequency",
-                center_frequency,
-                (channels // 2 + 0.5) * bandwidth / channels,
-                1e15,
-            ),
-            ("sample_time", sample_time, 1e-9, 1e3),
-            ("pictures", pictures, 0, 6000),
-            ("seconds", seconds, sample_time, 1e5),
-        ):
-            if not isinstance(value, Real) or not low <= value <= high:
-                refuse(name, value, f"from {low:g} to {high:g}")
-        if type not in TYPES:
-            refuse("type", type, ", ".join(TYPES))
-        self._row = int(beams) * int(channels)
-        kind = np.dtype(TYPES[type])
-        if self._row * kind.itemsize > LARGEST_ITEM:
-            refuse("channels", channels, f"at most {LARGEST_ITEM} bytes in an item of all beams")
+        self._beams = as_whole("beams", beams, 1, 65536)
+        self._channels = as_whole("channels", channels, 1, 2**24)
+        self._rows_per_file = as_whole("rows_per_file", rows_per_file, 1)
+        as_number("bandwidth", bandwidth, 1e-3, 1e15, "Hz")
+        lowest = (channels // 2 + 0.5) * bandwidth / channels
+        as_number("center_frequency", center_frequency, lowest, 1e15, "Hz")
+        self._sample_time = as_number("sample_time", sample_time, 1e-9, 1e3, "seconds")
+        self._pictures = as_number("pictures", pictures, 0, 6000, "an hour")
+        as_number("seconds", seconds, sample_time, 1e5)
+        self._row = self._beams * self._channels
+        kind = np.dtype(TYPES[one_of("type", type, TYPES)])
+        item_bytes("channels", kind.itemsize, beams=beams, channels=channels)
         self._kept = math.ceil(seconds / sample_time)
         if pictures > 0 and self._kept * self._row * kind.itemsize > MOST_KEPT:
             refuse(
@@ -147,11 +130,8 @@ class candidate_sink(RollingSink, python_block):
         check_fields(self._name, ("time",))
         if TIME not in self._name:
             check_path(self._name, overwrite)
-        self._beams, self._channels = int(beams), int(channels)
         self._frequencies = channel_frequencies(self._channels, center_frequency, bandwidth)
-        self._sample_time, self._kind = float(sample_time), kind
-        self._pictures, self._overwrite = float(pictures), bool(overwrite)
-        self._rows_per_file, self._wait = int(rows_per_file), bool(wait)
+        self._kind, self._overwrite, self._wait = kind, bool(overwrite), bool(wait)
         self._roll = RollOver(self._name)
         self._table = self._thread = self._powers = None
         self._reset()

@@ -11,8 +11,8 @@ import numpy as np
 import pmt
 
 from . import tags
-from .following_block import following_block, is_number
-from .parameters.errors import refuse
+from .following_block import following_block
+from .parameters.rules import as_number, refuse
 from .streams.item_clock import time_tuple
 from .streams.python_block import printable, text_of
 from .tracking.delay_model import DelayModel
@@ -133,12 +133,9 @@ class delay_tracker(following_block):
         inverted=False,
         samples_per_item=1,
     ):
-        if not is_number(status_period, 0):
-            refuse("status_period", status_period, "0 seconds or more")
-        if not is_number(center_frequency, 0):
-            refuse("center_frequency", center_frequency, "0 Hz or more, and finite")
-        if not is_number(phase_error, 1e-3, 90):
-            refuse("phase_error", phase_error, "0.001 to 90 degrees")
+        self._status_period = as_number("status_period", status_period, 0, unit="seconds")
+        self._given = as_number("center_frequency", center_frequency, 0, unit="Hz")
+        self._phase_error = as_number("phase_error", phase_error, 1e-3, 90, "degrees")
         super().__init__(
             "delay_tracker",
             array,
@@ -150,8 +147,6 @@ class delay_tracker(following_block):
             inverted,
             samples_per_item,
         )
-        self._phase_error, self._status_period = float(phase_error), float(status_period)
-        self._given = float(center_frequency)
         self._direction = parse_direction(direction)
         self._model = DelayModel(self._array, self._direction)
         self._clear()
@@ -175,10 +170,8 @@ class delay_tracker(following_block):
 
     def set_phase_error(self, phase_error):
         """Degrees; from the next model on."""
-        if not is_number(phase_error, 1e-3, 90):
-            refuse("phase_error", phase_error, "0.001 to 90 degrees")
         with self._lock:
-            self._phase_error = float(phase_error)
+            self._phase_error = as_number("phase_error", phase_error, 1e-3, 90, "degrees")
 
     def _take_direction(self, message):
         try:

@@ -13,7 +13,7 @@ import numpy as np
 from gnuradio import gr
 
 from .aperture_python import device_block_gateway
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, one_of, refuse
 from .streams.block_array import BlockArray, Call, RestrictedArray
 from .streams.python_block import keep_while_connected, let_go, text_with_place
 
@@ -147,15 +147,10 @@ class device_block(gr.gateway.gateway_block):
     ):
         # not gateway_block's __init__(): the gateway is another one
         let_go()
-        if arrays not in LIBRARIES:
-            refuse("arrays", arrays, ", ".join(LIBRARIES))
-        for parameter, value in (
-            ("decimation", decimation),
-            ("interpolation", interpolation),
-            ("history", history),
-        ):
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                refuse(parameter, value, "an integer above 0")
+        one_of("arrays", arrays, LIBRARIES)
+        as_whole("decimation", decimation, 1)
+        as_whole("interpolation", interpolation, 1)
+        as_whole("history", history, 1)
         signatures = [
             [_item(what, port, item) for port, item in enumerate(_entries(what, signature))]
             for what, signature in (("in_sig", in_sig), ("out_sig", out_sig))

@@ -10,14 +10,13 @@ import errno
 import math
 import os
 import time as host
-from numbers import Integral
 
 import numpy as np
 import pmt
 
 from . import tags
 from .arrays import earth_rotation, geometry
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .beams.weights import beam_directions, find_polarizations
 from .files.file_names import check_fields, name_text, names_at
 from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
@@ -32,13 +31,12 @@ from .files.filterbank_writer import (
 )
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import icrs
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth, tags.spectra)
 LONGEST_GAP = 600.0  # s; a clock that jumps further forward is wrong
 LONGEST_OVERLAP = 1.0  # s; so is one that jumps further back
@@ -176,23 +174,15 @@ class filterbank_sink(RecordingSink, python_block):
         rows=None,
         counts=False,
     ):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        for name, value, low, high in (
-            ("channels", channels, 1, 2**31 - 1),
-            ("machine_id", machine_id, 0, 2**31 - 1),
-            ("level_integrations", level_integrations, 2, 1 << 20),
-        ):
-            if not isinstance(value, Integral) or not low <= value <= high:
-                refuse(name, value, f"a whole number from {low} to {high}")
-        if telescope is not None and not (
-            isinstance(telescope, Integral) and 0 <= telescope < 2**31
-        ):
-            refuse("telescope", telescope, "None or a whole number from 0 to 2147483647")
-        if products not in PRODUCTS:
-            refuse("products", products, ", ".join(PRODUCTS))
-        if nbits not in (8, 32):
-            refuse("nbits", nbits, "8 or 32")
+        array = load_array(array)
+        as_whole("channels", channels, 1)
+        self._machine = as_whole("machine_id", machine_id, 0)
+        self._level_integrations = as_whole("level_integrations", level_integrations, 2, 1 << 20)
+        self._telescope = (
+            telescope_id(array.name) if telescope is None else as_whole("telescope", telescope, 0)
+        )
+        one_of("products", products, PRODUCTS)
+        one_of("nbits", nbits, (8, 32))
         if products != "power" and len(find_polarizations(array)) != 2:
             refuse("products", products, f"power: array {array.name!r} has one polarisation")
         self._array, self._products, self._nbits = array, products, int(nbits)
@@ -201,16 +191,9 @@ class filterbank_sink(RecordingSink, python_block):
         if rows is not None and rows != len(self._names):
             refuse("rows", rows, f"{len(self._names)}: as many beams of {products} as there are")
         self._shape = (len(self._names), len(PRODUCTS[products]), int(channels))
-        size = int(np.prod(self._shape, dtype=object))
-        if 4 * size > LARGEST_ITEM:
-            raise ValueError(
-                f"channels: an item would be {self._shape[0]} beams x "
-                f"{self._shape[1]} products x {channels} channels x 4 bytes = "
-                f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed"
-            )
-        self._overwrite, self._machine = overwrite, int(machine_id)
-        self._telescope = telescope_id(array.name) if telescope is None else int(telescope)
-        self._level_integrations = int(level_integrations)
+        axes = dict(zip(("beams", "products", "channels"), self._shape))
+        size = item_bytes("channels", 4, **axes) // 4
+        self._overwrite = overwrite
         self._patterns = paths_of(file_name(filename), self._names)
         self._roll = RollOver(file_name(filename))
         self._start()

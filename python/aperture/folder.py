@@ -8,8 +8,8 @@
 import time as host
 
 from . import aperture_python
-from .arrays.array_description import ArrayDescription, load_array
-from .parameters.errors import refuse
+from .arrays.array_description import load_array
+from .parameters.rules import as_number, refuse
 from .transients.par_file import TimingModel, read_par
 from .transients.phase_model import Segment, par_segments, period_segments
 
@@ -54,12 +54,9 @@ def phase_segments(
     model = par if isinstance(par, TimingModel) else read_par(par)
     if array is None:
         refuse("array", array, "an array description where a .par file is given: the site counts")
-    if not isinstance(array, ArrayDescription):
-        array = load_array(array)
     start = host.time() - 3600 if start_time is None else start_time
-    if isinstance(hours, bool) or not 0 < hours <= 8800:
-        refuse("hours", hours, "more than 0, up to 8800")
-    return par_segments(model, array, start, 3600.0 * hours)
+    as_number("hours", hours, 0, 8800, above=True)
+    return par_segments(model, load_array(array), start, 3600.0 * hours)
 
 
 def folder(

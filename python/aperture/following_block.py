@@ -6,28 +6,21 @@
 """The base of blocks that follow the sky and send settings ahead of a stream."""
 
 import math
-import sys
 import threading
-from numbers import Real
 
 import numpy as np
 import pmt
 from gnuradio import gr
 
 from .arrays import earth_rotation
-from .arrays.array_description import ArrayDescription, load_array
-from .parameters.errors import refuse
+from .arrays.array_description import load_array
+from .parameters.rules import LARGEST_ITEM, as_number, as_whole, inputs_of
 from .streams.item_clock import ItemClock
 from .streams.python_block import python_block
 from .streams.stream_band import Band, StreamBand
 
 LONGEST_LEAD = 3600.0  # s, for which all settings are made at the start
 MAX_CHANNELS = 1 << 24  # the most that blocks take
-
-
-def is_number(value, low, high=sys.float_info.max):
-    """Returns whether the value is a number from low to high, and finite."""
-    return isinstance(value, Real) and low <= value <= high
 
 
 class following_block(python_block):
@@ -47,22 +40,13 @@ class following_block(python_block):
     def __init__(
         self, name, array, channels, lead, item_size, inputs, real, inverted, samples_per_item
     ):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        for parameter, value, least, most in (
-            ("channels", channels, 1, MAX_CHANNELS),
-            ("item_size", item_size, 1, 2**31 - 1),
-            ("samples_per_item", samples_per_item, 1, 2**31 - 1),
-        ):
-            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-                refuse(parameter, value, f"a whole number from {least} to {most}")
-        if not is_number(lead, 0, LONGEST_LEAD):
-            refuse("lead", lead, f"0 to {LONGEST_LEAD:g} seconds")
-        if inputs is not None and inputs != len(array.inputs):
-            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
-        self._array, self._channels, self._lead = array, int(channels), float(lead)
+        self._array = array = load_array(array)
+        self._channels = as_whole("channels", channels, 1, MAX_CHANNELS)
+        as_whole("item_size", item_size, 1, LARGEST_ITEM)
+        self._samples = as_whole("samples_per_item", samples_per_item, 1)
+        self._lead = as_number("lead", lead, 0, LONGEST_LEAD, "seconds")
+        inputs_of(array, inputs)
         self._real, self._inverted = bool(real), bool(inverted)
-        self._samples = int(samples_per_item)
         self._lock = threading.RLock()
         self._time = None  # UTC seconds since 1970 up to which the stream has come
         # NumPy deprecates what GNU Radio makes of a vector of one

@@ -6,16 +6,15 @@
 """A live display of the fringes of an interferometer."""
 
 import threading
-from numbers import Integral
 
 import numpy as np
 import pmt
 
 from . import tags
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .display_block import display_block
 from .displays.band import Times, channels_of
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, inputs_of, item_bytes, names_of, refuse
 
 #: baselines that are followed by default, at most
 MOST_BASELINES = 6
@@ -66,23 +65,11 @@ class fringe_display(display_block):
         window=16,
         device="auto",
     ):
-        for parameter, value, least, most in (
-            ("channels", channels, 1, 1 << 24),
-            ("inputs", inputs, 2, 4096),
-            ("history", history, 10, 10000),
-            ("window", window, 1, 256),
-        ):
-            if not isinstance(value, Integral) or not least <= value <= most:
-                refuse(parameter, value, f"a whole number from {least} to {most}")
-        size = channels * inputs * (inputs + 1) // 2 * 8
-        if size >= 2**31:
-            refuse(
-                "channels",
-                channels,
-                f"fewer with {inputs} inputs: an integration of {size} "
-                "bytes is more than GNU Radio's items hold, 2147483647",
-            )
-        self._channels, self._inputs = int(channels), int(inputs)
+        self._channels = as_whole("channels", channels, 1, 1 << 24)
+        self._inputs = as_whole("inputs", inputs, 2, 4096)
+        as_whole("history", history, 10, 10000)
+        as_whole("window", window, 1, 256)
+        size = item_bytes("channels", 8, channels=channels, products=inputs * (inputs + 1) // 2)
         self.names = self._names(names, array)
         #: all pairs of inputs (first, second), as the window offers them
         self.pairs = [(b, a) for a in range(inputs) for b in range(a)]
@@ -99,25 +86,14 @@ class fringe_display(display_block):
         self.take_status(self._take_status)
 
     def _names(self, names, array):
-        if names is None or len(names) == 0:
-            if not array:
-                return [str(number) for number in range(self._inputs)]
-            if not isinstance(array, ArrayDescription):
-                array = load_array(array)
-            if len(array.inputs) != self._inputs:
-                refuse(
-                    "inputs",
-                    self._inputs,
-                    f"{len(array.inputs)}, as array {array.name!r} has so many",
-                )
+        if array and (names is None or len(names) == 0):
+            array = load_array(array)
+            inputs_of(array, self._inputs)
             several = len({entry.polarization for entry in array.inputs}) > 1
-            return [
+            names = [
                 entry.antenna + (entry.polarization if several else "") for entry in array.inputs
             ]
-        names = [str(name) for name in names]
-        if len(names) != self._inputs or len(set(names)) != len(names):
-            refuse("names", names, f"a list of {self._inputs} different names, one for each input")
-        return names
+        return names_of(names, self._inputs, "input")
 
     def _pairs(self, baselines):
         pairs = []

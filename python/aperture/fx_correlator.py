@@ -5,12 +5,10 @@
 #
 """A whole FX correlator in one block."""
 
-from numbers import Real
-
 from gnuradio import gr
 
 from .aperture_python import f_engine, receiver_tags, xengine
-from .parameters.errors import refuse
+from .parameters.rules import as_number
 
 FRAME_BYTES = 1 << 20
 MOST_SPECTRA, FEWEST_SPECTRA = 1024, 16
@@ -72,16 +70,9 @@ class fx_correlator(gr.hier_block2):
         inverted=False,
         device="auto",
     ):
-        if not isinstance(integration, Real) or not 0 < integration <= 1e9:
-            refuse("integration", integration, "above 0, up to 1e9 seconds")
-        for parameter, value in (
-            ("sample_rate", sample_rate),
-            ("center_frequency", center_frequency),
-        ):
-            if not isinstance(value, Real) or not 0 <= value < float("inf"):
-                refuse(
-                    parameter, value, "a number of Hz from 0, which means that the stream says it"
-                )
+        as_number("integration", integration, 0, 1e9, "seconds", above=True)
+        as_number("sample_rate", sample_rate, 0, unit="Hz")
+        as_number("center_frequency", center_frequency, 0, unit="Hz")
         # checks all that both take
         spectra = spectra_in_frame(
             max(int(channels), 1),

@@ -5,26 +5,18 @@
 #
 """Block that joins the visibilities of several X-engines with a range of the channels each."""
 
-from numbers import Integral
-
 import numpy as np
 import pmt
 from gnuradio import gr
 
 from . import tags
 from .aperture_python import exchange
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, item_bytes, one_of
 from .streams.python_block import python_block
 
 TYPES = {"fc32": np.complex64, "u32": np.uint32}
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 #: the tags in which the ranges of an integration must agree
 SAME = (tags.rx_time, tags.spectra, tags.counted, tags.partial)
-
-
-def _check(parameter, value, low, high):
-    if not isinstance(value, Integral) or not low <= value <= high:
-        refuse(parameter, value, f"an integer from {low} to {high}")
 
 
 class join_channels(python_block):
@@ -58,20 +50,12 @@ class join_channels(python_block):
     """
 
     def __init__(self, channels=1024, inputs=2, ranges=2, type="fc32"):
-        _check("channels", channels, 1, 1 << 24)
-        _check("inputs", inputs, 1, 65536)
-        _check("ranges", ranges, 1, channels)
-        if type not in TYPES:
-            refuse("type", type, ", ".join(TYPES))
+        as_whole("channels", channels, 1, 1 << 24)
+        as_whole("inputs", inputs, 1, 65536)
+        as_whole("ranges", ranges, 1, channels)
+        kind = np.dtype(TYPES[one_of("type", type, TYPES)])
         products = inputs * (inputs + 1) // 2
-        kind = np.dtype(TYPES[type])
-        if channels * products * kind.itemsize > LARGEST_ITEM:
-            refuse(
-                "channels",
-                channels,
-                f"fewer: an item would be {channels} channels x {products}"
-                f" products x {kind.itemsize} bytes, and at most {LARGEST_ITEM} are possible",
-            )
+        item_bytes("channels", kind.itemsize, channels=channels, products=products)
         self._channels = channels
         self._ranges = [exchange.range_of(part, ranges, channels) for part in range(ranges)]
         # NumPy deprecates what GNU Radio makes of a vector of one

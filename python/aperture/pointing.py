@@ -15,8 +15,8 @@ from . import c32vector, tags
 from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
-from .following_block import LONGEST_LEAD, following_block, is_number
-from .parameters.errors import refuse
+from .following_block import LONGEST_LEAD, following_block
+from .parameters.rules import as_number, is_number, refuse
 from .streams.item_clock import time_tuple
 from .streams.stream_band import Band
 from .tracking.directions import parse_direction
@@ -209,9 +209,7 @@ class pointing(following_block):
         samples_per_item=1,
         tracked=None,
     ):
-        if not is_number(frame_length, 0, LONGEST_LEAD):
-            refuse("frame_length", frame_length, f"0 to {LONGEST_LEAD:g} seconds")
-        self._frame_length = float(frame_length)
+        self._frame_length = as_number("frame_length", frame_length, 0, LONGEST_LEAD, "seconds")
         super().__init__(
             "pointing", array, channels, lead, item_size, inputs, real, inverted, samples_per_item
         )
@@ -263,10 +261,8 @@ class pointing(following_block):
 
     def set_phase_error(self, phase_error):
         """Degrees; from the next weights on."""
-        if not is_number(phase_error, 1e-3, 90):
-            refuse("phase_error", phase_error, "0.001 to 90 degrees")
         with self._lock:
-            self._phase_error = float(phase_error)
+            self._phase_error = as_number("phase_error", phase_error, 1e-3, 90, "degrees")
 
     def set_calibration(self, calibration):
         """[input] or [channel][input], or None for the description's; at once."""

@@ -7,19 +7,18 @@
 
 import contextlib
 import time as host
-from numbers import Integral, Real
 
 import numpy as np
 import pmt
 
 from . import tags
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .files.file_names import TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
 from .filterbank_sink import PRODUCTS, row_names
 from .folder import phase_segments
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import require, tag_value, time_of
@@ -29,7 +28,6 @@ from .transients.folding import FoldedProfiles
 from .transients.par_file import TimingModel, read_par
 from .transients.psrfits import write_profiles
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 LARGEST_FILES = 1 << 32  # bytes of profiles that are held
 FILE_BYTES = 6  # size of a bin in a file: 16 bits, and a count
 WRITE_INTERVAL = 30.0  # s, of the host's clock
@@ -109,28 +107,20 @@ class psrfits_sink(RollingSink, python_block):
         overwrite=True,
         rows=None,
     ):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        for name, value, low, high in (
-            ("channels", channels, 1, 2**31 - 1),
-            ("bins", bins, 2, 65536),
-        ):
-            if not isinstance(value, Integral) or not low <= value <= high:
-                refuse(name, value, f"a whole number from {low} to {high}")
-        if products not in PRODUCTS:
-            refuse("products", products, ", ".join(PRODUCTS))
+        array = load_array(array)
+        as_whole("channels", channels, 1)
+        as_whole("bins", bins, 2, 65536)
+        one_of("products", products, PRODUCTS)
         check_text("source", source)
         if par is not None and par != "" and not isinstance(par, (list, tuple, TimingModel)):
             par = read_par(par)
         model = par if isinstance(par, TimingModel) else None
         if dm is None:
             dm = model.dm if model else 0.0
-        if not isinstance(dm, Real) or isinstance(dm, bool) or not 0 <= dm <= 1e6:
-            refuse("dm", dm, "0 to 1e6 pc/cm^3")
         self._segments = phase_segments(
             par, period, period_derivative, epoch, phase, array, start_time, hours
         )
-        self._array, self._dm = array, float(dm)
+        self._array, self._dm = array, as_number("dm", dm, 0, 1e6, "pc/cm^3")
         self._source = source or (model.name if model else "")
         self._direction = (model.ra, model.dec) if model else None
         self._beams = as_beams(array, beams, host.time())
@@ -139,13 +129,8 @@ class psrfits_sink(RollingSink, python_block):
             refuse("rows", rows, f"{len(self._names)}: as many beams of {products} as there are")
         self._products = products
         self._shape = (len(self._names), len(PRODUCTS[products]), int(channels), int(bins))
-        size = int(np.prod(self._shape, dtype=object))
-        if 4 * size > LARGEST_ITEM:
-            raise ValueError(
-                f"bins: an item would be {self._shape[0]} beams x {self._shape[1]} "
-                f"products x {channels} channels x {bins} bins x 4 bytes = "
-                f"{4 * size} bytes: at most {LARGEST_ITEM} are allowed"
-            )
+        axes = dict(zip(("beams", "products", "channels", "bins"), self._shape))
+        size = item_bytes("bins", 4, **axes) // 4
         self._pattern, self._overwrite = file_name(filename), overwrite
         self._roll = RollOver(self._pattern)
         check_fields(self._pattern, ("beam", "time"))

@@ -78,7 +78,7 @@ class qa_join_channels(gr_unittest.TestCase):
             ("inputs: 0 is not", dict(inputs=0)),
             ("ranges: 5 is not", dict(channels=4, ranges=5)),
             ("type: 'sc8' is not", dict(type="sc8")),
-            ("channels: 65536 is not", dict(channels=65536, inputs=1024)),
+            ("channels: an item would be 65536 channels", dict(channels=65536, inputs=1024)),
         ):
             with self.assertRaisesRegex(ValueError, text):
                 aperture.join_channels(**wrong)

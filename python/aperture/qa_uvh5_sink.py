@@ -911,7 +911,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             ((self.path, array, 1.5), "channels", "1.5"),
             ((self.path, array, 2**28), "2147483648 bytes"),
             ((self.path, array, 1, True, "", "tripod"), "mount", "tripod", "alt-az"),
-            ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "has 1"),
+            ((self.path, array, 1, True, "", "fixed", 2), "inputs", "2", "must be 1"),
             (
                 (
                     self.path,

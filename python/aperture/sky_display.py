@@ -7,18 +7,16 @@
 
 import threading
 import time
-from numbers import Integral, Real
 
 import numpy as np
 import pmt
 
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .imaging.visibilities import ImagingError
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, inputs_of, item_bytes
 from .streams.integration_tags import IntegrationTags
 from .streams.python_block import python_block, text_of
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 #: images a second that a window can show
 MOST_RATE = 5.0
 
@@ -91,21 +89,12 @@ class sky_display(python_block):
         tracked="",
         title="",
     ):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        if not isinstance(channels, Integral) or channels < 1:
-            refuse("channels", channels, "an integer from 1")
-        if inputs is not None and inputs != len(array.inputs):
-            refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
-        products = len(array.inputs) * (len(array.inputs) + 1) // 2
-        if channels * products * 8 > LARGEST_ITEM:
-            refuse(
-                "channels",
-                channels,
-                f"such that an item of {products} products has less than 2^31 bytes",
-            )
-        if not isinstance(rate, Real) or not 0 < rate <= MOST_RATE:
-            refuse("rate", rate, f"above 0, up to {MOST_RATE:g} images a second")
+        array = load_array(array)
+        as_whole("channels", channels, 1)
+        inputs = inputs_of(array, inputs)
+        products = inputs * (inputs + 1) // 2
+        item_bytes("channels", 8, channels=channels, products=products)
+        as_number("rate", rate, 0, MOST_RATE, "images a second", above=True)
         # not at the top: SciPy takes as long to load as all else of gnuradio.aperture
         from .displays.sky_view import SkyView
 
@@ -165,8 +154,7 @@ class sky_display(python_block):
 
     def set_dynamic_range(self, dynamic_range):
         """dB from the brightest to the darkest colour; 0: linear."""
-        if not isinstance(dynamic_range, Real) or not 0 <= dynamic_range <= 100:
-            refuse("dynamic_range", dynamic_range, "0 (linear), or up to 100 dB")
+        as_number("dynamic_range", dynamic_range, 0, 100, "dB, 0 being linear")
         self._dynamic_range = float(dynamic_range)
         if self._widget is not None:
             self._widget.set_dynamic_range(self._dynamic_range)

@@ -11,7 +11,7 @@ import pmt
 from . import spead, tags
 from .network.addresses import parse_addresses
 from .network.heap_sender import HeapSender, descriptor_of
-from .network.heap_shape import HeapShape, StatusPort, seconds_from_0, sender_ids, whole
+from .network.heap_shape import HeapShape, StatusPort, sender_ids
 from .network.heaps import (
     BEAM_ANTS,
     DIGITISER_ID,
@@ -22,7 +22,7 @@ from .network.heaps import (
     product_order,
 )
 from .network.sample_clock import SampleClock
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, refuse
 from .streams.python_block import python_block
 from .streams.tag_values import tag_value, time_of
 
@@ -152,9 +152,9 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         )
         self._clock = SampleClock(sync_time, sample_rate, shape.offset)
         self._addresses, self._turns = addresses, 1
-        self._first_input = whole("first_input", first_input, 0, inputs - 1)
+        self._first_input = as_whole("first_input", first_input, 0, inputs - 1)
         self._sent = (
-            whole("sent_inputs", sent_inputs, 0, inputs - first_input) or inputs - first_input
+            as_whole("sent_inputs", sent_inputs, 0, inputs - first_input) or inputs - first_input
         )
         if kind != "voltages":
             self._first_input, self._sent = 0, inputs
@@ -169,15 +169,15 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
                 channels_per_heap,
                 f"a divisor of the {channels // len(addresses)} channels of an address",
             )
-        self._antennas = whole("antennas", antennas, 0, 2**31 - 1)
+        self._antennas = as_whole("antennas", antennas, 0)
         self._make_heaps(
             sender_ids(senders, self._senders()) if kind in ("samples", "voltages") else None,
             address,
         )
         self._normalised = bool(normalised)
         seconds = shape.heap_ticks / rate
-        factor = seconds_from_0("rate_factor", rate_factor, 1e6)
-        whole("packet_size", packet_size, 64, 65000)
+        factor = as_number("rate_factor", rate_factor, 0, 1e6)
+        as_whole("packet_size", packet_size, 64, 65000)
         if kind == "samples":
             packet_size = min(65000, shape.heap_bytes)
         self._sending = dict(
@@ -188,15 +188,15 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
             packet_size=packet_size,
             rate=float(factor * self._payload.nbytes / seconds),
             number=self._number,
-            ttl=whole("ttl", ttl, 0, 255),
+            ttl=as_whole("ttl", ttl, 0, 255),
             interface=interface,
-            buffer_size=whole("buffer_size", buffer_size, 4096, 2**31 - 1),
+            buffer_size=as_whole("buffer_size", buffer_size, 4096),
             descriptor=descriptor_of(
                 kind,
                 shape.samples_per_heap if kind == "samples" else self._payload.shape[1:],
                 SAMPLE_BITS[shape.sample_type],
             ),
-            interval=seconds_from_0("descriptor_interval", descriptor_interval, 1e9),
+            interval=as_number("descriptor_interval", descriptor_interval, 0, 1e9),
         )
         self._sender, self._last_counts = None, {}
         super().__init__("spead_sink", in_sig=shape.signature(), out_sig=None)

@@ -14,19 +14,10 @@ from . import spead, tags
 from .network.addresses import parse_addresses, parse_senders
 from .network.chunk_receiver import QUEUED, ChunkReceiver, Ended
 from .network.chunk_times import ChunkTimes
-from .network.heap_shape import (
-    HeapShape,
-    StatusPort,
-    missing_value,
-    runs,
-    seconds_from_0,
-    sender_ids,
-    time_value,
-    whole,
-)
+from .network.heap_shape import HeapShape, StatusPort, missing_value, runs, sender_ids, time_value
 from .network.heaps import KINDS, MISSING_PRODUCT, product_order
 from .network.sample_clock import SampleClock
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, refuse
 from .streams.python_block import python_block
 
 MOST_MEMORY = 1 << 36  # bytes of all chunks
@@ -206,7 +197,7 @@ class spead_source(python_block):
         else:
             streams = [(self._addresses, -1)]
             ids = sender_ids(senders, shape.senders)
-        self._window = whole("window", window, 1, 65536)
+        self._window = as_whole("window", window, 1, 65536)
         heaps = shape.slots * shape.senders * shape.ranges
         self._chunk_bytes, self._heaps = heaps * shape.heap_bytes, heaps
         if (self._window + QUEUED) * self._chunk_bytes > MOST_MEMORY:
@@ -227,12 +218,12 @@ class spead_source(python_block):
             channels_per_heap=shape.channels_per_heap,
             ranges=shape.ranges,
             window=self._window,
-            restart=whole("restart", restart, 1, 65536),
+            restart=as_whole("restart", restart, 1, 65536),
         )
         spead.placement(**self._placed)  # complains now
-        self._align = whole("align", align, 1, 2**31 - 1)
+        self._align = as_whole("align", align, 1)
         self._most_gap = int(
-            min(2**40, seconds_from_0("most_gap", most_gap, 1e9) * self._clock.rate // self._ticks)
+            min(2**40, as_number("most_gap", most_gap, 0, 1e9) * self._clock.rate // self._ticks)
         )
         self._receiving = dict(
             streams=streams,
@@ -241,12 +232,12 @@ class spead_source(python_block):
             heaps=heaps,
             window=self._window,
             unfinished=shape.senders * shape.ranges,
-            packet_size=whole("packet_size", packet_size, 64, 65536),
-            buffer_size=whole("buffer_size", buffer_size, 4096, 2**31 - 1),
+            packet_size=as_whole("packet_size", packet_size, 64, 65536),
+            buffer_size=as_whole("buffer_size", buffer_size, 4096),
             interface=interface,
             allowed=parse_senders("allowed", allowed),
-            cores=[whole("cores", core, 0, 65535) for core in cores],
-            silence=seconds_from_0("silence", silence, 1e6),
+            cores=[as_whole("cores", core, 0, 65535) for core in cores],
+            silence=as_number("silence", silence, 0, 1e6),
         )
         self._receiver, self._last_counts = None, {}
         self._finish = False

@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from .aperture_python import taps
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, one_of, refuse
 from .streams.item_formats import item_format
 
 
@@ -144,13 +144,10 @@ def tap(block, port=0, items=None, dtype=None, shape=None, arrays="numpy", timeo
         RuntimeError: the flowgraph has not been started; no item has come within the timeout, or
             before the end; the device has failed
     """
-    if arrays not in ARRAYS:
-        refuse("arrays", arrays, ", ".join(ARRAYS))
+    one_of("arrays", arrays, ARRAYS)
     one = items is None
-    if not one and (not isinstance(items, (int, np.integer)) or items < 1):
-        refuse("items", items, "None, or an integer above 0")
     edge, block, port = _edge(block, port)
-    if not one and items > edge.most:
+    if not one and as_whole("items", items, 1) > edge.most:
         refuse("items", items, f"at most {edge.most}, half of the block's buffer")
     kind = _format(block, port, edge.item_size, dtype, shape)
     give_up = time.monotonic() + timeout

@@ -8,14 +8,13 @@
 import contextlib
 import os
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import pmt
 
 from . import tags
 from .arrays import earth_rotation
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .calibration.calibration import SCALES, Calibration, utc_text
 from .calibration.calibration_file import load_calibration
 from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name_text, names_at
@@ -30,7 +29,7 @@ from .files.uvh5 import (
     load_bitshuffle,
     map_products,
 )
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, inputs_of, item_bytes, one_of, refuse
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
 from .streams.python_block import printable, python_block, text_of
@@ -38,7 +37,6 @@ from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import parse_direction
 from .tracking.phase_center import parse_phase_centers
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 TABLES = 1 << 18  # bytes
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
 #: the use of a calibration -> the file's text on it
@@ -214,24 +212,13 @@ class uvh5_sink(RecordingSink, python_block):
         counts=False,
         statistics_channels=0,
     ):
-        if not isinstance(array, ArrayDescription):
-            array = load_array(array)
-        if not isinstance(channels, Integral) or channels < 1:
-            raise ValueError(f"channels: {channels!r} is not allowed: an integer from 1")
-        if mount not in MOUNTS:
-            raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
-        if compression not in COMPRESSIONS:
-            raise ValueError(
-                f"compression: {compression!r} is not allowed: {', '.join(COMPRESSIONS)}"
-            )
-        if compression == "bitshuffle":
+        array = load_array(array)
+        as_whole("channels", channels, 1)
+        one_of("mount", mount, MOUNTS)
+        if one_of("compression", compression, COMPRESSIONS) == "bitshuffle":
             load_bitshuffle()
         self._compression = compression
-        if inputs is not None and inputs != len(array.inputs):
-            raise ValueError(
-                f"inputs: {inputs} is not allowed: array {array.name!r} has {len(array.inputs)}"
-            )
-        inputs = len(array.inputs)
+        inputs = inputs_of(array, inputs)
         self._statistics = (
             None
             if statistics is None
@@ -240,12 +227,7 @@ class uvh5_sink(RecordingSink, python_block):
             )
         )
         products = inputs * (inputs + 1) // 2
-        if channels * products * 8 > LARGEST_ITEM:
-            raise ValueError(
-                f"channels: an item would be {channels} channels x {products} "
-                f"products x 8 bytes = {channels * products * 8} bytes: at most "
-                f"{LARGEST_ITEM} are allowed"
-            )
+        item_bytes("channels", 8, channels=channels, products=products)
         map_products(array)  # complains about what no file can hold
         self._take_calibration(array, calibration, calibrate, scale, gains)
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
@@ -283,10 +265,8 @@ class uvh5_sink(RecordingSink, python_block):
 
     def _take_calibration(self, array, calibration, calibrate, scale, gains):
         """Checks what is given of the calibration."""
-        if calibrate not in CALIBRATE:
-            raise ValueError(f"calibrate: {calibrate!r} is not allowed: {', '.join(CALIBRATE)}")
-        if scale not in SCALES:
-            raise ValueError(f"scale: {scale!r} is not allowed: {', '.join(SCALES)}")
+        one_of("calibrate", calibrate, CALIBRATE)
+        one_of("scale", scale, SCALES)
         self._array = array
         if gains is not None:
             gains = np.asarray(gains, float)

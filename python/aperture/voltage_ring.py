@@ -20,7 +20,7 @@ from .dumps.dump_files import DumpFiles
 from .dumps.dumper import Dumper
 from .dumps.trigger import read_trigger
 from .dumps.voltage_edge import VoltageEdge
-from .parameters.errors import refuse
+from .parameters.rules import as_number, as_whole, is_number, refuse
 from .streams.python_block import python_block
 
 LONGEST_WAIT = 1e6  # s
@@ -221,12 +221,10 @@ class voltage_ring(gr.hier_block2):
             description,
             blocks_per_file,
         )
-        if not isinstance(queue, Integral) or not 1 <= queue <= 1000:
-            refuse("queue", queue, "a whole number from 1 to 1000")
-        if disk_limit is not None and not (isinstance(disk_limit, Real) and 0 < disk_limit < 2**62):
-            refuse("disk_limit", disk_limit, "None or a number of bytes above 0")
-        if not isinstance(longest_wait, Real) or not 0 <= longest_wait <= LONGEST_WAIT:
-            refuse("longest_wait", longest_wait, f"0 to {LONGEST_WAIT:g} seconds")
+        as_whole("queue", queue, 1, 1000)
+        if disk_limit is not None:
+            as_number("disk_limit", disk_limit, 0, 2**62 - 1024, "bytes", above=True)
+        as_number("longest_wait", longest_wait, 0, LONGEST_WAIT, "seconds")
         gr.hier_block2.__init__(
             self,
             "voltage_ring",
@@ -258,10 +256,8 @@ class voltage_ring(gr.hier_block2):
         self.msg_connect(self._dumping, STATUS, self, STATUS)
 
     def _bytes(self, size, seconds, rate):
-        for name, value in (("seconds", seconds), ("rate", rate)):
-            if not isinstance(value, Real) or not (0 <= value and math.isfinite(value)):
-                refuse(name, value, "0 or a finite number above 0")
-        if seconds:
+        as_number("rate", rate, 0, unit="Hz")
+        if as_number("seconds", seconds, 0):
             if not rate:
                 refuse(
                     "rate",
@@ -270,9 +266,7 @@ class voltage_ring(gr.hier_block2):
                 )
             items = max(2, math.ceil(Fraction(seconds) * Fraction(rate)))
             size = items * self._edge.item_size
-        elif not isinstance(size, Real) or size != size:
-            refuse("size", size, "a number of bytes")
-        if not 2 * self._edge.item_size <= size < 2**62:
+        if not is_number(size) or not 2 * self._edge.item_size <= size < 2**62:
             refuse("size", size, f"at least two items of {self._edge.item_size} bytes")
         return int(size)
 

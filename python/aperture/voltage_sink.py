@@ -8,13 +8,12 @@
 import contextlib
 import math
 import resource
-from numbers import Integral
 
 import numpy as np
 import pmt
 
 from . import tags
-from .arrays.array_description import ArrayDescription, load_array
+from .arrays.array_description import load_array
 from .files import file_lock
 from .files.checked_file import part_name
 from .files.file_names import TIME, check_fields, check_text, name_text, names_at
@@ -30,11 +29,10 @@ from .formats.voltages import (
     Recording,
     nibbles_to_bytes,
 )
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, item_bytes, one_of, refuse, whole_numbers
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import missing_run, require, tag_value, time_of
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
 SETTING = (tags.rx_freq, tags.bandwidth, tags.rx_rate)
 SENDER = "F-engine or beamformer"
@@ -44,24 +42,6 @@ KINDS = {"inputs": "{input}", "beams": "{beam}"}
 CHANNEL = "{channel}"
 SPARE_FILES = 64  # descriptors that are left to everything else
 ROUNDING = 1e-3  # spectra, by which times that agree may differ
-
-
-def _numbers(name, values, most):
-    """A list of different whole numbers below `most`; None: all."""
-    if values is None:
-        return list(range(most))
-    try:
-        values = list(values)
-    except TypeError:
-        refuse(name, values, "None or a list of whole numbers")
-    if not values:
-        refuse(name, values, "at least one")
-    for value in values:
-        if not isinstance(value, Integral) or not 0 <= value < most:
-            refuse(name, value, f"a whole number from 0 to {most - 1}")
-    if len(set(values)) < len(values):
-        refuse(name, values, "each of them once")
-    return [int(value) for value in values]
 
 
 class voltage_sink(RecordingSink, python_block):
@@ -156,33 +136,24 @@ class voltage_sink(RecordingSink, python_block):
         overwrite=True,
         blocks_per_file=128,
     ):
-        for name, value, high in (
-            ("channels", channels, 2**31 - 1),
-            ("inputs", inputs, 2**31 - 1),
-            ("spectra_per_frame", spectra_per_frame, 2**31 - 1),
-            ("blocks_per_file", blocks_per_file, 2**31 - 1),
-        ):
-            if not isinstance(value, Integral) or not 1 <= value <= high:
-                refuse(name, value, f"a whole number from 1 to {high}")
-        if type not in BYTES:
-            refuse("type", type, ", ".join(BYTES))
-        if kind not in KINDS:
-            refuse("kind", kind, ", ".join(KINDS))
-        if polarizations not in (1, 2):
-            refuse("polarizations", polarizations, "1 or 2")
+        self._shape = (
+            as_whole("channels", channels, 1),
+            as_whole("inputs", inputs, 1),
+            as_whole("spectra_per_frame", spectra_per_frame, 1),
+        )
+        as_whole("blocks_per_file", blocks_per_file, 1)
+        one_of("type", type, BYTES)
+        one_of("kind", kind, KINDS)
+        one_of("polarizations", polarizations, (1, 2))
         check_text("description", description)
-        self._shape = (int(channels), int(inputs), int(spectra_per_frame))
-        size = math.prod(self._shape) * BYTES[type]
-        if size > LARGEST_ITEM:
-            raise ValueError(
-                f"spectra_per_frame: an item would be {channels} channels x {inputs} "
-                f"inputs x {spectra_per_frame} spectra x {BYTES[type]} bytes = {size} "
-                f"bytes: at most {LARGEST_ITEM} are allowed"
-            )
+        axes = dict(zip(("channels", "inputs", "spectra"), self._shape))
+        size = item_bytes("spectra_per_frame", BYTES[type], **axes)
         self._type, self._kind, self._polarizations = type, kind, int(polarizations)
         self._nibbles = nibbles_to_bytes() if type == "sc4" else None
-        self._chosen_channels = _numbers("selected_channels", selected_channels, self._shape[0])
-        chosen = _numbers("selected_inputs", selected_inputs, self._shape[1])
+        self._chosen_channels = whole_numbers(
+            "selected_channels", selected_channels, self._shape[0]
+        )
+        chosen = whole_numbers("selected_inputs", selected_inputs, self._shape[1])
         if len(chosen) % self._polarizations:
             refuse(
                 "polarizations",
@@ -194,10 +165,7 @@ class voltage_sink(RecordingSink, python_block):
             chosen[i : i + self._polarizations] for i in range(0, len(chosen), self._polarizations)
         ]
         self._names = self._check_names(names)
-        if isinstance(array, str):
-            array = load_array(array) if array else None
-        if not (array is None or isinstance(array, ArrayDescription)):
-            refuse("array", array, "an array description or the name of one")
+        array = None if array is None or array == "" else load_array(array)
         self._array, self._description = array, description
         self._overwrite, self._blocks = bool(overwrite), int(blocks_per_file)
         self._name = file_name(filename)

@@ -5,14 +5,12 @@
 #
 """A live display of powers over frequency and time."""
 
-from numbers import Integral
-
 import numpy as np
 
 from .display_block import display_block
 from .displays.band import Times, channels_of
 from .displays.waterfall_record import VALUES, WaterfallRecord, occupancy, powers
-from .parameters.errors import refuse
+from .parameters.rules import as_whole, item_bytes, names_of, one_of
 
 #: items a second that are taken at most, of which those that come together make a line
 MOST_RATE = 320.0
@@ -58,41 +56,20 @@ class waterfall_display(display_block):
         device="auto",
         slices=1,
     ):
-        for parameter, value, least, most in (
-            ("channels", channels, 1, 1 << 24),
-            ("rows", rows, 1, 1 << 16),
-            ("history", history, 10, 10000),
-            ("slices", slices, 1, 1 << 20),
-        ):
-            if not isinstance(value, Integral) or not least <= value <= most:
-                refuse(parameter, value, f"a whole number from {least} to {most}")
-        if type not in VALUES and type != "mask":
-            refuse("type", type, "f32, fc32, sc8 or mask")
-        if scale not in ("dB", "linear"):
-            refuse("scale", scale, "dB or linear")
+        self._channels = as_whole("channels", channels, 1, 1 << 24)
+        self._rows = as_whole("rows", rows, 1, 1 << 16)
+        self._slices = as_whole("slices", slices, 1, 1 << 20)
+        as_whole("history", history, 10, 10000)
+        self._type = one_of("type", type, (*VALUES, "mask"))
+        one_of("scale", scale, ("dB", "linear"))
         if type == "mask":
             scale, unit = "linear", "%"
         kind, components = VALUES.get(type, (np.uint8, (slices + 7) // 8))
-        size = channels * rows * components * np.dtype(kind).itemsize
+        element = components * np.dtype(kind).itemsize
+        size = item_bytes("channels", element, channels=channels, rows=rows)
         #: the quantity that is shown
         self.quantity = "flagged" if type == "mask" else "power"
-        self._slices = int(slices)
-        if size >= 2**31:
-            refuse(
-                "channels",
-                channels,
-                f"fewer with {rows} rows: an item of {size} bytes is more "
-                "than GNU Radio's items hold, 2147483647",
-            )
-        names = (
-            [str(name) for name in names]
-            if names is not None and len(names)
-            else [str(row) for row in range(rows)]
-        )
-        if len(names) != rows or len(set(names)) != rows:
-            refuse("names", names, f"a list of {rows} different names, one for each row")
-        self._channels, self._rows, self._type = int(channels), int(rows), type
-        self.names, self.scale, self.unit = names, scale, str(unit)
+        self.names, self.scale, self.unit = names_of(names, rows, "row"), scale, str(unit)
         self._times = Times()
         self._before = None  # number and time of the newest item
         #: a WaterfallRecord: what is drawn

@@ -49,7 +49,7 @@ import dataclasses
 import os
 from pathlib import Path
 
-from ..parameters import errors
+from ..parameters import rules
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file, look_for, looked_in
 from ..parameters.yaml_reader import Scalar, YamlReader
@@ -79,7 +79,7 @@ def find_array(path_or_shipped_name):
     Raises FileNotFoundError that lists the latter.
     """
     if not isinstance(path_or_shipped_name, (str, os.PathLike)):
-        errors.refuse(
+        rules.refuse(
             "array",
             path_or_shipped_name,
             "an ArrayDescription, or the name of a file "
@@ -100,11 +100,14 @@ def find_array(path_or_shipped_name):
 
 
 def load_array(path_or_shipped_name):
-    """Reads an array description (format: at the top of this module).
+    """Reads an array description (format: at the top of this module); an ArrayDescription is
+    returned as it is.
 
     Raises ArrayDescriptionError (a ValueError) that names file, line, field and what is allowed;
     FileNotFoundError.
     """
+    if isinstance(path_or_shipped_name, ArrayDescription):
+        return path_or_shipped_name
     path = find_array(path_or_shipped_name)
     with open(path, encoding="utf-8") as file:
         return _Reader(str(path), ArrayDescriptionError).read(file)

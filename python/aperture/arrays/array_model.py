@@ -6,13 +6,13 @@
 """The parts of an array description, and the rules for each of their fields."""
 
 from dataclasses import dataclass, field
-from numbers import Complex, Integral, Real
+from numbers import Complex, Integral
 
 import numpy as np
 
-from ..parameters import errors
+from ..parameters import rules
 from .bodies import BODIES
-from .description_error import ArrayDescriptionError, refuse
+from .description_error import ArrayDescriptionError, as_number, refuse
 from .geometry import enu_to_ecef_rotation, geodetic_to_ecef, height_above_ellipsoid
 from .pulses import Pulsar, Pulse
 
@@ -29,16 +29,6 @@ def _text(field, value):
     ):
         refuse(field, value, "1 to 64 printable characters without blanks around them")
     return str(value)
-
-
-def _number(field, value, low, high, rule):
-    if (
-        not isinstance(value, Real)
-        or isinstance(value, (bool, np.bool_))
-        or not low <= value <= high
-    ):  # NaN is in no interval
-        refuse(field, value, rule)
-    return float(value)
 
 
 #: m; antennas that are further from the site are held against the ground,
@@ -66,7 +56,9 @@ class Antenna:
         object.__setattr__(
             self,
             "position",
-            tuple(_number("position", coordinate, -2e7, 2e7, rule) for coordinate in position),
+            tuple(
+                as_number("position", coordinate, -2e7, 2e7, rule=rule) for coordinate in position
+            ),
         )
 
 
@@ -90,17 +82,12 @@ class Input:
             refuse("polarization", self.polarization, "x, y, l or r")
         object.__setattr__(self, "polarization", str(self.polarization))
         gain = self.gain
-        if (
-            not isinstance(gain, Complex)
-            or isinstance(gain, (bool, np.bool_))
-            or not abs(gain) <= 1e15
-        ):
+        number = isinstance(gain, Complex) and not isinstance(gain, bool)
+        if not number or not abs(gain) <= 1e15:
             refuse("gain", gain, "a number or [re, im], of magnitude up to 1e15")
         object.__setattr__(self, "gain", complex(gain))
         object.__setattr__(
-            self,
-            "cable_delay",
-            _number("cable_delay", self.cable_delay, -1, 1, "a number of seconds, -1 to 1"),
+            self, "cable_delay", as_number("cable_delay", self.cable_delay, -1, 1, "seconds")
         )
 
     @property
@@ -142,9 +129,7 @@ class Target:
         limits = {"azimuth": (-360, 360), "elevation": (0, 90), "ra": (0, 360), "dec": (-90, 90)}
         for key in given:
             low, high = limits[key]
-            object.__setattr__(
-                self, key, _number(key, getattr(self, key), low, high, f"{low} to {high} degrees")
-            )
+            object.__setattr__(self, key, as_number(key, getattr(self, key), low, high, "degrees"))
 
     @property
     def moving(self):
@@ -175,15 +160,15 @@ class Source(Target):
             object.__setattr__(self, key, tuple(_list_of(key, getattr(self, key), kind)))
         if self.flux is None:
             object.__setattr__(self, "flux", 0.0 if self.pulsars or self.pulses else 1.0)
-        for key, low, high, rule in (
-            ("flux", 0, 1e15, "0 to 1e15 times the receiver noise"),
-            ("dm", 0, 1e6, "0 to 1e6 pc/cm^3"),
-            ("scattering_time", 0, 1e3, "0 to 1e3 seconds"),
-            ("scattering_frequency", 1, 1e15, "1 to 1e15 Hz"),
-            ("scattering_index", -20, 20, "-20 to 20"),
+        for key, low, high, unit in (
+            ("flux", 0, 1e15, "times the receiver noise"),
+            ("dm", 0, 1e6, "pc/cm^3"),
+            ("scattering_time", 0, 1e3, "seconds"),
+            ("scattering_frequency", 1, 1e15, "Hz"),
+            ("scattering_index", -20, 20, ""),
         ):
             if getattr(self, key) is not None:
-                object.__setattr__(self, key, _number(key, getattr(self, key), low, high, rule))
+                object.__setattr__(self, key, as_number(key, getattr(self, key), low, high, unit))
 
 
 def _list_of(field, values, kind):
@@ -238,14 +223,14 @@ class ArrayDescription:
     def validate(self):
         """Checks all fields; to be called after one was changed."""
         self.name = _text("name", self.name)
-        for key, low, high, rule in (
-            ("latitude", -90, 90, "-90 to 90 degrees"),
-            ("longitude", -180, 360, "-180 to 360 degrees"),
-            ("height", -12000, 100000, "-12000 to 100000 metres"),
-            ("sample_rate", 1, 1e12, "1 to 1e12 Hz"),
-            ("center_frequency", 0, 1e15, "0 to 1e15 Hz"),
+        for key, low, high, unit in (
+            ("latitude", -90, 90, "degrees"),
+            ("longitude", -180, 360, "degrees"),
+            ("height", -12000, 100000, "metres"),
+            ("sample_rate", 1, 1e12, "Hz"),
+            ("center_frequency", 0, 1e15, "Hz"),
         ):
-            setattr(self, key, _number(key, getattr(self, key), low, high, rule))
+            setattr(self, key, as_number(key, getattr(self, key), low, high, unit))
         self.antennas = _list_of("antennas", self.antennas, Antenna)
         self.inputs = _list_of("inputs", self.inputs, Input)
         self.sources = _list_of("sources", self.sources, Source)
@@ -305,7 +290,7 @@ class ArrayDescription:
             number = int(number)
         if isinstance(number, Integral) and 0 <= number < len(names):
             return int(number)
-        return errors.refuse(
+        return rules.refuse(
             "input", name_or_number, f"0 to {len(names) - 1}, or one of {_short_list(names)}"
         )
 

@@ -3,15 +3,17 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The error of array descriptions."""
+"""The error of array descriptions, and the rules that raise it."""
 
-from ..parameters import errors
+from functools import partial
+
+from ..parameters import rules
+from ..parameters.errors import ParameterError
 
 
-class ArrayDescriptionError(errors.ParameterError):
-    """An error in an array description: in a field of it, or of one of its parts."""
+class ArrayDescriptionError(ParameterError):
+    """A field of an array description, or of one of its parts, is wrong."""
 
 
-def refuse(field, value, rule):
-    """Raises the error for a value of a description that its rule does not allow."""
-    errors.refuse(field, value, rule, ArrayDescriptionError)
+as_number = partial(rules.as_number, error=ArrayDescriptionError)
+refuse = partial(rules.refuse, error=ArrayDescriptionError)

@@ -7,30 +7,15 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
-import numpy as np
-
-from .description_error import ArrayDescriptionError, refuse
+from ..parameters.rules import is_number
+from .description_error import ArrayDescriptionError, as_number, refuse
 
 #: peak x width (full, at half of the peak) of a Gaussian of integral 1
 PEAK_TIMES_WIDTH = math.sqrt(4 * math.log(2) / math.pi)
 END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
 #: s: times below it count from the first sample
 FIRST_TIME = 1e8
-
-
-def is_number(value, low, high):
-    """Returns whether the value is a real number in an interval; NaN is in none."""
-    return (
-        isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and low <= value <= high
-    )
-
-
-def _number(field, value, low, high, rule):
-    if not is_number(value, low, high):
-        refuse(field, value, rule)
-    return float(value)
 
 
 def exact_time(field, value):
@@ -72,7 +57,7 @@ def _one_of(pulse, first, second):
     object.__setattr__(
         pulse,
         given[0],
-        _number(given[0], getattr(pulse, given[0]), 0, 1e15, "0 to 1e15 times the receiver noise"),
+        as_number(given[0], getattr(pulse, given[0]), 0, 1e15, "times the receiver noise"),
     )
 
 
@@ -96,13 +81,13 @@ class Pulsar:
     phase: float = 0.0
 
     def __post_init__(self):
-        for name, low, high, rule in (
-            ("period", 1e-9, 1e6, "1e-9 to 1e6 seconds"),
-            ("width", 1e-12, 1e4, "1e-12 to 1e4 seconds"),
-            ("period_derivative", -1e-3, 1e-3, "-1e-3 to 1e-3 seconds a second"),
-            ("phase", -1e15, 1e15, "a number of turns"),
+        for name, low, high, unit in (
+            ("period", 1e-9, 1e6, "seconds"),
+            ("width", 1e-12, 1e4, "seconds"),
+            ("period_derivative", -1e-3, 1e-3, "seconds a second"),
+            ("phase", -1e15, 1e15, "cycles"),
         ):
-            object.__setattr__(self, name, _number(name, getattr(self, name), low, high, rule))
+            object.__setattr__(self, name, as_number(name, getattr(self, name), low, high, unit))
         object.__setattr__(self, "epoch", exact_time("epoch", self.epoch or 0))
         _one_of(self, "mean_flux", "peak_flux")
 
@@ -127,9 +112,7 @@ class Pulse:
 
     def __post_init__(self):
         object.__setattr__(self, "time", exact_time("time", self.time))
-        object.__setattr__(
-            self, "width", _number("width", self.width, 1e-12, 1e4, "1e-12 to 1e4 seconds")
-        )
+        object.__setattr__(self, "width", as_number("width", self.width, 1e-12, 1e4, "seconds"))
         _one_of(self, "fluence", "peak_flux")
 
     @property

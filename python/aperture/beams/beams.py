@@ -39,8 +39,9 @@ import numpy as np
 
 from ..arrays import geometry
 from ..arrays.array_description import ArrayDescription, load_array
-from ..parameters.errors import ParameterError, refuse
+from ..parameters.errors import ParameterError
 from ..parameters.input_files import find_file
+from ..parameters.rules import refuse
 from ..parameters.yaml_reader import YamlReader
 from ..tracking.directions import Direction, azimuth_elevation, parse_direction
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations

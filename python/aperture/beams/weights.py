@@ -17,7 +17,7 @@ lines all inputs up. f is that of each channel: there is no phase for the whole 
 import numpy as np
 
 from ..arrays import geometry
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 from ..tracking.directions import unit_vectors
 
 TAPERS = ("none", "gaussian", "hamming")

@@ -21,36 +21,26 @@ multiplied with to be in kelvin, and `receiver_temperature`, both for each chann
 
 import math
 from dataclasses import dataclass, field, replace
-from numbers import Real
+from functools import partial
 
 import numpy as np
 
-from ..parameters import errors
+from ..parameters import rules
 from ..parameters.ascii_text import find_name
+from ..parameters.errors import ParameterError
 
 SCALES = ("model", "kelvin")
 MOST_DELAY = 1.0  # s
 UNITS = ("", "Jy")
 
 
-class CalibrationError(errors.ParameterError):
+class CalibrationError(ParameterError):
     """An error in a calibration, or the reason why it does not fit what it is to be used for."""
 
 
-def refuse(name, value, rule):
-    """Raises the error for a value of a calibration that its rule does not allow."""
-    errors.refuse(name, value, rule, CalibrationError)
-
-
-def check_number(name, value, low, high, rule):
-    """The value as a float, which must be from low to high."""
-    if (
-        not isinstance(value, Real)
-        or isinstance(value, (bool, np.bool_))
-        or not low <= value <= high
-    ):
-        refuse(name, value, rule)
-    return float(value)
+as_number = partial(rules.as_number, error=CalibrationError)
+as_whole = partial(rules.as_whole, error=CalibrationError)
+refuse = partial(rules.refuse, error=CalibrationError)
 
 
 def check_text(name, value, most=200):
@@ -69,10 +59,9 @@ class Band:
     channels: int
 
     def __post_init__(self):
-        check_number("first", self.first, -1e15, 1e15, "a frequency in Hz")
-        check_number("width", self.width, 1e-6, 1e15, "the width of a channel in Hz, above 0")
-        if not isinstance(self.channels, (int, np.integer)) or not 1 <= self.channels <= 1 << 24:
-            refuse("channels", self.channels, "a whole number from 1 to 16777216")
+        as_number("first", self.first, -1e15, 1e15, "Hz")
+        as_number("width", self.width, 1e-6, 1e15, "Hz")
+        as_whole("channels", self.channels, 1, 1 << 24)
 
     @property
     def frequencies(self):
@@ -149,8 +138,8 @@ class InputCalibration:
 
     def __post_init__(self):
         check_text("name", self.name, 65)
-        check_number("delay", self.delay, -MOST_DELAY, MOST_DELAY, "seconds, -1 to 1")
-        check_number("phase", self.phase, -1e6, 1e6, "a phase in radians")
+        as_number("delay", self.delay, -MOST_DELAY, MOST_DELAY, "seconds")
+        as_number("phase", self.phase, -1e6, 1e6, "radians")
 
     def sized(self, channels):
         """The same with arrays of so many channels, which are checked."""
@@ -233,8 +222,8 @@ class Calibration:
             refuse("band", self.band, "a Band")
         if self.reference_frequency is None:
             self.reference_frequency = self.band.frequencies[self.band.channels // 2]
-        self.reference_frequency = check_number(
-            "reference_frequency", self.reference_frequency, -1e15, 1e15, "a frequency in Hz"
+        self.reference_frequency = as_number(
+            "reference_frequency", self.reference_frequency, -1e15, 1e15, "Hz"
         )
         made, names = [], {}
         for index, entry in enumerate(self.inputs):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .calibration import Band, Calibration, CalibrationError, InputCalibration, check_number
+from .calibration import Band, Calibration, CalibrationError, InputCalibration, as_number
 from .measure import levels_of, unix_time
 from .solver import over_channels
 
@@ -41,7 +41,7 @@ class Powers:
 
 def read_powers(file, temperature, integrations=None):
     """The Powers of a UVH5 file: its autocorrelations, of all or some integrations."""
-    check_number("temperature", temperature, 0, 1e9, "a temperature in kelvin, 0 or above")
+    as_number("temperature", temperature, 0, 1e9, "kelvin")
     autos = file.autos()
     if not autos:
         raise CalibrationError("", "the file has no autocorrelations")

@@ -22,7 +22,8 @@ import os
 
 from ..arguments.command_parser import CommandParser
 from ..parameters.ascii_text import quoted
-from ..parameters.errors import ParameterError, refuse
+from ..parameters.errors import ParameterError
+from ..parameters.rules import refuse
 from ..parameters.yaml_reader import YamlReader
 
 #: section -> key -> attribute of the options

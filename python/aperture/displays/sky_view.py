@@ -8,7 +8,6 @@
 import threading
 from collections import deque
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from ..imaging.live_visibilities import VisibilityMatrices, add_up
 from ..imaging.names import names_near, nearest_name
 from ..imaging.visibilities import ImagingError
 from ..imaging.weighting import RULE, parse_weighting
-from ..parameters.errors import refuse
+from ..parameters.rules import as_number, as_whole, refuse
 from ..tracking.angle_text import angle_text, hours_text
 from ..tracking.directions import parse_direction, unit_vectors
 from ..tracking.phase_center import place_at
@@ -122,9 +121,7 @@ class SkyView:
         self._lock = threading.RLock()
         self._kept = deque()  # (time, seconds, BinnedVisibilities)
         self._key = None  # the properties in which integrations have to agree
-        if not isinstance(pixels, Integral) or not (pixels == 0 or 16 <= pixels <= 2048):
-            refuse("pixels", pixels, "0, or 16 to 2048")
-        self._pixels = even(pixels)
+        self._pixels = even(as_whole("pixels", pixels, 16, 2048) if pixels else 0)
         self._tracked = parse_direction(tracked, "tracked") if tracked else None
         self.set_centre(centre, width)
         self.set_weight(weight)
@@ -167,10 +164,8 @@ class SkyView:
 
     def set_width(self, width):
         """Sets the width of a field, in degrees; 0: 64 beams."""
-        if not isinstance(width, Real) or not 0 <= width <= 110:
-            refuse("width", width, "0 (64 beams), or up to 110 degrees")
         with self._lock:
-            self._width = float(width)
+            self._width = as_number("width", width, 0, 110, "degrees, 0 being 64 beams")
 
     def set_weight(self, weight):
         """natural, uniform, briggs, briggs=R."""
@@ -183,10 +178,8 @@ class SkyView:
 
     def set_averaging(self, averaging):
         """Seconds of visibilities in an image."""
-        if not isinstance(averaging, Real) or not 0 <= averaging <= 3600:
-            refuse("averaging", averaging, "0 to 3600 seconds")
         with self._lock:
-            self._averaging = float(averaging)
+            self._averaging = as_number("averaging", averaging, 0, 3600, "seconds")
 
     def set_tracked(self, tracked):
         """Sets what the F-engine's delays track from the next integration on; None: nothing."""

@@ -10,16 +10,15 @@ import math
 import os
 import re
 import resource
-from numbers import Integral
 
-from ..arrays.array_description import ArrayDescription, load_array
+from ..arrays.array_description import load_array
 from ..files.file_names import TIME, check_fields, check_text, name_text, time_text
 from ..files.growing_file import check_path, file_name
 from ..formats.dada import DadaWriter
 from ..formats.guppi.writer import GuppiWriter, numbered, sequence
 from ..formats.sigmf.writer import SigmfWriter, both_names
 from ..formats.voltages import DADA_ENDING, GUPPI_ENDING, SIGMF_ENDINGS, Recording
-from ..parameters.errors import refuse
+from ..parameters.rules import as_whole, one_of, refuse, whole_numbers
 from .exact_clock import moment_of
 from .voltage_edge import arranged, time_first
 
@@ -27,24 +26,6 @@ ID, CHANNEL = "{id}", "{channel}"
 SPARE_FILES = 64  # descriptors that are left to everything else
 LONGEST_ID = 64
 DESCRIPTION = ".json"  # ending of what is said of a dump
-
-
-def numbers_of(name, values, most):
-    """A list of different whole numbers below `most`; None: all."""
-    if values is None:
-        return list(range(most))
-    try:
-        values = list(values)
-    except TypeError:
-        refuse(name, values, "None or a list of whole numbers")
-    if not values:
-        refuse(name, values, "at least one")
-    for value in values:
-        if not isinstance(value, Integral) or not 0 <= value < most:
-            refuse(name, value, f"a whole number from 0 to {most - 1}")
-    if len(set(values)) < len(values):
-        refuse(name, values, "each of them once")
-    return [int(value) for value in values]
 
 
 class DumpFiles:
@@ -68,15 +49,10 @@ class DumpFiles:
         description,
         blocks_per_file,
     ):
-        if polarizations not in (1, 2):
-            refuse("polarizations", polarizations, "1 or 2")
-        if not isinstance(blocks_per_file, Integral) or not 1 <= blocks_per_file < 2**31:
-            refuse("blocks_per_file", blocks_per_file, "a whole number from 1 to 2147483647")
+        one_of("polarizations", polarizations, (1, 2))
+        as_whole("blocks_per_file", blocks_per_file, 1)
         check_text("description", description)
-        if isinstance(array, str):
-            array = load_array(array) if array else None
-        if not (array is None or isinstance(array, ArrayDescription)):
-            refuse("array", array, "an array description or the name of one")
+        array = None if array is None or array == "" else load_array(array)
         self.edge, self.polarizations = edge, int(polarizations)
         self.array, self.description, self.blocks = array, description, int(blocks_per_file)
         self.names = (
@@ -88,8 +64,8 @@ class DumpFiles:
         self.guppi = self.name.endswith(GUPPI_ENDING)
         self.sigmf = self.name.endswith(SIGMF_ENDINGS)
         self._check_name()
-        self._channels = numbers_of("selected_channels", selected_channels, edge.channels)
-        self._inputs = numbers_of("selected_inputs", selected_inputs, edge.inputs)
+        self._channels = whole_numbers("selected_channels", selected_channels, edge.channels)
+        self._inputs = whole_numbers("selected_inputs", selected_inputs, edge.inputs)
         self.select()  # complains of what the format cannot hold
         for path in self.select().paths("x" * LONGEST_ID, 0):
             check_path(path, True)
@@ -120,9 +96,9 @@ class DumpFiles:
     def select(self, channels=None, inputs=None):
         """A Selection; None: what the constructor was told. ParameterError: it is not allowed."""
         if channels is not None:
-            channels = numbers_of("channels", channels, self.edge.channels)
+            channels = whole_numbers("channels", channels, self.edge.channels)
         if inputs is not None:
-            inputs = numbers_of("inputs", inputs, self.edge.inputs)
+            inputs = whole_numbers("inputs", inputs, self.edge.inputs)
         return Selection(self, channels or self._channels, inputs or self._inputs)
 
 

@@ -7,14 +7,12 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
 from ..formats.voltages import nibbles_to_bytes
-from ..parameters.errors import refuse
+from ..parameters.rules import as_whole, item_bytes, one_of
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 SAMPLES = "samples"
 #: the kind of an item's rows -> their field in a file's name
 ROWS = {SAMPLES: "input", "inputs": "input", "beams": "beam"}
@@ -48,27 +46,22 @@ class VoltageEdge:
     @classmethod
     def checked(cls, kind, type, channels, inputs, spectra_per_frame):
         """Refuses what is no edge. Of samples, channels and spectra are not looked at."""
-        if kind not in ROWS:
-            refuse("kind", kind, ", ".join(ROWS))
-        if kind == SAMPLES:
+        if one_of("kind", kind, ROWS) == SAMPLES:
             channels = spectra_per_frame = 1
-        allowed = TYPES if kind == SAMPLES else FRAME_TYPES
-        if type not in allowed:
-            refuse("type", type, ", ".join(allowed))
-        for name, value in (
-            ("channels", channels),
-            ("inputs", inputs),
-            ("spectra_per_frame", spectra_per_frame),
-        ):
-            if not isinstance(value, Integral) or not 1 <= value <= LARGEST_ITEM:
-                refuse(name, value, f"a whole number from 1 to {LARGEST_ITEM}")
-        edge = cls(kind, type, int(channels), int(inputs), int(spectra_per_frame))
-        if edge.item_size > LARGEST_ITEM:
-            raise ValueError(
-                f"spectra_per_frame: an item would be {channels} channels x {inputs} inputs x "
-                f"{spectra_per_frame} spectra x {edge.sample_size} bytes = {edge.item_size} bytes: "
-                f"at most {LARGEST_ITEM} are allowed"
-            )
+        edge = cls(
+            kind,
+            one_of("type", type, TYPES if kind == SAMPLES else FRAME_TYPES),
+            as_whole("channels", channels, 1),
+            as_whole("inputs", inputs, 1),
+            as_whole("spectra_per_frame", spectra_per_frame, 1),
+        )
+        item_bytes(
+            "spectra_per_frame",
+            edge.sample_size,
+            channels=channels,
+            inputs=inputs,
+            spectra=spectra_per_frame,
+        )
         return edge
 
     @property

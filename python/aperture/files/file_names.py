@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 
 FIELD = re.compile(r"\{(\w+)\}")
 TIME = "{time}"

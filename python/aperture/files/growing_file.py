@@ -11,7 +11,7 @@ import os
 import stat
 import tempfile
 
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 from . import file_lock
 from .file_lock import NO_HARD_LINKS, LockFile
 

@@ -9,7 +9,7 @@ import math
 import threading
 from numbers import Real
 
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 from .file_names import TIME
 
 #: the part of an interval by which times that are meant to be the same may differ

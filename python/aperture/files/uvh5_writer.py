@@ -15,6 +15,7 @@ from ..arrays import earth_rotation
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ..parameters.ascii_text import ascii_names, ascii_text
+from ..parameters.rules import one_of
 from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
 from .uvh5 import (
     COMPRESSIONS,
@@ -115,8 +116,7 @@ class Uvh5Layout:
         statistics=False,
         unit="uncalib",
     ):
-        if mount not in MOUNTS:
-            raise ValueError(f"mount: {mount!r} is not allowed: {', '.join(MOUNTS)}")
+        one_of("mount", mount, MOUNTS)
         if compression not in COMPRESSIONS:
             raise ValueError(
                 f"compression: {compression!r} is not allowed: {', '.join(COMPRESSIONS)}"

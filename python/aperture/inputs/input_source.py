@@ -7,7 +7,7 @@
 
 from gnuradio import gr
 
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 from .registry import open_input
 
 

@@ -12,7 +12,8 @@ import socket
 import stat
 from dataclasses import dataclass, fields
 
-from ..parameters.errors import ParameterError, refuse
+from ..parameters.errors import ParameterError
+from ..parameters.rules import refuse
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 #: lengths of a token: 128 bits of hexadecimal digits at least

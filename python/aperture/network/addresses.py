@@ -10,7 +10,7 @@ import re
 import socket
 import struct
 
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 
 DEFAULT_PORT = 7148
 MOST_ADDRESSES = 65536

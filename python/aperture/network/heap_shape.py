@@ -6,39 +6,16 @@
 """Common parts of spead_source and spead_sink: parameters and their checks, and tags."""
 
 import time
-from numbers import Integral, Real
 
 import numpy as np
 import pmt
 
 from .. import tags
-from ..parameters.errors import refuse
+from ..parameters.rules import LARGEST_ITEM, as_whole, one_of, refuse
 from .heaps import KINDS, SAMPLE_BITS, packed_item
 
-LARGEST_ITEM = 2**31 - 1  # bytes: GNU Radio counts them with an int
 STATUS_INTERVAL = 1.0  # s
 MOST_ID = 2**48 - 1
-
-
-def whole(name, value, low, high):
-    """A whole number from low to high."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
-        refuse(name, value, f"a whole number from {low} to {high}")
-    return int(value)
-
-
-def one_of(name, value, choices):
-    """One of some texts."""
-    if value not in choices:
-        refuse(name, value, " or ".join(choices))
-    return value
-
-
-def seconds_from_0(name, value, most):
-    """A number of seconds from 0."""
-    if not isinstance(value, Real) or not 0 <= value <= most:
-        refuse(name, value, f"a number from 0 to {most:g}")
-    return float(value)
 
 
 def sender_ids(senders, count):
@@ -46,7 +23,7 @@ def sender_ids(senders, count):
     if senders is None:
         return list(range(count))
     try:
-        found = [whole("senders", value, 0, MOST_ID) for value in senders]
+        found = [as_whole("senders", value, 0, MOST_ID) for value in senders]
     except TypeError:
         refuse("senders", senders, "None or a list of whole numbers")
     if len(found) != count or len(set(found)) < count:
@@ -81,27 +58,27 @@ class HeapShape:
         heaps_per_chunk,
     ):
         self.kind = one_of("kind", kind, KINDS)
-        self.inputs = whole("inputs", inputs, 1, 65536)
+        self.inputs = as_whole("inputs", inputs, 1, 65536)
         self.slots, self.ranges, self.channels_per_heap = 1, 1, 0
         self.sample_type = one_of("sample_type", sample_type, SAMPLE_BITS)
         if kind == "samples":
             samples, size = packed_item(sample_type)
-            self.samples_per_heap = whole("samples_per_heap", samples_per_heap, samples, 1 << 24)
+            self.samples_per_heap = as_whole("samples_per_heap", samples_per_heap, samples, 1 << 24)
             if samples_per_heap % samples:
                 refuse(
                     "samples_per_heap",
                     samples_per_heap,
                     f"a multiple of {samples}, which are {size} bytes of {sample_type}",
                 )
-            self.slots = whole("heaps_per_chunk", heaps_per_chunk, 1, 1 << 20)
+            self.slots = as_whole("heaps_per_chunk", heaps_per_chunk, 1, 1 << 20)
             self.heap_bytes = samples_per_heap // samples * size
             self.heap_ticks, self.senders, self.items = samples_per_heap, inputs, [size] * inputs
             self.items_per_heap, self.offset = samples_per_heap // samples, 0
             self.item_ticks = samples
             return
-        self.channels = whole("channels", channels, 1, 2**31 - 1)
-        self.first_channel = whole("first_channel", first_channel, 0, 2**31 - 1)
-        total = whole("total_channels", total_channels, 0, 2**31 - 1) or first_channel + channels
+        self.channels = as_whole("channels", channels, 1)
+        self.first_channel = as_whole("first_channel", first_channel, 0)
+        total = as_whole("total_channels", total_channels, 0) or first_channel + channels
         if first_channel + channels > total:
             refuse(
                 "total_channels",
@@ -109,21 +86,21 @@ class HeapShape:
                 f"at least first_channel + channels = {first_channel + channels}",
             )
         self.total_channels = total
-        self.hop = whole("samples_per_spectrum", samples_per_spectrum, 0, 2**31 - 1) or 2 * total
+        self.hop = as_whole("samples_per_spectrum", samples_per_spectrum, 0) or 2 * total
         self.width = float(sample_rate) / self.hop
         # to the middle of the samples that a spectrum is made of
-        self.offset = (whole("taps", taps, 0, 1024) * self.hop - 1) / 2 if taps else 0
+        self.offset = (as_whole("taps", taps, 0, 1024) * self.hop - 1) / 2 if taps else 0
         self.channels_per_heap = (
-            whole("channels_per_heap", channels_per_heap, 0, channels) or channels
+            as_whole("channels_per_heap", channels_per_heap, 0, channels) or channels
         )
         if channels % self.channels_per_heap:
             refuse("channels_per_heap", channels_per_heap, f"a divisor of {channels} channels")
         self.ranges = channels // self.channels_per_heap
-        self.spectra_per_heap = whole("spectra_per_heap", spectra_per_heap, 1, 2**31 - 1)
+        self.spectra_per_heap = as_whole("spectra_per_heap", spectra_per_heap, 1)
         self.heap_ticks = self.hop * spectra_per_heap
         if kind == "visibilities":
             self.senders = 1
-            self.polarizations = whole("polarizations", polarizations, 1, 2)
+            self.polarizations = as_whole("polarizations", polarizations, 1, 2)
             if inputs % polarizations:
                 refuse("inputs", inputs, f"a multiple of {polarizations} polarisations")
             self.antennas = inputs // polarizations
@@ -134,12 +111,12 @@ class HeapShape:
             self.item_ticks = self.heap_ticks
         else:
             self.polarizations = (
-                1 if kind == "beams" else whole("polarizations", polarizations, 1, 16)
+                1 if kind == "beams" else as_whole("polarizations", polarizations, 1, 16)
             )
             if inputs % self.polarizations:
                 refuse("inputs", inputs, f"a multiple of {polarizations} polarisations")
             self.senders = inputs // self.polarizations
-            self.spectra_per_frame = whole("spectra_per_frame", spectra_per_frame, 1, 2**31 - 1)
+            self.spectra_per_frame = as_whole("spectra_per_frame", spectra_per_frame, 1)
             self.heap_bytes = self.channels_per_heap * spectra_per_heap * self.polarizations * 2
             self.items = [channels * inputs * spectra_per_frame * 2]
             self.item_ticks = self.hop * spectra_per_frame

@@ -8,7 +8,7 @@
 from fractions import Fraction
 from math import floor, isfinite
 
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 
 TIMESTAMP_BITS = 48
 

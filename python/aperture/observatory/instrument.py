@@ -10,7 +10,7 @@ import threading
 
 import pmt
 
-from ..parameters.errors import refuse
+from ..parameters.rules import refuse
 
 BLOCK_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

@@ -20,8 +20,9 @@ from numbers import Complex
 
 import numpy as np
 
-from .errors import ParameterTypeError, refuse
+from .errors import ParameterTypeError
 from .input_files import look_for
+from .rules import refuse
 
 #: types, as _kind() gives them -> their names for a user
 KINDS = {

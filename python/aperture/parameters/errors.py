@@ -27,12 +27,3 @@ class ParameterTypeError(TypeError):
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem
-
-
-def refuse(field, value, rule, error=ParameterError):
-    """Raises the error (a class) for a value that its rule does not allow."""
-    # NumPy 2 writes the type of a number beside it
-    shown = repr(value.item() if getattr(value, "shape", None) == () else value)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    raise error(field, f"{shown} is not allowed; it must be {rule}")

@@ -22,7 +22,8 @@ from gnuradio.aperture.files.growing_file import check_path, file_name
 from gnuradio.aperture.files.uvh5_reader import VisibilityFile
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.parameters import input_files
-from gnuradio.aperture.parameters.errors import ParameterError, refuse
+from gnuradio.aperture.parameters.errors import ParameterError
+from gnuradio.aperture.parameters.rules import refuse
 from gnuradio.aperture.parameters.yaml_reader import YamlReader
 from gnuradio.aperture.streams.python_block import text_of
 from gnuradio.aperture.transients.par_file import read_par

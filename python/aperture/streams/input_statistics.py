@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..parameters.errors import refuse
+from ..parameters.rules import one_of, refuse
 
 #: type of a frame -> bytes of a voltage, and the largest component, to which others are clamped
 TYPES = {"sc8": (2, 127), "sc4": (1, 7), "fc32": (8, np.inf)}
@@ -147,8 +147,7 @@ class StatisticsReader:
     def __init__(self, snapshot, channels, inputs, type):
         if not hasattr(snapshot, "read_after"):
             refuse("statistics", snapshot, "a snapshot of the frames, or None")
-        if type not in TYPES:
-            refuse("statistics_type", type, ", ".join(TYPES))
+        one_of("statistics_type", type, TYPES)
         self._snapshot, self._type = snapshot, type
         self._shape = (channels, inputs)
         self._serial, self._sums = 0, None

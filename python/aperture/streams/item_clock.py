@@ -11,7 +11,7 @@ import time as host
 import pmt
 
 from .. import tags
-from ..parameters.errors import refuse
+from ..parameters.rules import as_number
 from .tag_values import tag_value
 
 FIRST_TIME = 1e8  # an rx_time before it (March 1973) counts from the start of a device
@@ -64,8 +64,7 @@ class ItemClock:
         expected = self.at(item)
         if tags.rx_rate in found:
             rate = tag_value(found, tags.rx_rate, pmt.to_double)
-            if not LOWEST_RATE <= rate <= HIGHEST_RATE:
-                refuse("rx_rate", rate, f"{LOWEST_RATE:g} to {HIGHEST_RATE:g} items a second")
+            as_number("rx_rate", rate, LOWEST_RATE, HIGHEST_RATE, "items a second")
             self._anchor = item, expected
             self._rate = rate
         time = seconds_of(found.get(tags.rx_time, pmt.PMT_NIL))

@@ -5,13 +5,12 @@
 #
 """The band of a stream, as its tags say it."""
 
-import math
 from dataclasses import dataclass
 
 import pmt
 
 from .. import tags
-from ..parameters.errors import refuse
+from ..parameters.rules import as_number
 from .tag_values import tag_value
 
 
@@ -60,14 +59,13 @@ class StreamBand:
         """The tags of an item, key to value; returns the band from there on."""
         center, width = self.band.center, self.band.width
         if tags.rx_freq in found:
-            center = tag_value(found, tags.rx_freq, pmt.to_double)
-            if not 0 <= center < math.inf:
-                refuse("rx_freq", center, "a number of Hz from 0")
+            center = as_number(
+                "rx_freq", tag_value(found, tags.rx_freq, pmt.to_double), 0, unit="Hz"
+            )
             self.tuned = True
         if tags.bandwidth in found:
             width = tag_value(found, tags.bandwidth, pmt.to_double)
-            if not 0 < width < math.inf:
-                refuse("bandwidth", width, "a number of Hz above 0")
+            as_number("bandwidth", width, 0, unit="Hz", above=True)
             self._bandwidth = True
         elif tags.rx_rate in found and not self._bandwidth:
             width = tag_value(found, tags.rx_rate, pmt.to_double) * self._hertz_per_item

@@ -23,7 +23,8 @@ import numpy as np
 from ..arrays import geometry
 from ..arrays.array_model import Target
 from ..arrays.bodies import BODIES, body_radec
-from ..parameters.errors import ParameterError, refuse
+from ..parameters.errors import ParameterError
+from ..parameters.rules import refuse
 
 CATALOGUE = Path(__file__).parent / "catalogue.yml"
 

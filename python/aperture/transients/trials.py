@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..parameters.errors import refuse
+from ..parameters.rules import as_number, refuse
 from .dispersion import channel_frequencies, delay
 
 # A plan with more trials is taken for a mistake in the range or in the step.
@@ -160,10 +160,8 @@ def plan_trials(
     ParameterError (a ValueError)
         If a parameter is not allowed.
     """
-    if not sample_time > 0:
-        refuse("sample_time", sample_time, "more than 0 s")
-    if not pulse_width >= 0:
-        refuse("pulse_width", pulse_width, "0 s or more")
+    as_number("sample_time", sample_time, 0, unit="seconds", above=True)
+    as_number("pulse_width", pulse_width, 0, unit="seconds")
     if most_decimation < 1 or most_decimation & (most_decimation - 1):
         refuse("most_decimation", most_decimation, "a power of two")
     width = bandwidth / channels
@@ -207,8 +205,7 @@ def plan_trials(
 
 def _by_tolerance(text, over_band, in_channel, narrowest, tolerance):
     """Dispersion measures from "low:high"; delays in seconds of 1 pc/cm^3."""
-    if not tolerance > 1:
-        refuse("tolerance", tolerance, "more than 1")
+    as_number("tolerance", tolerance, 1, above=True)
     rule = "low:high with 0 <= low < high"
     try:
         low, high = (float(Fraction(part)) for part in text.split(":"))

@@ -7,15 +7,14 @@
 schema and types."""
 
 import hashlib
-import math
 import re
 from fractions import Fraction
-from numbers import Real
 
 import jsonschema
 import sigmf
 from sigmf.sigmffile import dtype_info
 
+from ...parameters.rules import is_number, is_whole
 from ...parameters.times import TIME_RULE, exact, read_time, resolution
 from ..recordings import (
     HIGHEST_FREQUENCY,
@@ -59,18 +58,13 @@ class _Reader:
         value = part.get(f"core:{key}", default)
         if value is None:
             return None
-        if (
-            not isinstance(value, Real)
-            or isinstance(value, bool)
-            or not math.isfinite(value)
-            or not low <= value <= high
-        ):
+        if not is_number(value, low, high):
             self.refuse(f"{where}.core:{key}", value, f"a number from {low:g} to {high:g}")
         return exact(value)
 
     def whole(self, where, part, key, low, high, default):
         value = part.get(f"core:{key}", default)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        if not is_whole(value, low, high):
             self.refuse(f"{where}.core:{key}", value, f"a whole number from {low} to {high}")
         return value
 
@@ -322,10 +316,7 @@ def _place(part, captures):
         if (
             isinstance(values, list)
             and len(values) in (2, 3)
-            and all(
-                isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-                for value in values
-            )
+            and all(map(is_number, values))
             and abs(values[0]) <= 180
             and abs(values[1]) <= 90
         ):

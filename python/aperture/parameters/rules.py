@@ -1,0 +1,139 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Rules that parameters, and fields of files that users write, have in common.
+
+Each function returns the value that its rule allows, and raises `error` (a class, made of a field
+and a problem) for another one; errors name the parameter, its value and what is allowed.
+"""
+
+import math
+import re
+import sys
+from numbers import Integral, Real
+
+from .errors import ParameterError
+
+INT32 = 2**31 - 1
+LARGEST_ITEM = INT32  # bytes: GNU Radio counts them with an int
+HIGHEST = sys.float_info.max
+
+
+def refuse(name, value, rule, error=ParameterError):
+    """Raises the error (a class) for a value that its rule does not allow."""
+    # NumPy 2 writes the type of a number beside it
+    shown = repr(value.item() if getattr(value, "shape", None) == () else value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    raise error(name, f"{shown} is not allowed; it must be {rule}")
+
+
+def is_number(value, low=-HIGHEST, high=HIGHEST):
+    """Whether it is a real number, no truth value, in an interval; NaN is in none."""
+    return isinstance(value, Real) and not isinstance(value, bool) and low <= value <= high
+
+
+def is_whole(value, low=-HIGHEST, high=HIGHEST):
+    """Whether it is an integer, no truth value, in an interval."""
+    return isinstance(value, Integral) and is_number(value, low, high)
+
+
+def short(value):
+    """The text of a limit: integers in full, other numbers without a plus in the exponent."""
+    return str(value) if isinstance(value, int) else re.sub(r"e\+?(-?)0?", r"e\1", f"{value:g}")
+
+
+def interval_text(kind, low, high, unit="", above=False):
+    """What is allowed: "a number from 0 to 90 degrees", "a whole number above 0"."""
+    unit = unit and f" {unit}"
+    if low == -HIGHEST and high == HIGHEST:
+        return kind + (f" of{unit}" if unit else "")
+    if above:
+        most = "" if high == HIGHEST else f", up to {short(high)}"
+        return f"{kind} above {short(low)}{most}{unit}"
+    if high == HIGHEST:
+        return f"{kind} of {short(low)}{unit} or more"
+    return f"{kind} from {short(low)} to {short(high)}{unit}"
+
+
+def as_number(
+    name,
+    value,
+    low=-HIGHEST,
+    high=HIGHEST,
+    unit="",
+    *,
+    above=False,
+    rule=None,
+    error=ParameterError,
+):
+    """The value as a float: a finite number from `low` (with `above`, more than that) to `high`;
+    rule: what is said instead of that."""
+    if not is_number(value, low, high) or (above and value == low):
+        refuse(name, value, rule or interval_text("a number", low, high, unit, above), error)
+    return float(value)
+
+
+def as_whole(name, value, low, high=INT32, unit="", *, error=ParameterError):
+    """The value as an int: a whole number from `low` to `high`."""
+    if not is_whole(value, low, high):
+        refuse(name, value, interval_text("a whole number", low, high, unit), error)
+    return int(value)
+
+
+def one_of(name, value, choices, *, error=ParameterError):
+    """The value, which must be one of some that can be written in a line."""
+    if value not in choices:
+        refuse(name, value, ", ".join(map(str, choices)), error)
+    return value
+
+
+def names_of(values, count, what):
+    """A list of `count` different texts, one for each `what`; None or empty: numbers from 0 on."""
+    if values is None or len(values) == 0:
+        return [str(number) for number in range(count)]
+    found = [str(value) for value in values]
+    if len(found) != count or len(set(found)) != count:
+        refuse("names", found, f"a list of {count} different names, one for each {what}")
+    return found
+
+
+def whole_numbers(name, values, count):
+    """A list of different whole numbers below `count`, one at least; None: all."""
+    if values is None:
+        return list(range(count))
+    try:
+        values = list(values)
+    except TypeError:
+        refuse(name, values, "None or a list of whole numbers")
+    if not values:
+        refuse(name, values, "at least one")
+    found = [as_whole(name, value, 0, count - 1) for value in values]
+    if len(set(found)) < len(found):
+        refuse(name, values, "each of them once")
+    return found
+
+
+def inputs_of(array, inputs=None):
+    """How many inputs an array has; those that are given, too, must be as many."""
+    if inputs is not None and inputs != len(array.inputs):
+        refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
+    return len(array.inputs)
+
+
+def item_bytes(name, element, **counts):
+    """
+    Bytes of an item of elements of so many bytes; counts: how many there are of what, for example
+    channels=4, inputs=2. An item that is too large is the error of the parameter `name`.
+    """
+    size = math.prod(map(int, counts.values())) * element
+    if size > LARGEST_ITEM:
+        made = " x ".join(f"{count} {what}" for what, count in counts.items())
+        raise ParameterError(
+            name,
+            f"an item would be {made} x {element} bytes = {size} bytes: at most {LARGEST_ITEM} "
+            "are allowed",
+        )
+    return size
