@@ -5,8 +5,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-How often flagger finds interference, over its power, beside theory: the table and the figure of
-docs/interference.md.
+Measures how often flagger finds interference, over its power, beside theory: the table and the
+figure of docs/interference.md.
 
     tools/run /usr/bin/python3 bench/flagging_curve.py [FIGURE.svg]
 

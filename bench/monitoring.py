@@ -5,10 +5,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What monitoring costs a chain that takes all processors: F- and X-engine of noise, by turns without
-and with a publisher, its server and a page that follows. Prints the chain's rate, samples of each
-input a second of wall clock and of its processors' time, and what the publisher's threads and the
-server took of the processors.
+Measures what monitoring costs a chain that takes all processors: F- and X-engine of noise, by turns
+without and with a publisher, its server and a page that follows. Prints the chain's rate, samples
+of each input a second of wall clock and of its processors' time, and what the publisher's threads
+and the server took of the processors.
 
     tools/run python3 bench/monitoring.py [--inputs 8] [--channels 1024] [--seconds 10] [--turns 6]
 """

@@ -5,9 +5,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What the page of monitoring keeps in memory when it is open for long: 24 hours' worth of updates,
-one a second, as fast as server and browser take them, every fifth with an integration. Prints what
-JavaScript uses, and how many nodes and listeners there are, from time to time.
+Measures what the page of monitoring keeps in memory when it is open for long: 24 hours' worth of
+updates, one a second, as fast as server and browser take them, every fifth with an integration.
+Prints what JavaScript uses, and how many nodes and listeners there are, from time to time.
 
     tools/run python3 bench/monitoring_page.py [UPDATES]
     tools/run python3 bench/monitoring_page.py --picture FILE.png

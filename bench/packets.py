@@ -4,8 +4,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-How fast packets are received, over loopback and over veth between two network namespaces (as
-root), beside iperf3, and whether any are lost at half of that rate.
+Measures how fast packets are received, over loopback and over veth between two network namespaces
+(as root), beside iperf3, and whether any are lost at half of that rate.
 
     cmake --build build --target bench_packets && python3 bench/packets.py [SECONDS [LONG]]
 

@@ -5,8 +5,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-How many pulses pulse_search finds: rectangular pulses of random width and S/N in the noise of
-dedispersed powers, and how many candidates are none. Prints a table.
+Counts how many pulses pulse_search finds: rectangular pulses of random width and S/N in the noise
+of dedispersed powers, and how many candidates are none. Prints a table.
 
 tools/run python3 bench/pulse_survey.py [PULSES [THRESHOLD [DEVICE]]]
 

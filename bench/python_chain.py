@@ -5,12 +5,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What a block in Python costs a chain on a GPU: F-engine and X-engine (sc8), by turns with nothing
-between them, with a block in C++ that copies, and with one in Python that sets the voltages of
-channels with known interference to zero by CuPy. Prints the time that a frame takes in each, in the
-Python block's kernel alone (events of CUDA, calls as long), and how much of the rate of the chain
-without the block, its kernel's time added, the one with it reaches.
-On the CPU and on the emulated device it shows only that everything works.
+Measures what a block in Python costs a chain on a GPU: F-engine and X-engine (sc8), by turns with
+nothing between them, with a block in C++ that copies, and with one in Python that sets the voltages
+of channels with known interference to zero by CuPy. Prints the time that a frame takes in each, in
+the Python block's kernel alone (events of CUDA, calls as long), and how much of the rate of the
+chain without the block, its kernel's time added, the one with it reaches. On the CPU and on the
+emulated device it shows only that everything works.
 
     tools/run python3 bench/python_chain.py
     tools/run python3 bench/python_chain.py --device emulated --inputs 4 --channels 64 --calls 2

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-What six arrays take, on paper, with the rates of docs/performance.md: the tables of
+Computes what six arrays take, on paper, with the rates of docs/performance.md: the tables of
 docs/design/scale.md.
 
     bench/scale.py          prints the tables

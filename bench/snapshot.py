@@ -5,7 +5,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What a snapshot at ten items a second costs the chain that it looks at.
+Measures what a snapshot at ten items a second costs the chain that it looks at.
 
     tools/run python3 bench/snapshot.py [DEVICE [CHAIN [SECONDS [ROUNDS]]]]
 

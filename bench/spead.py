@@ -4,9 +4,9 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-What receiving heaps of an F-engine costs: spead_source in a flowgraph, beside spead2's own chunk
-receiver with the same place function and nothing behind it. The sender is spead2's, on the same
-computer, by loopback.
+Measures what receiving heaps of an F-engine costs: spead_source in a flowgraph, beside spead2's own
+chunk receiver with the same place function and nothing behind it. The sender is spead2's, on the
+same computer, by loopback.
 
     tools/run build/venv/bin/python bench/spead.py [GBIT_PER_SECOND ...] [seconds=4] [packet=8192]
 """

@@ -5,7 +5,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What a voltage ring costs the chain whose frames it keeps: without it, idle, and always dumping.
+Measures what a voltage ring costs the chain whose frames it keeps: without it, idle, and always
+dumping.
 
     tools/run python3 bench/voltage_ring.py [DEVICE [CHAIN [RATE [SECONDS [ROUNDS [FOLDER]]]]]]
 

@@ -32,7 +32,7 @@ def gaps(tags):
 
 def wrong_samples(data, tags, rate, expected, start):
     """
-    How many samples were sent that are neither tagged as missing nor those of their time.
+    Returns how many samples were sent that are neither tagged as missing nor those of their time.
 
     data, expected: components [time][input][re, im]; rate: samples a second; start: of expected,
     s since 1970, a Fraction. rx_time says where the data are.

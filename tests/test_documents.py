@@ -42,6 +42,48 @@ OTHER_WORDS = re.compile(
     re.IGNORECASE,
 )
 
+# the first words of a sentence without its subject, with which no comment or docstring begins
+NO_SUBJECT = set(
+    "also and as but how it its likewise nor of or so such than that them they those what whatever "
+    "where wherever whether which who whoever whom whose why".split()
+)
+# with these a docstring begins only where its first sentence has one of VERBS
+PREPOSITIONS = set(
+    "above across after against along among around at because before behind below beside between "
+    "beyond by even except for from if in into like not on only over since through to under unless "
+    "until upon when while with within without".split()
+)
+VERBS = re.compile(
+    r"\b(is|are|was|were|be|has|have|had|does|do|did|can|cannot|may|must|will|would|should|could)\b"
+)
+#: the beginning of a comment in Python
+PYTHON = re.compile(r"(?:^|(?<=  ))#[:!]*\s+(.*)")
+
+
+def comments(text, mark):
+    """(line, text) of each comment; the next line of one that goes on is none of its own."""
+    before = None
+    for row, line in enumerate(text.splitlines(), start=1):
+        if found := mark.search(line):
+            place = found.start()
+            if before != (row - 1, place) or line[:place].strip():
+                yield row, found[1]
+            before = row, place
+
+
+def docstrings(text):
+    """(line, first sentence) of each docstring; a sentence ends with the first full stop."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            if docstring := ast.get_docstring(node):
+                yield node.body[0].lineno, re.split(r"\.\s|\n\n", docstring)[0]
+
+
+def first_word(sentence):
+    """The first word in small letters, or "" where a sentence begins with a name or a sign."""
+    found = re.match(r"[A-Z]?[a-z]+\b", sentence)
+    return found[0].lower() if found else ""
+
 
 def headings_of(page):
     """The anchors of a page's headings, as GitHub makes them."""
@@ -369,6 +411,30 @@ class TestDocuments(unittest.TestCase):
             for number, line in enumerate(path.read_text().splitlines(), start=1):
                 found += [f"{path.name}:{number}: {word[0]}" for word in OTHER_WORDS.finditer(line)]
         self.assertEqual(found, [])
+
+    def test_sentences(self):
+        """Comments and docstrings begin with their subject or verb."""
+        found, number = [], 0
+        for folder in ("apps", "bench", "examples", "python", "tests", "tools"):
+            for path in (SOURCE / folder).rglob("*"):
+                if not path.is_file() or path.suffix not in ("", ".py"):
+                    continue
+                text = path.read_text()
+                if not path.suffix and "python" not in text[:30]:
+                    continue
+                wrong = [
+                    (line, sentence)
+                    for line, sentence in comments(text, PYTHON)
+                    if first_word(sentence) in NO_SUBJECT
+                ]
+                for line, sentence in docstrings(text):
+                    number += 1
+                    word = first_word(sentence)
+                    if word in NO_SUBJECT or (word in PREPOSITIONS and not VERBS.search(sentence)):
+                        wrong.append((line, sentence))
+                found += [f"{path.relative_to(SOURCE)}:{line}: {text}" for line, text in wrong]
+        self.assertGreater(number, 3000)
+        self.assertEqual("\n".join(found), "")
 
     def test_docstrings(self):
         """Public classes, functions, and the methods and properties of our classes."""

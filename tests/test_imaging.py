@@ -171,7 +171,7 @@ class TestImages(unittest.TestCase):
                     # the gridder's accuracy, of all visibilities in phase
                     np.testing.assert_allclose(found.image, expected.image, atol=1e-4)
                     if field.centre is self.zenith:
-                        continue  # its pixels are wider than the beam
+                        continue  # the pixels are wider than the beam
                     value, l, m = find_peak(expected.image, field)
                     self.assertLess(np.hypot(peak.l - l, peak.m - m), field.cell)
                     self.assertGreaterEqual(peak.value, value - 1e-4)

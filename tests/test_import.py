@@ -2,8 +2,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-What it costs to load the package, for which GNU Radio Companion and every script pay; and what is
-said where the system is not as it should be.
+Measures what it costs to load the package, for which GNU Radio Companion and every script pay; and
+what is said where the system is not as it should be.
 """
 
 import json

@@ -2,8 +2,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-What the server of monitoring says of itself holds: schemathesis reads its OpenAPI description,
-and asks what is allowed and what is not, in thousands of ways. It is in the environment of
+The server of monitoring is as it describes itself: schemathesis reads its OpenAPI description, and
+asks what is allowed and what is not, in thousands of ways. It is in the environment of
 tools/outside-venv.
 """
 

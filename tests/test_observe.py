@@ -69,7 +69,7 @@ from pyuvdata import UVData
 warnings.simplefilter("ignore")
 times = []
 for path in sys.argv[1:]:
-    data = UVData.from_file(path)   # which runs its check
+    data = UVData.from_file(path)  # runs its check
     times += list(np.unique(data.time_array))
     assert "aperture_observe" in data.history
 print(len(times), np.ptp(np.diff(sorted(times)[:-1])) * 86400)

@@ -82,7 +82,7 @@ for arguments, count in zip(sys.argv[2::2], sys.argv[3::2]):
             done += status.ret
     device.deactivateStream(stream)
     device.closeStream(stream)
-    stream = device = None  # it has one user at a time
+    stream = device = None  # a stream has one user at a time
     results += [samples[:done], np.array(events, np.int64)]
 np.savez(sys.argv[1], *results)
 """

@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What the lab's scripts share: a flowgraph that correlates a simulated array, the reading of UVH5
-files, and the arithmetic of fringes.
+The common parts of the lab's scripts: a flowgraph that correlates a simulated array, the reading of
+UVH5 files, and the arithmetic of fringes.
 """
 
 from dataclasses import dataclass, replace

@@ -4,9 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What can be wrong with a small interferometer, each made by ordinary blocks of GNU Radio between the
-simulator and the correlator, or by a wrong array description. examples/lab/faults.grc has sliders
-for the same.
+Faults of a small interferometer, each made by ordinary blocks of GNU Radio between the simulator
+and the correlator, or by a wrong array description. examples/lab/faults.grc has sliders for them.
 """
 
 import math

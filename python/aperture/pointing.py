@@ -39,7 +39,7 @@ def as_beams(array, beams, time=None):
 
 class Drift:
     """
-    How the phases of inputs drift from what weights say that are made for one time.
+    The drift of inputs' phases from weights that are made for one time.
 
     With a source's direction s, which turns with the sky (w), the phase of an input at r turns by
     2 pi f/c r.(w x s) a second, and that rate changes by w^2 |r| 2 pi f/c a second at most.

@@ -52,8 +52,8 @@ def check_linear(powers):
 
 def check_unbiased(offsets, spectra):
     """
-    Of outputs of 8 bits with noise of half a step in re and in im, which rounding makes 0.58 steps:
-    six deviations of the mean of 2 spectra values. Rounding down is off by 0.7 steps.
+    Checks outputs of 8 bits with noise of half a step in re and in im, which rounding makes 0.58
+    steps: six deviations of the mean of 2 spectra values. Rounding down is off by 0.7 steps.
     """
     np.testing.assert_array_less(offsets, 6 * 0.58 * np.sqrt(2 / spectra))
 
@@ -294,8 +294,8 @@ class FEngine:
 
     def test_tone_in_any_channel(self):
         """
-        It peaks there, 53 dB above all other channels (spurious-free dynamic range). Of 8
-        bits half a step of noise goes with it: the rounding of a bare tone of few samples a
+        A tone peaks in its channel, 53 dB above all other channels (spurious-free dynamic range).
+        Of 8 bits half a step of noise goes with it: the rounding of a bare tone of few samples a
         period is a tone as well, whatever comes behind it.
         """
         noisy = {"input_type": "sc8", "amplitude": 125.0, "noise": 0.5}
@@ -817,8 +817,8 @@ class qa_correlator(gr_unittest.TestCase):
 
     def test_autocorrelation_power(self):
         """
-        That of the noise, within 1% (5e5 values: 0.15% is one standard deviation); cross
-        products of independent noise are sqrt(1/N) of it.
+        The power is that of the noise, within 1% (5e5 values: 0.15% is one standard deviation);
+        cross products of independent noise are sqrt(1/N) of it.
         """
         for sample_type in ("sc8", "fc32"):
             voltages = qa_tools.random_samples(self.rng, sample_type, (16, 8, 3, 4096), 20.0)

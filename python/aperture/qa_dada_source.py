@@ -58,7 +58,7 @@ class qa_dada_source(gr_unittest.TestCase):
         """A file with a header and data; the keys given replace those of HEADER."""
         header = {key: value for key, value in {**HEADER, **keys}.items() if key not in drop}
         text = "# a comment\n" + "".join(
-            f"{key}   {value}   # what it means\n" for key, value in header.items()
+            f"{key}   {value}   # a comment\n" for key, value in header.items()
         )
         data = data.tobytes() if isinstance(data, np.ndarray) else data
         path = self.folder / name

@@ -204,7 +204,7 @@ class qa_dedisperser(gr_unittest.TestCase):
             self.assertEqual(tags_of(out, "spectra"), [(0, 1)] * items)
 
     def test_gap(self):
-        """Before a jump of the clock dedispersion ends as at the end of the input, and begins
+        """Dedispersion ends before a jump of the clock as at the end of the input, and begins
         anew."""
         case = Case()
         longest = case.block().longest_delay()

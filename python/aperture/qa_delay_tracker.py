@@ -228,8 +228,9 @@ class qa_delay_tracker(gr_unittest.TestCase):
         self.assertEqual((status[0]["azimuth"], status[0]["elevation"]), (120, 50))
 
     def test_rates_are_those_of_the_geometry(self):
-        """In transit a baseline b to the east drifts by b w cos(dec)/c (the eastern input's delay
-        becomes less), of the sun 1/365 slower; signs change with the side of the zenith."""
+        """The delay of a baseline b to the east drifts by b w cos(dec)/c in transit (the eastern
+        input's delay becomes less), of the sun 1/365 slower; signs change with the side of the
+        zenith."""
         array = ArrayDescription(
             name="pair",
             latitude=40.0,

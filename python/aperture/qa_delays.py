@@ -693,8 +693,8 @@ class Delays:
 
     def test_delayed_input_in_a_small_buffer(self):
         """
-        Where the samples up to a spectrum's window do not fit beside those that it is made of,
-        as the buffer was made too small or as a block of them came twice, nothing hangs.
+        Nothing hangs where the samples up to a spectrum's window do not fit beside those that it is
+        made of, as the buffer was made too small or as a piece of them came twice.
         """
         x = self.noise(1, 20003)
         tags = [stream_tags() + [(0, "delay", f64(2000 / RATE)), (9000, "phase", f64(1.0))]]

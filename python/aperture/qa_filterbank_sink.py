@@ -679,7 +679,7 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         """Missing integrations hold the mean of those before, and are listed."""
         items = self.powers(30, 3, 4, 5) + 100
         tagged, there = tags_of(0), dict(time=None, frequency=None, bandwidth=None, rate=None)
-        for item in (12, 13, 20):  # of all; also of one product alone
+        for item in (12, 13, 20):  # all are lost; also one product alone
             tagged += tags_of(item, **there, counted=[0])
         tagged += tags_of(17, **there, counted=[9] * 4 + [0] * 4 + [9] * 4)
         tagged += tags_of(18, **there, counted=[9] * 5 + [0] + [9] * 6)
@@ -1025,7 +1025,7 @@ while os.getppid() == {os.getpid()}:  # not for longer than the test
 os._exit(1)
 """
         child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
-        self.addCleanup(child.kill)  # also if the test fails
+        self.addCleanup(child.kill)  # ends the child even if the test fails
         self.assertTrue(
             comes_true(
                 lambda: (

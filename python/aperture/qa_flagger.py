@@ -215,7 +215,7 @@ class qa_flagger(gr_unittest.TestCase):
             )
 
     def test_false_alarms(self):
-        """As many cells of noise are flagged as was asked for, within 5 standard deviations."""
+        """Noise has as many flagged cells as were asked for, within 5 standard deviations."""
         rate, cells, spectra = 0.01, 12000, 256
         for sample_type, rms in (
             ("fc32", 1),

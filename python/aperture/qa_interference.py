@@ -43,7 +43,7 @@ def samples_of(samples, **more):
 class qa_interference(gr_unittest.TestCase):
     def check(self, transmitter, on, frequency, samples=50000):
         """
-        What a transmitter adds: on [time], and Hz from the centre at each sample.
+        Returns what a transmitter adds: on [time], and Hz from the centre at each sample.
         """
         power = np.broadcast_to(transmitter.get("power", 1), 2)
         added = samples_of(samples, interference=[transmitter]) - samples_of(samples)

@@ -87,8 +87,8 @@ class qa_join_channels(gr_unittest.TestCase):
 
     def chain(self, samples, tags, groups, parts, flags, inputs, channels=12, times=16):
         """
-        What the X-engines give, and its tags. samples: of each input, uint8 [sample][2]; groups:
-        F-engines; parts: X-engines; 1 and 1: without exchange and join.
+        Returns what the X-engines give, and its tags. samples: of each input, uint8 [sample][2];
+        groups: F-engines; parts: X-engines; 1 and 1: without exchange and join.
         """
         common = dict(channels=channels, spectra_per_frame=times)
         masked = dict(spectra_per_slice=4) if flags else {}

@@ -323,8 +323,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
     def test_packed_samples(self):
         """
-        Of 3 inputs a port 4 samples of 10 bit make an item. rx_rate is that of items; a gap
-        is a whole number of them.
+        Four samples of 10 bits of 3 inputs a port make an item. The rate in rx_rate is that of
+        items; a gap is a whole number of them.
         """
         n, taps, inputs, length, lost = 12, 3, 3, 4000, 52
         for input_type in ("s10", "s12"):
@@ -688,8 +688,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
     def test_not_numbers(self):
         """
-        Of NaN and infinite samples all spectra whose windows hold them are missing, on their input
-        alone, and zero; the others are as they would be. On a GPU they are left to the flags.
+        All spectra whose windows hold NaN or infinite samples are missing, on their input alone,
+        and zero; the others are as they would be. On a GPU they are left to the flags.
         """
         n, taps, length = 16, 3, 3000
         for input_type in ("fc32", "f32"):

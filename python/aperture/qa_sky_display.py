@@ -297,7 +297,7 @@ class qa_sky_display(gr_unittest.TestCase):
         expected = np.swapaxes(colours(image, 0, 1), 0, 1)[::-1].astype(float)
         self.assertEqual((5, 7, 4), found.shape)
         self.assertEqual([(1, 2)], list(zip(*np.nonzero(found[..., 3] == 0))))
-        # of 255 levels one is that of what is clear, so that others differ by a level
+        # one of 255 levels is for clear pixels, so others differ by a level
         clear = expected[..., 3] == 0
         self.assertLess(np.abs(found - expected)[~clear].max(), 8)
 

@@ -258,7 +258,7 @@ class qa_stream_align(gr_unittest.TestCase):
 
     def test_search_beside_an_input_without_a_place(self):
         """
-        Where one input said its time late, the other waits for its own, and the search for as much
+        An input waits for its own time where another said its time late, and the search for as much
         of it as says that it is missing: more need not come while the first one's buffer is full.
         """
         late = [(50000, "rx_rate", RATE), (50000, "rx_time", rx_time(EPOCH, 50300 / RATE))]

@@ -738,8 +738,8 @@ class qa_uvh5_sink(gr_unittest.TestCase):
 
     def test_stuck_receiver(self):
         """
-        Of an input that is zero, or constant but for what the filter lets through and rounding, no
-        product has a weight while that is so, and a warning names it.
+        No product has a weight while an input is zero, or constant but for what the filter lets
+        through and rounding, and a warning names it.
         """
         names, channels = ["A9x", "B2x", "A10x"], 32
         voltages = 20 * self.random_voltages(3, 4, channels, 40)

@@ -283,9 +283,9 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
 
     def counts(self):
         """
-        What was counted since the start: `heaps` that were sent, heaps that were `missing`, since
-        some of what they were to have was missing, or `unsent`, since their address could not be
-        reached; `clamped`: parts of products that do not fit into 32 bits.
+        Returns what was counted since the start: `heaps` that were sent, heaps that were `missing`,
+        since some of what they were to have was missing, or `unsent`, since their address could not
+        be reached; `clamped`: components of products that do not fit into 32 bits.
         """
         if self._sender is not None:
             self._last_counts = {

@@ -246,11 +246,11 @@ class spead_source(python_block):
 
     def counts(self):
         """
-        What was counted since the start: `heaps` and `packets` that came, and heaps that were
-        `missing` of what went out, `incomplete`, `late`, `jumped`, `duplicate`, of a `wrong_size`,
-        `wrong_time`, `wrong_sender` or `wrong_channels`, or of no known kind (`other`); `restarts`
-        of time, `stops` that came, `clamped` values of -128; `blocked`: times that the receiver
-        waited for the flowgraph; `buffer`: bytes that may wait in the kernel.
+        Returns what was counted since the start: `heaps` and `packets` that came, and heaps that
+        were `missing` of what went out, `incomplete`, `late`, `jumped`, `duplicate`, of a
+        `wrong_size`, `wrong_time`, `wrong_sender` or `wrong_channels`, or of no known kind
+        (`other`); `restarts` of time, `stops` that came, `clamped` values of -128; `blocked`: times
+        that the receiver waited for the flowgraph; `buffer`: bytes that may wait in the kernel.
         """
         if self._receiver is not None:
             self._last_counts = {

@@ -16,7 +16,7 @@ from .streams.item_formats import item_format
 
 class TappedArray(np.ndarray):
     """
-    What tap() has copied: an array of NumPy, and where in the stream it was.
+    The copy that tap() makes: an array of NumPy, and where in the stream it was.
 
     Attributes:
         offset: number of the (first) item, since the start of the flowgraph; of what is made of

@@ -56,7 +56,7 @@ def day_length(mjd):
 
 def in_table(jd):
     """
-    Whether UT1 is known (or predicted by the IERS) at all of these times.
+    Returns whether UT1 is known (or predicted by the IERS) at all of these times.
 
     Parameters
     ----------

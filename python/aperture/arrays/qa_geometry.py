@@ -69,7 +69,7 @@ class qa_geometry(gr_unittest.TestCase):
         )
 
     def test_sky_turns_westward(self):
-        """In transit, in the south, the delay of an eastern antenna grows by b w cos(dec)/c."""
+        """The delay of an eastern antenna in transit, in the south, grows by b w cos(dec)/c."""
         latitude, dec, baseline = 40.0, 10.0, 1000.0
         transit = geometry.direction(180, 90 - latitude + dec)
         before, after = (

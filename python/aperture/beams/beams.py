@@ -208,8 +208,9 @@ def _meeting_points(array, centre, level, limit, time):
 
 def _lattice(steps, radius):
     """
-    Of beams that are steps [axis][east, north] apart: two vectors that make the lattice, and the
-    corners, in turn, of the cell around a beam in which it is the nearest one; both in steps.
+    Returns for beams that are steps [axis][east, north] apart: two vectors that make the lattice,
+    and the corners, in turn, of the cell around a beam in which it is the nearest one; both in
+    steps.
 
     Hexagonal, but where a beam is as long as the circle is wide: there are rows of such fans.
     """

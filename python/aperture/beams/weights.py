@@ -89,8 +89,8 @@ def beam_masks(array, beams):
 
 def live_beams(array, beams):
     """
-    Of coherent beams: boolean [beam][polarisation], whether an input of the beam has a gain other
-    than 0. Of the others all voltages are 0.
+    Returns for coherent beams: boolean [beam][polarisation], whether an input of the beam has a
+    gain other than 0. Of the others all voltages are 0.
     """
     live = beam_masks(array, beams) & [entry.gain != 0 for entry in array.inputs]
     return live.any(axis=1).reshape(len(beams), -1)
@@ -98,7 +98,8 @@ def live_beams(array, beams):
 
 def incoherent_masks(array, beams):
     """
-    As beam_masks(), of beams that add powers: without the antennas that have an input of gain 0.
+    Returns masks as beam_masks() does, for beams that add powers: without the antennas that have an
+    input of gain 0.
 
     The k-th input of a pair's first mask and the k-th of its second are an antenna, for XY*.
     """

@@ -93,7 +93,7 @@ class Band:
 @dataclass(frozen=True)
 class Quality:
     """
-    How well the model fits.
+    The quality of a model's fit.
 
     signal_to_noise: of the gain of a channel, the median over channels; chi_squared: of the
     residuals against the noise that the powers of the inputs make, for each degree of freedom, nan

@@ -8,14 +8,14 @@
     calibration: 1                     # the version of the format
     array: "lab"
     source: "noise"
-    references: ["Ax"]                 # whose delay and phase are 0, one a polarisation
+    references: ["Ax"]                 # inputs whose delay and phase are 0, one a polarisation
     band: {first: 1419200000.0, width: 37500.0, channels: 64}   # Hz, centre of channel 0
     reference_frequency: 1420400000.0  # Hz, where phases hold
     measured: [2024-01-01T00:00:00.000Z, 2024-01-01T00:00:10.000Z]
     valid: [2024-01-01T00:00:00.000Z, 2024-01-02T00:00:00.000Z]  # may be left out
     quality: {x: {signal_to_noise: 210.0, chi_squared: 1.01, misfit: 0.002}}
     history: "aperture_calibrate lab.uvh5"
-    unit: Jy                           # of visibilities after it; left out: of the source's power
+    unit: Jy                           # for calibrated visibilities; default: the source's power
     inputs:
       - name: "Bx"
         delay: -2.5e-08                # s by which it is to be delayed

@@ -24,7 +24,7 @@ LEAST_STEPS = 5.0  # deviations by which the powers of hot and cold must differ
 @dataclass(frozen=True)
 class Powers:
     """
-    With a load in front of the receivers.
+    Powers with a load in front of the receivers.
 
     temperature: kelvin; names: of inputs; powers, deviations: [input][channel], in units of the
     samples, nan where flagged, and one standard deviation of them; span: UTC seconds since 1970.
@@ -67,7 +67,7 @@ def read_powers(file, temperature, integrations=None):
 
 def kelvin(hot, cold):
     """
-    What two Powers say of each input: {name: (kelvin for a unit of power [channel], receiver
+    Returns for each input, from two Powers: {name: (kelvin for a unit of power [channel], receiver
     temperature in kelvin [channel], flagged [channel])}.
 
     Raises CalibrationError where they do not belong together, or do not differ.

@@ -27,7 +27,7 @@ SEVERAL = 3  # passes in which channels that stand out are looked for
 @dataclass(frozen=True)
 class Visibilities:
     """
-    What is known of one polarisation.
+    Visibilities of one polarisation.
 
     letter: of the polarisation; names: of its inputs; ratios: for the solver.
     """
@@ -201,7 +201,7 @@ def _weights_of_scatter(values, sizes):
 
 def visibilities_of(array, products, spectra, frequencies, model, times):
     """
-    As read_visibilities(), of what the X-engine gives.
+    Returns Visibilities like read_visibilities(), from the integrations of the X-engine.
 
     Parameters
     ----------
@@ -453,8 +453,8 @@ def levels_of(file):
 
 def mean_ratios(file, model, integrations=None, levels=None):
     """
-    For pictures: products of parallel hands, and for each the mean over time of its ratio to the
-    model, complex [product][channel], nan where flagged.
+    Returns for pictures: products of parallel hands, and for each the mean over time of its ratio
+    to the model, complex [product][channel], nan where flagged.
     """
     # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
     from ..files.uvh5_reader import Product

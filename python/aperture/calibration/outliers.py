@@ -10,8 +10,8 @@ import numpy as np
 LINES = 7  # channels to either side through which lines are drawn
 REACH = 5  # parabolas go through as many
 OUTLIER = 6.0  # times the usual distance from what neighbours say
-LEAST_OUTLIER = 0.02  # of the gain; a value that is closer is no outlier
-MOST_DISTANCE = 0.5  # of the gain; a value that is further is always an outlier
+LEAST_OUTLIER = 0.02  # parts of the gain; a value that is closer is no outlier
+MOST_DISTANCE = 0.5  # parts of the gain; a value that is further is always an outlier
 SUPPORT = 5  # neighbours that it takes
 STEPS = 4  # in which the fit to neighbours loses its outliers
 
@@ -38,9 +38,9 @@ def running_median(values, length):
 
 def _first_guess(values):
     """
-    What neighbours say of each channel, complex [input][channel]: the median of straight lines
-    through two of them, one on either side, at the ends both on one. A few that are wrong make no
-    difference; where the values bend, it is off.
+    Returns a guess of each channel from its neighbours, complex [input][channel]: the median of
+    straight lines through two of them, one on either side, at the ends both on one. A few that are
+    wrong make no difference; where the values bend, it is off.
     """
     channels = values.shape[-1]
     guesses = []

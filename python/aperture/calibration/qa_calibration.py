@@ -99,7 +99,7 @@ class qa_calibration(gr_unittest.TestCase):
                 np.testing.assert_allclose(
                     one.receiver_temperature, two.receiver_temperature, rtol=1e-6
                 )
-            # it is written as it was read
+            # the text is written as it was read
             self.assertEqual(calibration_text(found), calibration_text(written))
 
     def test_corrections(self):

@@ -37,7 +37,8 @@ CHANNELS = 45
 
 def away(calibration, gains, names, flux=1.0, common=False):
     """
-    How far corrections are from what is hidden: parts of magnitude and degrees, [input][channel].
+    Returns how far corrections are from what is hidden: parts of magnitude and degrees,
+    [input][channel].
 
     A correction times the gain times the root of the flux in model units is 1, but for the phase
     of the reference. common: leave out what all magnitudes of a channel have in common, as the

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 TUKEY = 6.0  # deviations from where on a residual has no weight
-LEAST_SCALE = 0.3  # of the noise: residuals of strong signals may exceed it
+LEAST_SCALE = 0.3  # parts of the noise: residuals of strong signals may exceed it
 OUTER, INNER = 4, 200  # times that weights are set, steps for each at most
 TOLERANCE = 1e-7  # relative to the gains
 LEAST_SIGNAL = 5.0  # to noise, of the gain of a channel that counts
@@ -31,7 +31,7 @@ PIECE = 1 << 22  # elements of matrices at a time
 @dataclass(frozen=True)
 class Ratios:
     """
-    What the solver is given, of inputs of one polarisation.
+    The solver's ratios of inputs of one polarisation.
 
     inputs: how many; first, second: [pair], inputs i and j of R_ij = x_i conj(x_j) / M_ij; values,
     weights: [time][pair][channel], R and one over the variance of R, 0 where flagged; powers: float
@@ -49,7 +49,7 @@ class Ratios:
 @dataclass(frozen=True)
 class Gains:
     """
-    What came out.
+    The gains that a solver found.
 
     gains: complex [input][channel], 0 where there is none; signal: to noise, [input][channel];
     flagged: [channel], that say nothing; misfits: [input], and misfit; chi_squares: [input], and

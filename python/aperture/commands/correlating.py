@@ -18,7 +18,7 @@ from .tracking import phase_centers_of
 
 #: most bytes of the frames that wait to be measured
 MEASURED_BYTES = 64 << 20
-#: where a calibration is applied -> the parameter of the sink
+#: the place where a calibration is applied -> the parameter of the sink
 CALIBRATE = {"f-engine": "applied", "sink": "apply", "nobody": "note"}
 
 

@@ -44,7 +44,7 @@ def fold_text(text):
 
 def parse_fold(text):
     """
-    What --fold says: (period, dm, file), the first two or the last one None.
+    Returns (period, dm, file) of --fold, the first two or the last one None.
 
     Raises
     ------

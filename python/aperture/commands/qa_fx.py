@@ -453,9 +453,9 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_tracking(self):
         """
-        What stands still in the simulator is tracked as such: all phases are zero, and the file
-        says what was tracked. The same phases come of an untracked run that is turned to it, but
-        for the coherence that a delay of 46 ns costs in windows of 50 us.
+        A source that stands still in the simulator is tracked as such: all phases are zero, and the
+        file says what was tracked. The same phases come of an untracked run that is turned to it,
+        but for the coherence that a delay of 46 ns costs in windows of 50 us.
         """
         common = (
             "--input",

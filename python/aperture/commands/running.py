@@ -31,7 +31,7 @@ class CommandError(Exception):
 @dataclass(frozen=True)
 class Run:
     """
-    How a flowgraph ran.
+    The result of a flowgraph's run.
 
     interrupts: how many there were; speed: samples of each input in a second, from when the first
     ones were taken to the end, without the start-up; None if that was too short to measure.

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What a plan says about the search for dispersed pulses: candidates that aperture_beams writes.
+The search for dispersed pulses in a plan: candidates that aperture_beams writes.
 
 beam_power -> power_normalizer -> dedisperser -> pulse_search, whose messages go to candidate_sink
 and, with --dump, to voltage_ring, which keeps the frames of the F-engine.

@@ -80,7 +80,7 @@ def check_voltages(options, what):
 
 def pairs_of(array):
     """
-    How the inputs of an array are written.
+    Returns how the inputs of an array are written.
 
     Returns
     -------

@@ -36,7 +36,7 @@ class Channels:
 
 def on_grid(times, step, most):
     """
-    Where times lie on a grid that ends with the last of them.
+    Returns where times lie on a grid that ends with the last of them.
 
     Parameters
     ----------

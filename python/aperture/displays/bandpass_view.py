@@ -35,9 +35,9 @@ LEAST_SPAN = 6.0
 @dataclass(frozen=True)
 class InputState:
     """
-    Of one input. decibels: power [channel]; rms: of the real and imaginary parts; level: a word on
-    it, "" where there is none to be said; clamped, missing: parts of all, None: not known; grades:
-    GOOD, WARN, BAD or NEUTRAL of level, clamped, missing.
+    The state of one input. decibels: power [channel]; rms: of the real and imaginary parts; level:
+    a word on it, "" where there is none to be said; clamped, missing: parts of all, None: not
+    known; grades: GOOD, WARN, BAD or NEUTRAL of level, clamped, missing.
     """
 
     name: str
@@ -57,9 +57,9 @@ class InputState:
 @dataclass(frozen=True)
 class Bandpasses:
     """
-    What is shown. inputs: InputStates; frequencies: Hz [channel], None: not known; low, high: dB
-    that all curves lie between; range: of levels in steps, None where there are none; words: a
-    sentence.
+    The bandpasses that are shown. inputs: InputStates; frequencies: Hz [channel], None: not known;
+    low, high: dB that all curves lie between; range: of levels in steps, None where there are none;
+    words: a sentence.
     """
 
     inputs: list

@@ -35,7 +35,7 @@ def product_index(a, b):
 @dataclass(frozen=True)
 class LiveFringe:
     """
-    What is seen on a baseline now.
+    The newest fringe of a baseline.
 
     coherence: 0 to 1, over the whole band, without the delay; delay: seconds, positive where the
     signal reaches the second input later; rate: Hz, by which the phase grows, NaN where too few

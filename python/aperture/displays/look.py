@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-How displays look: one set of fonts, colours and axes, with a label and a unit on each axis.
+The style of displays: one set of fonts, colours and axes, with a label and a unit on each axis.
 
 Qt and pyqtgraph are needed to import this module, and a QApplication to use it. What a display
 computes belongs into modules that do not import this one.

@@ -51,7 +51,7 @@ def colours(image, low, high, dynamic_range=0.0):
 def png(image, low, high):
     """The bytes of a PNG, a byte a pixel, of an image [x][y], x to the right and y up, in colours
     from low to high; clear where it is NaN."""
-    from PIL import Image  # what draws on the screen does without it
+    from PIL import Image  # drawing on the screen needs no Pillow
 
     values = np.nan_to_num((np.asarray(image, float) - low) / (high - low), nan=0.0)
     # level 0 is what is clear, and as a colour of the sky is left to level 1

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What is wrong with a flowgraph of GNU Radio Companion, without running it.
+Faults of a flowgraph of GNU Radio Companion, found without running it.
 
 A check is a function of the Flowgraph which yields findings; CHECKS is the table of them.
 """

@@ -195,7 +195,7 @@ def edge(block, is_source):
 @dataclass
 class Flowgraph:
     """
-    What checks look at: flowgraph, GRC's; filename, from the root on; not_made, the connections
+    A flowgraph for checks: flowgraph, GRC's; filename, from the root on; not_made, the connections
     that GRC could not make, as load_flowgraph() gives them; started, the folder in which the
     examination was started.
 

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What goes wrong with the receivers on a desk, and the remedy of each.
+Faults of the receivers on a desk, and the remedy of each.
 
 A check is a function of the Scene, all that was read before, which yields findings. They stand in
 the order in which somebody has to mend what they find: a receiver that the kernel keeps for itself
@@ -25,7 +25,7 @@ BUFFERS_MB = 4  # memory of the kernel's that librtlsdr takes for a dongle: 15 Ã
 BUS_MBYTES = {480: 35, 5000: 400, 10000: 800}  # MB/s that fit, by a bus's speed in Mbit/s
 SLOWEST_MBIT = 480  # USB 2, which 2.4 million samples a second need
 DONGLE_RATE = 2.4e6  # samples a second, of receivers of a make that is not known here
-LOST = 0.02  # of the samples; 2 s can be measured no better
+LOST = 0.02  # part of the samples; 2 s can be measured no better
 
 
 @dataclass

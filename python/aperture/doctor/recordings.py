@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What is wrong with a recording, by its beginning or all of it.
+Faults of a recording, by its beginning or all of it.
 
 A check is a function of the Scene, all that was read and measured before, which yields findings;
 CHECKS is the table of them.
@@ -25,14 +25,14 @@ from .pairs import COMPARED, compare
 from .samples import TYPES, read_samples
 
 SECONDS = 10.0  # examined by default
-MOST_BYTES = 1 << 29  # of samples that are kept
+MOST_BYTES = 1 << 29  # bytes of samples that are kept
 AT_ONCE = 1 << 20  # samples, of which sums are taken
 MOST_IN_SPECTRA = 1 << 22  # samples of each input, in which lines are sought
 MOST_COMPARED = 32  # inputs, with the first one
-MOST_WIDE = 4  # as many in all samples where nothing is found
-PLACES = 48  # where losses of all pairs are sought, but
-FEWEST_PLACES = 6  # of each pair
-MOST_UNUSED = 1e-2  # of the samples in the files
+MOST_WIDE = 4  # inputs that are compared in all samples, after nothing was found
+PLACES = 48  # places where losses of all pairs are sought, but
+FEWEST_PLACES = 6  # at least so many of each pair
+MOST_UNUSED = 1e-2  # part of the samples in the files
 CHANNELS = 1024  # channels of spectra in which lines are sought
 LINE = 10.0  # times the power of the channels around it
 SHORTEST = 0.05  # s
@@ -43,7 +43,7 @@ OLDEST = 315532800  # 1980 in seconds since 1970; GPS time begins there, and lit
 @dataclass
 class Input:
     """
-    What was measured of an input.
+    The measurements of an input.
 
     rms: of a component (without the mean), `mean`: of the components; peak: fraction of the
     components at the ends of their range; zeros: fraction of the samples that are 0; image: how

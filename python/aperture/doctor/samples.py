@@ -32,9 +32,10 @@ PATIENCE = 3.0  # s longer than its samples last, that are waited for what comes
 @dataclass(frozen=True)
 class Samples:
     """
-    What was read: parts, [sample][input][component] as they are; missing, bool [input][sample];
-    error: why there are no more, or ""; packets: of inputs that are packets, what became of them,
-    as packet_source.counts(); frames: of files of frames, likewise, as vdif_source.counts().
+    The samples that were read: parts, [sample][input][component] as they are; missing, bool
+    [input][sample]; error: why there are no more, or ""; packets: of inputs that are packets, what
+    became of them, as packet_source.counts(); frames: of files of frames, likewise, as
+    vdif_source.counts().
     """
 
     parts: np.ndarray

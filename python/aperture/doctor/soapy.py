@@ -44,7 +44,7 @@ def listed(soapy):
 @dataclass
 class Trial:
     """
-    What a receiver did while it was tried.
+    The trial of a receiver.
 
     name: what it is called in findings; driver: its name in SoapySDR; error: why it could not be
     opened or read, ""; automatic_gain: whether that is on when nobody asks for it; clock: the

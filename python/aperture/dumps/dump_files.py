@@ -30,7 +30,7 @@ DESCRIPTION = ".json"  # ending of what is said of a dump
 
 class DumpFiles:
     """
-    How dumps of an edge are written; the parameters are those of `voltage_ring`.
+    The writer of an edge's dumps; the parameters are those of `voltage_ring`.
 
     Raises
     ------

@@ -35,7 +35,7 @@ KINDS = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a folder"), (stat.S_
 
 def is_there(name):
     """
-    Whether there is a file of this name, which we made up.
+    Returns whether there is a file of this name, which we made up.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def _name_key(name):
 @dataclass(frozen=True)
 class ProductMap:
     """
-    Which product of the X-engine is which baseline and polarisation of the file.
+    A map of products of the X-engine to baselines and polarisations of the file.
 
     Antennas are numbered from 0 in the order of their names, whatever their order and that of
     the inputs is in the array description, so that the file does not depend on it.

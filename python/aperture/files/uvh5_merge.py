@@ -393,7 +393,7 @@ def _write_data(file, parts, places, count, channels):
                 part.data[name][rows] for name in ("visdata", "nsamples", "flags")
             )
             clear_not_numbers(visibilities, found, flagged)
-            # where two files have the same time and channel, the one with more samples counts
+            # the one of two files of the same time and channel that has more samples counts
             better = ~known[where] | (found.sum(axis=(0, 2)) > samples[:, where].sum(axis=(0, 2)))
             chosen = np.flatnonzero(better) + part.first
             new = visibilities[:, better]

@@ -74,7 +74,8 @@ def nominal_places(places):
 
 class Uvh5Layout:
     """
-    What is the same for all integrations of a file, and how it is written with h5py.
+    The layout of a file: what is the same for all its integrations, and how it is written with
+    h5py.
 
     Parameters
     ----------

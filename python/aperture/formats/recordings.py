@@ -31,7 +31,7 @@ class Piece:
 @dataclass
 class Recording:
     """
-    What was recorded together.
+    A recording of inputs that were recorded together.
 
     name: for messages; inputs: interleaved sample by sample; coding, complex: as recording_source
     has them; rate: samples a second, a Fraction; center_frequency: Hz; pieces: in the order of

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What VDIF files hold, found out from a few of their frames: those at the beginning and at the end.
+Contents of VDIF files, found out from a few of their frames: those at the beginning and at the end.
 
 The `baseband` package reads the first header that is one. What all frames have in common is known
 then, and others are only compared with it.
@@ -22,10 +22,10 @@ from ..parameters.times import elapsed, utc_after
 
 SEARCHED = 1 << 22  # bytes at the beginning of a file, and at the end
 FIRST_FRAMES = 4096  # these say which threads there are
-SECONDS = 8  # of each file: their ends are read
+SECONDS = 8  # seconds of each file whose ends are read
 MOST_AROUND = 1 << 14  # frames on each side of the end of a second
 NEAR = 64  # frames of a thread; as vdif_source has it
-MOST_ODD = 0.02  # of the headers may be damaged and have another rate
+MOST_ODD = 0.02  # part of the headers, which may be damaged and have another rate
 HEADER_WORDS = 4  # common to headers of all kinds
 MOST_SAMPLES = 2**61  # the largest number, about as in vdif_source
 MARK5B = 0xAB  # extended data version of Mark 5B's payload
@@ -36,7 +36,7 @@ WIDTHS = (1, 2, 4, 8, 16)
 @dataclass
 class VdifStream:
     """
-    What the frames of files that follow each other have in common.
+    The common properties of the frames of files that follow each other.
 
     frame_bytes: with the header; channels: of each frame; samples: of a channel in a frame;
     threads: in order; frames_per_second: None if nothing says it; counted: how many seconds'
@@ -398,7 +398,7 @@ def _with_company(numbers):
 
 def read_stream(names, rate=None):
     """
-    What VDIF files that follow each other hold.
+    Returns the contents of VDIF files that follow each other.
 
     Parameters
     ----------

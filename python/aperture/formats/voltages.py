@@ -36,7 +36,7 @@ class Moment:
 @dataclass(frozen=True)
 class Recording:
     """
-    What a file says of all its voltages.
+    The description of a file's voltages.
 
     frequencies: Hz, of each channel in it; width: Hz, of a channel; rate: samples a second of a
     channel; start: Moment of the first sample; names: of each input or beam in it; source: of

@@ -26,7 +26,7 @@ WHOLE_SKY = 2.04
 @dataclass(frozen=True)
 class Field:
     """
-    What an image shows: centre, a Direction; pixels along each side, an even number; cell: of a
+    The field of an image: centre, a Direction; pixels along each side, an even number; cell: of a
     pixel in direction cosines, which are radians near the centre.
 
     An image is [x][y], x from east to west (right ascension decreases), y from south to north, and

@@ -80,8 +80,8 @@ class VisibilityMatrices:
 
     def bins(self, frequencies, width, longest=np.inf):
         """
-        How many bins of channels an image of a width in direction cosines needs, with baselines of
-        up to `longest` metres.
+        Returns how many bins of channels an image of a width in direction cosines needs, with
+        baselines of up to `longest` metres.
         """
         lengths = self.lengths()
         lengths = lengths[lengths <= longest]

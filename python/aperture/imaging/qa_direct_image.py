@@ -110,7 +110,7 @@ class qa_direct_image(gr_unittest.TestCase):
                 image.psf[image.psf.shape[0] // 2, image.psf.shape[1] // 2], 1, 5
             )
             if centre is ZENITH:
-                continue  # its pixels are wider than the beam
+                continue  # the pixels are wider than the beam
             azimuth, elevation = horizontal(peak.l, peak.m, to_uvw)
             # sidelobes of the other source move the peak
             tenth = np.degrees(image.beam.minor) / 10

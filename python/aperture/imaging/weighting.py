@@ -15,7 +15,7 @@ RULE = "natural, uniform, briggs, or briggs with a robustness from -2 to 2 (brig
 @dataclass(frozen=True)
 class Weighting:
     """
-    How visibilities are weighted; robustness: None: natural, -inf: uniform, otherwise that of
+    The weighting of visibilities; robustness: None: natural, -inf: uniform, otherwise that of
     Briggs (1995), from -2 (nearly uniform) to 2 (nearly natural).
     """
 

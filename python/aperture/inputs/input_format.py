@@ -43,7 +43,7 @@ class Option:
 @dataclass(frozen=True)
 class Request:
     """
-    What is to be opened.
+    A request to open an input.
 
     text: as the user wrote it; names: of files or devices, in their order; values: of the options
     that were given; array: the description of a recording's array (a name, a file or an

@@ -15,7 +15,7 @@ from ..streams.silent_block import silent
 from .recordings import describe
 from .signals import Signals
 
-MOST_OFF = Fraction(1, 100)  # of a sample: inputs that are less apart are as one
+MOST_OFF = Fraction(1, 100)  # part of a sample: inputs that are less apart are as one
 LARGEST_TERM = 10**18  # largest term of a rate as a fraction
 
 

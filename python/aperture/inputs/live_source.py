@@ -43,11 +43,11 @@ class Receiver:
 @dataclass(frozen=True)
 class InputState:
     """
-    What is known of an input. receiver: its name; aligned: whether its offset is known; offset:
-    samples that it was delayed by, less those of the first input; phase: rad that were added to
-    it; snr: signal-to-noise of the last measurement by correlation, 0 without one; slips: jumps
-    that were mended; missing: samples that are sent as zeros; losses: how often its driver said
-    that samples were lost; reason: why it was not found by correlation, where it was not.
+    The state of an input. receiver: its name; aligned: whether its offset is known; offset: samples
+    that it was delayed by, less those of the first input; phase: rad that were added to it; snr:
+    signal-to-noise of the last measurement by correlation, 0 without one; slips: jumps that were
+    mended; missing: samples that are sent as zeros; losses: how often its driver said that samples
+    were lost; reason: why it was not found by correlation, where it was not.
     """
 
     receiver: str

@@ -14,7 +14,7 @@ REAL_TYPES = ("f32", "s16", "s12", "s10", "s8")
 @dataclass
 class Signals:
     """
-    Where the samples come from.
+    The samples of an opened input.
 
     Parameters
     ----------

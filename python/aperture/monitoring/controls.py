@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What may be changed from outside: of each block its message ports, what their values must be, and
-what setting them does.
+Controls that may be changed from outside: of each block its message ports, what their values must
+be, and what setting them does.
 
 Values are set by the setters of the blocks, which check them as their constructors do. No setter is
 called here that takes the name of a file.

@@ -17,8 +17,8 @@ MOST_ELEMENTS, MOST_LETTERS, DEEPEST = 4096, 2000, 6
 
 def plain(value, depth=0):
     """
-    What JSON can hold of a value: numbers (None where they are not finite), texts, lists and
-    dictionaries; a complex number is [re, im]. What is too long is cut off.
+    Returns what JSON can hold of a value: numbers (None where they are not finite), texts, lists
+    and dictionaries; a complex number is [re, im]. What is too long is cut off.
     """
     if value is None or isinstance(value, bool):
         return value

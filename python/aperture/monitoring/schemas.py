@@ -85,7 +85,7 @@ _Validator = extend(
         "number", lambda _, value: type(value) in (int, float) and abs(value) < math.inf
     ),
 )
-#: what is said where a value is not as a key of its schema has it
+#: the rule in the message for a wrong value, by the key of the schema
 _ALLOWED = {
     "type": "must be of type {type}",
     "enum": "must be one of {enum}",
@@ -106,7 +106,8 @@ def check(value, schema, where="value"):
 
 
 def _messages(error, where):
-    """Where a value is wrong and what is allowed there, in each schema that was tried."""
+    """Returns the place of each wrong value and what is allowed there, in each schema that was
+    tried."""
     if error.validator == "anyOf":
         return [text for each in error.context for text in _messages(each, where)]
     said = {

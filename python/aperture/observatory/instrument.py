@@ -123,9 +123,10 @@ class Instrument:
 
     def describe(self):
         """
-        What the instrument is, as a dictionary of plain values that JSON can hold: name, version,
-        state, restarts, configuration (the sections of its file), blocks (name -> type, and the
-        message ports `in` and `out`), and what its flowgraph adds (array, engines, outputs).
+        Returns a description of the instrument, a dictionary of plain values that JSON can hold:
+        name, version, state, restarts, configuration (the sections of its file), blocks (name ->
+        type, and the message ports `in` and `out`), and what its flowgraph adds (array, engines,
+        outputs).
         """
         with self._lock:
             blocks, about = dict(self.blocks), dict(self._about)

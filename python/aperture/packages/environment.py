@@ -109,7 +109,7 @@ def enter():
     python = folder() / "bin" / "python"
     # another user's folder may be unreadable
     if os.path.exists(python) and os.path.realpath(sys.prefix) != os.path.realpath(folder()):
-        if sys.stdout is not None:  # it is None where the descriptor is closed
+        if sys.stdout is not None:  # stdout is None where the descriptor is closed
             sys.stdout.flush()
         os.execv(python, [str(python), *sys.argv])
 

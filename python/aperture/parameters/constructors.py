@@ -145,8 +145,8 @@ _made = weakref.WeakKeyDictionary()
 
 def parameters_of(block):
     """
-    What a block in C++ was made with: {name: value} of all that are numbers or texts, also where
-    they were left at their defaults; {} if it is not known.
+    Returns the parameters of a block in C++: {name: value} of all that are numbers or texts, also
+    where they were left at their defaults; {} if it is not known.
     """
     if block not in _made:
         return {}

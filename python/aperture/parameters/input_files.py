@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-Where input files are: in the working folder, or beside the flowgraph.
+Places of input files: in the working folder, or beside the flowgraph.
 
 GNU Radio Companion starts a flowgraph in the folder of its .grc; a shell starts it wherever the
 user is. A relative name in a flowgraph means the same file in both cases.

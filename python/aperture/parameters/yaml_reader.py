@@ -35,7 +35,7 @@ class YamlReader:
 
     def tree(self, file):
         """
-        What is in the file: dict, list and Scalar.
+        Returns the contents of the file: dict, list and Scalar.
 
         Raises
         ------

@@ -217,7 +217,7 @@ def one_beam_figure(name, powers, seconds, file):
         picture = draw_waterfall(axis, shown, seconds, frequencies, number > 0)
         axis.set_title(label + more, loc="left", fontsize=10)
         side = figure.add_subplot(grid[number + 1, 1])
-        mean = without_nan(np.nanmean, powers[:, number], axis=0)  # as in the file
+        mean = without_nan(np.nanmean, powers[:, number], axis=0)  # the powers as in the file
         side.plot(mean if number else decibels(mean), frequencies / 1e6, lw=1, color=COLOURS[0])
         side.set_ylim(axis.get_ylim())
         side.tick_params(labelleft=False)

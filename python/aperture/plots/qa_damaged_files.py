@@ -20,7 +20,7 @@ from gnuradio.aperture.files.filterbank import header_bytes
 from gnuradio.aperture.testing.tiers import ALL
 from gnuradio.aperture.testing.visibility_files import write_array
 
-FILES = 30 if ALL else 8  # of each kind, with the same flipped bytes each time
+FILES = 30 if ALL else 8  # files of each kind, with the same flipped bytes each time
 MEMORY = 4 << 30  # bytes of address space: the program itself takes about 1
 LONGEST = 20  # seconds of the processor: a picture takes about half of one
 

@@ -100,8 +100,9 @@ class BlockArray(np.ndarray):
 
 class RestrictedArray(BlockArray):
     """
-    Also refuses what arrays="device" refuses on a GPU: to put into an output another type, another
-    shape, or an array that was not made of the arrays of the call and would be on the host there.
+    An array that also refuses what arrays="device" refuses on a GPU: to put into an output another
+    type, another shape, or an array that was not made of the arrays of the call and would be on the
+    host there.
     """
 
     def _accept(self, key, value):

@@ -15,15 +15,15 @@ from ..parameters.rules import one_of, refuse
 #: type of a frame -> bytes of a voltage, and the largest component, to which others are clamped
 TYPES = {"sc8": (2, 127), "sc4": (1, 7), "fc32": (8, np.inf)}
 AVERAGED = ("rms_re", "rms_im", "kurtosis", "clamped")
-FEWEST_SPECTRA = 32  # of a frame: fewer give no kurtosis
-VALUES = 1 << 19  # of a frame, if that is more spectra
+FEWEST_SPECTRA = 32  # spectra of a frame: fewer give no kurtosis
+VALUES = 1 << 19  # values of a frame that are measured, if that is more spectra
 LONGEST_WAIT = 0.5  # s, for the first frame of a short stream
 
 
 @dataclass
 class InputStatistics:
     """
-    Of the first spectra of one frame.
+    Statistics of the first spectra of one frame.
 
     time: seconds since 1970 of their middle; spectra: how many; and [input] of float32: rms_re,
     rms_im, root mean squares of the real and imaginary parts over all channels, in steps of the

@@ -25,9 +25,9 @@ FEWEST_CHANNELS = 8
 @dataclass(frozen=True)
 class Range:
     """
-    Of rms in steps: target is best, good from low to high, useless below lowest and above highest;
-    limit: the largest value of a part; clamped: parts of the values that may be beyond it: of a
-    level that is high, and of one that is too high.
+    A range of rms in steps: target is best, good from low to high, useless below lowest and above
+    highest; limit: the largest value of a part; clamped: parts of the values that may be beyond it:
+    of a level that is high, and of one that is too high.
     """
 
     lowest: float
@@ -67,7 +67,7 @@ def mean_power(power):
 
 def without_noise(power, there=True):
     """
-    Which inputs have no noise, as no receiver gives it: it is stuck, or off.
+    Returns which inputs have no noise, as no receiver gives it: it is stuck, or off.
 
     Parameters
     ----------

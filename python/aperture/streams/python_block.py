@@ -65,8 +65,8 @@ def _is_users(file):
 
 def text_with_place(error, debug):
     """
-    What an exception in a user's code tells him, in one line: its type, and where in his code it
-    was. `trace` has the rest.
+    Returns what an exception in a user's code tells him, in one line: its type, and where in his
+    code it was. `trace` has the rest.
     """
     trace(error, debug)
     places = [

@@ -147,7 +147,7 @@ class one(aperture.device_block):
         pass
 top = gr.top_block()
 top.connect(blocks.null_source(8), one("one", ["c8"], None, device="cpu"))
-# what notes an interrupt without any code in Python, in which it would be handled at once:
+# an object that notes an interrupt without any code in Python, which would handle it at once:
 # getattr(number, "start", ...) calls interrupt_main(number)
 class Number(int):
     start = stop = property(_thread.interrupt_main)

@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What flagger has to find, in float64 and the plainest of loops. It is written from the
-definitions, and shares nothing with the blocks.
+The model of flagger, in float64 and the plainest of loops. It is written from the definitions, and
+shares nothing with the blocks.
 """
 
 import numpy as np

@@ -14,7 +14,7 @@ NUMBERS = {"sc8": "i1", "s8": "i1", "sc16": "<i2", "s16": "<i2", "fc32": "<f4", 
 
 def read_all(signals, samples=0):
     """
-    What the source of some Signals sends.
+    Returns what the source of some Signals sends.
 
     samples: of each input, 0: all. Returns [time][input] or [time][input][re, im], and a list of
     tags as (offset, key, value).

@@ -37,8 +37,8 @@ def best_boxcar(values, widest):
 
 def chance(shape, sigmas):
     """
-    How likely a sum of `shape` exponentially distributed powers (chi^2 of 2 shape degrees of
-    freedom) lies more than some standard deviations above its mean: the upper incomplete gamma
+    Returns how likely a sum of `shape` exponentially distributed powers (chi^2 of 2 shape degrees
+    of freedom) lies more than some standard deviations above its mean: the upper incomplete gamma
     function, which is a finite sum where the shape is whole.
     """
     level = shape + sigmas * math.sqrt(shape)

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What the tests of the blocks share: a source and a sink of bytes that hand over pieces of
+The common parts of the tests of blocks: a source and a sink of bytes that hand over pieces of
 random, odd sizes, and one function that runs a flowgraph of one block to its end.
 
 A port is an array of uint8 [item][byte]; tags are (offset, key, value) in Python's types.
@@ -152,7 +152,7 @@ def tags_of(tags, key):
 
 def missing_of(tags, inputs, spectra):
     """
-    What the `missing` tags of an edge say: bool [input][spectrum].
+    Returns the `missing` tags of an edge: bool [input][spectrum].
 
     Raises AssertionError where a tag names a spectrum that there is not, or one twice.
     """

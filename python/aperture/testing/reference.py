@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What each block computes, in float64 and as plainly as it can be written.
+Models of the blocks, in float64 and as plain as they can be written.
 
 The blocks are tested against these functions, and they are tested against closed forms
 (qa_reference.py). They share no code with the blocks. Slow: for tests, and for reading.

@@ -117,7 +117,7 @@ def place_at(direction, time, array):
 
 def has_ephemeris(direction):
     """
-    Whether a direction moves against the stars.
+    Returns whether a direction moves against the stars.
 
     One that stands still over the ground does. The format's own type for these, `driftscan`, is
     not used, since pyuvdata 3.2 adds the hour angle to the sidereal time there and looks in the
@@ -128,7 +128,7 @@ def has_ephemeris(direction):
 
 def catalogue_entry(direction):
     """
-    What a UVH5 file says of a phase centre in its catalogue: a dictionary.
+    Returns the entry of a phase centre in a UVH5 file's catalogue: a dictionary.
 
     The places of one that moves against the stars are those of ephemeris().
     """

@@ -153,8 +153,8 @@ class qa_directions(gr_unittest.TestCase):
 
     def test_bodies_against_astropy(self):
         """
-        As astropy's builtin ephemeris, seen from the site, within 0.1 arc seconds: the tide in UT1,
-        and the deflection by the Sun of bodies that are not behind it.
+        The bodies agree with astropy's builtin ephemeris, seen from the site, within 0.1 arc
+        seconds: the tide in UT1, and the deflection by the Sun of bodies that are not behind it.
         """
         from astropy.coordinates import AltAz, EarthLocation, get_body
         from astropy.time import Time

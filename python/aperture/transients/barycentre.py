@@ -82,7 +82,7 @@ def topocentric_tdb(seconds, fraction, site):
 
 def delays(seconds, fraction, place, site):
     """
-    By how much earlier a wave of a star arrives at the barycentre than at the site.
+    Returns by how much earlier a wave of a star arrives at the barycentre than at the site.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def delays(seconds, fraction, place, site):
 
 def barycentric_time(seconds, fraction, place, site, units="TDB"):
     """
-    When a wave that arrives at a site arrives at the barycentre, at infinite frequency.
+    Returns when a wave that arrives at a site arrives at the barycentre, at infinite frequency.
 
     Parameters
     ----------

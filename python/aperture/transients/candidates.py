@@ -43,8 +43,8 @@ def utc_text(time):
 @dataclass(frozen=True)
 class Candidate:
     """
-    What a message of pulse_search says: times are (seconds, fraction), UTC; `time` is that of the
-    middle at infinite frequency, `width` seconds, `dm` pc/cm^3.
+    A candidate in a message of pulse_search: times are (seconds, fraction), UTC; `time` is that of
+    the middle at infinite frequency, `width` seconds, `dm` pc/cm^3.
     """
 
     id: str

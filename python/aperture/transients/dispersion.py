@@ -15,7 +15,7 @@ DISPERSION_CONSTANT = 1e4 / 2.41
 
 def delay(dm, frequency_hz, reference_hz=np.inf):
     """
-    How much later a signal arrives at one frequency than at another.
+    Returns how much later a signal arrives at one frequency than at another.
 
     Parameters
     ----------

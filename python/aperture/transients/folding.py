@@ -98,8 +98,8 @@ def dedispersed(folded, dm=None, reference=np.inf):
 
 def profile(folded, dm=None, product=0):
     """
-    What is pulsed, summed over channels and sub-integrations: float [bin], relative to the mean
-    power (channels that received nothing are left out).
+    Returns the pulse profile, summed over channels and sub-integrations: float [bin], relative to
+    the mean power (channels that received nothing are left out).
     """
     powers = dedispersed(folded, dm)[:, product]
     counts = np.broadcast_to(folded.counts, folded.powers.shape)[:, product]

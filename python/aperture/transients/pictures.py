@@ -20,7 +20,7 @@ MOST_CHANNELS = 256  # the most that are drawn
 
 class Cutout:
     """
-    Which powers a picture needs: of `count` samples from `first` seconds after the time at which
+    The powers that a picture needs: of `count` samples from `first` seconds after the time at which
     the pulse's middle passes the highest channel. `bin` samples become one of the picture.
     """
 
@@ -50,7 +50,7 @@ def dedispersed(bins, dm, frequencies, step):
 
 def planes(powers, candidate, cutout):
     """
-    What a picture shows.
+    Returns what a picture shows.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-What files of GUPPI raw hold: blocks of a header in the manner of FITS and samples,
+Files of GUPPI raw: blocks of a header in the manner of FITS and samples,
 `[antenna][channel][time][polarisation]`.
 
 The `baseband` package reads the first header. Of the others, of which there may be thousands, only
@@ -65,7 +65,7 @@ class Block:
 @dataclass
 class GuppiStream:
     """
-    What GUPPI files hold.
+    The contents of GUPPI files.
 
     header: the first one; bits: of a component; complex; polarizations, antennas; channels: of
     each antenna; channels_first: whether a channel's samples lie in a row; overlap: samples that a
@@ -342,9 +342,10 @@ def _packets_per_block(values, rise):
 
 def _polarizations(name, stream, size, rise):
     """
-    What NPOL 2 means of complex samples: baseband has the two components of one polarisation in
-    mind, and rawspec and the recorders of arrays two polarisations. The samples that a block has
-    follow from it, and PKTIDX mostly counts samples, or packets of PKTNTIME or HNTIME of them.
+    Returns the meaning of NPOL 2 for complex samples: baseband has the two components of one
+    polarisation in mind, and rawspec and the recorders of arrays two polarisations. The samples
+    that a block has follow from it, and PKTIDX mostly counts samples, or packets of PKTNTIME or
+    HNTIME of them.
     """
     values, said = stream.header, _packets_per_block(stream.header, rise)
     counted = said or rise
@@ -445,7 +446,7 @@ def _steps(name, stream, blocks, samples):
 
 def read_stream(names, npol=None):
     """
-    What GUPPI files that follow each other hold.
+    Returns the contents of GUPPI files that follow each other.
 
     npol: polarisations, where NPOL does not say how many there are; None: see _polarizations().
 
@@ -487,7 +488,8 @@ def _check(name, block, stream):
     from baseband.guppi import GUPPIHeader
 
     try:
-        parts = stream.polarizations * (2 if stream.complex else 1)  # as the header counts them
+        # a complex sample counts twice in NPOL
+        parts = stream.polarizations * (2 if stream.complex else 1)
         header = GUPPIHeader(list({**block.values, "NPOL": parts}.items()))
         _ = header.samples_per_frame, header.sample_rate, header.overlap
     except Exception as error:  # baseband raises anything

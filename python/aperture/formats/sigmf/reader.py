@@ -71,7 +71,7 @@ class _Reader:
 
 def read_recordings(request):
     """
-    What a request for sigmf: names.
+    Returns the recordings of a request for sigmf: names.
 
     Returns
     -------

@@ -154,8 +154,8 @@ def _overlap(header):
 
 def _known_samples(header, recording, later_header, later):
     """
-    How many samples of a file an earlier one of the same observation has already, where it goes
-    on at the end of that, or by OBS_OVERLAP before; None where it is not of those that do.
+    Returns how many samples of a file an earlier one of the same observation has already, where it
+    goes on at the end of that, or by OBS_OVERLAP before; None where it is not of those that do.
     """
 
     def observation(values):

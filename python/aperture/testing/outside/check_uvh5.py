@@ -222,9 +222,9 @@ class check_uvh5(unittest.TestCase):
 
     def test_tracked(self):
         """
-        What the F-engine tracked is phased to where pyuvdata phases an untracked run: 1 degree, of
-        6250 spectra with a coherence of 25/26 in each channel (0.25 degrees), and of 0.07 arc
-        seconds on 500 m. The source is there, and the tracked file says so.
+        Tracking by the F-engine phases to where pyuvdata phases an untracked run: 1 degree, of 6250
+        spectra with a coherence of 25/26 in each channel (0.25 degrees), and of 0.07 arc seconds on
+        500 m. The source is there, and the tracked file says so.
         """
         tracked, plain = (read(FOLDER / f"fx-{name}.uvh5") for name in ("tracked", "untracked"))
         (center,) = tracked.phase_center_catalog.values()
