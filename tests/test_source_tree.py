@@ -46,7 +46,7 @@ ANYTHING = {
     "transients",
 }
 MAY_IMPORT = {
-    "arguments": set(),
+    "arguments": {"parameters"},
     "parameters": set(),
     "arrays": {"parameters"},
     "tracking": {"arrays", "parameters"},

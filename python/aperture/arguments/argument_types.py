@@ -8,6 +8,8 @@
 import argparse
 import math
 
+from ..parameters.rules import HIGHEST, number_reader, whole_reader
+
 
 def allowed(convert, **schema):
     """Says in JSON schema's words what a type of argparse allows; returns the type."""
@@ -15,54 +17,52 @@ def allowed(convert, **schema):
     return convert
 
 
+def argument(read, kept=False, named=False, **schema):
+    """An argparse type of a function that reads a text and raises ValueError; kept: the text stays
+    as it is; named: the error's message names what is wrong by itself."""
+
+    def convert(text):
+        try:
+            value = read(text)
+        except ValueError as error:
+            problem = error if named else f"{text}: {getattr(error, 'problem', error)}"
+            raise argparse.ArgumentTypeError(str(problem)) from None
+        return text if kept else value
+
+    return allowed(convert, **schema) if schema else convert
+
+
 def whole_number(low, high, even=False):
     """An argparse type: a whole (or even) number from low to high."""
-
-    def convert(text):
-        kind = "an even number" if even else "a whole number"
-        try:
-            value = int(text)
-        except ValueError:
-            value = None
-        if value is None or not low <= value <= high or (even and value % 2):
-            raise argparse.ArgumentTypeError(f"{text}: expected {kind} from {low} to {high}")
-        return value
-
-    return allowed(
-        convert, type="integer", minimum=low, maximum=high, **({"multipleOf": 2} if even else {})
-    )
+    schema = {"multipleOf": 2} if even else {}
+    read = whole_reader(low, high, even)
+    return argument(read, type="integer", minimum=low, maximum=high, **schema)
 
 
-def number(low, high, unit=""):
-    """An argparse type: a number from low to high."""
-
-    def convert(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g} {unit}".strip())
-        return value
-
-    return allowed(convert, type="number", minimum=low, maximum=high)
+def number(low, high=HIGHEST, unit="", above=False):
+    """An argparse type: a number from low (or, with `above`, above it) to high."""
+    schema = {"exclusiveMinimum" if above else "minimum": low}
+    if high < HIGHEST:
+        schema["maximum"] = high
+    return argument(number_reader(low, high, unit, above), type="number", **schema)
 
 
 def positive_seconds(endless):
     """An argparse type: seconds above 0, `inf` where endless is true."""
+    seconds = {"type": "number", "exclusiveMinimum": 0}
 
-    def convert(text):
+    def read(text):
         try:
             value = float(text)
         except ValueError:
             value = math.nan
         if not value > 0 or (math.isinf(value) and not endless):
-            rule = "a number of seconds above 0" + (" or inf" if endless else "")
-            raise argparse.ArgumentTypeError(f"{text}: expected {rule}")
+            raise ValueError(
+                "expected a number of seconds above 0" + (" or inf" if endless else "")
+            )
         return value
 
-    seconds = {"type": "number", "exclusiveMinimum": 0}
-    return allowed(convert, **({"anyOf": [seconds, {"enum": ["inf"]}]} if endless else seconds))
+    return argument(read, **({"anyOf": [seconds, {"enum": ["inf"]}]} if endless else seconds))
 
 
 def device_name(text):

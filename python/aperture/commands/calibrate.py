@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arguments.argument_types import positive_seconds, whole_number
+from ..arguments.argument_types import number, positive_seconds, whole_number
 from ..arguments.command_parser import CommandParser
 from ..calibration.calibration import CalibrationError
 from ..calibration.calibration_file import load_calibration, save_calibration
@@ -152,14 +152,14 @@ def draw(file, model, calibration, integrations, path):
     names = calibration.names
     corrections = calibration.corrections(file.frequencies)
     after, flagged = np.empty_like(before), np.empty(before.shape, bool)
-    for number, product in enumerate(products):
+    for index, product in enumerate(products):
         first, second = (
             names.index(file.names[antenna] + product.polarization[0])
             for antenna in (product.first, product.second)
         )
         # the ratio is x of `second` times conj(x of `first`)
-        after[number] = before[number] * corrections[second] * corrections[first].conj()
-        flagged[number] = calibration.inputs[first].flagged | calibration.inputs[second].flagged
+        after[index] = before[index] * corrections[second] * corrections[first].conj()
+        flagged[index] = calibration.inputs[first].flagged | calibration.inputs[second].flagged
     figure = calibration_figure(
         file,
         products,
@@ -266,17 +266,6 @@ def shown(name):
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def part_of_one(text):
-    """An argparse type: a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
-    return value
-
-
 def parser():
     """The command line of aperture_calibrate."""
     result = CommandParser(
@@ -316,14 +305,14 @@ def parser():
     )
     add(
         "--most-misfit",
-        type=part_of_one,
+        type=number(0, 1e6, above=True),
         default=MOST_MISFIT,
         metavar="PART",
         help="of the model that may be left as residuals beyond the noise (default: %(default)s)",
     )
     add(
         "--most-flagged",
-        type=part_of_one,
+        type=number(0, 1e6, above=True),
         default=MOST_FLAGGED,
         metavar="PART",
         help="of the channels that may not be measured, for which neighbours stand (default: "

@@ -7,11 +7,11 @@
 
 import argparse
 import json
-import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from ..arguments.argument_types import number
 from ..arguments.command_parser import CommandParser
 from ..doctor.desk import Desk
 from ..doctor.findings import NOTICE, PROBLEM
@@ -91,21 +91,6 @@ SUBJECTS = [
 ]
 
 
-def _number_above(least, allowed):
-    """A type for argparse: numbers of at least, or above, a least one."""
-
-    def number(text):
-        value = float(text)
-        if not math.isfinite(value) or value < least or (value == least and not allowed):
-            raise argparse.ArgumentTypeError(
-                f"{text} is not allowed; it must be {'at least' if allowed else 'above'} {least:g}"
-            )
-        return value
-
-    number.__name__ = "number"
-    return number
-
-
 def parser():
     found = CommandParser(
         PROGRAM,
@@ -117,7 +102,7 @@ def parser():
     found.add_argument("--json", action="store_true", help="print what was found for programs")
     found.add_argument(
         "--seconds",
-        type=_number_above(0, True),
+        type=number(0),
         metavar="S",
         help="how long all receivers are run together, to see whether samples are "
         f"lost (0: open none; default: {RECEIVER_SECONDS:g}), or how much of a "
@@ -132,7 +117,7 @@ def parser():
     group = found.add_argument_group("receivers")
     group.add_argument(
         "--sample-rate",
-        type=_number_above(0, False),
+        type=number(0, above=True),
         metavar="HZ",
         help="sample rate in that (default: what is common, 2.4e6 for an RTL-SDR)",
     )

@@ -5,10 +5,9 @@
 #
 """Flags in a plan, and the parameters of the engines for them."""
 
-import argparse
 import math
 
-from ..arguments.argument_types import allowed, number, whole_number
+from ..arguments.argument_types import number, whole_number
 from .running import CommandError
 from .voltages import channel_text, numbers_of
 
@@ -31,18 +30,7 @@ FLAGGING_SCHEMA = {
 }
 
 
-def _fraction(text):
-    """A type of argparse: a rate of false alarms."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 1e-9 <= value <= 0.5:
-        raise argparse.ArgumentTypeError(f"{text}: expected a fraction from 1e-9 to 0.5")
-    return value
-
-
-allowed(_fraction, type="number", minimum=1e-9, maximum=0.5)
+_FRACTION = number(1e-9, 0.5)
 _SIGMA = number(1, 1000, "standard deviations")
 
 
@@ -50,7 +38,7 @@ def add_flagging_options(add):
     """The options of a command that may flag interference."""
     add(
         "--flag",
-        type=_fraction,
+        type=_FRACTION,
         nargs="?",
         const=FALSE_ALARMS,
         metavar="FRACTION",

@@ -5,11 +5,10 @@
 #
 """Folding in a plan: profiles of a pulsar that aperture_beams writes."""
 
-import argparse
 import math
 import os
 
-from ..arguments.argument_types import positive_seconds, whole_number
+from ..arguments.argument_types import argument, positive_seconds, whole_number
 from ..files.regular_file import check_regular
 from ..filterbank_sink import PRODUCTS
 from ..folder import folder
@@ -31,15 +30,6 @@ FOLD_SCHEMA = {
 }
 ENDINGS = (".fits", ".ar")
 HOURS_OF_ENDLESS = 24.0
-
-
-def fold_text(text):
-    """A type of argparse: a period in seconds, with or without a DM, or the name of a .par file."""
-    try:
-        parse_fold(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
 
 
 def parse_fold(text):
@@ -75,7 +65,7 @@ def add_fold_options(add):
     """The options of a command that may fold."""
     add(
         "--fold",
-        type=fold_text,
+        type=argument(parse_fold, kept=True, named=True),
         metavar="PERIOD|FILE.par",
         help="also fold the powers of all beams, with a period in seconds at the telescope "
         "(0.7145,dm=26.76) or by a timing model",

@@ -11,14 +11,12 @@ Between them go heaps as MeerKAT's F-engines send them.
 """
 
 import argparse
-import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..arguments.argument_types import number, positive_seconds, whole_number
+from ..arguments.argument_types import argument, number, positive_seconds, whole_number
 from ..network.addresses import parse_addresses
-from ..parameters.errors import ParameterError
 from ..parameters.times import read_time
 from .plan import Named
 from .running import CommandError
@@ -82,22 +80,9 @@ def part(text):
     return Part(int(found[1]), int(found[2]))
 
 
-def addresses(text):
-    """A text of addresses, as argparse has types."""
-    try:
-        parse_addresses("address", text)
-    except ParameterError as error:
-        raise argparse.ArgumentTypeError(f"{text}: {error.problem}") from None
-    return text
-
-
-def sync_time(text):
-    """A time, as argparse has types; it stays a text, which is exact."""
-    try:
-        read_time(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text}: {error}") from None
-    return text
+addresses = argument(lambda text: parse_addresses("address", text), kept=True)
+#: a time, which as a text is exact
+sync_time = argument(read_time, kept=True)
 
 
 def add_host_options(add):
@@ -175,21 +160,10 @@ def add_host_options(add):
     )
     add(
         "--gain",
-        type=gain,
+        type=number(0, above=True),
         metavar="GAIN",
         help="of all inputs, for sc8, instead of a measured one",
     )
-
-
-def gain(text):
-    """A number above 0, as argparse has types."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
-    return value
 
 
 def take_host(options):

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from ..arguments.argument_types import whole_number
+from ..arguments.argument_types import argument, number, whole_number
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
 from ..files.uvh5_reader import VisibilityFile, check_uvh5
@@ -61,25 +61,6 @@ def check_range(option, chosen, count, what):
         )
 
 
-def weighting(text):
-    """An argparse type."""
-    try:
-        return parse_weighting(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def degrees_wide(text):
-    """An argparse type: degrees of a field."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not 1e-6 <= value <= 110:
-        raise argparse.ArgumentTypeError(f"{text}: expected 1e-6 to 110 degrees")
-    return value
-
-
 def parser():
     """The command line of aperture_image."""
     result = CommandParser(
@@ -109,7 +90,7 @@ def parser():
     )
     add(
         "--width",
-        type=degrees_wide,
+        type=number(1e-6, 110, "degrees"),
         metavar="DEGREES",
         help=f"of the field (default: {FIELD_PIXELS // PIXELS_PER_BEAM} beams)",
     )
@@ -121,7 +102,7 @@ def parser():
     )
     add(
         "--weight",
-        type=weighting,
+        type=argument(parse_weighting, named=True),
         default="briggs",
         metavar="WEIGHT",
         help=f"{RULE} (default: %(default)s)",

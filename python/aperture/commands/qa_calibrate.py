@@ -192,7 +192,7 @@ class qa_calibrate(gr_unittest.TestCase):
 
     def test_wrong_parameters_of_the_sink(self):
         for options, text in (
-            (dict(calibrate="maybe"), "calibrate: 'maybe' is not allowed: apply, "),
+            (dict(calibrate="maybe"), "calibrate: 'maybe' is not allowed; it must be apply, "),
             (dict(scale="Jy"), "scale: 'Jy' is not allowed"),
             (dict(gains=[1, 2]), "gains: .* a factor above 0 for each of 3"),
             (dict(gains=[1, 2, 0]), "gains: "),

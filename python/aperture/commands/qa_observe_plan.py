@@ -88,7 +88,7 @@ SPOILT = (
     ("dump-{id}-{time}.dada", "dump-{time}.dada", 17, "ring.file", "{id}", False),
     ("seconds: 20", "seconds: soon", 17, "ring.seconds", "seconds above 0", True),
     ("restart: true", "restart: maybe", 18, "service.restart", "true or false", True),
-    ("watchdog: 30", "watchdog: -1", 18, "service.watchdog", "expected 0 to", True),
+    ("watchdog: 30", "watchdog: -1", 18, "service.watchdog", "expected a number from 0 to", True),
     (
         "device: {name: cpu}",
         'device: {names: "emulated:0,emulated:1"}',

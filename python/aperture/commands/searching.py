@@ -10,13 +10,12 @@ beam_power -> power_normalizer -> dedisperser -> pulse_search, whose messages go
 and, with --dump, to voltage_ring, which keeps the frames of the F-engine.
 """
 
-import argparse
 import math
 import os
 from dataclasses import dataclass, fields
 
 from .. import dedisperser, power_normalizer, pulse_search, voltage_ring
-from ..arguments.argument_types import positive_seconds
+from ..arguments.argument_types import argument, positive_seconds
 from ..candidate_sink import candidate_sink
 from ..formats.voltages import VOLTAGE_ENDINGS
 from ..parameters.errors import ParameterError
@@ -103,20 +102,11 @@ def parse_search(text):
     return Search(**found)
 
 
-def search_text(text):
-    """A type of argparse: a text that parse_search() takes."""
-    try:
-        parse_search(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
 def add_search_options(add):
     """The options of a command that may search for pulses."""
     add(
         "--search",
-        type=search_text,
+        type=argument(parse_search, kept=True, named=True),
         metavar="dm=LOW:HIGH:STEP",
         help="also search for dispersed pulses, with trials of these dispersion measures (pc/cm^3; "
         "without STEP as many as are needed); behind commas threshold=7 (S/N), widest=0.25 (s), "

@@ -5,11 +5,11 @@
 #
 """Options that name a place on the sky."""
 
-import argparse
 from types import SimpleNamespace
 
 import numpy as np
 
+from ..arguments.argument_types import argument
 from ..tracking.directions import icrs, parse_direction
 
 CENTRE_HELP = (
@@ -22,12 +22,7 @@ SECONDS_PER_YEAR = 365.25 * 86400
 EPOCH = 946728000
 
 
-def direction(text):
-    """An argparse type: a Direction."""
-    try:
-        return parse_direction(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+direction = argument(parse_direction, named=True)
 
 
 def place_of(direction):

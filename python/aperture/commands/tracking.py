@@ -5,14 +5,13 @@
 #
 """Tracking in a plan, and the parameters of the engines for it."""
 
-import argparse
 import math
 
 import numpy as np
 
+from ..arguments.argument_types import argument
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..delay_tracker import delay_tracker
-from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
 from ..tracking.delay_model import fastest_fringe, longest_baseline
 from ..tracking.directions import azimuth_elevation, parse_direction
@@ -25,13 +24,7 @@ WASHED_OUT = 0.5
 TRACKING_SCHEMA = {"tracking": {"direction": "track", "phase_centers": "phase_centers"}}
 
 
-def direction_text(text):
-    """A type of argparse: a text that says a direction."""
-    try:
-        parse_direction(text)
-    except ParameterError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
+direction_text = argument(parse_direction, kept=True, named=True)
 
 
 def direction_texts(text):

@@ -9,7 +9,6 @@
 is an option of the kind, and else a name; `\\,` is a comma in either.
 """
 
-import math
 import re
 from calendar import timegm
 from collections.abc import Callable
@@ -116,34 +115,6 @@ def split_at(text, separator):
     """Parts of a text between separators; a backslash before one makes it part of the text."""
     parts = re.split(r"(?<!\\)" + re.escape(separator), text)
     return [part.replace("\\" + separator, separator) for part in parts]
-
-
-def number(low, high, unit="", above=False):
-    """Reads a number from low (or, with `above`, above it) to high."""
-
-    def read(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high or not math.isfinite(value) or (above and value == low):
-            span = f"above {low:g} and up to {high:g}" if above else f"from {low:g} to {high:g}"
-            raise ValueError(f"expected a number {span}" + (f" {unit}" if unit else ""))
-        return value
-
-    return read
-
-
-def whole_number(low, high):
-    """Reads a whole number from low to high."""
-
-    def read(text):
-        value = int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else None
-        if value is None or not low <= value <= high:
-            raise ValueError(f"expected a whole number from {low} to {high}")
-        return value
-
-    return read
 
 
 def utc_time(text):

@@ -9,9 +9,10 @@ import os
 from fractions import Fraction
 
 from .. import aperture_python
+from ..parameters.rules import number_reader, whole_reader
 from ..parameters.times import read_time
 from ..streams.silent_block import silent
-from .input_format import Option, number, one_of, whole_number
+from .input_format import Option, one_of
 from .recordings import describe
 from .signals import Signals
 from .values import CENTER, RATE
@@ -55,9 +56,9 @@ OPTIONS = {
         "of the packets: plain (a sequence number, then samples) or vdif; default: plain",
         "|".join(LAYOUTS),
     ),
-    "samples": Option(whole_number(1, 1 << 20), "of each input in a packet; must be given", "N"),
+    "samples": Option(whole_reader(1, 1 << 20), "of each input in a packet; must be given", "N"),
     "inputs": Option(
-        whole_number(1, MOST_STREAMS), "in a packet, sample by sample; default: 1", "N"
+        whole_reader(1, MOST_STREAMS), "in a packet, sample by sample; default: 1", "N"
     ),
     "streams": Option(
         numbers,
@@ -79,10 +80,10 @@ OPTIONS = {
         "TIME",
     ),
     "window": Option(
-        whole_number(2, 65536), "packets by which they may be out of order; default: 32", "N"
+        whole_reader(2, 65536), "packets by which they may be out of order; default: 32", "N"
     ),
     "most_gap": Option(
-        number(0, 1e6, "of s"), "that is filled with zeros at most; default: 60", "SECONDS"
+        number_reader(0, 1e6, "s"), "that is filled with zeros at most; default: 60", "SECONDS"
     ),
     "senders": Option(
         texts,

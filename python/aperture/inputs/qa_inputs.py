@@ -12,16 +12,9 @@ from unittest import mock
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.inputs import input_format, registry
-from gnuradio.aperture.inputs.input_format import (
-    InputError,
-    InputFormat,
-    Option,
-    number,
-    one_of,
-    split_at,
-    whole_number,
-)
+from gnuradio.aperture.inputs.input_format import InputError, InputFormat, Option, one_of, split_at
 from gnuradio.aperture.packages import environment
+from gnuradio.aperture.parameters.rules import number_reader, whole_reader
 
 
 class Made(InputFormat):
@@ -29,10 +22,10 @@ class Made(InputFormat):
     summary = "made for a test"
     names = "FILE[,FILE...]"
     options = {
-        "rate": Option(number(0, 1e12, "of Hz", above=True), "samples a second", "HZ"),
+        "rate": Option(number_reader(0, 1e12, "Hz", above=True), "samples a second", "HZ"),
         "type": Option(one_of("u8", "s8"), "of the samples", "TYPE"),
         "skip": Option(
-            whole_number(0, 1 << 40), "bytes of a header that is not read, of every file", "BYTES"
+            whole_reader(0, 1 << 40), "bytes of a header that is not read, of every file", "BYTES"
         ),
     }
 
@@ -63,8 +56,8 @@ class qa_inputs(gr_unittest.TestCase):
                 "there is nothing between two commas, or at an end; expected made:FILE[,FILE...]",
             ),
             ("a,rate=1,rate=2", "rate is given twice"),
-            ("a,rate=0", "rate=0: expected a number above 0 and up to 1e+12 of Hz"),
-            ("a,rate=nan", "rate=nan: expected a number above 0 and up to 1e+12 of Hz"),
+            ("a,rate=0", "rate=0: expected a number above 0, up to 1e12 Hz"),
+            ("a,rate=nan", "rate=nan: expected a number above 0, up to 1e12 Hz"),
             ("a,type=u16", "type=u16: expected u8 or s8"),
             ("a,skip=1.5", "skip=1.5: expected a whole number from 0 to 1099511627776"),
         ):

@@ -14,16 +14,8 @@ import time
 from dataclasses import dataclass
 
 from ..arrays.array_description import Antenna, ArrayDescription, Input
-from .input_format import (
-    InputError,
-    InputFormat,
-    Option,
-    Request,
-    number,
-    one_of,
-    split_at,
-    whole_number,
-)
+from ..parameters.rules import number_reader, whole_reader
+from .input_format import InputError, InputFormat, Option, Request, one_of, split_at
 from .live_source import LiveSource, Receiver
 from .recordings import describe_with
 from .signals import Signals
@@ -49,7 +41,7 @@ OPTIONS = {
     "rate": Option(_hertz(1, 1e10, 1000), "samples a second of each input", "HZ"),
     "freq": Option(_hertz(0, 1e12, 10_000), "of the middle of the band on the sky", "HZ"),
     "gain": Option(
-        number(-200, 200, "of dB"),
+        number_reader(-200, 200, "dB"),
         "of all receivers; automatic gain is switched off "
         "in any case (default: three quarters of what the receiver has)",
         "DB",
@@ -58,7 +50,7 @@ OPTIONS = {
         _hertz(0, 1e10, 1000), "of the filter before sampling (default: the driver's)", "HZ"
     ),
     "antenna": Option(_text, "connector of the receiver (default: the driver's)", "NAME"),
-    "channels": Option(whole_number(1, 64), "inputs of each receiver (default: 1)", "N"),
+    "channels": Option(whole_reader(1, 64), "inputs of each receiver (default: 1)", "N"),
     "clock": Option(
         _text,
         "where the receivers' clock comes from, as the driver calls it: "
@@ -72,7 +64,7 @@ OPTIONS = {
         "SOURCE",
     ),
     "clock_error": Option(
-        number(0, 1000, "of ppm"),
+        number_reader(0, 1000, "ppm"),
         "of receivers on crystals of their own, the "
         "error of the worst one (default: 0, all are on one clock)",
         "PPM",
@@ -85,12 +77,12 @@ OPTIONS = {
         "yes|no",
     ),
     "most_offset": Option(
-        number(1e-6, 100, "of s"),
+        number_reader(1e-6, 100, "s"),
         "by which receivers may begin apart that have no true time (default: 0.4)",
         "SECONDS",
     ),
     "search": Option(
-        number(1e-6, 100, "of s"),
+        number_reader(1e-6, 100, "s"),
         "of samples that are compared to find by how much "
         "(default: 0.4); longer finds fainter sources",
         "SECONDS",

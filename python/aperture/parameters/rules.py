@@ -137,3 +137,29 @@ def item_bytes(name, element, **counts):
             "are allowed",
         )
     return size
+
+
+def number_reader(low=-HIGHEST, high=HIGHEST, unit="", above=False):
+    """A function that reads a number as as_number() allows it; ValueError: what it expects."""
+
+    def read(text):
+        try:
+            return as_number("", float(text), low, high, unit, above=above)
+        except ValueError:
+            allowed = interval_text("a number", low, high, unit, above)
+            raise ValueError(f"expected {allowed}") from None
+
+    return read
+
+
+def whole_reader(low, high, even=False):
+    """A function that reads a whole (or even) number; ValueError: what it expects."""
+
+    def read(text):
+        value = int(text) if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text) else None
+        if value is None or not low <= value <= high or (even and value % 2):
+            kind = "an even number" if even else "a whole number"
+            raise ValueError(f"expected {interval_text(kind, low, high)}")
+        return value
+
+    return read

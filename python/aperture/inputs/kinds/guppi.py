@@ -10,9 +10,10 @@ import os
 from ... import aperture_python
 from ...formats.guppi.reader import pieces_of, read_stream, sequence
 from ...formats.recordings import check_recording
+from ...parameters.rules import whole_reader
 from ...parameters.times import whole_and_fraction
 from ...streams.silent_block import silent
-from ..input_format import InputFormat, Option, whole_number
+from ..input_format import InputFormat, Option
 from ..recordings import describe
 from ..signals import Signals
 
@@ -26,12 +27,12 @@ class Guppi(InputFormat):
     packages = "formats"
     options = {
         "channel": Option(
-            whole_number(0, 1 << 20),
+            whole_reader(0, 1 << 20),
             "coarse channel that is read, from 0 on; must be given where there are more than one",
             "N",
         ),
         "npol": Option(
-            whole_number(1, 2),
+            whole_reader(1, 2),
             "polarisations of each antenna, where NPOL 2 may be two "
             "of them (rawspec) or the two components of one (baseband); default: "
             "what PIPERBLK and PKTIDX say",

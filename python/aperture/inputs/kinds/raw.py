@@ -10,8 +10,9 @@ import os
 from fractions import Fraction
 
 from ...formats.recordings import Piece, Recording, check_recording, time_of_file
+from ...parameters.rules import whole_reader
 from ...parameters.times import read_time
-from ..input_format import InputFormat, Option, one_of, split_at, whole_number
+from ..input_format import InputFormat, Option, one_of, split_at
 from ..line_up import signals_of
 from ..values import CENTER, RATE
 
@@ -63,7 +64,7 @@ class Raw(InputFormat):
         "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
         "freq": Option(CENTER, "sky frequency of the middle of the band; must be given", "HZ"),
         "inputs": Option(
-            whole_number(1, MOST_INPUTS),
+            whole_reader(1, MOST_INPUTS),
             "inputs in each file, interleaved sample by sample; default: 1",
             "N",
         ),
@@ -75,7 +76,7 @@ class Raw(InputFormat):
             "TIME",
         ),
         "skip": Option(
-            whole_number(0, 1 << 40),
+            whole_reader(0, 1 << 40),
             "of a header in each file, that is not read; default: 0",
             "BYTES",
         ),

@@ -12,8 +12,9 @@ from fractions import Fraction
 from ...network.addresses import parse_addresses
 from ...network.heaps import SAMPLE_BITS
 from ...parameters.errors import ParameterError
+from ...parameters.rules import whole_reader
 from ...parameters.times import read_time, whole_and_fraction
-from ..input_format import InputError, InputFormat, Option, one_of, whole_number
+from ..input_format import InputError, InputFormat, Option, one_of
 from ..receivers import array_of_receivers
 from ..recordings import describe_with
 from ..signals import Signals
@@ -44,18 +45,18 @@ class Spead(InputFormat):
             read_time, "UTC or seconds since 1970 at timestamp 0; must be given", "TIME"
         ),
         "inputs": Option(
-            whole_number(1, 1024), "how many; default: those of --array, or of ids", "N"
+            whole_reader(1, 1024), "how many; default: those of --array, or of ids", "N"
         ),
         "ids": Option(ids, "digitiser_id of each input, in order; default: 0;1;...", "N;N..."),
         "type": Option(one_of(*SAMPLE_BITS), "of the samples; default: s10", "TYPE"),
-        "samples": Option(whole_number(1, 1 << 24), "in a heap; default: 4096", "N"),
+        "samples": Option(whole_reader(1, 1 << 24), "in a heap; default: 4096", "N"),
         "heaps": Option(
-            whole_number(1, 1 << 20),
+            whole_reader(1, 1 << 20),
             "of an input that are handled at once; default: those of 20 ms",
             "N",
         ),
         "window": Option(
-            whole_number(1, 65536), "how many times that a heap may be late; default: 4", "N"
+            whole_reader(1, 65536), "how many times that a heap may be late; default: 4", "N"
         ),
         "interface": Option(str, "address of that for multicast", "ADDRESS"),
     }
