@@ -8,7 +8,7 @@
 Measures how often flagger finds interference, over its power, beside theory: the table and the
 figure of docs/interference.md.
 
-    tools/run /usr/bin/python3 bench/flagging_curve.py [FIGURE.svg]
+    tools/run /usr/bin/python3 bench/flagging_curve.py [FIGURE.png]
 
 Cells of 2000 spectra of noise, with a carrier all the time, a carrier 10 % of the time, and noise
 10 % of the time. Interference is in one slice of 32, for the methods that compare with others.
@@ -94,7 +94,7 @@ def draw(rows, path):
     """Curves of theory, points of what was found."""
     import matplotlib
 
-    matplotlib.use("svg")
+    matplotlib.use("Agg")
     from matplotlib import pyplot
 
     figure, both = pyplot.subplots(1, 2, figsize=(9, 3.6), sharey=True)
@@ -124,7 +124,7 @@ def draw(rows, path):
     both[0].set_ylabel("probability to be flagged")
     both[1].legend(loc="lower right")
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, dpi=120)
 
 
 if __name__ == "__main__":
