@@ -38,7 +38,7 @@ import re
 
 import numpy as np
 
-from ..files.growing_file import check_path
+from ..files.checked_file import whole_file
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file
 from ..parameters.yaml_reader import Scalar, YamlReader
@@ -351,15 +351,5 @@ def calibration_text(calibration):
 
 def save_calibration(calibration, path):
     """Writes the file of a calibration, complete or not at all. Raises OSError that names it."""
-    check_path(path, overwrite=True)  # os.replace() would take the place of a device, too
-    path = os.fspath(path)
-    folder, name = os.path.split(path)
-    new = os.path.join(folder, f".{name}.new")
-    try:
-        with open(new, "w", encoding="utf-8") as file:
-            file.write(calibration_text(calibration))
-        os.replace(new, path)
-    except OSError as error:
-        if os.path.exists(new):
-            os.unlink(new)
-        raise OSError(error.errno, error.strerror, path) from None
+    with whole_file(path) as name, open(name, "w", encoding="utf-8") as file:
+        file.write(calibration_text(calibration))

@@ -15,7 +15,7 @@ import os
 import h5py
 import numpy as np
 
-from ..files.growing_file import check_path
+from ..files.checked_file import whole_file
 from ..files.uvh5 import ascii_entry
 from ..parameters.ascii_text import ascii_text
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
@@ -120,21 +120,13 @@ def save_uvcal(calibration, path, file):
             calibration.references[0][:-1] if calibration.references else file.names[antennas[0]]
         ),
     }
-    check_path(path, overwrite=True)
-    new = f"{os.fspath(path)}.new"
-    try:
-        with h5py.File(new, "w") as made:
-            group = made.create_group("Header")
-            for name, value in {**file.header(TELESCOPE), **header}.items():
-                group[name] = ascii_entry(value)
-            data = made.create_group("Data")
-            for name, value in (("gains", gains), ("flags", flags), ("qualities", qualities)):
-                data.create_dataset(name, data=value, compression="gzip", compression_opts=1)
-        os.replace(new, path)
-    except OSError as error:
-        if os.path.exists(new):
-            os.unlink(new)
-        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
+    with whole_file(path) as new, h5py.File(new, "w") as made:
+        group = made.create_group("Header")
+        for name, value in {**file.header(TELESCOPE), **header}.items():
+            group[name] = ascii_entry(value)
+        data = made.create_group("Data")
+        for name, value in (("gains", gains), ("flags", flags), ("qualities", qualities)):
+            data.create_dataset(name, data=value, compression="gzip", compression_opts=1)
 
 
 def load_uvcal(path):

@@ -152,7 +152,10 @@ class qa_plan(Observations, gr_unittest.TestCase):
             ("engines: {taps: 65}", "engines.taps: 65: expected a whole number from 1 to 64"),
             ("engines: {format: sc4}", "engines.format: 'sc4' is not allowed; it must be sc8"),
             ("engines: {integration: inf}", "engines.integration: inf: expected"),
-            ("engines: {phase_error: 100}", "engines.phase_error: 100: expected a number from 0.001 to 90"),
+            (
+                "engines: {phase_error: 100}",
+                "engines.phase_error: 100: expected a number from 0.001 to 90",
+            ),
             ("engines: {products: X}", "engines.products: 'X' is not allowed; it must be "),
             ("outputs: {nbits: 16}", "outputs.nbits: 16 is not allowed; it must be 8, 32"),
             ("outputs: {nbits: x}", "outputs.nbits: 'x' is not allowed; it must be 8, 32"),

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
-from ..files.growing_file import check_path
+from ..files.checked_file import whole_file
 from ..files.uvh5_reader import Product
 from ..plots.fringes import triangles
 from ..plots.plot_data import find_products, spread
@@ -192,8 +192,5 @@ def _closures(file, products, read_panels, chosen, longitude, zone, dpi):
 
 def write_report(path, text):
     """Writes the page; it appears when it is whole."""
-    check_path(path, overwrite=True)
-    partial = f"{path}.part"
-    with open(partial, "w", encoding="utf-8") as file:
+    with whole_file(path) as name, open(name, "w", encoding="utf-8") as file:
         file.write(text)
-    os.replace(partial, path)

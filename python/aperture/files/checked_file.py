@@ -157,6 +157,31 @@ class PartFile(CheckedFile):
         self.close()
 
 
+@contextlib.contextmanager
+def whole_file(path):
+    """
+    Gives the name of a hidden file beside `path`, for programs that write by name. It takes the
+    place of what is there when the block ends, its bytes on the disk; after an error it is removed.
+
+    Raises
+    ------
+    OSError
+        It could not be written; the error names `path`.
+    """
+    check_path(path, overwrite=True)  # os.replace() would take the place of a device, too
+    part = part_name(path)
+    try:
+        yield part
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(part, os.path.realpath(path))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+
+
 def part_name(path):
     """Returns the path of a PartFile until it is whole."""
     folder, name = os.path.split(os.path.realpath(path))

@@ -6,11 +6,11 @@
 """Joins UVH5 files of parts of the channels, and of times, into one."""
 
 import contextlib
-import os
 
 import h5py
 import numpy as np
 
+from .checked_file import whole_file
 from .uvh5 import (
     GAINS,
     NOT_APPLIED,
@@ -262,16 +262,9 @@ def merge(paths, output):
         times, places = _union(parts)
         _check_scales(parts, places)
         scaled = _bring_to_one_scale(parts)
-        partial = os.path.join(os.path.dirname(output), f".{os.path.basename(output)}.part")
-        try:
-            with h5py.File(partial, "w") as file:
-                _write_header(file, parts, times, places, lowest, width, channels)
-                there = _write_data(file, parts, places, len(times), channels)
-            os.replace(partial, output)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(partial)
-            raise
+        with whole_file(output) as name, h5py.File(name, "w") as file:
+            _write_header(file, parts, times, places, lowest, width, channels)
+            there = _write_data(file, parts, places, len(times), channels)
         notes = [f"{path}: has no integrations" for path in empty] + scaled
         if any("InputStatistics" in part.file for part in parts):
             notes.append("statistics of the inputs stay in the parts")

@@ -5,10 +5,9 @@
 #
 """Writes images of the sky as FITS files."""
 
-import os
-
 import numpy as np
 
+from ..files.checked_file import whole_file
 from ..parameters.ascii_text import ascii_text
 
 #: codes of FITS; the mean of two parallel hands is I
@@ -62,13 +61,7 @@ def write_fits(path, values, image, place, about):
     header["ORIGIN"] = "gr-aperture"
     for text in about["history"]:
         header.add_history(ascii_text(text))
-    partial = f"{path}.part"
-    try:
-        # FITS has its fastest axis first: [stokes][frequency][y][x]
-        fits.writeto(
-            partial, np.ascontiguousarray(values.T)[np.newaxis, np.newaxis], header, overwrite=True
-        )
-        os.replace(partial, path)
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
+    # FITS has its fastest axis first: [stokes][frequency][y][x]
+    values = np.ascontiguousarray(values.T)[np.newaxis, np.newaxis]
+    with whole_file(path) as name:
+        fits.writeto(name, values, header, overwrite=True)

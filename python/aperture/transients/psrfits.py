@@ -15,6 +15,7 @@ import os
 
 import numpy as np
 
+from ..files.checked_file import whole_file
 from ..parameters.ascii_text import ascii_text
 from .folding import FoldedProfiles
 
@@ -304,14 +305,8 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
     files.append(_history(fits, folded, start))
     files += _polyco(fits, folded.segments, folded)
     files.append(_subints(fits, folded, start))
-    part = os.fspath(path) + ".part"
-    try:
-        fits.HDUList(files).writeto(part, overwrite=True)
-        os.replace(part, path)
-    except OSError as error:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
+    with whole_file(path) as name:
+        fits.HDUList(files).writeto(name, overwrite=True)
 
 
 def read_profiles(path):
