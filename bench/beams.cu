@@ -23,9 +23,10 @@
  */
 
 #include "beam_bounds.cuh"
-#include "kernels/beam_power/cuda_beam_power.h"
-#include "kernels/beamformer/cuda_beamformer.h"
-#include "kernels/power_detector/cuda_power_detector.h"
+#include "kernels/beam_power/beam_power.h"
+#include "kernels/beamformer/beamformer.h"
+#include "kernels/common/makers.h"
+#include "kernels/power_detector/power_detector.h"
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -266,7 +267,7 @@ try {
                                         x.times,
                                         type,
                                         { products, detection::feeds::linear, 64, 1 } };
-        const std::shared_ptr<beam_power> kernel = cuda::make_beam_power(p, 0);
+        const std::shared_ptr<beam_power> kernel = cuda::make<beam_power>(p, 0);
         kernel->set_weights(some_weights(x).data(), s);
         const size_t out = sizeof(float) * p.rows() * p.detect.product_count() *
                            (x.times / 64) * size_t(x.channels);
@@ -288,7 +289,7 @@ try {
             const beamformer::parameters p{ x.channels, x.inputs,         x.beams,
                                             x.times,    sample_type::sc8, output };
             const std::shared_ptr<beamformer> kernel =
-                cuda::make_beamformer(p, 0, implementation);
+                cuda::make<beamformer>(p, 0, implementation);
             kernel->set_weights(some_weights(x).data(), s);
             const std::vector<float> gains(x.beams, .2f);
             kernel->set_gains(gains.data(), s);
@@ -311,7 +312,7 @@ try {
             type,
             { set::intensity, detection::feeds::linear, 64, 1 }
         };
-        const std::shared_ptr<power_detector> kernel = cuda::make_power_detector(p, 0);
+        const std::shared_ptr<power_detector> kernel = cuda::make<power_detector>(p, 0);
         return subject{
             x,
             "detector " + name_of(type),
@@ -328,7 +329,7 @@ try {
     std::vector<subject> subjects;
     for (const auto& x : wanted) {
         for (auto output : { sample_type::fc32, sample_type::sc8 }) {
-            auto names = cuda::beamformer_implementations(
+            auto names = cuda::implementations<beamformer>(
                 { x.channels, x.inputs, x.beams, x.times, sample_type::sc8, output }, 0);
             if (!all)
                 names.resize(1);

@@ -19,8 +19,8 @@
  */
 
 #include "kernels/beam_power/beam_power.h"
-#include "kernels/beam_power/host_beam_power.h"
 #include "kernels/beamformer/host_beam_forming.h"
+#include "kernels/common/makers.h"
 #include <omp.h>
 #include <algorithm>
 #include <chrono>
@@ -81,7 +81,7 @@ seconds seconds_a_second(const setup& s, int beams, const std::string& vectors)
                                      kernels::detection::feeds::linear,
                                      s.spectra,
                                      1 };
-    auto kernel = kernels::host::make_beam_power(
+    auto kernel = kernels::host::make<kernels::beam_power>(
         { s.channels, s.inputs, beams, 0, s.times, s.type, powers }, vectors);
     auto stream = device::select("cpu").make_stream();
     kernel->set_weights(weights.data(), *stream);

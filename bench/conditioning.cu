@@ -11,7 +11,8 @@
  */
 
 #include "gpu.cuh"
-#include "kernels/conditioning/cuda_power_normalizer.h"
+#include "kernels/common/makers.h"
+#include "kernels/conditioning/power_normalizer.h"
 #include <cstdio>
 
 using kernels::power_normalizer;
@@ -71,7 +72,7 @@ try {
             p.integers = integers;
             p.cell_threshold = 20;
             p.channel_threshold = p.spectrum_threshold = 8;
-            const auto kernel = cuda::make_power_normalizer(p, 0);
+            const auto kernel = cuda::make<power_normalizer>(p, 0);
             for (int i = 0; i < p.segments; i++) // the window is full
                 kernel->execute(powers.data(), out.data(), segment, nullptr, s);
             const double time = median_time(s, 10, [&] {

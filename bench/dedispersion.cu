@@ -19,8 +19,8 @@
  */
 
 #include "gpu.cuh"
-#include "kernels/dedispersion/cuda_dedisperser.h"
-#include "kernels/dedispersion/host_dedisperser.h"
+#include "kernels/common/makers.h"
+#include "kernels/dedispersion/dedisperser.h"
 #include "kernels/dedispersion/sub_bands.h"
 #include "runtime/host_stream.h"
 #include <cmath>
@@ -127,7 +127,7 @@ void gpu_case(const char* name,
               int64_t times,
               const bounds& most)
 {
-    const auto kernel = cuda::make_dedisperser(p, 0);
+    const auto kernel = cuda::make<dedisperser>(p, 0);
     const size_t in = size_t(times + kernel->longest_delay()) * p.time_bytes();
     const size_t items =
         size_t((times + p.trials.times_per_item - 1) / p.trials.times_per_item);
@@ -257,7 +257,7 @@ void on_host()
     for (const auto type : { power_type::s8, power_type::f32 })
         for (const bool decimated : { false, true }) {
             const auto p = best2(1, 4096, type, decimated);
-            const auto kernel = host::make_dedisperser(p);
+            const auto kernel = host::make<dedisperser>(p);
             const int64_t times = 4 * 4096;
             std::vector<char> in(size_t(times + kernel->longest_delay()) *
                                  p.time_bytes());

@@ -23,9 +23,10 @@
  */
 
 #include "gpu.cuh"
-#include "kernels/corner_turn/cuda_corner_turn.h"
-#include "kernels/f_engine/cuda_f_engine.h"
-#include "kernels/pfb/cufft/cuda_pfb.h"
+#include "kernels/common/makers.h"
+#include "kernels/corner_turn/corner_turn.h"
+#include "kernels/f_engine/f_engine.h"
+#include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
 #include <cerrno>
 #include <cmath>
@@ -272,13 +273,13 @@ struct program {
                 }
             });
         };
-        const auto kernel = cuda::make_pfb(p, 0);
+        const auto kernel = cuda::make<pfb>(p, 0);
         row r{
             what, p.channels, p.taps, p.inputs(), 0, 0, 0, 0, kernel->implementation()
         };
         r.rate = samples / time(*kernel);
         if (beside && !at_once) // the plain way does not mind
-            r.plain = samples / time(*cuda::make_plain_pfb(p, 0));
+            r.plain = samples / time(*cuda::make<pfb>(p, 0, "cuda cufft"));
         bounds(r, p);
         add(r);
     }
@@ -331,7 +332,7 @@ struct program {
         const size_t size = size_t(channels) * inputs * times * frames;
         const int calls = int(total_bytes / size_of(type) / size);
         const size_t bytes = size * size_of(type);
-        const auto kernel = cuda::make_corner_turn(p, 0);
+        const auto kernel = cuda::make<corner_turn>(p, 0);
         fill(type == sample_type::sc4 ? type : sample_type::sc8);
         const auto time = [&](const std::function<void(char*, char*)>& call) {
             return rested_time(10, [&] {

@@ -17,7 +17,8 @@
  */
 
 #include "gpu.cuh"
-#include "kernels/pulses/cuda_pulse_search.h"
+#include "kernels/common/makers.h"
+#include "kernels/pulses/pulse_search.h"
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -47,7 +48,7 @@ void measure(const shape& x, stream& s, double rate)
     fill<<<2048, 256, 0, cuda::native(s)>>>(
         reinterpret_cast<uint32_t*>(item.data()), values, true);
     cuda::check_launch("fill");
-    const auto kernel = cuda::make_pulse_search(p, 0);
+    const auto kernel = cuda::make<pulse_search>(p, 0);
     for (int i = 0; i < 4 / sample_time / x.times; i++)
         kernel->search(item.data(), s);
     const auto before = kernel->collect(true);

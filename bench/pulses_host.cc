@@ -16,7 +16,8 @@
  * machine.
  */
 
-#include "kernels/pulses/host_pulse_search.h"
+#include "kernels/common/makers.h"
+#include "kernels/pulses/pulse_search.h"
 #include "runtime/host_stream.h"
 #include <omp.h>
 #include <algorithm>
@@ -50,7 +51,7 @@ int main(int argc, char** argv)
     std::vector<float> item(p.trials.values());
     for (auto& x : item)
         x = normal(random);
-    const auto kernel = host::make_pulse_search(p);
+    const auto kernel = host::make<pulse_search>(p);
     host_stream s;
     std::vector<double> clocks, processors;
     for (int call = -int(4 / sample_time / times); call < 10; call++) {

@@ -19,8 +19,9 @@
  */
 
 #include "gpu.cuh"
+#include "kernels/common/makers.h"
 #include "kernels/gpu/bulk_copy.cuh"
-#include "kernels/xengine/cuda_xengine.h"
+#include "kernels/xengine/xengine.h"
 #if defined(APERTURE_CUDA_SM_90A)
 #include "kernels/gpu/wgmma.cuh"
 #endif
@@ -128,7 +129,7 @@ struct timing {
     void with_kernel(sample_type type, const void* voltages, stream& s, Use use) const
     {
         const xengine::parameters p{ of.channels, of.inputs(), of.times, type };
-        const auto kernel = cuda::make_xengine(p, 0, name);
+        const auto kernel = cuda::make<xengine>(p, 0, name);
         use([&] { kernel->accumulate(voltages, of.frames, s); });
     }
 };
@@ -206,7 +207,7 @@ try {
     std::vector<timing> timings;
     for (const auto& x : wanted) {
         auto names =
-            cuda::xengine_implementations({ x.channels, x.inputs(), x.times, type }, 0);
+            cuda::implementations<xengine>({ x.channels, x.inputs(), x.times, type }, 0);
         if (!all)
             names.resize(1);
         for (const auto& name : names)

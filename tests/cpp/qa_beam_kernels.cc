@@ -6,9 +6,9 @@
  */
 
 #include "kernels/beam_power/beam_power.h"
-#include "kernels/beam_power/host_beam_power.h"
+#include "kernels/beamformer/beamformer.h"
 #include "kernels/beamformer/host_beam_forming.h"
-#include "kernels/beamformer/host_beamformer.h"
+#include "kernels/common/makers.h"
 #include "kernels/power_detector/power_detector.h"
 #include <cppunit/TestFixture.h>
 #include <cppunit/extensions/HelperMacros.h>
@@ -158,7 +158,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
             gains[m] = 1 - 0.25f * (m % 7);
         const auto expected = beams_of(
             x.values, weights, gains, blocks, p.channels, p.inputs, p.spectra_per_frame);
-        auto kernel = kernels::host::make_beamformer(p, vectors);
+        auto kernel = kernels::host::make<kernels::beamformer>(p, vectors);
         kernel->set_weights(weights.data(), *d_stream);
         kernel->set_gains(gains.data(), *d_stream);
         std::vector<cfloat> out(expected.size() + 1, cfloat(7, 7));
@@ -202,7 +202,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
         const voltages x(p.input, 2 * p.spectra_per_frame, d_random);
         const std::vector<cfloat> weights{ 0.5f, 0, 0, cfloat(0, 1), 1, 1 };
         for (const auto& vectors : kernels::host::beam_vectors()) {
-            auto kernel = kernels::host::make_beamformer(p, vectors);
+            auto kernel = kernels::host::make<kernels::beamformer>(p, vectors);
             kernel->set_weights(weights.data(), *d_stream);
             std::vector<int8_t> out(3 * p.spectra_per_frame * 2 + 1, 99);
             kernel->execute(x.bytes.data(), out.data(), 1, *d_stream);
@@ -372,7 +372,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
                         beams,
                         times,
                         { 1.f });
-                    auto kernel = kernels::host::make_beam_power(
+                    auto kernel = kernels::host::make<kernels::beam_power>(
                         { channels, inputs, beams, 0, times, type, d }, vectors);
                     kernel->set_weights(weights.data(), *d_stream);
                     kernel->set_gains(gains.data(), *d_stream);

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/dedispersion/dedisperser.h"
-#include "kernels/dedispersion/host_dedisperser.h"
 #include "kernels/dedispersion/sub_bands.h"
 #include "runtime/host_stream.h"
 #include <cppunit/TestFixture.h>
@@ -64,7 +64,7 @@ class qa_dedispersion_kernels : public CppUnit::TestFixture
     template <class Power>
     void compare(const dedisperser::parameters& p, int64_t times)
     {
-        const auto kernel = kernels::host::make_dedisperser(p);
+        const auto kernel = kernels::host::make<kernels::dedisperser>(p);
         const int64_t channels = p.band.channels, beams = p.trials.beams,
                       each = p.trials.times_per_item;
         std::uniform_int_distribution<int> any(p.type == power_type::u8 ? 0 : -128,
@@ -127,7 +127,7 @@ public:
         for (const double tolerance : { 0.6, 1., 4. })
             for (const auto& p : { wide_band(power_type::s8, tolerance),
                                    narrow_band(power_type::s8, tolerance) }) {
-                const auto kernel = kernels::host::make_dedisperser(p);
+                const auto kernel = kernels::host::make<kernels::dedisperser>(p);
                 const auto found = kernel->delays();
                 int64_t longest = 0;
                 double most = 0;
@@ -152,7 +152,7 @@ public:
     {
         for (const auto& p :
              { wide_band(power_type::u8, 0.5), narrow_band(power_type::u8, 0.5) }) {
-            const auto found = kernels::host::make_dedisperser(p)->delays();
+            const auto found = kernels::host::make<kernels::dedisperser>(p)->delays();
             for (int trial = 0; trial < p.trials.trials(); ++trial)
                 for (int k = 0; k < p.band.channels; ++k) {
                     const int d = p.trials.decimation(trial);

@@ -5,12 +5,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/planes.h"
 #include "kernels/corner_turn/corner_turn.h"
 #include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
 #include "kernels/select/product_select.h"
-#include "kernels/xengine/host_xengine.h"
+#include "kernels/xengine/xengine.h"
 #include <cppunit/extensions/HelperMacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,8 +58,8 @@ class qa_kernels : public CppUnit::TestFixture
         for (auto& v : x)
             v = value();
         const kernels::xengine::parameters p{ channels, inputs, times, sample_type::sc8 };
-        for (const auto& vectors : kernels::host::xengine_vectors()) {
-            auto kernel = kernels::host::make_xengine(p, vectors);
+        for (const auto& vectors : kernels::host::implementations<kernels::xengine>()) {
+            auto kernel = kernels::host::make<kernels::xengine>(p, vectors);
             // in two calls, with garbage in front of and behind the output
             std::vector<cfloat> out(p.products() * channels + 2, cfloat(777, -777));
             const int half = blocks / 2;
@@ -123,15 +124,16 @@ public:
             }
             kernels::xengine::parameters p{ channels, inputs, times, sample_type::sc8 };
             const double scale = 1;
-            for (const auto& vectors : kernels::host::xengine_vectors()) {
+            for (const auto& vectors :
+                 kernels::host::implementations<kernels::xengine>()) {
                 std::vector<cfloat> expected(p.products() * channels),
                     out(expected.size() + 1, cfloat(777, -777));
                 p.type = sample_type::sc8;
-                auto eight = kernels::host::make_xengine(p, vectors);
+                auto eight = kernels::host::make<kernels::xengine>(p, vectors);
                 eight->accumulate(wide.data(), blocks, *d_stream);
                 eight->dump(expected.data(), &scale, 1, *d_stream);
                 p.type = sample_type::sc4;
-                auto four = kernels::host::make_xengine(p, vectors);
+                auto four = kernels::host::make<kernels::xengine>(p, vectors);
                 four->accumulate(x.data(), blocks, *d_stream);
                 four->dump(out.data(), &scale, 1, *d_stream);
                 CPPUNIT_ASSERT(out.back() == cfloat(777, -777));
@@ -160,8 +162,8 @@ public:
         const kernels::xengine::parameters p{
             channels, inputs, times, sample_type::fc32
         };
-        for (const auto& vectors : kernels::host::xengine_vectors()) {
-            auto kernel = kernels::host::make_xengine(p, vectors);
+        for (const auto& vectors : kernels::host::implementations<kernels::xengine>()) {
+            auto kernel = kernels::host::make<kernels::xengine>(p, vectors);
             std::vector<cfloat> out(p.products() * channels, cfloat(777, 777));
             kernel->accumulate(x.data(), 1, *d_stream);
             std::vector<double> scales;

@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/pulses/clusters.h"
-#include "kernels/pulses/host_pulse_search.h"
+#include "kernels/pulses/pulse_search.h"
 #include "runtime/host_stream.h"
 #include <cppunit/extensions/HelperMacros.h>
 #include <algorithm>
@@ -55,7 +56,7 @@ class qa_pulse_kernels : public CppUnit::TestFixture
         const pulse_search::parameters p{
             { 1, 777, { 3 }, {} }, 1e-3, 1e3, 500, 1.2, 5, 1000
         };
-        const auto kernel = host::make_pulse_search(p);
+        const auto kernel = host::make<pulse_search>(p);
         host_stream s;
         kernel->reset(s);
         std::mt19937 random(7);

@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/beam_power/cuda_beam_power.h"
+#include "kernels/beam_power/beam_power.h"
 #include "kernels/beamformer/beamformer_engine.h"
+#include "kernels/common/makers.h"
 #include "kernels/detection/power_detector_sums.h"
 #include <algorithm>
 
@@ -298,17 +299,20 @@ private:
 
 } // namespace
 
-std::vector<std::string> beam_power_implementations(const beam_power::parameters& p,
-                                                    int device)
+//! The implementations that GPU `device` has for these parameters, the one to take first:
+//! as for beamformer. \throws std::invalid_argument if none
+template <>
+std::vector<std::string> implementations<beam_power>(const beam_power::parameters& p,
+                                                     int device)
 {
     if (p.beams == 0)
         return { "" };
     return beam_former_names(extents_of(p), device);
 }
 
-std::unique_ptr<beam_power> make_beam_power(const beam_power::parameters& p,
-                                            int device,
-                                            const std::string& implementation)
+template <>
+std::unique_ptr<beam_power>
+make(const beam_power::parameters& p, int device, const std::string& implementation)
 {
     const device_guard guard(device);
     return std::make_unique<cuda_beam_power>(p, device, implementation);

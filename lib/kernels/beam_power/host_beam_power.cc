@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/beam_power/host_beam_power.h"
+#include "kernels/beam_power/beam_power.h"
 #include "kernels/beamformer/host_beam_forming.h"
+#include "kernels/common/makers.h"
 #include "kernels/common/planes.h"
 #include "kernels/detection/host_detector.h"
 
@@ -178,8 +179,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<beam_power> make_beam_power(const beam_power::parameters& p,
-                                            const std::string& vectors)
+//! Beams of a tile are detected while they are in the cache.
+template <>
+std::unique_ptr<beam_power> make(const beam_power::parameters& p,
+                                 const std::string& vectors)
 {
     return std::make_unique<host_beam_power>(
         p, vectors.empty() ? beam_vectors().front() : vectors);

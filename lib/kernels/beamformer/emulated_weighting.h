@@ -9,35 +9,30 @@
 #define INCLUDED_APERTURE_KERNELS_BEAMFORMER_EMULATED_WEIGHTING_H
 
 #include "kernels/beamformer/weighted_kernel.h"
-#include "kernels/common/masked.h"
-#include "runtime/host_stream.h"
-#include <memory>
-#include <vector>
+#include "kernels/common/emulated_kernel.h"
 
 namespace gr::aperture::kernels::emulated {
 
-//! The part of beamformer and beam_power that both have, around that of the host.
-inline void use_on(stream& s,
-                   const std::shared_ptr<weighted_kernel>& host,
-                   const prepared_weights_sptr& weights)
+//! The part of beamformer and beam_power that both have. `Base` is an emulated_kernel.
+template <class Base>
+class emulated_weighting : public Base
 {
-    run_on(s, [host, weights] {
-        host_stream own;
-        host->use(weights, own);
-    });
-}
+public:
+    using Base::Base;
 
-//! \param gains [beam]
-inline void set_gains_on(stream& s,
-                         const std::shared_ptr<weighted_kernel>& host,
-                         const float* gains,
-                         int beams)
-{
-    run_on(s, [host, kept = std::vector<float>(gains, gains + beams)] {
-        host_stream own;
-        host->set_gains(kept.data(), own);
-    });
-}
+    prepared_weights_sptr prepare(const cfloat* weights) override
+    {
+        return this->d_host->prepare(weights);
+    }
+    void use(const prepared_weights_sptr& weights, stream& s) override
+    {
+        this->run(s, &weighted_kernel::use, weights);
+    }
+    void set_gains(const float* gains, stream& s) override
+    {
+        this->run(s, &weighted_kernel::set_gains, kept(gains, this->d_p.beams));
+    }
+};
 
 } // namespace gr::aperture::kernels::emulated
 

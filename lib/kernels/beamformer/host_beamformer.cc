@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/beamformer/beamformer.h"
 #include "kernels/beamformer/host_beam_forming.h"
-#include "kernels/beamformer/host_beamformer.h"
+#include "kernels/common/makers.h"
 #include "kernels/common/planes.h"
 #include <algorithm>
 #include <atomic>
@@ -102,8 +103,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<beamformer> make_beamformer(const beamformer::parameters& p,
-                                            const std::string& vectors)
+//! Tiles of beams over tiles of time.
+template <>
+std::unique_ptr<beamformer> make(const beamformer::parameters& p,
+                                 const std::string& vectors)
 {
     return std::make_unique<host_beamformer>(
         p, vectors.empty() ? beam_vectors().front() : vectors);

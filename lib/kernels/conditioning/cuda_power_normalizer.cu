@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/conditioning/conditioning.h"
-#include "kernels/conditioning/cuda_power_normalizer.h"
+#include "kernels/conditioning/power_normalizer.h"
 #include "kernels/gpu/memory.h"
 #include "kernels/gpu/warp.cuh"
 #include <algorithm>
@@ -664,8 +665,10 @@ private:
 
 } // namespace
 
+//! Statistics of all columns, the bandpass, flags of channels, and then row by row.
+template <>
 std::unique_ptr<power_normalizer>
-make_power_normalizer(const power_normalizer::parameters& p, int device)
+make(const power_normalizer::parameters& p, int device, const std::string&)
 {
     require_range("beams", p.beams, 1, 65535); // of a grid
     const device_guard guard(device);

@@ -5,9 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/simd.h"
 #include "kernels/conditioning/host_baseline.h"
-#include "kernels/conditioning/host_power_normalizer.h"
+#include "kernels/conditioning/power_normalizer.h"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -317,8 +318,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<power_normalizer>
-make_power_normalizer(const power_normalizer::parameters& p)
+//! Loops over channels that the compiler makes vector instructions of.
+template <>
+std::unique_ptr<power_normalizer> make(const power_normalizer::parameters& p,
+                                       const std::string&)
 {
     return std::make_unique<host_power_normalizer>(p);
 }

@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/corner_turn/cuda_corner_turn.h"
+#include "kernels/common/makers.h"
+#include "kernels/corner_turn/corner_turn.h"
 #include "kernels/corner_turn/transposed_square.cuh"
 #include "kernels/gpu/async_copy.cuh"
 #include "kernels/gpu/gpu_facts.h"
@@ -559,8 +560,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p,
-                                              int device)
+//! Squares of channels and times in registers.
+template <>
+std::unique_ptr<corner_turn>
+make(const corner_turn::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     require_range("inputs", p.inputs(), 1, most_in_grid);

@@ -5,28 +5,47 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/masked.h"
-#include "kernels/corner_turn/emulated_corner_turn.h"
-#include "kernels/corner_turn/host_corner_turn.h"
-#include "runtime/host_stream.h"
-
+#include "kernels/common/emulated_kernel.h"
+#include "kernels/corner_turn/corner_turn.h"
 namespace gr::aperture::kernels::emulated {
 
 namespace {
 
-class emulated_corner_turn : public corner_turn
+//! The times of rows of the device's memory that a call writes; those before and behind
+//! belong to other calls.
+class times_of_rows : public argument
 {
 public:
-    explicit emulated_corner_turn(const parameters& p)
-        : corner_turn(p), d_host(host::make_corner_turn(p))
+    //! \param row, first, count bytes: of a row, before the times, and of them
+    times_of_rows(void* memory, size_t rows, size_t row, size_t first, size_t count)
+        : d_memory(static_cast<char*>(memory)),
+          d_rows(rows),
+          d_row(row),
+          d_first(first),
+          d_count(count)
     {
     }
-
-    std::string implementation() const override
+    void* plain()
     {
-        return "emulated, " + d_host->implementation();
+        d_plain.resize(d_rows * d_row);
+        return d_plain.data();
+    }
+    void done() const
+    {
+        for (size_t at = d_first; at < d_plain.size(); at += d_row)
+            copy_masked(d_memory + at, d_plain.data() + at, d_count);
     }
 
+private:
+    char* const d_memory;
+    const size_t d_rows, d_row, d_first, d_count;
+    std::vector<char> d_plain;
+};
+
+class emulated_corner_turn : public emulated_kernel<corner_turn>
+{
+public:
+    explicit emulated_corner_turn(const parameters& p) : emulated_kernel(p, p) {}
     std::vector<uint64_t> clamped() const override { return d_host->clamped(); }
 
 private:
@@ -37,38 +56,25 @@ private:
               int frames,
               stream& s) override
     {
-        const size_t voltage = size_of(d_p.type);
-        const size_t spectra_bytes = size_t(count) * frames * bytes_of_spectrum();
-        const size_t rows = size_t(d_p.selected_channels) * d_p.inputs() * frames;
-        const size_t row = d_p.spectra_per_frame * voltage;
-        const std::vector<const void*> kept(spectra, spectra + d_p.ports);
-        run_on(s, [=, host = d_host] {
-            host_stream own;
-            std::vector<std::vector<char>> plain(kept.size());
-            std::vector<const void*> in(kept.size());
-            for (size_t port = 0; port < kept.size(); port++)
-                if (kept[port]) {
-                    plain[port] = unmasked(kept[port], spectra_bytes);
-                    in[port] = plain[port].data();
-                }
-            std::vector<char> transposed(rows * row);
-            host->execute(in.data(), transposed.data(), first, count * frames, own);
-            // the times before and behind belong to other calls
-            for (size_t r = 0; r < rows; r++) {
-                const size_t at = r * row + first * voltage;
-                copy_masked(static_cast<char*>(frame) + at,
-                            transposed.data() + at,
-                            count * voltage);
-            }
-        });
+        const auto& p = emulated_kernel::d_p;
+        const size_t voltage = size_of(p.type);
+        run(s,
+            &corner_turn::execute,
+            spans(spectra, p.ports, size_t(count) * frames * bytes_of_spectrum()),
+            times_of_rows(frame,
+                          size_t(p.selected_channels) * p.inputs() * frames,
+                          p.spectra_per_frame * voltage,
+                          first * voltage,
+                          count * voltage),
+            first,
+            count * frames);
     }
-
-    const std::shared_ptr<corner_turn> d_host; // work that is not done yet holds it, too
 };
 
 } // namespace
 
-std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p)
+template <>
+std::unique_ptr<corner_turn> make(const corner_turn::parameters& p)
 {
     return std::make_unique<emulated_corner_turn>(p);
 }

@@ -5,10 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/not_numbers.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/transpose_square.h"
-#include "kernels/corner_turn/host_corner_turn.h"
+#include "kernels/corner_turn/corner_turn.h"
 #include <type_traits>
 #include <algorithm>
 #include <atomic>
@@ -224,7 +225,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<corner_turn> make_corner_turn(const corner_turn::parameters& p)
+//! Tile by tile, so that what is read and what is written stay in the cache.
+template <>
+std::unique_ptr<corner_turn> make(const corner_turn::parameters& p, const std::string&)
 {
     if (p.type == sample_type::sc8)
         return std::make_unique<host_corner_turn<sc8>>(p);

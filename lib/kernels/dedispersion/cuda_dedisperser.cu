@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/dedispersion/cuda_dedisperser.h"
+#include "kernels/common/makers.h"
+#include "kernels/dedispersion/dedisperser.h"
 #include "kernels/dedispersion/sub_band_tiles.h"
 #include "kernels/gpu/async_copy.cuh"
 #include "kernels/gpu/memory.h"
@@ -585,8 +586,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<dedisperser> make_dedisperser(const dedisperser::parameters& p,
-                                              int device)
+template <>
+std::unique_ptr<dedisperser>
+make(const dedisperser::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     return std::make_unique<cuda_dedisperser>(p, device);

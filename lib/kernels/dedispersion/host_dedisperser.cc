@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/simd.h"
-#include "kernels/dedispersion/host_dedisperser.h"
+#include "kernels/dedispersion/dedisperser.h"
 #include "kernels/dedispersion/sub_bands.h"
 #include <type_traits>
 #include <algorithm>
@@ -292,7 +293,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<dedisperser> make_dedisperser(const dedisperser::parameters& p)
+template <>
+std::unique_ptr<dedisperser> make(const dedisperser::parameters& p, const std::string&)
 {
     return std::make_unique<host_dedisperser>(p);
 }

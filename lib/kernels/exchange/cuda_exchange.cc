@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/exchange/copying_exchange.h"
-#include "kernels/exchange/cuda_exchange.h"
+#include "kernels/exchange/exchange.h"
 #include "kernels/exchange/nccl.h"
 #include "kernels/gpu/memory.h"
 #include <algorithm>
@@ -273,7 +274,13 @@ private:
 
 } // namespace
 
-std::unique_ptr<exchange> make_exchange(const exchange::parameters& p, int)
+/*!
+ * By copies between the GPUs, which take no multiprocessors, or by NCCL's sends and
+ * receives. Automatically: by copies where all GPUs reach each other's memory, otherwise
+ * by NCCL.
+ */
+template <>
+std::unique_ptr<exchange> make(const exchange::parameters& p, int, const std::string&)
 {
     using way = exchange::way;
     const auto gpus = p.devices();

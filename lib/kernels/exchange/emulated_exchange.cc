@@ -5,9 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/masked.h"
+#include "kernels/common/emulated_kernel.h"
 #include "kernels/exchange/copying_exchange.h"
-#include "kernels/exchange/emulated_exchange.h"
 #include <cstring>
 
 namespace gr::aperture::kernels::emulated {
@@ -43,7 +42,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<exchange> make_exchange(const exchange::parameters& p)
+template <>
+std::unique_ptr<exchange> make(const exchange::parameters& p)
 {
     return std::make_unique<emulated_exchange>(p);
 }

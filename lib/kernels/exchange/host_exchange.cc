@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/exchange/copying_exchange.h"
-#include "kernels/exchange/host_exchange.h"
+#include "kernels/exchange/exchange.h"
 #include <cstring>
 
 namespace gr::aperture::kernels::host {
@@ -36,7 +37,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<exchange> make_exchange(const exchange::parameters& p)
+//! Row by row, in host memory.
+template <>
+std::unique_ptr<exchange> make(const exchange::parameters& p, const std::string&)
 {
     return std::make_unique<host_exchange>(p);
 }

@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/f_engine/cuda_f_engine.h"
+#include "kernels/common/makers.h"
+#include "kernels/f_engine/f_engine.h"
 #include "kernels/pfb/fused/pfb_split.h"
 #include "kernels/pfb/tensor/all_filter_banks.h"
 
@@ -69,7 +70,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<f_engine> make_f_engine(const f_engine::parameters& p, int device)
+//! One kernel for all; nullptr for parameters that it does not serve.
+template <>
+std::unique_ptr<f_engine>
+make(const f_engine::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     const auto* kernel = find_fused_kernel(p.filter, device);

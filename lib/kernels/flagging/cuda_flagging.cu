@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/flagging/cuda_flagging.h"
+#include "kernels/common/makers.h"
+#include "kernels/flagging/flagging.h"
 #include "kernels/gpu/memory.h"
 #include <algorithm>
 
@@ -928,7 +929,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<flagging> make_flagging(const flagging::parameters& p, int device)
+template <>
+std::unique_ptr<flagging>
+make(const flagging::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     return std::make_unique<cuda_flagging>(p, device);

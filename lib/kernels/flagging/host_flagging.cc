@@ -5,9 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/planes.h"
 #include "kernels/common/simd.h"
-#include "kernels/flagging/host_flagging.h"
+#include "kernels/flagging/flagging.h"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -469,7 +470,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<flagging> make_flagging(const flagging::parameters& p)
+//! Vector instructions by the compiler; one thread.
+template <>
+std::unique_ptr<flagging> make(const flagging::parameters& p, const std::string&)
 {
     return std::make_unique<host_flagging>(p);
 }

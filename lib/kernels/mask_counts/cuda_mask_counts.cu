@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/gpu/memory.h"
-#include "kernels/mask_counts/cuda_mask_counts.h"
+#include "kernels/mask_counts/mask_counts.h"
 #include <algorithm>
 
 namespace gr::aperture::kernels::cuda {
@@ -243,8 +244,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<mask_counts> make_mask_counts(const mask_counts::parameters& p,
-                                              int device)
+template <>
+std::unique_ptr<mask_counts>
+make(const mask_counts::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     return std::make_unique<cuda_mask_counts>(p, device);

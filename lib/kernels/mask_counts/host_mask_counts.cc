@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/mask_counts/host_mask_counts.h"
+#include "kernels/common/makers.h"
+#include "kernels/mask_counts/mask_counts.h"
 #include <algorithm>
 #include <cstring>
 
@@ -213,7 +214,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<mask_counts> make_mask_counts(const mask_counts::parameters& p)
+template <>
+std::unique_ptr<mask_counts> make(const mask_counts::parameters& p, const std::string&)
 {
     return std::make_unique<host_mask_counts>(p);
 }

@@ -5,12 +5,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/measured_fft.h"
 #include "kernels/common/not_numbers.h"
 #include "kernels/common/quantise.h"
 #include "kernels/common/simd.h"
 #include "kernels/pfb/host_fir.h"
-#include "kernels/pfb/host_pfb.h"
+#include "kernels/pfb/pfb.h"
 #include <volk/volk.h>
 #include <algorithm>
 #include <atomic>
@@ -477,7 +478,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<pfb> make_pfb(const pfb::parameters& p)
+//! FIR in single precision, FFTW, then gain and conversion, one input after the other.
+template <>
+std::unique_ptr<pfb> make(const pfb::parameters& p, const std::string&)
 {
     return std::make_unique<host_pfb>(p);
 }

@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/detection/power_detector_sums.h"
-#include "kernels/power_detector/cuda_power_detector.h"
+#include "kernels/power_detector/power_detector.h"
 #include <algorithm>
 
 namespace gr::aperture::kernels::cuda {
@@ -129,8 +130,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<power_detector> make_power_detector(const power_detector::parameters& p,
-                                                    int device)
+template <>
+std::unique_ptr<power_detector>
+make(const power_detector::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     return std::make_unique<cuda_power_detector>(p, device);

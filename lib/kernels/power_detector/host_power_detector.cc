@@ -5,9 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/planes.h"
 #include "kernels/detection/host_detector.h"
-#include "kernels/power_detector/host_power_detector.h"
+#include "kernels/power_detector/power_detector.h"
 
 namespace gr::aperture::kernels::host {
 
@@ -95,7 +96,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<power_detector> make_power_detector(const power_detector::parameters& p)
+//! Sums in fp32 over at most 512 spectra, and in double precision over those.
+template <>
+std::unique_ptr<power_detector> make(const power_detector::parameters& p,
+                                     const std::string&)
 {
     return std::make_unique<host_power_detector>(p);
 }

@@ -5,9 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/gpu/memory.h"
-#include "kernels/power_means/cuda_power_means.h"
 #include "kernels/power_means/power_cell.h"
+#include "kernels/power_means/power_means.h"
 #include <algorithm>
 
 namespace gr::aperture::kernels::cuda {
@@ -297,8 +298,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<power_means> make_power_means(const power_means::parameters& p,
-                                              int device)
+//! Power means on a GPU of this index.
+template <>
+std::unique_ptr<power_means>
+make(const power_means::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     return std::make_unique<cuda_power_means>(p, device);

@@ -5,36 +5,38 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/common/masked.h"
-#include "kernels/power_means/emulated_power_means.h"
-#include "kernels/power_means/host_power_means.h"
-#include "runtime/host_stream.h"
-
+#include "kernels/common/emulated_kernel.h"
+#include "kernels/power_means/power_means.h"
 namespace gr::aperture::kernels::emulated {
 
 namespace {
 
-class emulated_power_means : public power_means
+class emulated_power_means : public emulated_kernel<power_means>
 {
+    //! A function of the host's kernel after this one has got the sums of some items.
+    template <class Function>
+    auto with_sums(size_t items, Function function) const
+    {
+        return [sums = d_sums, bytes = items * d_p.sums() * sizeof(float), function](
+                   power_means& host, auto&&... arguments) {
+            copy_masked(host.sums(), sums->data(), bytes);
+            std::invoke(function, host, arguments...);
+        };
+    }
+
 public:
     explicit emulated_power_means(const parameters& p)
-        : d_p(p),
-          d_host(host::make_power_means(p)),
+        : emulated_kernel(p),
           d_sums(std::make_shared<std::vector<float>>(size_t(p.most_frames()) *
                                                       p.integrations() * p.sums()))
     {
     }
 
     float* sums() override { return d_sums->data(); }
-
     void set_sources(const std::vector<std::vector<int>>& of_beams, stream& s) override
     {
-        run_on(s, [=, host = d_host] {
-            host_stream own;
-            host->set_sources(of_beams, own);
-        });
+        run(s, &power_means::set_sources, of_beams);
     }
-
     void execute(const void* masks,
                  int frames,
                  const missing_spectra& missing,
@@ -42,68 +44,43 @@ public:
                  uint32_t* counts,
                  stream& s) override
     {
-        const parameters p = d_p;
-        run_on(s, [=, host = d_host, sums = d_sums] {
-            host_stream own;
-            const size_t items = size_t(frames) * p.integrations();
-            copy_masked(host->sums(), sums->data(), items * p.sums() * sizeof(float));
-            std::vector<float> plain(items * p.powers());
-            std::vector<uint32_t> numbers(items * p.counts());
-            host->execute(unmasked(masks, frames * p.mask.item_bytes()).data(),
-                          frames,
-                          missing,
-                          plain.data(),
-                          numbers.data(),
-                          own);
-            copy_masked(powers, plain.data(), plain.size() * sizeof(float));
-            copy_masked(counts, numbers.data(), numbers.size() * sizeof(uint32_t));
-        });
+        const size_t items = size_t(frames) * d_p.integrations();
+        run(s,
+            with_sums(items, &power_means::execute),
+            span(masks, frames * d_p.mask.item_bytes()),
+            frames,
+            missing,
+            span(powers, items * d_p.powers()),
+            span(counts, items * d_p.counts()));
     }
-
     void accumulate(const void* masks,
                     int frames,
                     const missing_spectra& missing,
                     stream& s) override
     {
-        const size_t bytes = frames * d_p.mask.item_bytes();
-        run_on(s, [=, host = d_host] {
-            host_stream own;
-            host->accumulate(unmasked(masks, bytes).data(), frames, missing, own);
-        });
+        run(s,
+            &power_means::accumulate,
+            span(masks, frames * d_p.mask.item_bytes()),
+            frames,
+            missing);
     }
-
     void dump(float* powers, uint32_t* counts, stream& s) override
     {
-        const parameters p = d_p;
-        run_on(s, [=, host = d_host, sums = d_sums] {
-            host_stream own;
-            copy_masked(host->sums(), sums->data(), p.sums() * sizeof(float));
-            std::vector<float> plain(p.powers());
-            std::vector<uint32_t> numbers(p.counts());
-            host->dump(plain.data(), numbers.data(), own);
-            copy_masked(powers, plain.data(), plain.size() * sizeof(float));
-            copy_masked(counts, numbers.data(), numbers.size() * sizeof(uint32_t));
-        });
+        run(s,
+            with_sums(1, &power_means::dump),
+            span(powers, d_p.powers()),
+            span(counts, d_p.counts()));
     }
-
-    void clear(stream& s) override
-    {
-        run_on(s, [host = d_host] {
-            host_stream own;
-            host->clear(own);
-        });
-    }
+    void clear(stream& s) override { run(s, &power_means::clear); }
 
 private:
-    const parameters d_p;
-    // work that is not done yet holds them, too
-    const std::shared_ptr<power_means> d_host;
-    const std::shared_ptr<std::vector<float>> d_sums;
+    const std::shared_ptr<std::vector<float>> d_sums; // work not done yet holds them, too
 };
 
 } // namespace
 
-std::unique_ptr<power_means> make_power_means(const power_means::parameters& p)
+template <>
+std::unique_ptr<power_means> make(const power_means::parameters& p)
 {
     return std::make_unique<emulated_power_means>(p);
 }

@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/power_means/host_power_means.h"
+#include "kernels/common/makers.h"
 #include "kernels/power_means/power_cell.h"
+#include "kernels/power_means/power_means.h"
 #include <algorithm>
 
 namespace gr::aperture::kernels::host {
@@ -176,7 +177,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<power_means> make_power_means(const power_means::parameters& p)
+//! Power means on the host.
+template <>
+std::unique_ptr<power_means> make(const power_means::parameters& p, const std::string&)
 {
     return std::make_unique<host_power_means>(p);
 }

@@ -5,9 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/gpu/memory.h"
 #include "kernels/gpu/warp.cuh"
-#include "kernels/pulses/cuda_pulse_search.h"
+#include "kernels/pulses/pulse_search.h"
 #include <math_constants.h>
 #include <array>
 #include <cfloat>
@@ -660,8 +661,14 @@ private:
 
 } // namespace
 
-std::unique_ptr<pulse_search> make_pulse_search(const pulse_search::parameters& p,
-                                                int device)
+/*!
+ * A thread block for each series reads its values once, tile by tile; sums of a tile stay
+ * in shared memory. The lists are in pinned memory of the host, which the kernel writes
+ * to: they are short, and nothing is copied that is not there.
+ */
+template <>
+std::unique_ptr<pulse_search>
+make(const pulse_search::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
     return std::make_unique<cuda_pulse_search>(p, device);

@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/pulses/host_pulse_search.h"
+#include "kernels/common/makers.h"
 #include "kernels/pulses/host_series.h"
+#include "kernels/pulses/pulse_search.h"
 #include <algorithm>
 #include <mutex>
 #include <tuple>
@@ -113,7 +114,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<pulse_search> make_pulse_search(const pulse_search::parameters& p)
+//! All is done when search() returns. Of what does not fit into a list the weakest are
+//! left out.
+template <>
+std::unique_ptr<pulse_search> make(const pulse_search::parameters& p, const std::string&)
 {
     return std::make_unique<host_pulse_search>(p);
 }

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA_KERNELS_H
-#define INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA_KERNELS_H
+#ifndef INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA__H
+#define INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA__H
 
 #include "kernels/beam_power/beam_power.h"
 #include "kernels/beamformer/beamformer.h"
@@ -25,31 +25,31 @@
 #include "kernels/xengine/xengine.h"
 #include "runtime/plugin.h"
 #include <memory>
+#include <string>
 
 namespace gr::aperture::kernels {
 
-//! What makes a kernel for a GPU of this index.
+//! Calls kernel(name) for all kernels that are made for a device, but for f_engine, which
+//! is made of two of them where a device has none of its own.
+#define APERTURE_EACH_KERNEL(kernel)                                              \
+    kernel(beam_power) kernel(beamformer) kernel(corner_turn) kernel(dedisperser) \
+        kernel(exchange) kernel(flagging) kernel(mask_counts) kernel(pfb)         \
+            kernel(power_detector) kernel(power_means) kernel(power_normalizer)   \
+                kernel(product_select) kernel(pulse_search) kernel(xengine)
+
+//! What makes a kernel for a GPU of this index; see kernels/common/makers.h.
 template <class Kernel>
-using cuda_maker = std::unique_ptr<Kernel> (*)(const typename Kernel::parameters&, int);
+using cuda_maker = std::unique_ptr<Kernel> (*)(const typename Kernel::parameters&,
+                                               int,
+                                               const std::string&);
 
 //! What the library of CUDA kernels offers, a plugin: the makers of the kernels.
 struct cuda_kernels {
     const char* version;
-    cuda_maker<kernels::beam_power> beam_power;
-    cuda_maker<kernels::beamformer> beamformer;
-    cuda_maker<kernels::corner_turn> corner_turn;
-    cuda_maker<kernels::dedisperser> dedisperser;
-    cuda_maker<kernels::exchange> exchange;
     cuda_maker<kernels::f_engine> f_engine; //!< may return nullptr
-    cuda_maker<kernels::mask_counts> mask_counts;
-    cuda_maker<kernels::flagging> flagging;
-    cuda_maker<kernels::pfb> pfb;
-    cuda_maker<kernels::power_detector> power_detector;
-    cuda_maker<kernels::power_means> power_means;
-    cuda_maker<kernels::power_normalizer> power_normalizer;
-    cuda_maker<kernels::product_select> product_select;
-    cuda_maker<kernels::pulse_search> pulse_search;
-    cuda_maker<kernels::xengine> xengine;
+#define APERTURE_MAKER(kernel) cuda_maker<kernels::kernel> kernel;
+    APERTURE_EACH_KERNEL(APERTURE_MAKER)
+#undef APERTURE_MAKER
 };
 
 extern const plugin_kind cuda_kernels_kind;
@@ -62,4 +62,4 @@ const cuda_kernels& the_cuda_kernels();
 
 } // namespace gr::aperture::kernels
 
-#endif /* INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA_KERNELS_H */
+#endif /* INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA__H */

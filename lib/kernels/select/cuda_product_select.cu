@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/gpu/memory.h"
-#include "kernels/select/cuda_product_select.h"
+#include "kernels/select/product_select.h"
 
 namespace gr::aperture::kernels::cuda {
 
@@ -83,8 +84,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<product_select> make_product_select(const product_select::parameters& p,
-                                                    int device)
+template <>
+std::unique_ptr<product_select>
+make(const product_select::parameters& p, int device, const std::string&)
 {
     require_range("products", int64_t(p.products.size()), 1, 65535); // of a grid
     const device_guard guard(device);

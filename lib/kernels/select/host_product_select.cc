@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/select/host_product_select.h"
+#include "kernels/common/makers.h"
+#include "kernels/select/product_select.h"
 #include <algorithm>
 
 namespace gr::aperture::kernels::host {
@@ -41,9 +42,24 @@ private:
 
 } // namespace
 
-std::unique_ptr<product_select> make_product_select(const product_select::parameters& p)
+//! A plain gather.
+template <>
+std::unique_ptr<product_select> make(const product_select::parameters& p,
+                                     const std::string&)
 {
     return std::make_unique<host_product_select>(p);
 }
 
 } // namespace gr::aperture::kernels::host
+
+namespace gr::aperture::kernels::emulated {
+
+//! The kernel of the host copies products and flips signs: of masked memory it makes
+//! masked memory.
+template <>
+std::unique_ptr<product_select> make(const product_select::parameters& p)
+{
+    return host::make<product_select>(p);
+}
+
+} // namespace gr::aperture::kernels::emulated

@@ -5,11 +5,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/gpu/implementations.h"
 #include "kernels/gpu/memory.h"
-#include "kernels/xengine/cuda_xengine.h"
 #include "kernels/xengine/integer_xengine.h"
 #include "kernels/xengine/real_xengine.h"
+#include "kernels/xengine/xengine.h"
 
 namespace gr::aperture::kernels::cuda {
 
@@ -174,7 +175,15 @@ private:
 
 } // namespace
 
-std::vector<std::string> xengine_implementations(const xengine::parameters& p, int device)
+/*!
+ * Returns the implementations that GPU `device` has for these parameters, the fastest
+ * first: of sc8 and sc4 "row mma s8", "bulk mma s8", "wgmma s8" (sc8), "wgmma u8" (sc4),
+ * "mma s8" and "turing mma s8"; of fc32 "tf32" and "fp32".
+ * \throws std::invalid_argument for parameters that none can do
+ */
+template <>
+std::vector<std::string> implementations<xengine>(const xengine::parameters& p,
+                                                  int device)
 {
     const auto gpu = facts_of(device);
     if (p.type == sample_type::fc32)
@@ -188,11 +197,12 @@ std::vector<std::string> xengine_implementations(const xengine::parameters& p, i
     return names;
 }
 
+template <>
 std::unique_ptr<xengine>
-make_xengine(const xengine::parameters& p, int device, const std::string& implementation)
+make(const xengine::parameters& p, int device, const std::string& implementation)
 {
     const device_guard guard(device);
-    const auto name = chosen_name(xengine_implementations(p, device), implementation);
+    const auto name = chosen_name(implementations<xengine>(p, device), implementation);
     const auto gpu = facts_of(device);
     if (p.type == sample_type::fc32)
         return std::make_unique<cuda_xengine<double, real_xengine>>(

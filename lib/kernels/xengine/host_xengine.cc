@@ -5,9 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/makers.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/voltage.h"
-#include "kernels/xengine/host_xengine.h"
+#include "kernels/xengine/xengine.h"
 #include "kernels/xengine/xengine_tiles.h"
 #include <type_traits>
 #include <algorithm>
@@ -207,7 +208,9 @@ private:
 
 } // namespace
 
-std::vector<std::string> xengine_vectors()
+//! The vector instructions there is a kernel for and that this processor has, best first.
+template <>
+std::vector<std::string> implementations<xengine>()
 {
     std::vector<std::string> names;
     for (const auto* tiles : all_tiles())
@@ -216,8 +219,9 @@ std::vector<std::string> xengine_vectors()
     return names;
 }
 
-std::unique_ptr<xengine> make_xengine(const xengine::parameters& p,
-                                      const std::string& vectors)
+//! Dot products of tiles of inputs.
+template <>
+std::unique_ptr<xengine> make(const xengine::parameters& p, const std::string& vectors)
 {
     for (const auto* tiles : all_tiles())
         if ((vectors.empty() || tiles->name == vectors) && tiles->supported()) {

@@ -6,8 +6,8 @@
  */
 
 #include "common/number_text.h"
+#include "kernels/common/makers.h"
 #include "signal/simulator/array_simulator.h"
-#include "signal/simulator/host_array_simulator.h"
 #include <cmath>
 #include <set>
 
@@ -111,7 +111,7 @@ std::unique_ptr<array_simulator> array_simulator::make(const parameters& p,
             "device",
             where.name(),
             "cpu: arrays are simulated there only");
-    return host::make_array_simulator(p);
+    return host::make<array_simulator>(p);
 }
 
 } // namespace gr::aperture::kernels

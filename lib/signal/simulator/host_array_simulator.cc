@@ -6,9 +6,10 @@
  */
 
 #include "kernels/common/complex_vectors.h"
+#include "kernels/common/makers.h"
+#include "signal/simulator/array_simulator.h"
 #include "signal/simulator/dispersed_signal.h"
 #include "signal/simulator/gaussian_noise.h"
-#include "signal/simulator/host_array_simulator.h"
 #include "signal/simulator/source_track.h"
 #include "signal/simulator/transforms.h"
 #include <algorithm>
@@ -338,8 +339,10 @@ void host_array_simulator::clear_clamped()
 
 } // namespace
 
-std::unique_ptr<array_simulator>
-make_array_simulator(const array_simulator::parameters& p)
+//! Delays by overlap-save with FFTW, in single precision, one input after the other.
+template <>
+std::unique_ptr<array_simulator> make(const array_simulator::parameters& p,
+                                      const std::string&)
 {
     return std::make_unique<host_array_simulator>(p);
 }

@@ -11,9 +11,10 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/beam_power/cuda_beam_power.h"
-#include "kernels/beamformer/cuda_beamformer.h"
-#include "kernels/power_detector/cuda_power_detector.h"
+#include "kernels/beam_power/beam_power.h"
+#include "kernels/beamformer/beamformer.h"
+#include "kernels/common/makers.h"
+#include "kernels/power_detector/power_detector.h"
 #include <cmath>
 #include <set>
 
@@ -151,13 +152,13 @@ void check_beamformer(const shape& x, sample_type input, sample_type output, boo
         clamps ? std::exp2(std::round(std::log2((exact ? 40 : 15) / rms))) : 1);
     const model_beams model(x, v.values, weights, gains);
     const guarded in(v.bytes), out(x.outputs() * size_of(output));
-    for (const auto& name : cuda::beamformer_implementations(p, 0)) {
+    for (const auto& name : cuda::implementations<beamformer>(p, 0)) {
         const auto what = "beamformer, " + name + ", " + name_of(input) + " to " +
                           name_of(output) + ", " + x.name() + (exact ? ", exact" : "");
         const auto own_stream = device::select("cuda").make_stream();
         stream& s = *own_stream;
         delay_default_stream();
-        const auto kernel = cuda::make_beamformer(p, 0, name);
+        const auto kernel = cuda::make<beamformer>(p, 0, name);
         // weights of before must leave no trace
         kernel->set_weights(old_weights.data(), s);
         kernel->execute(in.data(), out.data(), 1, s);
@@ -411,7 +412,7 @@ void check_power_detector(const shape& x, sample_type type, const detection& d, 
     const guarded in(v.bytes), out(model.values.size() * sizeof(float));
     const auto own_stream = device::select("cuda").make_stream();
     delay_default_stream();
-    const auto kernel = cuda::make_power_detector(p, 0);
+    const auto kernel = cuda::make<power_detector>(p, 0);
     run(*kernel,
         d,
         x,
@@ -481,12 +482,12 @@ void check_beam_power(
            int(rows),
            scales);
     const guarded in(v.bytes);
-    for (const auto& name : cuda::beam_power_implementations(p, 0)) {
+    for (const auto& name : cuda::implementations<beam_power>(p, 0)) {
         const guarded out(model.values.size() * sizeof(float));
         const auto own_stream = device::select("cuda").make_stream();
         stream& s = *own_stream;
         delay_default_stream();
-        const auto kernel = cuda::make_beam_power(p, 0, name);
+        const auto kernel = cuda::make<beam_power>(p, 0, name);
         kernel->set_weights(weights.data(), s);
         kernel->set_gains(gains.data(), s);
         kernel->set_masks(masks.data(), s);

@@ -10,8 +10,8 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/conditioning/cuda_power_normalizer.h"
-#include "kernels/conditioning/host_power_normalizer.h"
+#include "kernels/common/makers.h"
+#include "kernels/conditioning/power_normalizer.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 #include <algorithm>
@@ -51,9 +51,9 @@ void check(const power_normalizer::parameters& p, bool gaps, const std::string& 
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
-    const auto expected = kernels::host::make_power_normalizer(p);
+    const auto expected = kernels::host::make<kernels::power_normalizer>(p);
     delay_default_stream();
-    const auto kernel = cuda::make_power_normalizer(p, 0);
+    const auto kernel = cuda::make<power_normalizer>(p, 0);
     for (int turn = 0; turn < 11; turn++) {
         if (turn == 7) {
             expected->forget(on_host);

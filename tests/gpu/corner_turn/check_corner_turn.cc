@@ -10,8 +10,8 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/corner_turn/cuda_corner_turn.h"
-#include "kernels/corner_turn/host_corner_turn.h"
+#include "kernels/common/makers.h"
+#include "kernels/corner_turn/corner_turn.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 
@@ -31,8 +31,8 @@ void check_corner_turn(corner_turn::parameters p,
     const int times = blocks * p.spectra_per_frame;
     const size_t port_size = size_t(times) * p.inputs_per_port * p.channels * size;
     const size_t block_size = size_t(p.selected_channels) * p.inputs() * times * size;
-    const auto host = host::make_corner_turn(p);
-    const auto kernel = cuda::make_corner_turn(p, 0);
+    const auto host = host::make<corner_turn>(p);
+    const auto kernel = cuda::make<corner_turn>(p, 0);
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;

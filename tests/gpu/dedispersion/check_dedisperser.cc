@@ -11,8 +11,8 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/dedispersion/cuda_dedisperser.h"
-#include "kernels/dedispersion/host_dedisperser.h"
+#include "kernels/common/makers.h"
+#include "kernels/dedispersion/dedisperser.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 
@@ -24,8 +24,8 @@ namespace {
 //! `times` that come out.
 void compare(const std::string& name, const dedisperser::parameters& p, int64_t times)
 {
-    const auto host_kernel = host::make_dedisperser(p);
-    const auto kernel = cuda::make_dedisperser(p, 0);
+    const auto host_kernel = host::make<dedisperser>(p);
+    const auto kernel = cuda::make<dedisperser>(p, 0);
     expect(host_kernel->longest_delay() == kernel->longest_delay(), name + ", delay");
     expect(host_kernel->delays() == kernel->delays(), name + ", delays");
     const size_t in = size_t(times + kernel->longest_delay()) * p.time_bytes();

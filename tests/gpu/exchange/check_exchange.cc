@@ -15,8 +15,8 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/exchange/cuda_exchange.h"
-#include "kernels/exchange/host_exchange.h"
+#include "kernels/common/makers.h"
+#include "kernels/exchange/exchange.h"
 #include "kernels/exchange/nccl.h"
 #include "runtime/backend.h"
 #include "runtime/host_stream.h"
@@ -64,7 +64,7 @@ void check(exchange::parameters p, int gpus, int frames, int lost, bool mapped)
     for (auto* ports : { &on_host.input_devices, &on_host.output_devices })
         std::fill(ports->begin(), ports->end(), 0);
     host_stream none;
-    const auto host = host::make_exchange(on_host);
+    const auto host = host::make<exchange>(on_host);
     std::vector<device> devices;
     std::vector<std::unique_ptr<stream>> streams;
     std::vector<stream*> at;
@@ -73,7 +73,7 @@ void check(exchange::parameters p, int gpus, int frames, int lost, bool mapped)
         streams.push_back(devices.back().make_stream());
         at.push_back(streams.back().get());
     }
-    const auto kernel = cuda::make_exchange(p, p.input_devices[0]);
+    const auto kernel = cuda::make<exchange>(p, p.input_devices[0]);
 
     std::vector<memory> in, out;
     std::vector<std::vector<uint8_t>> data, expected;

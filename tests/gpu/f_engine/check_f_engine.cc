@@ -65,7 +65,7 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
     const size_t size = size_of(p.output);
     const size_t spectrum = size * p.inputs_per_port * p.channels;
     const auto spectra_of = [&](const std::vector<int>& calls) {
-        const auto kernel = cuda::make_pfb(p, 0);
+        const auto kernel = cuda::make<pfb>(p, 0);
         const size_t port = spectrum * spectra;
         const guarded out(port * p.ports);
         run(*kernel, calls, [&](const pfb::source* sources, int first, int count) {
@@ -212,7 +212,7 @@ void check_repeats()
                        k.execute(from.data(), out[0].data(), first_time, spectra, s);
                    });
         else
-            repeat(*cuda::make_pfb(p, 0),
+            repeat(*cuda::make<pfb>(p, 0),
                    [&](auto& k) { k.execute(from.data(), to.data(), spectra, s); });
         expect(different == 0,
                name_of(p) + (delayed ? ", delayed" : "") +

@@ -13,9 +13,9 @@
  */
 
 #include "../check_cuda.h"
+#include "kernels/common/makers.h"
 #include "kernels/f_engine/f_engine.h"
-#include "kernels/flagging/cuda_flagging.h"
-#include "kernels/flagging/host_flagging.h"
+#include "kernels/flagging/flagging.h"
 #include "kernels/pfb/prototype.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
@@ -79,12 +79,12 @@ void check_case(const flagging::parameters& p, int frames, bool missing, bool in
     std::vector<char> expected(in.size());
     std::vector<uint8_t> expected_masks(mask_bytes, 0xee);
     host_stream on_host;
-    const auto host = host::make_flagging(p);
+    const auto host = host::make<flagging>(p);
     const guarded from(in), to(in.size()), masks(mask_bytes);
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
     delay_default_stream();
-    const auto kernel = cuda::make_flagging(p, 0);
+    const auto kernel = cuda::make<flagging>(p, 0);
     void* out = in_place ? from.data() : to.data();
     // two calls, so that what is kept from one to the next shows
     const int first = frames / 3;

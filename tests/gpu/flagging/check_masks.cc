@@ -11,10 +11,9 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/mask_counts/cuda_mask_counts.h"
-#include "kernels/mask_counts/host_mask_counts.h"
-#include "kernels/power_means/cuda_power_means.h"
-#include "kernels/power_means/host_power_means.h"
+#include "kernels/common/makers.h"
+#include "kernels/mask_counts/mask_counts.h"
+#include "kernels/power_means/power_means.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 
@@ -54,7 +53,7 @@ void check_counts(const mask_layout& m, int frames, int kind, bool products)
     const auto missing = kind ? missing_of(m, frames, kind == 1) : missing_spectra();
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
-    const auto host = host::make_mask_counts(p), gpu = cuda::make_mask_counts(p, 0);
+    const auto host = host::make<mask_counts>(p), gpu = cuda::make<mask_counts>(p, 0);
     std::vector<uint32_t> expected(p.size());
     const guarded out(p.size() * sizeof(uint32_t));
     for (int run = 0; run < 2; run++) {
@@ -92,7 +91,7 @@ void check_means(const mask_layout& m, int frames, int64_t spectra, const char* 
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
-    const auto host = host::make_power_means(p), gpu = cuda::make_power_means(p, 0);
+    const auto host = host::make<power_means>(p), gpu = cuda::make<power_means>(p, 0);
     std::vector<float> sums(items * p.sums());
     std::normal_distribution<float> normal;
     for (auto& x : sums)

@@ -86,7 +86,7 @@ void check_delays(sample_type type, int channels, bool inverted)
         to.push_back(out[i].data());
     }
     const auto own_stream = device::select("cuda").make_stream();
-    const auto kernel = cuda::make_pfb(p, 0);
+    const auto kernel = cuda::make<pfb>(p, 0);
     const std::vector<cfloat> gains(size_t(p.inputs()) * n, gain);
     kernel->set_gains(gains.data(), *own_stream);
     kernel->set_delays(delays.data(), *own_stream);
@@ -99,7 +99,7 @@ void check_delays(sample_type type, int channels, bool inverted)
     std::vector<void*> to_plain;
     for (auto& v : plain)
         to_plain.push_back(v.data());
-    host::make_pfb(p)->execute(from.data(), to_plain.data(), spectra, on_host);
+    host::make<pfb>(p)->execute(from.data(), to_plain.data(), spectra, on_host);
     const int shift = is_complex(type) ? 0 : inverted ? 1 - n / 2 : n / 2;
     double worst = 0;
     for (int i = 0; i < p.ports; i++) {
@@ -152,8 +152,8 @@ void check_switched_delays(sample_type type, int channels)
     const size_t line = size_t(p.channels) * size_of(p.output);
     const auto own_stream = device::select("cuda").make_stream();
     host_stream on_host;
-    const auto host = host::make_pfb(p);
-    const auto kernel = cuda::make_pfb(p, 0);
+    const auto host = host::make<pfb>(p);
+    const auto kernel = cuda::make<pfb>(p, 0);
     host->set_gains(gains.data(), on_host);
     kernel->set_gains(gains.data(), *own_stream);
     std::vector<std::vector<uint8_t>> data, expected;
@@ -204,7 +204,7 @@ void check_name(pfb::parameters p, bool hopper)
                         std::count(types.begin(), types.end(), p.input) &&
                         p.taps <= most_taps_on_tensor_cores(p.input);
     p.prototype = prototype(p.step(), p.taps, "hann");
-    const auto name = cuda::make_pfb(p, 0)->implementation();
+    const auto name = cuda::make<pfb>(p, 0)->implementation();
     const auto expected = "cuda tensor f16 fft " + std::to_string(p.channels);
     expect((name == expected) == tensor, name_of(p) + " by " + name);
     const auto framed = f_engine::make({ p, 16, 0, p.channels }, device::select("cuda"))

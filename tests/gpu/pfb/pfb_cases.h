@@ -9,9 +9,9 @@
 #define INCLUDED_APERTURE_TESTS_GPU_PFB_CASES_H
 
 #include "../check_cuda.h"
+#include "kernels/common/makers.h"
 #include "kernels/f_engine/f_engine.h"
-#include "kernels/pfb/cufft/cuda_pfb.h"
-#include "kernels/pfb/host_pfb.h"
+#include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
@@ -281,8 +281,8 @@ void check_pfb(pfb_case c, bool plain)
         compare_counts(kernel->clamped(), host->clamped(), totals);
         return;
     }
-    const auto host = host::make_pfb(p);
-    const auto kernel = plain ? cuda::make_plain_pfb(p, 0) : cuda::make_pfb(p, 0);
+    const auto host = host::make<pfb>(p);
+    const auto kernel = cuda::make<pfb>(p, 0, plain ? "cuda cufft" : "");
     auto& totals = prepare_for(kernel->implementation());
     set(*host, on_host);
     set(*kernel, s);

@@ -15,8 +15,8 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/pulses/cuda_pulse_search.h"
-#include "kernels/pulses/host_pulse_search.h"
+#include "kernels/common/makers.h"
+#include "kernels/pulses/pulse_search.h"
 #include "pulse_search_model.h"
 #include "runtime/host_stream.h"
 #include <algorithm>
@@ -115,9 +115,9 @@ void check(const std::string& what, const pulse_search::parameters& p, double le
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
     host_stream on_host;
-    const auto host = host::make_pulse_search(p);
+    const auto host = host::make<pulse_search>(p);
     delay_default_stream();
-    const auto gpu = cuda::make_pulse_search(p, 0);
+    const auto gpu = cuda::make<pulse_search>(p, 0);
     for (int round = 0; round < 2; round++) { // as after a restart
         host->reset(on_host);
         gpu->reset(s);
@@ -213,8 +213,8 @@ void check_full()
     const guarded in(values);
     const auto own_stream = device::select("cuda").make_stream();
     host_stream on_host;
-    const auto host = host::make_pulse_search(p);
-    const auto gpu = cuda::make_pulse_search(p, 0);
+    const auto host = host::make<pulse_search>(p);
+    const auto gpu = cuda::make<pulse_search>(p, 0);
     host->search(values.data(), on_host);
     gpu->search(static_cast<const float*>(in.data()), *own_stream);
     const auto expected = host->collect(true), found = gpu->collect(true);

@@ -11,8 +11,8 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/select/cuda_product_select.h"
-#include "kernels/select/host_product_select.h"
+#include "kernels/common/makers.h"
+#include "kernels/select/product_select.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 
@@ -46,8 +46,8 @@ void check_product_select()
     host_stream on_host;
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
-    host::make_product_select(p)->execute(v.data(), to.data(), items, on_host);
-    const auto kernel = cuda::make_product_select(p, 0);
+    host::make<product_select>(p)->execute(v.data(), to.data(), items, on_host);
+    const auto kernel = cuda::make<product_select>(p, 0);
     kernel->execute(static_cast<const cfloat*>(in.data()), gpu_to.data(), items, s);
     s.synchronize();
     for (size_t i = 0; i < p.products.size(); i++) {

@@ -12,8 +12,8 @@
  */
 
 #include "../check_cuda.h"
-#include "kernels/xengine/cuda_xengine.h"
-#include "kernels/xengine/host_xengine.h"
+#include "kernels/common/makers.h"
+#include "kernels/xengine/xengine.h"
 #include "runtime/host_stream.h"
 #include <gnuradio/aperture/device/device.h>
 #include <algorithm>
@@ -60,7 +60,7 @@ void check_xengine(xengine::parameters p, int frames, pattern kind, size_t shift
         return;
     const size_t visibilities = p.products() * p.channels;
     host_stream on_host;
-    const auto host = host::make_xengine(p, host::xengine_vectors().front());
+    const auto host = host::make<xengine>(p, host::implementations<xengine>().front());
     std::vector<double> scales(p.products());
     for (auto& scale : scales)
         scale = 1. / (1 + random_bits() % 1000);
@@ -75,7 +75,7 @@ void check_xengine(xengine::parameters p, int frames, pattern kind, size_t shift
     host->dump(expected.data(), scales.data(), scales.size(), on_host);
 
     const guarded gpu_first(first, shift), gpu_second(second, shift);
-    for (const auto& name : cuda::xengine_implementations(p, 0)) {
+    for (const auto& name : cuda::implementations<xengine>(p, 0)) {
         const auto what =
             name + ", " + name_of(p.type) + ", " + std::to_string(p.inputs) +
             " inputs, " + std::to_string(p.channels) + " channels, " +
@@ -83,13 +83,13 @@ void check_xengine(xengine::parameters p, int frames, pattern kind, size_t shift
             " frames, pattern " + std::to_string(int(kind));
         const auto own_stream = device::select("cuda").make_stream();
         stream& s = *own_stream;
-        const auto kernel = cuda::make_xengine(p, 0, name);
+        const auto kernel = cuda::make<xengine>(p, 0, name);
         // one that needs less takes nothing away from one that needs more
         auto less = p;
         less.inputs = (p.inputs + 1) / 2;
-        const auto names = cuda::xengine_implementations(less, 0);
+        const auto names = cuda::implementations<xengine>(less, 0);
         const auto other = std::find(names.begin(), names.end(), name) != names.end()
-                               ? cuda::make_xengine(less, 0, name)
+                               ? cuda::make<xengine>(less, 0, name)
                                : nullptr;
         const guarded out(visibilities * sizeof(cfloat));
         auto* to = static_cast<cfloat*>(out.data());
@@ -156,13 +156,13 @@ void check_real_xengine(int inputs,
     const guarded in(v, shift);
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
-    for (const auto& name : cuda::xengine_implementations(p, 0)) {
+    for (const auto& name : cuda::implementations<xengine>(p, 0)) {
         const auto what = name + " X-engine, " + std::to_string(inputs) + " inputs, " +
                           std::to_string(channels) + " channels, " +
                           std::to_string(times) + " times, " + std::to_string(frames) +
                           " frames";
         const guarded out(sums.size() * sizeof(cfloat));
-        const auto kernel = cuda::make_xengine(p, 0, name);
+        const auto kernel = cuda::make<xengine>(p, 0, name);
         const auto integrate = [&](int calls) {
             const double scale = 1. / calls;
             for (int i = 0; i < calls; i++)
@@ -292,7 +292,7 @@ void check_xengines(bool quick)
         return;
     bool refused = false;
     try {
-        cuda::make_xengine({ 1, 4, 24, sample_type::sc8 }, 0);
+        cuda::make<xengine>({ 1, 4, 24, sample_type::sc8 }, 0);
     } catch (const std::invalid_argument& e) {
         refused = std::string(e.what()).find("spectra_per_frame: 24") == 0;
     }

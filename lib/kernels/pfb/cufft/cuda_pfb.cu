@@ -5,9 +5,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/pfb/cufft/cuda_pfb.h"
+#include "kernels/common/makers.h"
 #include "kernels/pfb/cufft/fft.h"
 #include "kernels/pfb/fused/fused.h"
+#include "kernels/pfb/pfb.h"
 #include "kernels/pfb/pfb_samples.cuh"
 #include "kernels/pfb/phasor.cuh"
 #include "kernels/pfb/tensor/all_filter_banks.h"
@@ -347,20 +348,25 @@ private:
 
 } // namespace
 
-std::unique_ptr<pfb> make_pfb(const pfb::parameters& p, int device)
+/*!
+ * On tensor cores where there is a kernel for the parameters, one fused kernel where the
+ * table has one for the size, otherwise "cuda cufft", which is for any size, and what the
+ * others are compared with: FIR in single precision, cuFFT, then gain and conversion.
+ */
+template <>
+std::unique_ptr<pfb>
+make(const pfb::parameters& p, int device, const std::string& implementation)
 {
-    auto fused = make_fused_pfb(p, device);
+    std::unique_ptr<pfb> fused;
+    if (implementation.empty()) {
+        fused = make_fused_pfb(p, device);
 #if defined(APERTURE_CUDA_SM_90A)
-    fused = tensor::all_filter_banks::make<tensor::tensor_pfb>(
-        p, p, device, std::move(fused));
+        fused = tensor::all_filter_banks::make<tensor::tensor_pfb>(
+            p, p, device, std::move(fused));
 #endif
-    return fused ? std::move(fused) : make_plain_pfb(p, device);
-}
-
-std::unique_ptr<pfb> make_plain_pfb(const pfb::parameters& p, int device)
-{
+    }
     const device_guard guard(device);
-    return std::make_unique<cuda_pfb>(p, device);
+    return fused ? std::move(fused) : std::make_unique<cuda_pfb>(p, device);
 }
 
 } // namespace gr::aperture::kernels::cuda

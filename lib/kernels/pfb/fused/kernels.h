@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_KERNELS_H
-#define INCLUDED_APERTURE_KERNELS_PFB_FUSED_KERNELS_H
+#ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED__H
+#define INCLUDED_APERTURE_KERNELS_PFB_FUSED__H
 
 #include "kernels/pfb/fused/fused.h"
 
@@ -19,4 +19,4 @@ std::vector<fused_kernel> fused_kernels_of();
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED_KERNELS_H */
+#endif /* INCLUDED_APERTURE_KERNELS_PFB_FUSED__H */
