@@ -7,7 +7,6 @@
 
 #include "network/pcap_file.h"
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 namespace gr::aperture::network {
@@ -66,20 +65,6 @@ uint16_t folded(uint32_t sum)
 
 } // namespace
 
-uint16_t pcap_reader::u16(size_t at) const
-{
-    uint16_t number;
-    std::memcpy(&number, d_bytes.data() + at, sizeof number);
-    return d_swapped ? __builtin_bswap16(number) : number;
-}
-
-uint32_t pcap_reader::u32(size_t at) const
-{
-    uint32_t number;
-    std::memcpy(&number, d_bytes.data() + at, sizeof number);
-    return d_swapped ? __builtin_bswap32(number) : number;
-}
-
 bool pcap_reader::fail(const std::string& why)
 {
     d_error = d_filename + ": " + why;
@@ -93,7 +78,7 @@ bool pcap_reader::read(size_t bytes)
 }
 
 pcap_reader::pcap_reader(const std::string& filename)
-    : d_filename(filename), d_file(std::fopen(filename.c_str(), "rb"))
+    : d_filename(filename), d_file(std::fopen(filename.c_str(), "rb"), &std::fclose)
 {
     if (!d_file)
         throw std::runtime_error(filename +
@@ -166,11 +151,12 @@ bool pcap_reader::next_of_pcapng(captured& c, uint32_t& link, size_t& begin, siz
     for (;;) {
         if (!read(8))
             return false;
-        uint32_t type = u32(0), bytes = u32(4);
+        const uint32_t type = u32(0); // that of a section is the same in both orders
+        d_swapped = d_swapped && type != section_block;
+        uint32_t bytes = u32(4);
         if (type == section_block) {
             if (!read(4))
                 return false;
-            d_swapped = false;
             if (u32(0) != byte_order) {
                 d_swapped = true;
                 if (u32(0) != byte_order)
@@ -294,21 +280,15 @@ bool pcap_reader::decode_ip(captured& c, size_t begin, size_t end)
             d_fragments++;
             return false;
         }
-        ip::address_v4::bytes_type bytes;
-        std::memcpy(bytes.data(), &d_bytes[begin + 12], bytes.size());
-        from = ip::address_v4(bytes);
-        std::memcpy(bytes.data(), &d_bytes[begin + 16], bytes.size());
-        to = ip::address_v4(bytes);
+        from = address<ip::address_v4>(begin + 12);
+        to = address<ip::address_v4>(begin + 16);
         protocol = d_bytes[begin + 9];
         begin += header;
     } else if (d_bytes[begin] >> 4 == 6) {
         if (end - begin < 40)
             return false;
-        ip::address_v6::bytes_type bytes;
-        std::memcpy(bytes.data(), &d_bytes[begin + 8], bytes.size());
-        from = ip::address_v6(bytes);
-        std::memcpy(bytes.data(), &d_bytes[begin + 24], bytes.size());
-        to = ip::address_v6(bytes);
+        from = address<ip::address_v6>(begin + 8);
+        to = address<ip::address_v6>(begin + 24);
         protocol = d_bytes[begin + 6];
         begin += 40;
         // further headers: hop by hop, routing, options for the destination
@@ -340,18 +320,26 @@ bool pcap_reader::decode_ip(captured& c, size_t begin, size_t end)
 }
 
 pcap_writer::pcap_writer(const std::string& filename)
-    : d_filename(filename), d_file(std::fopen(filename.c_str(), "wb"))
+    : d_filename(filename), d_file(std::fopen(filename.c_str(), "wb"), &std::fclose)
 {
     if (!d_file)
-        throw std::runtime_error(filename +
-                                 ": cannot be written: " + std::strerror(errno));
+        fail();
     std::setvbuf(d_file.get(), nullptr, _IOFBF, 1 << 20);
     for (const uint32_t word :
          { nanoseconds, uint32_t(4 << 16 | 2), 0u, 0u, 262144u, link_ethernet })
         put32_of_host(d_bytes, word);
+    put_bytes();
+}
+
+void pcap_writer::fail() const
+{
+    throw std::runtime_error(d_filename + ": cannot be written: " + std::strerror(errno));
+}
+
+void pcap_writer::put_bytes()
+{
     if (std::fwrite(d_bytes.data(), 1, d_bytes.size(), d_file.get()) != d_bytes.size())
-        throw std::runtime_error(filename +
-                                 ": cannot be written: " + std::strerror(errno));
+        fail();
 }
 
 void pcap_writer::write(const ip::udp::endpoint& from,
@@ -373,15 +361,16 @@ void pcap_writer::write(const ip::udp::endpoint& from,
         b.insert(b.end(), { 2, 0, 0, 0, 0, last });
     put16(b, v4 ? 0x0800 : 0x86dd);
     const size_t header = b.size();
+    const auto put = [&](const auto& bytes) {
+        b.insert(b.end(), bytes.begin(), bytes.end());
+    };
     uint32_t sum = 0;
     if (v4) {
         b.insert(b.end(), { 0x45, 0 });
         put16(b, uint32_t(20 + udp_bytes));
         b.insert(b.end(), { 0, 0, 0x40, 0, 64, 17, 0, 0 });
-        for (const auto& address : { from.address(), to.address() }) {
-            const auto a = address.to_v4().to_bytes();
-            b.insert(b.end(), a.begin(), a.end());
-        }
+        put(from.address().to_v4().to_bytes());
+        put(to.address().to_v4().to_bytes());
         const uint16_t check = folded(sum_of(&b[header], 20));
         b[header + 10] = uint8_t(check >> 8);
         b[header + 11] = uint8_t(check);
@@ -389,10 +378,8 @@ void pcap_writer::write(const ip::udp::endpoint& from,
         b.insert(b.end(), { 0x60, 0, 0, 0 });
         put16(b, uint32_t(udp_bytes));
         b.insert(b.end(), { 17, 64 });
-        for (const auto& address : { from.address(), to.address() }) {
-            const auto a = address.to_v6().to_bytes();
-            b.insert(b.end(), a.begin(), a.end());
-        }
+        put(from.address().to_v6().to_bytes());
+        put(to.address().to_v6().to_bytes());
         sum = sum_of(&b[header + 8], 32, uint32_t(udp_bytes) + 17);
     }
     const size_t udp = b.size();
@@ -406,16 +393,13 @@ void pcap_writer::write(const ip::udp::endpoint& from,
         b[udp + 6] = uint8_t((check ? check : 0xffff) >> 8);
         b[udp + 7] = uint8_t(check ? check : 0xffff);
     }
-    if (std::fwrite(b.data(), 1, b.size(), d_file.get()) != b.size())
-        throw std::runtime_error(d_filename +
-                                 ": cannot be written: " + std::strerror(errno));
+    put_bytes();
 }
 
 void pcap_writer::close()
 {
     if (d_file && std::fclose(d_file.release()) != 0)
-        throw std::runtime_error(d_filename +
-                                 ": cannot be written: " + std::strerror(errno));
+        fail();
 }
 
 } // namespace gr::aperture::network

@@ -9,8 +9,10 @@
 #define INCLUDED_APERTURE_NETWORK_PCAP_FILE_H
 
 #include "network/endpoint.h"
+#include <boost/endian/conversion.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,10 +28,14 @@ struct captured {
     bool cut = false; //!< not all of it was captured
 };
 
+using c_file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
 /*!
  * Reads the UDP datagrams of a file as tcpdump (pcap) and Wireshark (pcapng) write it:
  * of Ethernet and of Linux's "cooked" captures, both with VLANs, of loopback and of bare
- * IP.
+ * IP. libpcap would do a third of this, and refuses what is read here: interfaces of
+ * several link types or snapshot lengths in one pcapng file, as mergecap writes them, and
+ * sections of different byte orders.
  */
 class pcap_reader
 {
@@ -54,24 +60,34 @@ private:
     bool fail(const std::string& why);
     // Reads so many bytes into d_bytes; false at the end.
     bool read(size_t bytes);
-    bool next_packet(captured& c, uint32_t& link, size_t& begin, size_t& end);
     bool next_of_pcap(captured& c, uint32_t& link, size_t& begin, size_t& end);
     bool next_of_pcapng(captured& c, uint32_t& link, size_t& begin, size_t& end);
     void read_interface(size_t end);
     bool decode(captured& c, uint32_t link, size_t begin, size_t end);
     bool decode_ip(captured& c, size_t begin, size_t end);
-    uint16_t u16(size_t at) const; // in the file's order
-    uint32_t u32(size_t at) const;
+    template <class Number>
+    Number number(size_t at) const // in the file's order
+    {
+        Number found;
+        std::memcpy(&found, d_bytes.data() + at, sizeof found);
+        return d_swapped ? boost::endian::endian_reverse(found) : found;
+    }
+    uint16_t u16(size_t at) const { return number<uint16_t>(at); }
+    uint32_t u32(size_t at) const { return number<uint32_t>(at); }
     uint16_t net16(size_t at) const // in the network's
     {
         return uint16_t(d_bytes[at] << 8 | d_bytes[at + 1]);
     }
+    template <class Address>
+    Address address(size_t at) const
+    {
+        typename Address::bytes_type bytes;
+        std::memcpy(bytes.data(), &d_bytes[at], bytes.size());
+        return Address(bytes);
+    }
 
-    struct closer {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
     const std::string d_filename;
-    std::unique_ptr<std::FILE, closer> d_file;
+    c_file d_file;
     std::string d_error;
     bool d_next_generation = false;
     bool d_swapped = false;
@@ -96,11 +112,11 @@ public:
     void close();
 
 private:
-    struct closer {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
+    [[noreturn]] void fail() const;
+    void put_bytes();
+
     const std::string d_filename;
-    std::unique_ptr<std::FILE, closer> d_file;
+    c_file d_file;
     std::vector<uint8_t> d_bytes;
 };
 

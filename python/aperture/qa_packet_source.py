@@ -217,6 +217,31 @@ class qa_packet_source(gr_unittest.TestCase):
         (data,), _, _ = self.from_file(frames, **{**parameters, "addresses": ["[ff15::2]:4015"]})
         self.assertEqual(data.tobytes(), sent.tobytes())
 
+    def test_sections_that_differ(self):
+        """A pcapng file of sections with other byte orders, link types and units, as two captures
+        after each other are."""
+        sent = self.payloads(40, 16)
+
+        def write(filename, frames):
+            with open(filename, "wb") as file:
+                for part, options in (
+                    (frames[:15], {}),
+                    (frames[15:25], {"order": ">", "link": 101, "power": 9}),
+                    (frames[25:], {"link": 0}),
+                ):
+                    net.write_pcapng(f"{filename}.part", part, **options)
+                    with open(f"{filename}.part", "rb") as section:
+                        file.write(section.read())
+
+        frames = [net.ethernet(net.plain(i, row)) for i, row in enumerate(sent)]
+        frames[15:25] = [frame[14:] for frame in frames[15:25]]
+        frames[25:] = [b"\2\0\0\0" + frame[14:] for frame in frames[25:]]
+        (data,), _, block = self.from_file(
+            frames, write, samples=8, complex=True, inputs=1, rate=1e3
+        )
+        self.assertEqual(data.tobytes(), sent.tobytes())
+        self.assertEqual(block.counts()["passed_over"], 0)
+
     def faulty(self, confirm=16, **faults):
         """Two streams of plain with faults: what comes out is what came in, in place."""
         samples, inputs, count, first = 11, 3, 3000, 12345
