@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <numeric>
 
 namespace gr::aperture::formats {
@@ -41,24 +42,6 @@ wide greatest_common_divisor(wide a, wide b)
         b = rest;
     }
     return a;
-}
-
-// Days from 1970-01-01 in the Gregorian calendar; a year here starts in March, so that
-// the leap day is its last one.
-int64_t days_since_1970(int64_t year, int month, int day)
-{
-    year -= month <= 2;
-    const int64_t month_from_march = (month + 9) % 12;
-    const int64_t day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    const int64_t days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year;
-    return days - 719468;
-}
-
-int days_in_month(int year, int month)
-{
-    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    static constexpr int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    return days[month - 1] + (leap && month == 2);
 }
 
 // Midnights, since 1970, before which there was a leap second (IERS, Bulletin C).
@@ -270,9 +253,14 @@ std::optional<exact_time> parse_utc(const std::string& text)
         (separator != '-' && separator != 'T' && separator != ' '))
         return std::nullopt;
     // second 60 is a leap second: since 1970 it has the number of the next one
-    if (year < 1970 || month < 1 || month > 12 || day < 1 ||
-        day > days_in_month(year, month) || hour < 0 || hour > 23 || minute < 0 ||
-        minute > 59 || second < 0 || second > 60)
+    std::tm date{};
+    date.tm_year = year - 1900;
+    date.tm_mon = month - 1;
+    date.tm_mday = day;
+    // timegm() makes March of the 31st of February
+    const int64_t midnight = timegm(&date);
+    if (year < 1970 || date.tm_mon != month - 1 || date.tm_mday != day || hour < 0 ||
+        hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
         return std::nullopt;
     std::string rest = text.substr(length);
     if (!rest.empty() && rest.back() == 'Z')
@@ -285,8 +273,7 @@ std::optional<exact_time> parse_utc(const std::string& text)
         digits.resize(18, '0');
         time.attoseconds = std::stoll(digits);
     }
-    time.seconds = days_since_1970(year, month, day) * seconds_per_day + hour * 3600 +
-                   minute * 60 + second;
+    time.seconds = midnight + hour * 3600 + minute * 60 + second;
     return time;
 }
 
