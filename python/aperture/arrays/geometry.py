@@ -22,9 +22,7 @@ import numpy as np
 SPEED_OF_LIGHT = 299792458.0  # m/s
 #: rad/s; IERS Conventions 2010, 5.15: 1.00273781191135448 turns in 86400 s of UT1
 EARTH_ROTATION_RATE = 2 * np.pi * 1.00273781191135448 / 86400
-#: WGS84: equatorial radius in metres, flattening
-EARTH_RADIUS = 6378137.0
-EARTH_FLATTENING = 1 / 298.257223563
+WGS84 = 1  #: number of this ellipsoid in ERFA
 
 
 # --- directions and delays -----------------------------------------------------------------------
@@ -165,28 +163,12 @@ def local_sidereal_time(time, longitude):
 
 def geodetic_to_ecef(latitude, longitude, height):
     """Geocentric x, y, z [3] in metres of a place on WGS84's ellipsoid."""
-    lat, lon = np.radians(latitude), np.radians(longitude)
-    eccentricity2 = EARTH_FLATTENING * (2 - EARTH_FLATTENING)
-    normal = EARTH_RADIUS / np.sqrt(1 - eccentricity2 * np.sin(lat) ** 2)
-    return np.array(
-        [
-            (normal + height) * np.cos(lat) * np.cos(lon),
-            (normal + height) * np.cos(lat) * np.sin(lon),
-            (normal * (1 - eccentricity2) + height) * np.sin(lat),
-        ]
-    )
+    return _erfa("gd2gc", WGS84, np.radians(longitude), np.radians(latitude), height)
 
 
 def height_above_ellipsoid(places):
-    """Metres of geocentric places [...][3] above WGS84's ellipsoid, along their geocentric
-    vertical: to 3 m at 100 km of height."""
-    places = np.asarray(places, float)
-    distance = np.linalg.norm(places, axis=-1)
-    polar = EARTH_RADIUS * (1 - EARTH_FLATTENING)
-    sine2 = (places[..., 2] / distance) ** 2
-    return distance - EARTH_RADIUS * polar / np.sqrt(
-        polar**2 * (1 - sine2) + EARTH_RADIUS**2 * sine2
-    )
+    """Metres of geocentric places [...][3] above WGS84's ellipsoid."""
+    return _erfa("gc2gd", WGS84, np.asarray(places, float))[2]
 
 
 def enu_to_ecef_rotation(latitude, longitude):

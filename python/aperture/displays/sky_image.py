@@ -14,11 +14,10 @@ COLOUR_MAP = "inferno"
 
 
 @functools.cache
-def _table():
-    """uint8 [level][red, green, blue, alpha]."""
+def _colour_map():
     from matplotlib import colormaps  # 0.1 s, which what only computes need not wait for
 
-    return (colormaps[COLOUR_MAP](np.arange(256) / 255) * 255).round().astype(np.uint8)
+    return colormaps[COLOUR_MAP]
 
 
 def limits(image, dynamic_range=0.0):
@@ -38,14 +37,11 @@ def colours(image, low, high, dynamic_range=0.0):
 
     Linear from low to high, or logarithmic where dynamic_range (dB) is not 0.
     """
-    values = np.nan_to_num(image, nan=low)
     if dynamic_range:
-        values = 1 + 10 / dynamic_range * np.log10(np.maximum(values / high, 1e-30))
+        values = 1 + 10 / dynamic_range * np.log10(np.maximum(image / high, 1e-30))
     else:
-        values = (values - low) / (high - low)
-    found = _table()[(np.clip(values, 0, 1) * 255).astype(np.uint8)]
-    found[np.isnan(image)] = 0
-    return found
+        values = (image - low) / (high - low)
+    return _colour_map()(values, bytes=True)
 
 
 def png(image, low, high):
@@ -57,7 +53,7 @@ def png(image, low, high):
     # level 0 is what is clear, and as a colour of the sky is left to level 1
     levels = np.where(np.isnan(image), 0, np.clip(values, 0, 1) * 254 + 1).astype(np.uint8)
     picture = Image.fromarray(levels.T[::-1])
-    picture.putpalette(_table()[:, :3].tobytes())
+    picture.putpalette(_colour_map()(np.arange(256), bytes=True)[:, :3].tobytes())
     file = io.BytesIO()
     picture.save(file, "PNG", transparency=0)
     return file.getvalue()
