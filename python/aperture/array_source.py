@@ -6,7 +6,6 @@
 """The simulator's block for an array description."""
 
 import math
-from numbers import Real
 
 import numpy as np
 
@@ -15,29 +14,11 @@ from .arrays.array_description import Source, load_array
 from .arrays.geometry import direction, rotate_with_sky
 from .arrays.pulses import after_start
 from .parameters.rules import inputs_of, refuse
+from .parameters.times import as_time
 from .tracking.directions import azimuth_elevation, parse_direction
 
 DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
-END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
 DRIFT_INTERVAL = 3600.0  # s, over which the motion of a body is taken
-
-
-def _whole_and_fraction(start_time):
-    """Seconds since 1970 as (int, float): the bindings' form, exact where a float is not."""
-    try:
-        if isinstance(start_time, Real):
-            whole = math.floor(start_time)
-            fraction = start_time - whole
-        else:
-            whole, fraction = start_time
-        if 0 <= whole < END_OF_TIME and 0 <= fraction < 1:
-            return int(whole), float(fraction)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ValueError(
-        f"start_time: {start_time!r} is not allowed; it must be seconds since 1970, "
-        "before the year 10000, a number or (whole seconds, fraction of 0 to below 1)"
-    )
 
 
 def _drift(place, array, time):
@@ -165,7 +146,7 @@ def array_source(
     for index, source in enumerate(sources):
         if not isinstance(source, Source):
             refuse(f"sources[{index}]", source, "a Source")
-    start = _whole_and_fraction(start_time)
+    start = as_time("start_time", start_time)
     return aperture_python.array_source(
         inputs=[
             aperture_python.array_source.input(

@@ -21,10 +21,11 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
+from gnuradio.aperture.parameters.times import utc_text
 from gnuradio.aperture.testing import disks, pulse_model
 from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, comes_true, rx_time, to_pmt
 from gnuradio.aperture.transients import dispersion, pictures
-from gnuradio.aperture.transients.candidates import COLUMNS, Candidate, utc_text
+from gnuradio.aperture.transients.candidates import COLUMNS, Candidate
 
 MODULE = sys.modules["gnuradio.aperture.candidate_sink"]
 SAMPLE_TIME = 2.0**-10
@@ -340,7 +341,7 @@ class qa_candidate_sink(gr_unittest.TestCase):
                 aperture.candidate_sink(**{name: value})
 
     def test_utc_text(self):
-        self.assertEqual(utc_text((EPOCH, 0.9999999999)), "2023-11-14T22:13:21.000000000")
+        self.assertEqual(utc_text((EPOCH, 0.9999999999), 9), "2023-11-14T22:13:21.000000000")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import pmt
 from . import tags
 from .arrays import earth_rotation
 from .arrays.array_description import load_array
-from .calibration.calibration import SCALES, Calibration, utc_text
+from .calibration.calibration import SCALES, Calibration
 from .calibration.calibration_file import load_calibration
 from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import GrowingFile, check_path, file_name
@@ -30,6 +30,7 @@ from .files.uvh5 import (
     map_products,
 )
 from .parameters.rules import as_whole, inputs_of, item_bytes, one_of, refuse
+from .parameters.times import utc_text
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
 from .streams.python_block import printable, python_block, text_of
@@ -301,7 +302,7 @@ class uvh5_sink(RecordingSink, python_block):
         found, history = {}, self._history
         if self._calibration is not None:
             ours = self._calibration
-            when = f", measured {utc_text(ours.measured[0])}" if ours.measured else ""
+            when = f", measured {utc_text(ours.measured[0], 3)}Z" if ours.measured else ""
             name = printable(str(self._calibration_name)) or "calibration"
             found["CALIB"] = f"{name}: {ours.source}{when}"
             found["CALSTATE"] = CALIBRATE[self._calibrate]
@@ -538,7 +539,7 @@ class uvh5_sink(RecordingSink, python_block):
                 self.logger.warn(
                     printable(
                         f"{self._filenames[0]}: input {self._array.input_names[number]} does not "
-                        f"change from {utc_text(sum(time))} on (a receiver that is stuck, or "
+                        f"change from {utc_text(time, 3)}Z on (a receiver that is stuck, or "
                         "off?): its products are flagged while that is so"
                     )
                 )

@@ -9,7 +9,6 @@ import contextlib
 import math
 import threading
 from fractions import Fraction
-from numbers import Integral, Real
 
 import pmt
 from gnuradio import gr
@@ -21,6 +20,7 @@ from .dumps.dumper import Dumper
 from .dumps.trigger import read_trigger
 from .dumps.voltage_edge import VoltageEdge
 from .parameters.rules import as_number, as_whole, is_number, refuse
+from .parameters.times import as_time
 from .streams.python_block import python_block
 
 LONGEST_WAIT = 1e6  # s
@@ -389,15 +389,5 @@ class voltage_ring(gr.hier_block2):
 
 
 def _time(name, value):
-    if isinstance(value, Real) and math.isfinite(value):
-        whole = math.floor(value)
-        value = whole, float(Fraction(value) - whole)
-    if not (
-        isinstance(value, (tuple, list))
-        and len(value) == 2
-        and isinstance(value[0], Integral)
-        and 0 <= value[0] < 2**63
-        and isinstance(value[1], Real)
-    ):
-        refuse(name, value, "seconds since 1970, or whole seconds and a fraction")
-    return pmt.make_tuple(pmt.from_uint64(int(value[0])), pmt.from_double(float(value[1])))
+    seconds, fraction = as_time(name, value)
+    return pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction))

@@ -12,15 +12,9 @@ et al. 1994) and moon98 (Moon, Meeus 1998). The Sun is good to 0.02 arc seconds,
 
 import numpy as np
 
+from ..parameters.times import SECONDS_PER_DAY
 from . import geometry
-from .earth_rotation import (
-    MJD_ZERO_JD,
-    SECONDS_PER_DAY,
-    TT_MINUS_TAI,
-    day_and_fraction,
-    day_length,
-    tai_minus_utc,
-)
+from .earth_rotation import MJD_ZERO_JD, TT_MINUS_TAI, day_and_fraction, day_length, tai_minus_utc
 
 #: number of a planet as plan94 has them
 _PLANETS = {

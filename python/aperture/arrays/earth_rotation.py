@@ -12,11 +12,10 @@ pole on the Earth. A table of ten-day steps from the year 2000 on comes along in
 
 import numpy as np
 
+from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD
 from . import earth_rotation_table as table
 
-UNIX_EPOCH_JD = 2440587.5  # Julian date of 1970-01-01, 0 h
 MJD_ZERO_JD = 2400000.5
-SECONDS_PER_DAY = 86400
 TT_MINUS_TAI = 32.184  # seconds, by definition
 
 

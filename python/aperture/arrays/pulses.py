@@ -8,40 +8,20 @@
 import math
 from dataclasses import dataclass
 
-from ..parameters.rules import is_number
-from .description_error import ArrayDescriptionError, as_number, refuse
+from ..parameters.times import as_time, whole_and_fraction
+from .description_error import ArrayDescriptionError, as_number
 
 #: peak x width (full, at half of the peak) of a Gaussian of integral 1
 PEAK_TIMES_WIDTH = math.sqrt(4 * math.log(2) / math.pi)
-END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
 #: s: times below it count from the first sample
 FIRST_TIME = 1e8
 
 
-def exact_time(field, value):
-    """Seconds since 1970, a number or (whole seconds, fraction), as (int, float)."""
-    parts = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    if all(is_number(part, 0, END_OF_TIME - 1) for part in parts):
-        if len(parts) == 1:
-            whole = math.floor(parts[0])
-            return int(whole), float(parts[0] - whole)
-        if len(parts) == 2 and parts[0] == int(parts[0]) and parts[1] < 1:
-            return int(parts[0]), float(parts[1])
-    return refuse(
-        field,
-        value,
-        "seconds since 1970 (below 1e8: since the first sample), before "
-        "the year 10000, a number or [whole seconds, fraction of 0 to below 1]",
-    )
-
-
 def after_start(time, start):
-    """A time as of exact_time() as one since 1970, where it counts from the first sample."""
+    """A time as of as_time() as one since 1970, where it counts from the first sample."""
     if time[0] >= FIRST_TIME:
         return time
-    fraction = time[1] + start[1]
-    carry = int(fraction >= 1)
-    return time[0] + start[0] + carry, fraction - carry
+    return whole_and_fraction((*time, *start))
 
 
 def _one_of(pulse, first, second):
@@ -88,7 +68,9 @@ class Pulsar:
             ("phase", -1e15, 1e15, "cycles"),
         ):
             object.__setattr__(self, name, as_number(name, getattr(self, name), low, high, unit))
-        object.__setattr__(self, "epoch", exact_time("epoch", self.epoch or 0))
+        object.__setattr__(
+            self, "epoch", as_time("epoch", self.epoch or 0, error=ArrayDescriptionError)
+        )
         _one_of(self, "mean_flux", "peak_flux")
 
     @property
@@ -111,7 +93,7 @@ class Pulse:
     peak_flux: float | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "time", exact_time("time", self.time))
+        object.__setattr__(self, "time", as_time("time", self.time, error=ArrayDescriptionError))
         object.__setattr__(self, "width", as_number("width", self.width, 1e-12, 1e4, "seconds"))
         _one_of(self, "fluence", "peak_flux")
 

@@ -28,6 +28,7 @@ import numpy as np
 from ..parameters import rules
 from ..parameters.ascii_text import find_name
 from ..parameters.errors import ParameterError
+from ..parameters.times import utc_text
 
 SCALES = ("model", "kelvin")
 MOST_DELAY = 1.0  # s
@@ -397,8 +398,8 @@ class Calibration:
             stop = start if stop is None else stop
             if start < self.valid[0] or stop > self.valid[1]:
                 texts.append(
-                    f"the calibration is valid from {utc_text(self.valid[0])} to "
-                    f"{utc_text(self.valid[1])}, the data are of {utc_text(start)}"
+                    f"the calibration is valid from {utc_text(self.valid[0], 3)}Z to "
+                    f"{utc_text(self.valid[1], 3)}Z, the data are of {utc_text(start, 3)}Z"
                 )
         lost = [entry.name for entry in self.inputs if not entry.found]
         if lost:
@@ -407,8 +408,3 @@ class Calibration:
                 f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there"
             )
         return texts
-
-
-def utc_text(seconds):
-    """UTC seconds since 1970 as text, to a millisecond."""
-    return str(np.datetime64(int(round(seconds * 1000)), "ms")) + "Z"

@@ -41,16 +41,9 @@ import numpy as np
 from ..files.checked_file import whole_file
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file
+from ..parameters.times import utc_text
 from ..parameters.yaml_reader import Scalar, YamlReader
-from .calibration import (
-    Band,
-    Calibration,
-    CalibrationError,
-    InputCalibration,
-    Quality,
-    refuse,
-    utc_text,
-)
+from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality, refuse
 
 VERSION = 1
 A_LINE = 8  # numbers
@@ -312,7 +305,7 @@ def calibration_text(calibration):
         f"reference_frequency: {_float(calibration.reference_frequency)}",
     ]
     lines += [
-        f"{key}: [{utc_text(times[0])}, {utc_text(times[1])}]"
+        f"{key}: [{utc_text(times[0], 3)}Z, {utc_text(times[1], 3)}Z]"
         for key, times in span.items()
         if times is not None
     ]

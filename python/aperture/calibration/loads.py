@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arrays.earth_rotation import unix_seconds
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, as_number
-from .measure import levels_of, unix_time
+from .measure import levels_of
 from .solver import over_channels
 
 LEAST_STEPS = 5.0  # deviations by which the powers of hot and cold must differ
@@ -53,7 +54,7 @@ def read_powers(file, temperature, integrations=None):
     powers = powers / np.array([levels.get(name, 1.0) for name in names])[:, None] ** 2
     # a power of n independent spectra is good to one in sqrt(n)
     number = max(1.0, file.channel_width * (file.integration_time or 1.0) * len(chosen))
-    times, half = unix_time(file.times[chosen]), (file.integration_time or 0) / 2
+    times, half = unix_seconds(file.times[chosen]), (file.integration_time or 0) / 2
     return Powers(
         float(temperature),
         names,

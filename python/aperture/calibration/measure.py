@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays.earth_rotation import unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..files.uvh5 import GAINS, gains_of
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
@@ -35,11 +36,6 @@ class Visibilities:
     letter: str
     names: list
     ratios: Ratios
-
-
-def unix_time(julian_date):
-    """UTC seconds since 1970."""
-    return (np.asarray(julian_date) - 2440587.5) * 86400
 
 
 def time_bins(integrations, pairs, channels):
@@ -90,7 +86,9 @@ def read_visibilities(file, model, integrations=None, levels=None):
     bin_of[chosen] = np.arange(len(chosen)) * bins // len(chosen)
     places = places_of(file, model)
     baselines = np.array([places[b] - places[a] for a, b in pairs]).reshape(-1, 3)
-    directions = model.directions(unix_time(file.times), file.site if not model.is_noise else None)
+    directions = model.directions(
+        unix_seconds(file.times), file.site if not model.is_noise else None
+    )
     number_of = {pair: number for number, pair in enumerate(pairs)}
     shape = (len(hands), bins, len(pairs), channels)
     products, sizes = np.zeros(shape, complex), np.zeros(shape)
@@ -497,7 +495,7 @@ def calibrate_file(file, model, integrations=None, **options):
     """
     band = Band.of(file.frequencies, file.channel_width)
     visibilities = read_visibilities(file, model, integrations, levels_of(file))
-    times = unix_time(file.times if integrations is None else file.times[integrations])
+    times = unix_seconds(file.times if integrations is None else file.times[integrations])
     half = (file.integration_time or 0) / 2
     washed_out = _washed_out(file, model, times)
     try:

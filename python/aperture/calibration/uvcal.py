@@ -15,6 +15,7 @@ import os
 import h5py
 import numpy as np
 
+from ..arrays.earth_rotation import julian_date, unix_seconds
 from ..files.checked_file import whole_file
 from ..files.uvh5 import ascii_entry
 from ..parameters.ascii_text import ascii_text
@@ -50,10 +51,6 @@ NEEDED = (
     "gain_convention",
     "cal_type",
 )
-
-
-def _julian_date(seconds):
-    return 2440587.5 + seconds / 86400
 
 
 def save_uvcal(calibration, path, file):
@@ -114,7 +111,7 @@ def save_uvcal(calibration, path, file):
         "channel_width": np.full(len(frequencies), calibration.band.width),
         "freq_array": frequencies,
         "gain_scale": text(calibration.unit or "uncalib"),
-        "time_range": np.array([[_julian_date(begin), _julian_date(end)]]),
+        "time_range": np.array([[julian_date(begin), julian_date(end)]]),
         "sky_catalog": text(calibration.source or "unknown"),
         "ref_antenna_name": text(
             calibration.references[0][:-1] if calibration.references else file.names[antennas[0]]
@@ -223,7 +220,7 @@ def _calibration_of(path, file):
         inputs=inputs,
         source=_text(header["sky_catalog"][()]) if "sky_catalog" in header else "",
         references=[reference + letter for letter in "xyrl" if reference + letter in found],
-        measured=None if span is None else tuple((span - 2440587.5) * 86400),
+        measured=None if span is None else tuple(unix_seconds(span)),
         history=" ".join(_text(header["history"][()]).split()) if "history" in header else "",
         unit="Jy" if "gain_scale" in header and _text(header["gain_scale"][()]) == "Jy" else "",
     )

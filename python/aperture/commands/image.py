@@ -20,6 +20,7 @@ from ..imaging.names import names_near
 from ..imaging.visibilities import ImagingError, SkyVisibilities
 from ..imaging.weighting import RULE, parse_weighting
 from ..packages.environment import require
+from ..parameters.times import utc_text
 from ..tracking.angle_text import angle_text, hours_text
 from ..tracking.directions import Direction, icrs, parse_direction, unit_vectors
 from ..tracking.phase_center import place_at
@@ -271,7 +272,7 @@ def write_outputs(options, file, visibilities, image, stokes, coherence, whole_s
     beam = f"{angle_text(image.beam.major)} × {angle_text(image.beam.minor)}"
     length = file.integration_time or 0
     start = visibilities.times[0] - length / 2
-    time = str(np.datetime64(int(round(start * 1e3)), "ms"))
+    time = utc_text(start, 3)
     width = with_prefix(file.channel_width * len(visibilities.frequencies), "Hz")
     frequency = float(visibilities.frequencies.mean())
     unit, fits_unit = unit_of(file, coherence)

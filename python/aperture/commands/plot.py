@@ -33,6 +33,7 @@ from ..arrays.geometry import SPEED_OF_LIGHT
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
 from ..files.uvh5_reader import VisibilityFile, check_uvh5
+from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD, utc_text
 from ..plots.plot_beams import filterbank_figure, pattern_figure
 from ..plots.plot_data import (
     PlotError,
@@ -146,7 +147,7 @@ def read_panels(file, products, integrations):
         )
     delays, magnitudes = root_mean_square_lags(without_edge(values), file.channel_width)
     unit, size = frequency_unit(file.frequencies)
-    seconds = (times - file.start) * 86400
+    seconds = (times - file.start) * SECONDS_PER_DAY
     step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else file.integration_time or 1.0
     return Panels(
         products,
@@ -406,8 +407,8 @@ def describe(file, panels, shown, total, integration, zone):
 
 def utc(julian_date):
     """Julian date to text, to a millisecond (a double is good to 0.04), whole seconds without."""
-    milliseconds = int(np.round((julian_date - 2440587.5) * 86400e3))
-    return str(np.datetime64(milliseconds, "ms")).replace("T", " ").removesuffix(".000")
+    seconds = float(julian_date - UNIX_EPOCH_JD) * SECONDS_PER_DAY
+    return utc_text(seconds, 3, " ").removesuffix(".000")
 
 
 def make_figure(file, baselines=None, integration=None, zone=None):

@@ -19,6 +19,7 @@ from ..imaging.names import names_near, nearest_name
 from ..imaging.visibilities import ImagingError
 from ..imaging.weighting import RULE, parse_weighting
 from ..parameters.rules import as_number, as_whole, refuse
+from ..parameters.times import utc_text
 from ..tracking.angle_text import angle_text, hours_text
 from ..tracking.directions import parse_direction, unit_vectors
 from ..tracking.phase_center import place_at
@@ -319,7 +320,7 @@ class SkyView:
         letters = len({entry.polarization for entry in array.inputs})
         sidereal = geometry.local_sidereal_time(time, array.longitude) / 15
         lines = [
-            ("time", f"{utc_text(time)} UTC"),
+            ("time", f"{utc_text(time, between=' ')} UTC"),
             ("sidereal time", f"{int(sidereal):02d}h{int(sidereal * 60 % 60):02d}m"),
             (
                 "frequency",
@@ -374,8 +375,3 @@ class SkyView:
 def degrees_text(angle):
     """Degrees with one digit; of less than a tenth with two."""
     return f"{angle:.1f}°" if angle >= 0.095 else f"{angle:.2f}°"
-
-
-def utc_text(time):
-    """2024-01-01 00:00:00, to the nearest second."""
-    return str(np.datetime64(int(round(time)), "s")).replace("T", " ")

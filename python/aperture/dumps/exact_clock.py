@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from ..formats.sigmf.writer import datetime_text
 from ..formats.voltages import Moment
+from ..parameters.times import exact_seconds, whole_and_fraction
 
 ROUNDING = Fraction(1, 1000)  # samples, by which times that agree may differ
 LOSS = Fraction(3, 4)  # samples: a lost one with a rounded stamp; corrections are half of one
@@ -17,9 +18,7 @@ LOSS = Fraction(3, 4)  # samples: a lost one with a rounded stamp; corrections a
 
 def moment_of(time):
     """The Moment of exact seconds since 1970."""
-    whole = math.floor(time)
-    fraction = float(time - whole)
-    return Moment(whole + 1, 0.0) if fraction >= 1 else Moment(whole, fraction)
+    return Moment(*whole_and_fraction(time))
 
 
 def time_entry(time):
@@ -43,7 +42,7 @@ class Stretch:
 
     def __init__(self, setting, end, spectra):
         self.item, self.end = setting.item, end
-        self.begin = setting.time[0] + Fraction(setting.time[1])
+        self.begin = exact_seconds(tuple(setting.time))
         self.rate, self.spectra = Fraction(setting.rate), spectra
         self.frequency, self.bandwidth = setting.frequency, setting.bandwidth
         self.approximate = setting.approximate

@@ -13,9 +13,9 @@ from fractions import Fraction
 import pmt
 
 from .. import tags
+from ..parameters.times import END_OF_TIME
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-END_OF_TIME = 253402300800  # the year 10000
 MOST_NUMBERS = 1 << 16  # most inputs or channels in a list
 #: numbers of a candidate that the dump's description repeats
 CANDIDATE = ("dm", "width", "snr", "beam", "beams")

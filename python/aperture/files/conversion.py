@@ -31,10 +31,9 @@ from pyuvdata import UVData
 
 from ..arrays import geometry
 from ..parameters.ascii_text import ascii_names, ascii_text
+from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD
 from .uvh5 import clear_not_numbers, has_bitshuffle, load_bitshuffle
 
-UNIX_EPOCH_JD = 2440587.5
-SECONDS_PER_DAY = 86400.0
 #: ending -> what a format is called
 FORMATS = {".uvh5": "UVH5", ".ms": "measurement set", ".uvfits": "UVFITS"}
 #: characters of an antenna's name that UVFITS has room for

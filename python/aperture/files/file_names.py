@@ -8,9 +8,8 @@
 
 import re
 
-import numpy as np
-
 from ..parameters.rules import refuse
+from ..parameters.times import utc_text
 
 FIELD = re.compile(r"\{(\w+)\}")
 TIME = "{time}"
@@ -33,8 +32,7 @@ def check_fields(filename, allowed):
 def time_text(seconds):
     """Whole seconds since 1970 as UTC in the short form of ISO 8601, 20240101T123456Z, which all
     file systems take, and which sorts by time."""
-    text = np.datetime_as_string(np.datetime64(int(seconds), "s"))
-    return text.replace("-", "").replace(":", "") + "Z"
+    return utc_text(int(seconds)).replace("-", "").replace(":", "") + "Z"
 
 
 def names_at(patterns, seconds, taken):

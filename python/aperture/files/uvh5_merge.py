@@ -10,6 +10,7 @@ import contextlib
 import h5py
 import numpy as np
 
+from ..parameters.times import SECONDS_PER_DAY
 from .checked_file import whole_file
 from .uvh5 import (
     GAINS,
@@ -49,7 +50,6 @@ OF_ROWS = (
 )
 OF_CHANNELS = ("freq_array", "channel_width", "flex_spw_id_array")
 EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")
-SECONDS_A_DAY = 86400
 SAME_TIME = 0.25  # parts of an integration
 SAME_CHANNEL = 1e-3  # parts of a channel
 
@@ -206,7 +206,7 @@ def _union(parts):
     places = [np.zeros(len(part.times), int) for part in parts]
     times, most = [], 0.0
     for time, number, place in entries:
-        most = SAME_TIME * parts[number].lengths[place] / SECONDS_A_DAY
+        most = SAME_TIME * parts[number].lengths[place] / SECONDS_PER_DAY
         if not times or time - times[-1] > most:
             times.append(time)
         places[number][place] = len(times) - 1

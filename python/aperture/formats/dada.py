@@ -12,9 +12,9 @@ import numpy as np
 
 from ..files.checked_file import PartFile
 from ..parameters.ascii_text import ascii_text
+from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
 
 HEADER_BYTES = 4096
-UNIX_EPOCH = 40587  # a modified Julian date
 #: type of a sample -> NBIT and NDIM
 KINDS = {
     np.dtype(np.uint16): (8, 2),
@@ -76,7 +76,10 @@ class DadaWriter:
         channels, inputs = len(recording.frequencies), len(recording.names)
         start = recording.start
         picoseconds = min(round(Fraction(start.fraction) * 10**12), 10**12 - 1)
-        date = Fraction(start.seconds * 10**12 + picoseconds, 86400 * 10**12) + UNIX_EPOCH
+        date = (
+            Fraction(start.seconds * 10**12 + picoseconds, SECONDS_PER_DAY * 10**12)
+            + UNIX_EPOCH_MJD
+        )
         clean = lambda text: re.sub(r"#", "_", text)[:200].strip() or "unknown"
         middle = (recording.frequencies[0] + recording.frequencies[-1]) / 2
         return {
@@ -97,7 +100,7 @@ class DadaWriter:
             "ORDER": "TFP",
             "RESOLUTION": self._dtype.itemsize * inputs * channels,
             "FIRST_CHANNEL": recording.channel,
-            "UTC_START": str(np.datetime64(start.seconds, "s")).replace("T", "-"),
+            "UTC_START": utc_text(start.seconds, between="-"),
             "PICOSECONDS": picoseconds,
             "MJD_START": f"{date.numerator // date.denominator}.{int(date % 1 * 10**19):019d}",
             "OBS_OFFSET": 0,

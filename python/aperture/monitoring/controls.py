@@ -18,6 +18,7 @@ import numpy as np
 
 from ..beams.beams import Beam
 from ..parameters.constructors import parameters_of
+from ..parameters.times import END_OF_TIME
 from ..tracking.directions import parse_direction
 from . import schemas
 
@@ -214,7 +215,7 @@ def _beams(block):
 
 def _trigger(block):
     second = schemas.number(0, 1e6, "s")
-    time = schemas.number(0, 253402300799, "UTC, s since 1970")
+    time = schemas.number(0, END_OF_TIME - 1, "UTC, s since 1970")
     name = schemas.text(64, "of the dump", schemas.ID)
     return Control(
         schemas.either(

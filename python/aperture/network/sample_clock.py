@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import floor, isfinite
 
 from ..parameters.rules import refuse
+from ..parameters.times import whole_and_fraction
 
 TIMESTAMP_BITS = 48
 
@@ -47,10 +48,7 @@ class SampleClock:
 
     def seconds(self, timestamp):
         """Seconds since 1970 and fraction of a timestamp."""
-        time = self.sync + (timestamp + self._offset) / self.rate
-        whole = floor(time)
-        fraction = float(time - whole)
-        return (whole, fraction) if fraction < 1 else (whole + 1, 0.0)
+        return whole_and_fraction(self.sync + (timestamp + self._offset) / self.rate)
 
     def timestamp(self, seconds, fraction):
         """The nearest timestamp, and by how many it is beside it, of an rx_time."""

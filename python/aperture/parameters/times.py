@@ -5,15 +5,22 @@
 #
 """Times and numbers of headers as fractions, which are exact."""
 
-import math
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from fractions import Fraction
 from functools import lru_cache
+
+import numpy as np
+
+from .errors import ParameterError
+from .rules import is_number, refuse
 
 #: the forms of a time, for messages
 TIME_RULE = "UTC as 2024-06-01T12:30:00.25Z, or seconds since 1970, from 1970 to 9999"
 END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
+SECONDS_PER_DAY = 86400
+#: 1970-01-01, 0 h, as a modified Julian date and as a Julian date
+UNIX_EPOCH_MJD, UNIX_EPOCH_JD = 40587, 2440587.5
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T t](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?)?"
     r"\s*(?:[Zz]|([+-])(\d\d):?(\d\d))?"
@@ -92,16 +99,42 @@ def resolution(text):
     return Fraction(1, 10 ** len(digits[1])) if digits else Fraction(1)
 
 
+def exact_seconds(time):
+    """Seconds since 1970 as a Fraction, of a number or of (whole seconds, fraction)."""
+    return sum(map(Fraction, time)) if isinstance(time, (tuple, list)) else Fraction(time)
+
+
+def utc_text(time, digits=0, between="T"):
+    """UTC of a time as of exact_seconds(), to so many decimal digits: 2024-06-01T12:30:00.25."""
+    whole, part = divmod(round(exact_seconds(time) * 10**digits), 10**digits)
+    text = str(np.datetime64(whole, "s")).replace("T", between)
+    return text + (f".{part:0{digits}d}" if digits else "")
+
+
 def time_text(seconds):
     """A Fraction of seconds since 1970 as UTC, to microseconds."""
-    micro = round(seconds * 1000000)
-    return (datetime(1970, 1, 1) + timedelta(microseconds=micro)).isoformat() + "Z"
+    return utc_text(seconds, 6).removesuffix(".000000") + "Z"
 
 
-def whole_and_fraction(seconds):
-    """A Fraction as (int, float), the float below 1."""
-    whole = math.floor(seconds)
-    return whole, min(float(seconds - whole), math.nextafter(1, 0))
+def whole_and_fraction(time):
+    """A time as of exact_seconds() as (int, float), the float below 1."""
+    whole, rest = divmod(exact_seconds(time), 1)
+    return (whole, float(rest)) if float(rest) < 1 else (whole + 1, 0.0)
+
+
+def as_time(name, value, *, error=ParameterError):
+    """Seconds since 1970, or (whole seconds, fraction), of a parameter as (int, float)."""
+    parts = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if all(is_number(part, 0, END_OF_TIME - 1) for part in parts):
+        if len(parts) == 1 or (len(parts) == 2 and parts[0] == int(parts[0]) and parts[1] < 1):
+            return whole_and_fraction(parts)
+    return refuse(
+        name,
+        value,
+        "seconds since 1970, before the year 10000, a number or (whole seconds, fraction of 0 to "
+        "below 1)",
+        error,
+    )
 
 
 def length_text(seconds):

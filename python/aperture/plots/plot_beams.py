@@ -17,6 +17,7 @@ from ..arrays.array_description import load_array
 from ..beams.beams import coherent, load_beams, offset
 from ..beams.weights import array_factor, beam_weights, live_beams
 from ..files.filterbank import FilterbankError, FilterbankFile
+from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
 from .plot_data import PlotError, decibels
 from .style import COLOURS
 
@@ -39,7 +40,7 @@ def time_unit(seconds):
 
 def utc(mjd):
     """Modified Julian date to text, to a second."""
-    return str(np.datetime64(int(round((mjd - 40587) * 86400)), "s")).replace("T", " ") + " UTC"
+    return utc_text((mjd - UNIX_EPOCH_MJD) * SECONDS_PER_DAY, between=" ") + " UTC"
 
 
 # --- filterbank files ----------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def read_beams(filenames):
                 f"{file.filename}: other channels, IFs, beams or intervals than those "
                 f"of {first.filename}"
             )
-        later = (file.start - first.start) * 86400
+        later = (file.start - first.start) * SECONDS_PER_DAY
         if abs(later) > first.interval:
             raise PlotError(
                 f"{file.filename}: begins {later:.6g} s later than {first.filename}: "

@@ -8,6 +8,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ..parameters.times import utc_text
 from ..transients.dispersion import delay
 from ..transients.folding import combined, dedispersed, flattened, profile, signal_to_noise
 from ..transients.psrfits import read_profiles
@@ -18,11 +19,6 @@ from .style import COLOURS
 MAX_ROWS = 256
 #: endings of files of folded profiles
 ENDINGS = (".fits", ".psrfits", ".rf", ".sf", ".ar")
-
-
-def utc(time):
-    """(whole seconds, fraction) as text, to a second."""
-    return str(np.datetime64(int(time[0] + (time[1] > 0.9995)), "s")).replace("T", " ")
 
 
 def begin_of(folded):
@@ -126,10 +122,11 @@ def profile_figure(filename, dm=None):
         axis.set_xlabel("phase (turns)")
     sweep = abs(float(delay(dm, folded.channels[0], folded.channels[-1])))
     name = folded.beam if folded.source in folded.beam else f"{folded.source} {folded.beam}".strip()
+    begin = utc_text(begin_of(folded), between=" ")
     figure.suptitle(
         f"{name}: period {folded.period:.9g} s, {len(values)} bins, "
         f"{np.mean(folded.channels) / 1e6:.6g} MHz, {seconds / size:.4g} {unit} from "
-        f"{utc(begin_of(folded))} UTC\nlined up with DM {dm:g} pc/cm³ ({sweep * 1e3:.4g} ms over "
+        f"{begin} UTC\nlined up with DM {dm:g} pc/cm³ ({sweep * 1e3:.4g} ms over "
         "the band), phase at infinite frequency".replace("$", r"\$"),
         x=0.05,
         ha="left",

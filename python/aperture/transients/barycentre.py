@@ -19,13 +19,13 @@ from ..arrays.bodies import AU
 from ..arrays.earth_rotation import (
     MILLI_ARC_SECOND,
     MJD_ZERO_JD,
-    SECONDS_PER_DAY,
     TT_MINUS_TAI,
     day_and_fraction,
     day_length,
     tai_minus_utc,
     ut1_minus_utc,
 )
+from ..parameters.times import SECONDS_PER_DAY
 
 #: s; G M of the Sun over c^3 (IAU 2015 nominal)
 SUN_TIME = 1.32712440e20 / geometry.SPEED_OF_LIGHT**3

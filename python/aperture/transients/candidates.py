@@ -6,12 +6,12 @@
 """Candidates of pulses: what a message says, and a table of them on a disk."""
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
 import numpy as np
 import pmt
 
 from ..files.filterbank_writer import SampleFile
+from ..parameters.times import END_OF_TIME, utc_text
 
 #: column -> type of ECSV, unit, meaning
 COLUMNS = {
@@ -29,15 +29,6 @@ COLUMNS = {
 }
 LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 LONGEST_ID = 64
-
-
-def utc_text(time):
-    """(seconds since 1970, fraction) -> 2026-01-31T12:34:56.123456789."""
-    seconds, nanoseconds = time[0], round(time[1] * 1e9)
-    if nanoseconds >= 10**9:
-        seconds, nanoseconds = seconds + 1, 0
-    date = datetime.fromtimestamp(seconds, timezone.utc)
-    return f"{date:%Y-%m-%dT%H:%M:%S}.{nanoseconds:09d}"
 
 
 @dataclass(frozen=True)
@@ -87,14 +78,14 @@ class Candidate:
         """The texts of COLUMNS."""
         return [
             self.id,
-            utc_text(self.time),
+            utc_text(self.time, 9),
             repr(self.dm),
             repr(self.width),
             f"{self.snr:.7g}",
             str(self.beam),
             str(self.beams),
-            utc_text(self.start),
-            utc_text(self.end),
+            utc_text(self.start, 9),
+            utc_text(self.end, 9),
             self.reason or '""',
             picture or '""',
         ]
@@ -135,7 +126,7 @@ def _time(message, key):
         except (ValueError, RuntimeError):
             pass  # another kind, or below 0
         else:
-            if time[0] < 253402300800 and 0 <= time[1] < 1:
+            if time[0] < END_OF_TIME and 0 <= time[1] < 1:
                 return time
     raise ValueError(
         f"{key} of a candidate is {value}: it must be a tuple of whole seconds since "

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays.pulses import exact_time
 from ..parameters.rules import as_number, refuse
+from ..parameters.times import as_time
 from .barycentre import barycentric_time
 
 SEGMENT = 3600  # s
@@ -68,7 +68,7 @@ def period_segments(period, period_derivative=0.0, epoch=(0, 0.0), phase=0.0):
     as_number("period", period, 1e-6, 1e6, "seconds")
     as_number("period_derivative", period_derivative, -1e-3, 1e-3)
     as_number("phase", phase, -1e15, 1e15)
-    epoch = exact_time("epoch", epoch)
+    epoch = as_time("epoch", epoch)
     frequency = 1 / np.longdouble(period)
     # the double nearest to it is off by up to 1e-16 of it, 3e-6 turns a year at 1 ms
     coefficients = (float(frequency), float(-period_derivative * frequency**2 / 2))
@@ -138,7 +138,7 @@ def par_segments(model, site, start_time, duration, length=SEGMENT):
 
     Raises ParameterError.
     """
-    start = exact_time("start_time", start_time)[0]
+    start = as_time("start_time", start_time)[0]
     as_number("duration", duration, 0, 3.2e7, "seconds", above=True)
     if not 60 <= length <= 7200 or length != int(length):
         refuse("length", length, "a whole number of seconds, 60 to 7200")

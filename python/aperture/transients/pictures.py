@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from .candidates import utc_text
+from ..parameters.times import utc_text
 from .dispersion import delay
 
 BINS = 256  # bins of time in a picture
@@ -126,7 +126,7 @@ def draw(path, powers, candidate, cutout):
     bottom.set_ylabel("DM (pc/cm³)")
     bottom.set_xlabel(f"{unit} at {mega[-1]:.6g} MHz, around the pulse")
     figure.suptitle(
-        f"{candidate.id}\n{utc_text(candidate.time)} UTC, DM {candidate.dm:.6g}, "
+        f"{candidate.id}\n{utc_text(candidate.time, 9)} UTC, DM {candidate.dm:.6g}, "
         f"S/N {candidate.snr:.1f}, {candidate.width * 1e3:.4g} ms, beam "
         f"{candidate.beam}, seen by {candidate.beams}",
         fontsize=9,

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..files.checked_file import whole_file
 from ..parameters.ascii_text import ascii_text
+from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
 from .folding import FoldedProfiles
 
 VERSION = "6.1"
@@ -29,8 +30,8 @@ POLYCO_COEFFICIENTS = 15
 
 def _day(time):
     """Whole MJD, whole seconds of that day, and the fraction of one."""
-    day, seconds = divmod(int(time[0]), 86400)
-    return 40587 + day, seconds, float(time[1])
+    day, seconds = divmod(int(time[0]), SECONDS_PER_DAY)
+    return UNIX_EPOCH_MJD + day, seconds, float(time[1])
 
 
 def _sexagesimal(degrees, hours):
@@ -86,7 +87,10 @@ def _polyco(fits, segments, folded):
         fits.Column(
             "REF_MJD",
             "1D",
-            array=[day + (seconds + fraction) / 86400 for day, seconds, fraction in references],
+            array=[
+                day + (seconds + fraction) / SECONDS_PER_DAY
+                for day, seconds, fraction in references
+            ],
         ),
         fits.Column("REF_PHS", "1D", array=[row[2] for row in rows]),
         fits.Column("REF_F0", "1D", unit="Hz", array=[row[3] for row in rows]),
@@ -208,7 +212,7 @@ def _primary(fits, folded, site, start, direction):
 
 
 def _date(time):
-    return str(np.datetime64(int(time[0]), "s"))
+    return utc_text(int(time[0]))
 
 
 def _subints(fits, folded, start):
@@ -349,7 +353,7 @@ def _read(header, table):
         else np.broadcast_to(weights, data.shape)
     )
     counts = counts.reshape(data.shape)
-    start = (int(header["STT_IMJD"]) - 40587) * 86400 + int(header["STT_SMJD"])
+    start = (int(header["STT_IMJD"]) - UNIX_EPOCH_MJD) * SECONDS_PER_DAY + int(header["STT_SMJD"])
     times = []
     for value in rows["OFFS_SUB"]:
         late = float(value) + float(header["STT_OFFS"])

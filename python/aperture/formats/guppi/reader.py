@@ -18,14 +18,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ...parameters.times import utc_after
+from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_after
 
 CARD = 80
 MOST_HEADER = 1 << 18  # bytes
 ALIGNED = 512  # bytes of which DIRECTIO makes headers a multiple
 SEARCHED = 1 << 22  # bytes at a time, where a header is not where it should be
 RATE_TOLERANCE = Fraction(1, 1000)  # largest difference of TBIN from OBSBW
-UNIX_EPOCH = 40587  # MJD
 KEY = b"BLOCSIZE="  # every header has it
 #: values that all blocks have in common
 COMMON = (
@@ -297,10 +296,10 @@ def _describe(name, values, size, rise, npol):
     if parts == 3:
         raise ValueError(f"{name}: NPOL {parts}: must be 1, 2 or 4")
     middle = _fraction(name, values, "OBSFREQ", -(10**9), 10**9, "the middle of the band in MHz")
-    days = _whole(name, values, "STT_IMJD", UNIX_EPOCH, 2973483)
-    seconds = _fraction(name, values, "STT_SMJD", 0, 86400, "the second of the day")
+    days = _whole(name, values, "STT_IMJD", UNIX_EPOCH_MJD, 2973483)
+    seconds = _fraction(name, values, "STT_SMJD", 0, SECONDS_PER_DAY, "the second of the day")
     part = (
-        _fraction(name, values, "STT_OFFS", 0, 86400, "a part of a second")
+        _fraction(name, values, "STT_OFFS", 0, SECONDS_PER_DAY, "a part of a second")
         if "STT_OFFS" in values
         else 0
     )
@@ -319,7 +318,7 @@ def _describe(name, values, size, rise, npol):
         rate,
         float(width),
         float(middle * 10**6 - bandwidth * 10**6 / 2 + width / 2),
-        (days - UNIX_EPOCH) * 86400 + seconds + part,
+        (days - UNIX_EPOCH_MJD) * SECONDS_PER_DAY + seconds + part,
     )
     if is_complex and parts == 2:
         stream.polarizations = npol or _polarizations(name, stream, size, rise)

@@ -13,10 +13,10 @@ import re
 
 from ...files.checked_file import PartFile
 from ...parameters.ascii_text import ascii_text
+from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD
 from ..voltages import GUPPI_ENDING
 
 CARD = 80  # bytes
-UNIX_EPOCH = 40587  # a modified Julian date
 
 
 def numbered(path, number):
@@ -110,8 +110,8 @@ class GuppiWriter:
             "OBSBW": channels * recording.width / 1e6,
             "CHAN_BW": recording.width / 1e6,
             "TBIN": 1 / recording.rate,
-            "STT_IMJD": UNIX_EPOCH + recording.start.seconds // 86400,
-            "STT_SMJD": recording.start.seconds % 86400,
+            "STT_IMJD": UNIX_EPOCH_MJD + recording.start.seconds // SECONDS_PER_DAY,
+            "STT_SMJD": recording.start.seconds % SECONDS_PER_DAY,
             "STT_OFFS": float(recording.start.fraction),
             # a packet is one sample of all channels
             "PKTSIZE": channels * parts,

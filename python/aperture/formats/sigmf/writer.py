@@ -11,6 +11,7 @@ import os
 import numpy as np
 
 from ...files.checked_file import PartFile
+from ...parameters.times import utc_text
 from ..voltages import SIGMF_ENDINGS
 
 #: unsigned integers stand for complex ones of half as many bits, re first
@@ -33,12 +34,7 @@ ENTRY = 400  # the most bytes of a capture or an annotation
 
 def datetime_text(moment):
     """ISO 8601 with as many digits as a double has, at most picoseconds."""
-    seconds, digits = moment.seconds, f"{moment.fraction:.12f}"
-    if digits.startswith("1"):
-        seconds += 1
-    fraction = digits[2:].rstrip("0")
-    text = str(np.datetime64(seconds, "s"))
-    return text + (f".{fraction}" if fraction else "") + "Z"
+    return utc_text((moment.seconds, moment.fraction), 12).rstrip("0").rstrip(".") + "Z"
 
 
 def both_names(path):
