@@ -39,8 +39,8 @@ def cells(rng, ratio, duty, noise):
     if noise:
         voltages[-1, :, :, on] *= np.sqrt(1 + ratio)
     else:
-        turns = rng.uniform(0.05, 0.95, (CELLS, 1, 1)) * np.arange(SPECTRA)[on]
-        voltages[-1, :, :, on] += np.sqrt(ratio) * np.exp(2j * np.pi * turns)
+        cycles = rng.uniform(0.05, 0.95, (CELLS, 1, 1)) * np.arange(SPECTRA)[on]
+        voltages[-1, :, :, on] += np.sqrt(ratio) * np.exp(2j * np.pi * cycles)
     return voltages
 
 

@@ -82,7 +82,7 @@ def main(arguments):
         align = aperture.stream_align(search_samples=1 << 18, most_offset=1 << 16)
         after, channels = coherence(correlate(files, align))
     print(
-        f"input 1 is delayed by {align.offsets()[1]:.3f} samples, and its phase turned by "
+        f"input 1 is delayed by {align.offsets()[1]:.3f} samples, and its phase rotated by "
         f"{np.degrees(align.phases()[1]):.1f} degrees: signal-to-noise {align.snr()[1]:.0f}"
     )
     print(f"coherence as the samples come: {abs(before):.3f}")

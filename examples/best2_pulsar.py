@@ -42,7 +42,7 @@ BRIGHTER = 2.0  # factor over the description
 
 def simulated(source, segment):
     """The source with the period and phase that the timing model has at the first sample."""
-    turns, frequency = segment.at(START)
+    revolutions, frequency = segment.at(START)
     period = 1 / float(frequency)
     return replace(
         source,
@@ -52,7 +52,7 @@ def simulated(source, segment):
                 period=period,
                 period_derivative=0.0,
                 mean_flux=BRIGHTER * part.mean_flux,
-                phase=part.phase + float(turns % 1),
+                phase=part.phase + float(revolutions % 1),
             )
             for part in source.pulsars
         ),
@@ -129,7 +129,7 @@ def draw(folded, source, period, filename):
         cmap="viridis",
     )
     axes[1].set_ylabel("time (s)")
-    axes[1].set_xlabel("phase (turns from half of one before the model's)")
+    axes[1].set_xlabel("phase (revolutions from half of one before the model's)")
     figure.suptitle(
         f"PSR {source.name} through a tracking beam of BEST-2, simulated: "
         f"{period:.6f} s at the telescope"

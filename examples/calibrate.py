@@ -7,9 +7,10 @@
 """
 An array that nobody has calibrated, and the same after it heard a noise source.
 
-Five antennas have cables of up to 100 ns more or less, amplifiers that turn the phase, and filters
-with a shape of their own. First a noise source is switched to all of them: aperture_calibrate
-finds what is hidden. Then they look at a source on the sky, without the calibration and with it.
+Five antennas have cables of up to 100 ns more or less, amplifiers that rotate the phase, and
+filters with a shape of their own. First a noise source is switched to all of them:
+aperture_calibrate finds what is hidden. Then they look at a source on the sky, without the
+calibration and with it.
 
     tools/run python3 examples/calibrate.py [FOLDER]
 

@@ -16,11 +16,11 @@ from gnuradio import aperture, blocks, gr
 flowgraph = gr.top_block()
 source = aperture.array_source("two-dish", samples=2_400_000, inputs_per_port=2)
 f_engine = aperture.pfb_channelizer(channels=256, inputs=2, inputs_per_port=2)
-turn = aperture.corner_turn(channels=256, inputs=2, inputs_per_port=2, spectra_per_frame=128)
+corner_turn = aperture.corner_turn(channels=256, inputs=2, inputs_per_port=2, spectra_per_frame=128)
 x_engine = aperture.xengine(channels=256, inputs=2, spectra_per_frame=128, integration=10)
 baseline = aperture.select(channels=256, inputs=2, products=[(1, 0)])
 sink = blocks.vector_sink_c(256)
-flowgraph.connect(source, f_engine, turn, x_engine, baseline, sink)
+flowgraph.connect(source, f_engine, corner_turn, x_engine, baseline, sink)
 flowgraph.run()
 
 import numpy as np

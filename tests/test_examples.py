@@ -365,7 +365,7 @@ class TestExamples(unittest.TestCase):
         self.assertRegex(output, r"12345 samples and 0\.37[45]\d later, phase -114\.[56]\d degrees")
 
     def test_tracking(self):
-        """The tracked correlator's phase stands still, within the noise; the other's turns."""
+        """The tracked correlator's phase stands still, within the noise; the other's rotates."""
         observe = runpy.run_path(str(EXAMPLES / "tracked_source.py"))["observe"]
         untracked, tracked = observe(600)
         self.assertEqual(len(tracked), 60)
@@ -387,7 +387,7 @@ class TestExamples(unittest.TestCase):
         model = np.exp(-2j * np.pi * frequency * delay)
         # the simulator fills the inner 99 % of the band
         ratio = (visibilities[:7].mean(axis=0) / model)[2:-2]
-        # N = 7 * 1280 spectra of two inputs with noise and signal of power 1 each: turned to be
+        # N = 7 * 1280 spectra of two inputs with noise and signal of power 1 each: rotated to be
         # real, V = 1, re has the variance (2 * 2 + 1)/2N, im (2 * 2 - 1)/2N (Thompson, Moran
         # and Swenson, 6.2); six deviations, for 252 channels
         np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))

@@ -135,7 +135,7 @@ class TestPlayedReceivers(unittest.TestCase):
         frequency = np.fft.fftfreq(part)
         inner = np.abs(frequency) < 0.45
         shift = np.exp(2j * np.pi * frequency * (start - whole + drift))
-        # 300 Hz at 100 MHz, by which the phase turns within the part
+        # 300 Hz at 100 MHz, by which the phase rotates within the part
         time = (start + end + np.arange(part)) / RATE
         oscillator = np.exp(-2j * np.pi * 100e6 * (1 - 1 / (1 + 1e-6 * ppm)) * time)
         cross = (np.fft.fft(c[end:] * oscillator.conj()) * (spectrum * shift).conj())[inner]

@@ -62,9 +62,9 @@ def voltages(device):
 def looks(count):
     """Returns so many beams within 25 degrees of the source, the first of them at it."""
     number = np.arange(count)
-    distance, turn = 25 * np.sqrt(number / count), np.radians(137.508 * number)
+    distance, angle = 25 * np.sqrt(number / count), np.radians(137.508 * number)
     places = offset(
-        SOURCE.azimuth, SOURCE.elevation, distance * np.cos(turn), distance * np.sin(turn)
+        SOURCE.azimuth, SOURCE.elevation, distance * np.cos(angle), distance * np.sin(angle)
     )
     return [
         Beam(str(i), float(azimuth), float(elevation))

@@ -103,7 +103,7 @@ def connect(
         spectra_per_frame=spectra_per_frame,
         **common,
     )
-    turn = aperture.corner_turn(inputs_per_port=inputs_per_port, **voltages)
+    corner_turn = aperture.corner_turn(inputs_per_port=inputs_per_port, **voltages)
     x_engine = aperture.xengine(integration=integration, **voltages)
     sent = dict(item_size=2 * inputs_per_port, rate=instrument.sample_rate)
     items = instrument.channels  # samples of a spectrum
@@ -136,15 +136,15 @@ def connect(
     ]
     for port, source in enumerate(sources):
         chain = [(f_engine, port)] if f_engine else []
-        top.connect((source, 0), *chain, (turn, port))
-    top.connect(turn, x_engine)
+        top.connect((source, 0), *chain, (corner_turn, port))
+    top.connect(corner_turn, x_engine)
     if device != "cpu":  # a call may be half a ring
         spectra = (call << 20) // (items * sent["item_size"] * PORTS)
         for source in sources:
             source.set_min_output_buffer(2 * spectra * items)
         if f_engine:
             f_engine.set_min_output_buffer(2 * spectra)
-        turn.set_min_output_buffer(max(4, 2 * spectra // spectra_per_frame))
+        corner_turn.set_min_output_buffer(max(4, 2 * spectra // spectra_per_frame))
     return sources, x_engine
 
 
@@ -160,7 +160,7 @@ def prepare(instrument, device):
 
 def correlation(instrument, data, device):
     """
-    The mean correlation coefficient of two inputs of like polarisation, turned to the source:
+    The mean correlation coefficient of two inputs of like polarisation, rotated to the source:
     flux / (1 + flux), if all is well, and less by what rounding adds to the power.
     """
     products = instrument.inputs * (instrument.inputs + 1) // 2

@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from PIL import Image
 
 BLUE, ORANGE, GREEN, GREY = "#1b6ca8", "#d1600e", "#2e8b57", "#888888"
-TURN = [-180, -90, 0, 90, 180]
+QUARTERS = [-180, -90, 0, 90, 180]
 plt.rcParams.update(
     {
         "font.size": 9,
@@ -46,7 +46,7 @@ def save(figure, path):
 
 
 def phase_axis(axis, label="phase (°)"):
-    axis.set(ylim=(-190, 190), yticks=TURN, ylabel=label)
+    axis.set(ylim=(-190, 190), yticks=QUARTERS, ylabel=label)
 
 
 def band(baseline, title=""):

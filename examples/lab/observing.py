@@ -237,7 +237,7 @@ def line(x, phases):
 
 
 def fringe_rate(times, phases):
-    """Hz and their standard deviation: turns of the phase in a second, as a mean."""
+    """Hz and their standard deviation: cycles of the phase in a second, as a mean."""
     slope, error, _ = line(times - times.mean(), phases)
     return slope / (2 * np.pi), error / (2 * np.pi)
 
@@ -248,9 +248,9 @@ def fit_baseline(baseline, direction="sun"):
     deviations, of the phases over hours; the height is taken for right.
     """
     east, north, up = baseline.directions(direction).T
-    turns = 2 * np.pi * baseline.frequency / geometry.SPEED_OF_LIGHT
-    phases = np.unwrap(np.angle(baseline.mean())) - turns * up * baseline.vector[2]
-    equations = np.stack([turns * east, turns * north, np.ones_like(east)], axis=1)
+    wavenumber = 2 * np.pi * baseline.frequency / geometry.SPEED_OF_LIGHT
+    phases = np.unwrap(np.angle(baseline.mean())) - wavenumber * up * baseline.vector[2]
+    equations = np.stack([wavenumber * east, wavenumber * north, np.ones_like(east)], axis=1)
     found, squares, _, _ = np.linalg.lstsq(equations, phases, rcond=None)
     covariance = np.linalg.inv(equations.T @ equations) * squares[0] / (len(phases) - 3)
     return found[:2], np.sqrt(np.diag(covariance))[:2]

@@ -114,7 +114,7 @@ def clock(_):
             color=colour,
             label=f"{ppm:g} ppm",
         )
-    left.set(xlabel="milliseconds", ylabel="phase (turns)")
+    left.set(xlabel="milliseconds", ylabel="phase (cycles)")
     right.set(xlabel="integration (ms)", ylabel="coherence", ylim=(0, 1.05))
     left.legend()
     right.legend()
@@ -187,7 +187,7 @@ def interference(_):
         rasterized=True,
     )
     left.set(xlabel="frequency − 1415 MHz (kHz)", ylabel="minutes")
-    figure.colorbar(mesh, ax=left, label="phase (°)", ticks=drawing.TURN)
+    figure.colorbar(mesh, ax=left, label="phase (°)", ticks=drawing.QUARTERS)
     for values, colour, label in (
         (coherence, ORANGE, "all channels"),
         (clean, BLUE, "without that channel"),

@@ -33,11 +33,11 @@ def delays_message(segment, frequency, model=MODEL):
     frequency : float
         Sky frequency of channel n/2, Hz, for the phases -2 pi f d.
     """
-    turns = frequency * segment.delays
+    cycles = frequency * segment.delays
     values = {
         tags.delay: segment.delays,
         tags.delay_rate: segment.rates,
-        tags.phase: -2 * np.pi * (turns - np.rint(turns)),
+        tags.phase: -2 * np.pi * (cycles - np.rint(cycles)),
         tags.phase_rate: -2 * np.pi * frequency * segment.rates,
     }
     message = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.model), pmt.intern(model))
@@ -78,7 +78,7 @@ class delay_tracker(following_block):
     Also out: messages on the port `delays`, for the port of that name of `f_engine` and
     `pfb_channelizer`: for all inputs `delay`, `delay_rate`, `phase`, `phase_rate`, the `time` from
     which they hold and count, and the `model` "geometry". Each input is delayed by
-    d = max tau - tau, tau being its geometric and cable delay, and its phase turned by
+    d = max tau - tau, tau being its geometric and cable delay, and its phase rotated by
     -2 pi f d, f the sky frequency of the middle channel. One message follows another when a
     straight line would be off by `phase_error` on the longest baseline at the highest frequency,
     and comes `lead` seconds before its time. How far delays are right is said in

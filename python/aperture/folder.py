@@ -91,14 +91,14 @@ def folder(
         period: seconds, at the telescope
         period_derivative: seconds a second
         epoch: UTC since 1970, of period and phase: a number or (whole seconds, fraction)
-        phase: turns at the epoch
+        phase: revolutions at the epoch
         array: an ArrayDescription, or the file or shipped name of one: the site, with `par`
         start_time: UTC since 1970 from which on a .par file's model is computed; None: an hour ago
         hours: how long; what comes outside of it ends the flowgraph
         channels: of an item
         beams: of an item, or pairs of them
         products: of each beam, 1 to 4
-        bins: of a turn
+        bins: of a revolution
         subintegration: seconds that become one item
         type: of the powers, f32, s8 or u8
         mean: the powers are means of what was counted, as power_detector's by default; or sums

@@ -41,8 +41,8 @@ class Drift:
     """
     The drift of inputs' phases from weights that are made for one time.
 
-    With a source's direction s, which turns with the sky (w), the phase of an input at r turns by
-    2 pi f/c r.(w x s) a second, and that rate changes by w^2 |r| 2 pi f/c a second at most.
+    With a source's direction s, which rotates with the sky (w), the phase of an input at r rotates
+    by 2 pi f/c r.(w x s) a second, and that rate changes by w^2 |r| 2 pi f/c a second at most.
     rate: rad/s, change: rad/s^2, of the input and the beam that drift the most.
     """
 
@@ -60,7 +60,7 @@ class Drift:
         latitude = np.radians(array.latitude)
         pole = np.array([0.0, math.cos(latitude), math.sin(latitude)])
         positions = array.input_positions()
-        turns = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT * EARTH_ROTATION_RATE
+        per_metre = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT * EARTH_ROTATION_RATE
         if time is None:
             # lengths of baselines across the pole, along which the source moves
             across = np.linalg.norm(np.cross(positions, pole), axis=1)
@@ -72,16 +72,16 @@ class Drift:
                 )
             )
         else:
-            # the sky turns against the Earth: from east over south to west
-            turning = [[entry.moving] for entry in beams + followed]
-            motion = -np.cross(pole, beam_directions(array, beams + followed, time)) * turning
+            # the sky rotates against the Earth: from east over south to west
+            moves = [[entry.moving] for entry in beams + followed]
+            motion = -np.cross(pole, beam_directions(array, beams + followed, time)) * moves
             if followed:
                 motion = motion[:-1] - motion[-1]
             speed = np.max(np.abs(motion @ positions.T))
-        self.rate = turns * speed
+        self.rate = per_metre * speed
         self.change = (
             (1 + len(followed))
-            * turns
+            * per_metre
             * EARTH_ROTATION_RATE
             * np.max(np.linalg.norm(positions, axis=1))
         )
@@ -368,7 +368,7 @@ class pointing(following_block):
         followed = self._beams if tracked is None else [*self._beams, tracked]
         if any(entry.moving for entry in followed):
             self._warn_of_rotation(begin)
-        # the rate at which phases turn is nearly the same half an interval later
+        # the rate at which phases rotate is nearly the same half an interval later
         drift = Drift(self._array, self._beams, self._frequencies, begin, tracked)
         span = drift.span(self._phase_error)
         if not span >= SHORTEST:

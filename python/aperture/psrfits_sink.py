@@ -44,8 +44,8 @@ class psrfits_sink(RollingSink, python_block):
     There is a file for each beam: {beam} in the name becomes that of the beam, and must be there
     where there are several. {time} becomes the rx_time of the first sub-integration. The time of a
     sub-integration in the file is the one nearest to its middle at which the model's phase is a
-    whole number of turns. Channels are not lined up; the file says with which DM they would be.
-    The formats of what is in the file are in docs/pulsars.md.
+    whole number of revolutions. Channels are not lined up; the file says with which DM they would
+    be. The formats of what is in the file are in docs/pulsars.md.
 
     Profiles are kept in memory (4 GiB at most), and the files are written anew every 30 s, less
     often where that takes longer than 1.5 s, and at the end: a process that is killed loses what
@@ -251,9 +251,9 @@ class psrfits_sink(RollingSink, python_block):
             for path in self._paths:
                 check_path(path, self._overwrite)
             self._roll.begun()
-        # back to where the phase is whole, by less than half of a turn
-        turns = folded["phase"] - round(folded["phase"])
-        fraction = folded["middle"][1] - turns / folded["frequency"]
+        # back to where the phase is whole, by less than half of a revolution
+        cycles = folded["phase"] - round(folded["phase"])
+        fraction = folded["middle"][1] - cycles / folded["frequency"]
         self._times.append(
             (folded["middle"][0] + int(np.floor(fraction)), float(fraction - np.floor(fraction)))
         )

@@ -31,17 +31,17 @@ def decibel(power):
     return 10 * np.log10(np.maximum(power, 1e-20))
 
 
-def tone_in_spectra(y, turn):
+def tone_in_spectra(y, phasor):
     """
     Power and offset of a channel that has a tone and noise.
 
-    y: complex [spectrum]; turn: the tone at each spectrum's first sample, of amplitude 1.
+    y: complex [spectrum]; phasor: the tone at each spectrum's first sample, of amplitude 1.
     Returns the power of what is coherent with the tone, which noise and rounding errors average
     out of, and the magnitude of the mean of what is not.
     """
-    turn = turn[: len(y)]
-    amplitude = np.vdot(turn, y) / len(y)
-    return np.abs(amplitude) ** 2, np.abs(np.mean(y - amplitude * turn))
+    phasor = phasor[: len(y)]
+    amplitude = np.vdot(phasor, y) / len(y)
+    return np.abs(amplitude) ** 2, np.abs(np.mean(y - amplitude * phasor))
 
 
 def check_linear(powers):
@@ -123,8 +123,8 @@ class FEngine:
         # [frame][channel][input][time], and no padding
         blocks = values[0].reshape(-1, channels, inputs, TIMES)
         spectra = np.moveaxis(blocks, (2, 0, 3, 1), (0, 1, 2, 3))
-        step = channels if reference.is_complex(input_type) else 2 * channels
-        count = reference.spectra_of(samples.shape[1], step, options.get("taps", 8))
+        hop = channels if reference.is_complex(input_type) else 2 * channels
+        count = reference.spectra_of(samples.shape[1], hop, options.get("taps", 8))
         return spectra.reshape(inputs, -1, channels)[:, :count]
 
     def tones(self, frequencies, n, taps, amplitude=1.0, noise=0.0):
@@ -138,8 +138,8 @@ class FEngine:
         """
         t = np.arange(n * taps)
         phase = self.rng.uniform(0, 2 * np.pi, (len(frequencies), 1))
-        turns = np.asarray(frequencies)[:, None] * t / n
-        tones = amplitude * np.exp(2j * np.pi * turns + 1j * phase)
+        phasors = np.asarray(frequencies)[:, None] * t / n
+        tones = amplitude * np.exp(2j * np.pi * phasors + 1j * phase)
         if noise:
             tones += noise * self.rng.standard_normal(tones.shape)
             tones += 1j * noise * self.rng.standard_normal(tones.shape)
@@ -371,7 +371,7 @@ class FEngine:
         # far enough apart that they do not meet
         above_middle = 5 + n // 2 // tones * np.arange(tones)
         t = np.arange(n * count)
-        turns = [np.exp(2j * np.pi * (k + 0.0137) / n * t) for k in above_middle]
+        phasors = [np.exp(2j * np.pi * (k + 0.0137) / n * t) for k in above_middle]
         h = np.sum(reference.prototype(n, taps))
         for input_type, output_type, steps, amplitude, gain, rms in [
             ("fc32", "fc32", 10, 1.0, 1.0, 0.0),
@@ -387,14 +387,14 @@ class FEngine:
             powers = []
             for step in range(steps):
                 noise = rms * self.rng.standard_normal((2, len(t)))
-                signal = amplitude * 2.0**-step * sum(turns) + noise[0] + 1j * noise[1]
+                signal = amplitude * 2.0**-step * sum(phasors) + noise[0] + 1j * noise[1]
                 samples = self.quantised(signal.astype(np.complex64), input_type)
                 spectra, _ = self.channelise(
                     samples[None], input_type, output_type, channels=n, taps=taps, gain=gain
                 )
                 found = [
-                    tone_in_spectra(spectra[0, :, n // 2 + k], turn[::n])
-                    for k, turn in zip(above_middle, turns)
+                    tone_in_spectra(spectra[0, :, n // 2 + k], phasor[::n])
+                    for k, phasor in zip(above_middle, phasors)
                 ]
                 powers.append(sum(power for power, _ in found))
                 if output_type == "sc8":
@@ -412,8 +412,8 @@ class FEngine:
         for output_type, delta in (("fc32", 1e-3), ("sc8", 0.1)):
             if (input_type, output_type) not in self.types:
                 continue
-            step = n if reference.is_complex(input_type) else 2 * n
-            shape = inputs, (self.spectra + 7) * step
+            hop = n if reference.is_complex(input_type) else 2 * n
+            shape = inputs, (self.spectra + 7) * hop
             samples = qa_tools.random_samples(self.rng, input_type, shape, 10.0)
             plain, _ = self.channelise(samples, input_type, output_type, channels=n, gain=1.0)
             unrounded, _ = self.channelise(samples, input_type, channels=n)
@@ -527,14 +527,14 @@ class RealEightBits(EightBits):
     def some_channels(n):
         return EightBits.some_channels(n)[1:]
 
-    def turns(self, frequencies, spectra_per_frame):
-        """Returns tones so many channels above the middle of channel n/2: [tone][time]"""
-        return (np.asarray(frequencies)[:, None] + self.n // 2) * spectra_per_frame / (2 * self.n)
+    def cycles(self, frequencies, t):
+        """Returns cycles of tones so many channels above the middle of channel n/2: [tone][time]"""
+        return (np.asarray(frequencies)[:, None] + self.n // 2) * t / (2 * self.n)
 
     def tones(self, frequencies, n, taps, amplitude=1.0, noise=0.0):
         t = np.arange(2 * n * taps)
         phase = self.rng.uniform(0, 2 * np.pi, (len(frequencies), 1))
-        tones = amplitude * np.cos(2 * np.pi * self.turns(frequencies, t) + phase)
+        tones = amplitude * np.cos(2 * np.pi * self.cycles(frequencies, t) + phase)
         tones += noise * self.rng.standard_normal(tones.shape)
         return tones.reshape(1, -1).astype(np.float32)
 
@@ -542,11 +542,11 @@ class RealEightBits(EightBits):
         """Rounding is linear, as of complex samples, with noise of half a step at the output."""
         n, taps, count = self.n, 8, self.linear_spectra
         t = np.arange(2 * n * count)
-        turns = self.turns([5.0137], t)[0]
+        cycles = self.cycles([5.0137], t)[0]
         input_type = self.types[0][0]
         powers = []
         for step in range(6):
-            signal = 115.0 * 2.0**-step * np.cos(2 * np.pi * turns)
+            signal = 115.0 * 2.0**-step * np.cos(2 * np.pi * cycles)
             signal += np.sqrt(2) * self.height * self.rng.standard_normal(len(t)) / 2
             samples = self.quantised(signal / self.step, input_type)
             gain = self.step / self.height
@@ -554,14 +554,14 @@ class RealEightBits(EightBits):
                 samples[None], input_type, "sc8", channels=n, taps=taps, gain=gain
             )
             power, offset = tone_in_spectra(
-                spectra[0, :, n // 2 + 5], np.exp(2j * np.pi * turns[:: 2 * n])
+                spectra[0, :, n // 2 + 5], np.exp(2j * np.pi * cycles[:: 2 * n])
             )
             powers.append(power)
             check_unbiased(offset, spectra.shape[1])
         check_linear(powers)
 
     def long_tone(self):
-        return np.cos(2 * np.pi * self.turns([2.01], np.arange(2 * self.n * 100)))
+        return np.cos(2 * np.pi * self.cycles([2.01], np.arange(2 * self.n * 100)))
 
 
 class InvertedRealEightBits(RealEightBits):
@@ -736,12 +736,12 @@ class qa_linearity_of_rounding(gr_unittest.TestCase):
         """Tests a rounding as test_linearity does: a tone, and noise of so many steps in re and in
         im."""
         rng = np.random.default_rng(64)
-        turn = np.exp(2j * np.pi * 0.0137 * np.arange(spectra))
+        phasor = np.exp(2j * np.pi * 0.0137 * np.arange(spectra))
         powers = []
         for step in range(6):
-            parts = amplitude * 2.0**-step * np.stack([turn.real, turn.imag])
+            parts = amplitude * 2.0**-step * np.stack([phasor.real, phasor.imag])
             re, im = rounding(parts + noise * rng.standard_normal(parts.shape))
-            power, offset = tone_in_spectra(re + 1j * im, turn)
+            power, offset = tone_in_spectra(re + 1j * im, phasor)
             powers.append(power)
             if noise:
                 check_unbiased(offset, spectra)

@@ -336,7 +336,7 @@ class qa_array_source(gr_unittest.TestCase):
         inside = slice(1000, n - 1000)  # the transform wraps around
         product = samples[1, inside] * np.conj(expected[inside])
         # 100 samples: the edges of the band, where the transform differs, average out; at a few
-        # fringes a second the phase hardly turns in them
+        # fringes a second the phase hardly rotates in them
         phases = np.degrees(np.angle(np.add.reduceat(product, np.arange(0, len(product), 100))))
         self.assertLess(np.abs(phases).max(), limit)
 
@@ -360,8 +360,8 @@ class qa_array_source(gr_unittest.TestCase):
 
     def test_bodies(self):
         """Fringes of the Sun and the Moon for an hour, 187 wavelengths: among the stars these move
-        by 0.04 and half a degree, and so turn their phases by 40 and 500 degrees. An arc second is
-        0.3 degrees; the Moon's parallax bends its way by up to 30 of them."""
+        by 0.04 and half a degree, and so rotate their phases by 40 and 500 degrees. An arc second
+        is 0.3 degrees; the Moon's parallax bends its way by up to 30 of them."""
         rate, n, start = 100.0, 360000, 1718960400.25  # 2024-06-21T09:00:00Z
         array = make_array([(0, 0, 0), (38, 12, 0)], sample_rate=rate, latitude=-10.0)
         coarse = np.linspace(0, n / rate, 361)

@@ -105,7 +105,7 @@ class qa_beamformer(gr_unittest.TestCase):
         self.check("sc4", "fc32", 2, 2, 4, 600, 40)
 
     def test_no_conjugate(self):
-        """y = w x with w = i turns a phasor forwards."""
+        """y = w x with w = i rotates a phasor forwards."""
         voltages = np.ones((1, 1, 1, 4), dtype=np.complex64)
         y, _, _ = self.run_beams(voltages, "fc32", np.full((1, 1, 1), 1j, np.complex64))
         np.testing.assert_array_equal(y, 1j * np.ones((1, 1, 1, 4)))

@@ -255,16 +255,16 @@ class qa_chain(gr_unittest.TestCase):
             **options,
         )
         chain.run()
-        step = channels if reference.is_complex(input_type) else 2 * channels
+        hop = channels if reference.is_complex(input_type) else 2 * channels
         common = min(len(row) for row in laid_out)
         missing = np.array(
-            [reference.missing_spectra(row[:common], step, taps) for row in stretches]
+            [reference.missing_spectra(row[:common], hop, taps) for row in stretches]
         )
         values, _ = reference.decode(np.array([row[:common] for row in laid_out]), input_type)
         spectra = reference.pfb(
             values,
             channels,
-            reference.prototype(step, taps),
+            reference.prototype(hop, taps),
             options.get("inverted", False),
             missing,
         )
@@ -365,7 +365,7 @@ class qa_chain(gr_unittest.TestCase):
         top.connect(source, pfb)
         sinks = []
         for first, selected in ((0, 10), (0, 5), (5, 5)):
-            turn = aperture.corner_turn(
+            corner_turn = aperture.corner_turn(
                 channels=10,
                 inputs=2,
                 inputs_per_port=2,
@@ -379,7 +379,7 @@ class qa_chain(gr_unittest.TestCase):
             )
             picked = aperture.select(selected, 2, [(1, 0)])
             sinks.append(ByteSink(8 * selected))
-            top.connect(pfb, turn, xengine, picked, sinks[-1])
+            top.connect(pfb, corner_turn, xengine, picked, sinks[-1])
         top.run()
         whole, low, high = (sink.data() for sink in sinks)
         self.assertEqual(len(whole), -(-(500 - 7) // 64))

@@ -48,9 +48,9 @@ def comb(n, length, rng, real=False, inputs=1):
     """
     t = np.arange(2 * n if real else n)
     k = np.arange(1, n)
-    turns = k / (2 * n) if real else (k - n // 2) / n
+    cycles = k / (2 * n) if real else (k - n // 2) / n
     phase = rng.uniform(0, 2 * np.pi, (inputs, n - 1, 1))
-    x = np.exp(1j * (phase + 2 * np.pi * turns[:, None] * t)).sum(axis=1) / np.sqrt(n)
+    x = np.exp(1j * (phase + 2 * np.pi * cycles[:, None] * t)).sum(axis=1) / np.sqrt(n)
     x = np.tile(x, -(-length // len(t)))[:, :length]
     return x.real * np.sqrt(2) if real else x
 
@@ -127,7 +127,7 @@ class Delays:
         return self.spectra(data, len(samples)), tags
 
     def phases(self, delayed, plain):
-        """Radians [input][channel] by which spectra are turned, those without samples left out."""
+        """Radians [input][channel] by which spectra are rotated, those without samples left out."""
         count = min(delayed.shape[1], plain.shape[1])
         there = np.abs(delayed[:, :count]).max(axis=(0, 2)) > 0
         there &= (np.abs(delayed[:, :count]).min(axis=2) > 0).all(axis=0)
@@ -166,9 +166,9 @@ class Delays:
     def plain_and_delayed(self, delays, phases=(0.0, 0.0), rate=RATE, n=64, count=60, **options):
         """Spectra of a comb, with delays and without."""
         real = not reference.is_complex(options["input_type"])
-        step = 2 * n if real else n
-        room = int(np.ceil(np.abs(delays).max() * rate)) + step
-        length = (count + 8) * step + 2 * room
+        hop = 2 * n if real else n
+        room = int(np.ceil(np.abs(delays).max() * rate)) + hop
+        length = (count + 8) * hop + 2 * room
         samples = to_type(comb(n, length, self.rng, real, 2), options["input_type"], self.rng)
         results = []
         for given in (None, delays):
@@ -179,7 +179,7 @@ class Delays:
             self.assertEqual(self.messages, [])
             results.append(y)
         # spectra where all inputs have samples, also the one that is delayed the most
-        skipped = -(-room // step)
+        skipped = -(-room // hop)
         return [y[:, skipped : skipped + count] for y in results]
 
     def test_delays(self):
@@ -235,7 +235,7 @@ class Delays:
         which the second has the opposite rates.
         """
         real = not reference.is_complex(kind["input_type"])
-        step = 2 * n if real else n
+        hop = 2 * n if real else n
         length = int(seconds * RATE)
         samples = to_type(comb(n, length, self.rng, real, 2), kind["input_type"], self.rng)
         blocks = [self.make(channels=n, **kind) for _ in range(2)]
@@ -253,13 +253,13 @@ class Delays:
         plain, delayed = (
             self.run_block(b, samples, chunks=0, channels=n, **kind)[0] for b in blocks
         )
-        count = int(integration * RATE / step)
+        count = int(integration * RATE / hop)
         spectra = min(plain.shape[1], delayed.shape[1]) // count * count
         self.assertGreaterEqual(spectra // count, 3)
         if self.in_frames and spectra > plain.shape[1] - TIMES:
             spectra -= count  # the last frame is padded
-        middle = (8 * step - 1) / 2
-        t = (np.arange(spectra) * step + middle) / RATE
+        middle = (8 * hop - 1) / 2
+        t = (np.arange(spectra) * hop + middle) / RATE
         f = -self.wanted(n, 1.0, 0, RATE, real) / (2 * np.pi)
         for i, sign in enumerate(signs):
             phase = sign * phase_rate * (t + before)
@@ -292,8 +292,8 @@ class Delays:
                 inverted = each == 3
                 inputs = 2 * each
                 real = not reference.is_complex(input_type)
-                step = 2 * n if real else n
-                length = 40 * step + 12
+                hop = 2 * n if real else n
+                length = 40 * hop + 12
                 length -= length % reference.samples_in_item(input_type, each)
                 x = qa_tools.random_samples(self.rng, input_type, (inputs, length))
                 delays = self.rng.uniform(-50, 50, inputs)
@@ -302,14 +302,14 @@ class Delays:
                 block = self.make(inputs=inputs, taps=taps, inverted=inverted, **options)
                 block.set_delays(delays / RATE, phases=phases)
                 y, _ = self.run_block(block, x, chunks=61, **options)
-                h = reference.prototype(step, taps)
+                h = reference.prototype(hop, taps)
                 values, _ = reference.decode(x, input_type)
                 packed = reference.samples_in_item(input_type, each)
                 # in items of a port, of which the inputs have samples together
                 ports = np.rint(delays).astype(int).reshape(-1, each)
-                starts = np.arange(reference.spectra_of(length, step, taps)) * step // packed
-                end = -(ports.min() // packed) + taps * step // packed
-                starts = starts[starts + max(end, taps * step // packed) <= length // packed]
+                starts = np.arange(reference.spectra_of(length, hop, taps)) * hop // packed
+                end = -(ports.min() // packed) + taps * hop // packed
+                starts = starts[starts + max(end, taps * hop // packed) <= length // packed]
                 for i in range(inputs):
                     there = starts >= -(-ports[i // each].max() // packed)
                     model = reference.delayed_pfb(values[i], n, h, delays[i], phases[i], inverted)[
@@ -335,8 +335,8 @@ class Delays:
         return self.run_block(block, samples, **options)[0]
 
     @staticmethod
-    def time_of(spectrum, taps=8, step=16):
-        return (spectrum * step + (taps * step - 1) / 2) / RATE
+    def time_of(spectrum, taps=8, hop=16):
+        return (spectrum * hop + (taps * hop - 1) / 2) / RATE
 
     def test_change_at_a_time(self):
         """Bit by bit from the first spectrum at or after the time, whatever the calls."""
@@ -600,8 +600,8 @@ class Delays:
         x = self.noise(1)[0]
         ahead, phase, phase_rate = 3, 0.7, 40.0  # samples, rad, rad/s
         pair = np.stack([x, np.roll(x, -ahead)])
-        turned = phase + phase_rate * np.arange(len(x)) / RATE
-        pair[1] = (pair[1] * np.exp(-1j * turned)).astype(np.complex64)
+        rotated = phase + phase_rate * np.arange(len(x)) / RATE
+        pair[1] = (pair[1] * np.exp(-1j * rotated)).astype(np.complex64)
         tags = [
             stream_tags(),
             stream_tags()
@@ -950,9 +950,9 @@ class Delays:
         for j, sign in enumerate((1, -1)):
             expected = (1 + 0.001 * i) * np.exp(1j * (0.1 * i * sign + (1 + j) * (t - i * each)))
             found = y[j, :spectra, 32] / np.abs(y[j, 0, 32])
-            turned = found / expected
+            rotated = found / expected
             # one constant: what the comb's only tone has for a phase
-            np.testing.assert_allclose(turned, turned[0], atol=1e-3)
+            np.testing.assert_allclose(rotated, rotated[0], atol=1e-3)
 
 
 class qa_delays_of_pfb_channelizer(Delays, gr_unittest.TestCase):

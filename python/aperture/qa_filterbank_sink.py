@@ -815,14 +815,16 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             weights=np.array([[1, 0], [0, 1], [1, 1]], np.complex64),
         )
         f_engine = aperture.pfb_channelizer(**sizes)
-        turn = aperture.corner_turn(spectra_per_frame=times, type="fc32", **sizes)
+        corner_turn = aperture.corner_turn(spectra_per_frame=times, type="fc32", **sizes)
         sink = filterbank_sink(str(self.path), array, beams, channels, "power")
         top = gr.top_block()
-        top.connect(source(0, x[0]), (f_engine, 0), (turn, 0))
+        top.connect(source(0, x[0]), (f_engine, 0), (corner_turn, 0))
         top.connect(
-            source(1, cut, (hole, 1704067200, 1e-6 * (hole + lost))), (f_engine, 1), (turn, 1)
+            source(1, cut, (hole, 1704067200, 1e-6 * (hole + lost))),
+            (f_engine, 1),
+            (corner_turn, 1),
         )
-        top.connect(turn, power, sink)
+        top.connect(corner_turn, power, sink)
         top.run()
         self.assertIsNone(sink.error())
         self.assertEqual(sink.integrations(), 30)

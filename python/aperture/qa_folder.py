@@ -28,7 +28,7 @@ START = (1704067200, 0.75)
 CENTER, RATE = 408e6, 100e3
 
 
-def turns_of(period, derivative, epoch, phase, time):
+def revolutions_of(period, derivative, epoch, phase, time):
     """In 60 digits, of doubles as they are."""
     dt = Decimal(time[0]) - Decimal(epoch[0]) + Decimal(time[1]) - Decimal(epoch[1])
     p = Decimal(period)
@@ -142,8 +142,10 @@ class qa_folder(gr_unittest.TestCase):
             of = spectra if item == 0 and spectra else None
             middle = (of - 1) / (2 * of) if of else 0.5
             offset = (item + middle) / rate
-            turns = turns_of(period, derivative, epoch, phase, (start[0], start[1] + offset))
-            place = int((turns - turns.to_integral_value("ROUND_FLOOR")) * bins)
+            revolutions = revolutions_of(
+                period, derivative, epoch, phase, (start[0], start[1] + offset)
+            )
+            place = int((revolutions - revolutions.to_integral_value("ROUND_FLOOR")) * bins)
             weight = np.ones(rows) * (of or 1)
             if counted and item in counted:
                 weight = np.ones(rows) * counted[item]
@@ -269,9 +271,9 @@ class qa_folder(gr_unittest.TestCase):
         self.check(np.abs(powers), 50.0, 0.3137, 0, START, 0.0, 16, type="u8")
 
     def test_exact(self):
-        """A pulsar of a millisecond and a bit, a year after its epoch: within 1e-3 turns, that is
-        in the right ones of 1000 bins but for one beside a border. Powers are the number of the
-        item."""
+        """A pulsar of a millisecond and a bit, a year after its epoch: within 1e-3 revolutions,
+        that is in the right ones of 1000 bins but for one beside a border. Powers are the number of
+        the item."""
         period, derivative = 0.0011234567890123, 1.3e-19
         epoch, bins, rate = (START[0] - 31557600, 0.123456789), 1000, 7919.0
         items = 500
@@ -288,8 +290,10 @@ class qa_folder(gr_unittest.TestCase):
         right = 0
         for item in range(items):
             middle = Decimal(item) / Decimal(rate) + Decimal("0.5") / Decimal(rate)
-            turns = turns_of(period, derivative, epoch, 0, START) + middle / Decimal(period)
-            part = (turns - turns.to_integral_value("ROUND_FLOOR")) * bins
+            revolutions = revolutions_of(period, derivative, epoch, 0, START) + middle / Decimal(
+                period
+            )
+            part = (revolutions - revolutions.to_integral_value("ROUND_FLOOR")) * bins
             places = {int(part - Decimal("0.01")) % bins, int(part + Decimal("0.01")) % bins}
             right += any(counts[0, 0, 0, 0, place] > 0 for place in places)
         self.assertEqual(right, items)
@@ -426,8 +430,8 @@ class qa_folder(gr_unittest.TestCase):
             self.assertAlmostEqual(read.period, period, 9)
             self.assertEqual((read.source, read.dm), ("B0000+00", 20.0))
             for time in read.times:
-                turns = turns_of(period, 0, START, 0.25, time)
-                self.assertLess(abs(turns - turns.to_integral_value()), 1e-6)
+                revolutions = revolutions_of(period, 0, START, 0.25, time)
+                self.assertLess(abs(revolutions - revolutions.to_integral_value()), 1e-6)
             wrong = profile(
                 self.chain(folder, "w.fits", period, fold_period=period * 1.02).profiles()
             )
@@ -476,7 +480,7 @@ class qa_folder(gr_unittest.TestCase):
 
     def test_polyco(self):
         """Periods with a derivative, and timing models, are folded. A modified Julian date in a
-        double is good to 1 us, 2e-5 turns here."""
+        double is good to 1 us, 2e-5 revolutions here."""
         par = parse_par(
             "PSR X\nRAJ 03:32:59\nDECJ 54:34:43\nF0 20.5\nF1 -1e-10\nPEPOCH 60000\nDM 5\n"
         )

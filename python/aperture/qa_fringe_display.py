@@ -102,7 +102,7 @@ class qa_fringe_display(gr_unittest.TestCase):
                 self.assertEqual(display.nitems_read(0), 9)
 
     def test_three_inputs(self):
-        """Curves of all baselines; another one can be chosen, and turns the sign of its delay."""
+        """Curves of all baselines; another one can be chosen, and changes the sign of its delay."""
         array = aperture.load_array("two-dish")
         array = dataclasses.replace(
             array,

@@ -54,9 +54,9 @@ class qa_interference(gr_unittest.TestCase):
                 abs(voltages), np.sqrt(power[number]) * on, rtol=0, atol=1e-5
             )
             both = on[1:] & on[:-1] & (abs(np.diff(frequency)) < 1e5)
-            turned = np.angle(voltages[1:] * voltages[:-1].conj())[both] / (2 * np.pi)
+            cycles = np.angle(voltages[1:] * voltages[:-1].conj())[both] / (2 * np.pi)
             expected = ((frequency[1:] + frequency[:-1]) / 2 / RATE)[both]
-            error = turned - expected
+            error = cycles - expected
             self.assertLess(abs(error - np.rint(error)).max(), 2e-5)
 
     def test_transmitters(self):

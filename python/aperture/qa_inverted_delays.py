@@ -26,7 +26,7 @@ from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.qa_tools import EPOCH, ByteSource, rx_time
 
 CHANNELS, RATE = 32, 4e6
-WIDTH = RATE / 2 / CHANNELS  # Hz, of a channel: 100 ns turn 2.25 degrees from one to the next
+WIDTH = RATE / 2 / CHANNELS  # Hz, of a channel: 100 ns rotate it 2.25 degrees from one to the next
 CENTER = 1.42e9  # Hz
 TOP = CENTER + RATE / 4
 NAMES = ["Ax", "Bx", "Cx"]

@@ -89,14 +89,14 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         **options,
     ):
         """Runs a block, compares it with the model; returns the block."""
-        step = channels if reference.is_complex(input_type) else 2 * channels
+        hop = channels if reference.is_complex(input_type) else 2 * channels
         if samples is None:
-            length = (count + taps - 1) * step + step - 1
+            length = (count + taps - 1) * hop + hop - 1
             length -= length % reference.samples_in_item(input_type, inputs_per_port)
             samples = qa_tools.random_samples(self.rng, input_type, (inputs, length))
         h = prototype
         if h is None:
-            h = reference.prototype(step, taps, options.get("window", "hann"))
+            h = reference.prototype(hop, taps, options.get("window", "hann"))
         else:
             options["prototype"] = list(h)
         block = aperture.pfb_channelizer(
@@ -132,7 +132,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         else:
             self.assert_equal_fc32(actual, expected)
             self.assertEqual(block.clamped(), [0] * inputs)
-        used = (expected.shape[1] + taps - 1) * step if expected.shape[1] else 0
+        used = (expected.shape[1] + taps - 1) * hop if expected.shape[1] else 0
         self.assertEqual(block.clamped_samples(), low[:, :used].sum(axis=1).tolist())
         self.assertEqual(block.missing(), [0] * inputs)
         return block
@@ -206,11 +206,11 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
     def test_windows(self):
         for window in ("hann", "hamming", "blackman", "rect", "kaiser(0)", "kaiser(9.5)"):
-            for step, taps in ((16, 3), (12, 1), (64, 8)):
-                h = aperture.pfb_prototype(step, taps, window)
+            for hop, taps in ((16, 3), (12, 1), (64, 8)):
+                h = aperture.pfb_prototype(hop, taps, window)
                 # float32 of numbers below 1
                 np.testing.assert_allclose(
-                    h, reference.prototype(step, taps, window), rtol=0, atol=1e-7
+                    h, reference.prototype(hop, taps, window), rtol=0, atol=1e-7
                 )
             with self.subTest(window=window):
                 self.check(window=window)
@@ -240,8 +240,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             (True, 0, 0.0),
             (True, n - 1, 0.5 - 0.5 / n),
         ]:
-            step = 2 * n if real else n
-            t = np.arange((taps + 2) * step)
+            hop = 2 * n if real else n
+            t = np.arange((taps + 2) * hop)
             x = np.exp(2j * np.pi * f * t + 0.5j).astype(np.complex64)
             x = x.real.copy() if real else x
             block = aperture.pfb_channelizer(
@@ -249,8 +249,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             )
             data, _ = qa_tools.run(block, ports_of(x[None], "f32" if real else "fc32", 1), [8 * n])
             y = spectra_of(data, "fc32", 1, n)[0]
-            h = reference.prototype(step, taps)
-            # the tone turns by whole cycles from spectrum to spectrum
+            h = reference.prototype(hop, taps)
+            # the tone rotates by whole cycles from spectrum to spectrum
             expected = np.sum(h) * np.exp(0.5j)
             if real:
                 image = reference.response(h, -2 * f) * np.exp(-0.5j)
@@ -262,9 +262,9 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
     def test_number_of_spectra(self):
         """floor(N/n) - T + 1 of N samples, whatever the pieces, nothing lost at the end."""
         n, taps = 8, 3
-        for input_type, step in (("sc8", n), ("s16", 2 * n)):
-            for length in [0, 1, taps * step - 1, taps * step, taps * step + 1] + [
-                taps * step + extra for extra in (step - 1, step, 10 * step + 5, 999)
+        for input_type, hop in (("sc8", n), ("s16", 2 * n)):
+            for length in [0, 1, taps * hop - 1, taps * hop, taps * hop + 1] + [
+                taps * hop + extra for extra in (hop - 1, hop, 10 * hop + 5, 999)
             ]:
                 for chunks in (0, 5):
                     samples = qa_tools.random_samples(self.rng, input_type, (2, length))
@@ -274,7 +274,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                     data, _ = qa_tools.run(
                         block, ports_of(samples, input_type, 1), [8 * n] * 2, chunks=chunks
                     )
-                    count = max(0, length // step - taps + 1)
+                    count = max(0, length // hop - taps + 1)
                     self.assertEqual([len(port) for port in data], [count] * 2)
 
     # ---- quantiser and clamping
@@ -657,10 +657,10 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         )
         outputs, out_tags = graph.run()
         common = min(len(stretch) for stretch in stretches)
-        step = n if reference.is_complex(input_type) else 2 * n
-        missing = np.array([reference.missing_spectra(s[:common], step, taps) for s in stretches])
+        hop = n if reference.is_complex(input_type) else 2 * n
+        missing = np.array([reference.missing_spectra(s[:common], hop, taps) for s in stretches])
         values, _ = reference.decode(np.array([items[:common] for items in laid_out]), input_type)
-        h = reference.prototype(step, taps)
+        h = reference.prototype(hop, taps)
         expected = reference.pfb(values, n, h, missing=missing)
         actual = spectra_of(outputs, output_type, 2, n)
         if output_type == "sc8":
@@ -679,7 +679,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             if not times:
                 continue
             self.assertEqual(times[0][0], 0)
-            late = latest + (taps * step - 1) / 2
+            late = latest + (taps * hop - 1) / 2
             if all(start == int(start) for start in starts):
                 error = qa_tools.seconds_between(times[0][1], rx_time(EPOCH, late / RATE))
                 self.assertAlmostEqual(error, 0, delta=1e-12)
@@ -724,19 +724,19 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                             tags=[stream_tags()] * 2,
                             chunks=chunks,
                         )
-                        step = n if input_type == "fc32" else 2 * n
+                        hop = n if input_type == "fc32" else 2 * n
                         missing = np.array(
                             [
                                 [
-                                    row[m * step : (m + taps) * step].any()
-                                    for m in range(length // step - taps + 1)
+                                    row[m * hop : (m + taps) * hop].any()
+                                    for m in range(length // hop - taps + 1)
                                 ]
                                 for row in bad
                             ]
                         )
                         self.assertEqual(missing[0].sum(), 0)
                         expected = gain * reference.pfb(
-                            clean, n, reference.prototype(step, taps), missing=missing
+                            clean, n, reference.prototype(hop, taps), missing=missing
                         )
                         actual = spectra_of(outputs, output_type, 2, n)
                         if output_type == "sc8":

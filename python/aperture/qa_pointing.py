@@ -401,8 +401,8 @@ class qa_pointing(gr_unittest.TestCase):
                 spacing = rate / channels / (2 if real else 1)
                 for frequency in middle + np.arange(-3, 4) * spacing:
                     offset = (middle - frequency if inverted else frequency - middle) / rate
-                    turns = (offset + 0.25 * real) * np.arange(512)
-                    wave = np.exp(2j * np.pi * turns)
+                    cycles = (offset + 0.25 * real) * np.arange(512)
+                    wave = np.exp(2j * np.pi * cycles)
                     source = (
                         blocks.vector_source_f(wave.real, tags=tags_of(found))
                         if real

@@ -216,7 +216,7 @@ class qa_power_detector(gr_unittest.TestCase):
             blocks.vector_source_c(row.ravel().tolist(), False, 3)
             for row in np.moveaxis(spectra, 1, 0)
         ]
-        turn = aperture.corner_turn(channels=3, inputs=2, spectra_per_frame=16, type="fc32")
+        corner_turn = aperture.corner_turn(channels=3, inputs=2, spectra_per_frame=16, type="fc32")
         weights = np.array([[1, 0], [0, 1], [0, 0]], dtype=np.complex64)
         beamformer = aperture.beamformer(
             channels=3, inputs=2, beams=3, spectra_per_frame=16, type="fc32", weights=weights
@@ -233,9 +233,9 @@ class qa_power_detector(gr_unittest.TestCase):
         )
         sinks = [blocks.vector_sink_f(9), blocks.vector_sink_f(9)]
         for port, source in enumerate(sources):
-            top.connect(source, (turn, port))
-        top.connect(turn, beamformer, detector, sinks[0])
-        top.connect(turn, powers, sinks[1])
+            top.connect(source, (corner_turn, port))
+        top.connect(corner_turn, beamformer, detector, sinks[0])
+        top.connect(corner_turn, powers, sinks[1])
         top.run()
         expected, _ = reference.detect(np.moveaxis(spectra, (0, 1, 2), (2, 1, 0))[None], 4)
         # each divided by what was counted

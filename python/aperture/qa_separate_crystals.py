@@ -81,7 +81,7 @@ class Chain:
         self.messages = [from_pmt(status.get_message(i)) for i in range(status.num_messages())]
         values = np.ascontiguousarray(sink.data()).view(np.complex64).reshape(-1, CHANNELS, 3)
         self.counted = np.array([value.min() for _, value in tags_of(sink.tags, "counted")])
-        # channel 0 holds both ends of the band, which a part of a sample turns apart
+        # channel 0 holds both ends of the band, which a part of a sample rotates apart
         whole = values[self.counted == SPECTRA, 1:]
         #: [integration][channel], of those without a missing spectrum
         self.normalised = whole[:, :, 1] / np.sqrt(whole[:, :, 0].real * whole[:, :, 2].real)
@@ -129,12 +129,12 @@ class qa_separate_crystals(gr_unittest.TestCase):
         of_noise = np.sqrt((1 - coherence**2) / 2 / samples)
         self.assertLess(np.abs(np.angle(mean)).max(), 5 * np.hypot(strayed, of_noise / coherence))
         self.assertLess(np.sqrt(np.mean(np.angle(mean) ** 2)), np.radians(5))
-        # the phase rate turns a spectrum's ends by 0.1 rad from its middle: 0.2 percent
+        # the phase rate rotates a spectrum's ends by 0.1 rad from its middle: 0.2 percent
         self.assertLess(np.abs(np.abs(mean) - coherence).max(), 5 * of_noise + 0.01 * coherence)
         self.assertLess(abs(np.abs(mean).mean() - coherence), 0.01)
 
     def test_slip(self):
-        """Slips are noticed between two measurements, though the phase turns all the time."""
+        """Slips are noticed between two measurements, though the phase rotates all the time."""
         for lost, event in ((5, "slip"), (1500, "doubted")):
             losses = [Loss(200000, lost, announced=False)]
             chain = Chain(0.5, 800000, losses, SEARCH // 2, watch=0.02)
@@ -161,7 +161,7 @@ class qa_separate_crystals(gr_unittest.TestCase):
             self.assertIn("two clocks", said["reason"])
             self.assertIn("clock_error", said["reason"])
             self.assertEqual(chain.align.reasons(), ["", said["reason"]])
-            # half a turn in what is compared
+            # half a cycle in what is compared
             self.assertLess(said["most_ppm"], ppm)
             # on one clock nothing of the kind is said
         chain = Chain(0.1, 170000, ppm=0, clock_error=0)

@@ -64,8 +64,8 @@ def sky_frequencies(count):
 
 def chirp(dm, frequencies, sign):
     """The medium's filter (sign 1), or the one that undoes it, for infinite frequency."""
-    turns = K * 1e12 * dm / frequencies
-    return np.exp(2j * np.pi * sign * (turns % 1))
+    cycles = K * 1e12 * dm / frequencies
+    return np.exp(2j * np.pi * sign * (cycles % 1))
 
 
 def in_band(spectrum, frequencies):
@@ -107,13 +107,13 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         late = K * dm / ((CENTER + RATE / 2) * 1e-6) ** 2
         times = (np.arange(count, dtype=np.longdouble) - before) / RATE - late
         dt = times + 86400 * 365 + np.longdouble(0.625)
-        turns = (
+        cycles = (
             np.longdouble(0.3)
             + dt / np.longdouble(period)
             - np.longdouble(4.2e-13) * dt**2 / (2 * np.longdouble(period) ** 2)
         )
         # the period has grown by 4e-4 of itself
-        offset = ((turns - np.round(turns)) * (period + 4.2e-13 * dt)).astype(float)
+        offset = ((cycles - np.round(cycles)) * (period + 4.2e-13 * dt)).astype(float)
 
         def gaussian(t, fwhm):
             sigma = fwhm / math.sqrt(8 * math.log(2))
@@ -127,8 +127,8 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         noise = model_noise(3, "source s x", -before, count)
         frequencies = sky_frequencies(count)
         # relative to the delay of the highest frequency, which is in `times`
-        turns = K * dm * 1e12 / frequencies + late * (frequencies - CENTER)
-        response = np.exp(2j * np.pi * ((turns - K * dm * 1e12 / (CENTER + RATE / 2)) % 1))
+        cycles = K * dm * 1e12 / frequencies + late * (frequencies - CENTER)
+        response = np.exp(2j * np.pi * ((cycles - K * dm * 1e12 / (CENTER + RATE / 2)) % 1))
         response *= np.exp(-2j * np.pi * (late * RATE / 2 % 1))
         expected = np.fft.ifft(np.fft.fft(np.sqrt(flux) * noise) * response)
         expected = expected[before : before + samples] + model_noise(3, "input Ax", 0, samples)
@@ -163,9 +163,9 @@ class qa_simulated_pulses(gr_unittest.TestCase):
         self.assertLess(abs(spread / sigma - 1), 5 * math.sqrt(3 / 8 / independent))
         self.assertGreater(energy / np.sum(power), 0.999)  # all of it is there
         cross = spectra[1] * np.conj(spectra[0])
-        turns = cross * np.exp(2j * np.pi * DELAY * frequencies)
-        self.assertGreater(np.abs(np.sum(turns)) / np.sum(np.abs(cross)), 0.999)
-        self.assertLess(abs(np.angle(np.sum(turns))), 1e-3)
+        cycles = cross * np.exp(2j * np.pi * DELAY * frequencies)
+        self.assertGreater(np.abs(np.sum(cycles)) / np.sum(np.abs(cross)), 0.999)
+        self.assertLess(abs(np.angle(np.sum(cycles))), 1e-3)
 
     def test_incoherent(self):
         """The power of each of 16 channels comes K DM / f^2 after the time at infinite

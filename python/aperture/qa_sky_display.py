@@ -155,7 +155,8 @@ class qa_sky_display(gr_unittest.TestCase):
         self.assertRegex(display.picture().brightest, "^nothing stands out")
 
     def test_earth_rotation(self):
-        """Marks and words go with the time of the tags: three hours turn the sky by 45 degrees."""
+        """Marks and words go with the time of the tags: three hours rotate the sky by 45
+        degrees."""
         array = aperture.load_array("y16")
         array = replace(array, sources=array.sources[1:2])
         places = []

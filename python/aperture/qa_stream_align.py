@@ -598,22 +598,22 @@ class qa_stream_align(gr_unittest.TestCase):
     def test_retune(self):
         """The phase is measured anew, and holds from the very sample of the new rx_freq."""
         receivers = Receivers(11, 200000, [0, 1234], phases=[0.0, 1.0])
-        turned = 90001
-        receivers.samples[1][turned:] *= -1j
+        rotated_from = 90001
+        receivers.samples[1][rotated_from:] *= -1j
         tags = [start_tags(frequency=1e9), start_tags(frequency=1e9)]
-        tags[0].append((turned + 1234, "rx_freq", 1.1e9))
-        tags[0].append((turned + 1234, "rx_time", rx_time(EPOCH)))
-        tags[1].append((turned, "rx_freq", 1.1e9))
-        for port, item in ((0, turned + 1234), (1, turned)):
+        tags[0].append((rotated_from + 1234, "rx_freq", 1.1e9))
+        tags[0].append((rotated_from + 1234, "rx_time", rx_time(EPOCH)))
+        tags[1].append((rotated_from, "rx_freq", 1.1e9))
+        for port, item in ((0, rotated_from + 1234), (1, rotated_from)):
             tags[port] = start_tags(rx_time(3), 1e9)
             tags[port].append((item, "rx_time", rx_time(3, item / RATE)))
             tags[port].append((item, "rx_freq", 1.1e9))
         out = Aligned(receivers.ports(), tags)
         for port in range(2):
             self.check_shifted(out, receivers, port, receivers.starts[port] - 1234)
-            self.assertEqual(tags_of(out.tags[port], "rx_freq"), [(0, 1e9), (turned, 1.1e9)])
+            self.assertEqual(tags_of(out.tags[port], "rx_freq"), [(0, 1e9), (rotated_from, 1.1e9)])
         phases = tags_of(out.tags[1], "phase")
-        self.assertEqual([item for item, _ in phases], [0, turned])
+        self.assertEqual([item for item, _ in phases], [0, rotated_from])
         self.check_phase(phases[0][1][0], -1.0)
         self.check_phase(phases[1][1][0], -1.0 + np.pi / 2)
         self.assertEqual(out.block.measurements(), 2)
@@ -780,7 +780,7 @@ class qa_stream_align(gr_unittest.TestCase):
         count, ppm = 300000, 2e-6
         rng = np.random.default_rng(29)
         # the second crystal is slow: its samples lie ppm further apart, and its oscillator is
-        # as much lower, which turns the phase at 30 MHz of a band of 1 MHz
+        # as much lower, which rotates the phase at 30 MHz of a band of 1 MHz
         frequency = 30e6
         common = noise(rng, count + 4096)
         index = np.arange(count)

@@ -137,7 +137,7 @@ def wrapped(degrees):
 class qa_tracking(gr_unittest.TestCase):
     def test_an_hour(self):
         """
-        One continuous run at a low rate. Untracked, phases are those of the geometry and turn as
+        One continuous run at a low rate. Untracked, phases are those of the geometry and rotate as
         fast as that says; tracked, those of each integration of 2 s are flat within 2 degrees, and
         the means of a minute within 0.2: the source's place (0.06 arc seconds) and the noise.
         """
@@ -152,8 +152,8 @@ class qa_tracking(gr_unittest.TestCase):
         off = wrapped(np.angle(plain[::60], deg=True) - expected)[..., crosses]
         self.assertLess(np.abs(off).max(), 5.5 * NOISE / np.sqrt(250) + 0.3)
         # rates, in degrees a second: the whole hour on the longest baseline
-        turned = np.diff(np.unwrap(np.angle(plain[:, 7, crosses]), axis=0), axis=0)
-        rates = np.degrees(turned.sum(axis=0)) / (times[-1] - times[0])
+        rotated = np.diff(np.unwrap(np.angle(plain[:, 7, crosses]), axis=0), axis=0)
+        rates = np.degrees(rotated.sum(axis=0)) / (times[-1] - times[0])
         ends = expected_phases(array, source, times[[0, -1]])[:, 7, crosses]
         np.testing.assert_allclose(
             rates, (ends[1] - ends[0]) / (times[-1] - times[0]), atol=2 / 3600

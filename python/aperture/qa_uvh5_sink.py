@@ -549,7 +549,7 @@ class qa_uvh5_sink(gr_unittest.TestCase):
         """Behind one, the message names what the source has to send, and receiver_tags sends it."""
         for tagged in (False, True):
             sink = uvh5_sink(self.path, array_of(["A9x", "A10x"]), 16)
-            turn = corner_turn(channels=16, inputs=2, type="fc32", spectra_per_frame=16)
+            transpose = corner_turn(channels=16, inputs=2, type="fc32", spectra_per_frame=16)
             bank = pfb_channelizer(channels=16, inputs=2, output_type="fc32")
             top = gr.top_block()
             kept = [
@@ -565,9 +565,9 @@ class qa_uvh5_sink(gr_unittest.TestCase):
             for port in range(2):
                 source = blocks.vector_source_c(self.random_voltages(1, 4000)[0].tolist())
                 chain = (source, kept[port]) if tagged else (source,)
-                top.connect(*chain, (bank, port), (turn, port))
+                top.connect(*chain, (bank, port), (transpose, port))
             top.connect(
-                turn,
+                transpose,
                 xengine(channels=16, inputs=2, type="fc32", spectra_per_frame=16, integration=2),
                 sink,
             )

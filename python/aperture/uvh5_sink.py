@@ -106,7 +106,7 @@ class uvh5_sink(RecordingSink, python_block):
     nsamples 0; so is the weight of all products of an input without noise, which is zero or does
     not change throughout an integration (a receiver that is stuck): a warning names it.
     Coordinates are those of the description; x is taken to point north and y east. Phases are those
-    of the integrations (phase centre unprojected, or what was tracked), or are turned to phase
+    of the integrations (phase centre unprojected, or what was tracked), or are rotated to phase
     centres, each in a file of its own: such a file is as if pyuvdata had phased it. Antennas at one
     place are written 2 mm apart, with a warning, because pyuvdata refuses others.
 

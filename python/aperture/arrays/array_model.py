@@ -133,7 +133,7 @@ class Target:
 
     @property
     def moving(self):
-        """Turns with the sky (ra and dec, or a body) or stands still (azimuth and elevation)."""
+        """Rotates with the sky (ra and dec, or a body) or stands still (azimuth and elevation)."""
         return self.azimuth is None
 
 

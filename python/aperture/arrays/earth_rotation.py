@@ -20,7 +20,7 @@ TT_MINUS_TAI = 32.184  # seconds, by definition
 
 
 MILLI_ARC_SECOND = np.pi / 180 / 3600e3
-#: arc seconds by which the sky turns in a second of UT1
+#: arc seconds by which the sky rotates in a second of UT1
 ARC_SECONDS_PER_SECOND = 15.041
 
 

@@ -20,7 +20,7 @@ import warnings
 import numpy as np
 
 SPEED_OF_LIGHT = 299792458.0  # m/s
-#: rad/s; IERS Conventions 2010, 5.15: 1.00273781191135448 turns in 86400 s of UT1
+#: rad/s; IERS Conventions 2010, 5.15: 1.00273781191135448 revolutions in 86400 s of UT1
 EARTH_ROTATION_RATE = 2 * np.pi * 1.00273781191135448 / 86400
 WGS84 = 1  #: number of this ellipsoid in ERFA
 
@@ -58,8 +58,8 @@ def delays(positions, direction):
 def rotate_with_sky(direction, latitude, seconds):
     """Returns where a source in `direction` is after `seconds` of the Earth's rotation.
 
-    Turns about the pole (0, cos latitude, sin latitude), from east over south to west. Precession,
-    nutation and aberration move a source against that by 0.5 arc seconds a day at most.
+    Rotates about the pole (0, cos latitude, sin latitude), from east over south to west.
+    Precession, nutation and aberration move a source against that by 0.5 arc seconds a day at most.
     direction: [3]; seconds: any shape. Returns [...][3].
     """
     direction = np.asarray(direction, dtype=float)

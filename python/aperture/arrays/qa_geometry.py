@@ -128,8 +128,8 @@ class qa_geometry(gr_unittest.TestCase):
         """
         These days are 86401 s long. Directions agree with astropy's within 0.06 arc seconds (the
         fortnightly tide), and with ERFA's, given the dates that astropy makes of the calendar,
-        within 1e-4: a double of seconds since 1970 is rounded to 0.2 us, in which the sky turns by
-        4e-6.
+        within 1e-4: a double of seconds since 1970 is rounded to 0.2 us, in which the sky rotates
+        by 4e-6.
         """
         import erfa
         from astropy import units

@@ -230,9 +230,9 @@ def _distances(places, cell):
     sides = np.roll(cell, -1, axis=0) - cell
     along = -np.sum(begins * sides, axis=-1) / np.sum(sides * sides, axis=-1)
     nearest = begins + np.clip(along, 0, 1)[..., None] * sides
-    # seen from inside, all sides turn one way
-    turns = np.sign(begins[..., 0] * sides[:, 1] - begins[..., 1] * sides[:, 0])
-    inside = np.abs(turns.sum(axis=1)) == len(cell)
+    # seen from inside, all sides go round one way
+    signs = np.sign(begins[..., 0] * sides[:, 1] - begins[..., 1] * sides[:, 0])
+    inside = np.abs(signs.sum(axis=1)) == len(cell)
     return np.where(inside, 0.0, np.hypot(*np.moveaxis(nearest, -1, 0)).min(axis=1))
 
 

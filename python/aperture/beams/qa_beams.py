@@ -130,8 +130,8 @@ class qa_beams(gr_unittest.TestCase):
         found = powers(array, beams, where)
         self.assertGreater(found.max(axis=0).min(), level)
         # no beam sees nothing of the circle, whose rim is exact here
-        turns = np.radians(np.arange(0, 360, 0.5))
-        rim = offset(40.0, 75.0, 4.0 * np.cos(turns), 4.0 * np.sin(turns))
+        angles = np.radians(np.arange(0, 360, 0.5))
+        rim = offset(40.0, 75.0, 4.0 * np.cos(angles), 4.0 * np.sin(angles))
         found = np.concatenate([found, powers(array, beams, geometry.direction(*rim))], axis=1)
         self.assertGreater(found.max(axis=1).min(), level)
 

@@ -348,10 +348,10 @@ class Calibration:
     def corrections(self, frequencies, names=None, scale="model"):
         """c of the top of this module, complex [input][channel]; arguments: as `bandpasses`."""
         frequencies = np.atleast_1d(np.asarray(frequencies, float))
-        turns = np.outer(self.delays(names), frequencies - self.reference_frequency)
+        cycles = np.outer(self.delays(names), frequencies - self.reference_frequency)
         phases = self.phases(self.reference_frequency, names)[:, np.newaxis]
         return self.bandpasses(frequencies, names, scale) * np.exp(
-            1j * (phases - 2 * np.pi * turns)
+            1j * (phases - 2 * np.pi * cycles)
         )
 
     def apply(self, visibilities, frequencies, names, scale="model"):

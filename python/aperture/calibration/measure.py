@@ -21,7 +21,7 @@ MOST_CELLS = 20_000_000  # visibilities at a time
 SUSPICIOUS = 0.1  # misfit of which the user is told
 MOST_MISFIT = 0.5  # at which there is no calibration
 MOST_FLAGGED = 0.75  # part of the channels that may not be measured
-WASHED_OUT = 0.5  # turns of a fringe in an integration, of which the user is told
+WASHED_OUT = 0.5  # cycles of a fringe in an integration, of which the user is told
 SEVERAL = 3  # passes in which channels that stand out are looked for
 
 
@@ -525,11 +525,11 @@ def _washed_out(file, model, times):
     places = np.array(list(places_of(file, model).values()))
     # [source][antenna], metres towards the source
     moved = (end - begin) @ places.T
-    turns = float(np.ptp(moved, axis=1).max() * file.frequencies.max() / SPEED_OF_LIGHT)
-    if turns < WASHED_OUT:
+    cycles = float(np.ptp(moved, axis=1).max() * file.frequencies.max() / SPEED_OF_LIGHT)
+    if cycles < WASHED_OUT:
         return ""
     return (
-        f"an integration of {length:.4g} s is {turns:.2g} turns of the fringes on one of the "
+        f"an integration of {length:.4g} s is {cycles:.2g} cycles of the fringes on one of the "
         "baselines, which washes them out: record with aperture_fx --track, or shorter "
         "integrations"
     )

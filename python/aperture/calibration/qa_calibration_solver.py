@@ -124,7 +124,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
         self.assertAlmostEqual(calibration.of("Bx").delay * 1e9, -30.0, delta=0.15)
         self.assertEqual(calibration.of("Ax").delay, 0.0)
         self.assertEqual(calibration.of("Ax").phase, 0.0)
-        # 1.42e9 * 30e-9 = 42.6 turns, in the middle channel; to be added
+        # 1.42e9 * 30e-9 = 42.6 cycles, in the middle channel; to be added
         expected = np.angle(np.exp(2j * np.pi * 0.6))
         self.assertAlmostEqual(calibration.of("Bx").phase, expected, delta=0.01)
 

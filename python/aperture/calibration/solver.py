@@ -188,7 +188,7 @@ def fit_line(frequencies, gains, weights, reference):
     phase, robust = 0.0, weights
     for _ in range(20):
         model = np.exp(1j * (phase - 2 * np.pi * away * delay))
-        # the mean first: what is left is small, and has no turns to be found
+        # the mean first: what is left is small, and has no cycles to be found
         phase += np.angle(np.sum(robust * phasors * model.conj()))
         model = np.exp(1j * (phase - 2 * np.pi * away * delay))
         left = np.angle(phasors * model.conj())

@@ -82,7 +82,7 @@ def add_fold_options(add):
         type=whole_number(2, 65536),
         default=128,
         metavar="N",
-        help="of --fold: bins of a turn (default: %(default)s)",
+        help="of --fold: bins of a revolution (default: %(default)s)",
     )
     add(
         "--subintegration",

@@ -327,7 +327,7 @@ class qa_calibrate(gr_unittest.TestCase):
             )
             self.assertEqual(
                 "an integration of 15 s is" in err
-                and "turns of the fringes" in err
+                and "cycles of the fringes" in err
                 and "aperture_fx --track" in err,
                 cause,
                 err,

@@ -454,8 +454,8 @@ class qa_fx(gr_unittest.TestCase):
     def test_tracking(self):
         """
         A source that stands still in the simulator is tracked as such: all phases are zero, and the
-        file says what was tracked. The same phases come of an untracked run that is turned to it,
-        but for the coherence that a delay of 46 ns costs in windows of 50 us.
+        file says what was tracked. The same phases come of an untracked run whose phases are
+        rotated to it, but for the coherence that a delay of 46 ns costs in windows of 50 us.
         """
         common = (
             "--input",
@@ -481,7 +481,7 @@ class qa_fx(gr_unittest.TestCase):
         plain = self.path("{phase_center}.uvh5")
         code, text, _ = run(*common, "--phase-centers", "az=80, el=40; zenith", "-o", plain)
         self.assertEqual(code, 0, text)
-        tracked, turned, zenith = (
+        tracked, rotated, zenith = (
             visibilities(name)
             for name in (
                 self.output,
@@ -491,11 +491,11 @@ class qa_fx(gr_unittest.TestCase):
         )
         self.assertIn(b"delays tracked az 80.000", tracked["history"])
         crosses = tracked["ant_1_array"][:6] != tracked["ant_2_array"][:6]
-        for found in (tracked, turned):
+        for found in (tracked, rotated):
             means = found["visdata"][:, crosses, 1:].mean(axis=(0, 2))
             # 20000 spectra of 49 channels, coherence 1/3: 0.1 degrees
             self.assertLess(np.abs(np.angle(means, deg=True)).max(), 1)
-        np.testing.assert_array_equal(tracked["uvw_array"], turned["uvw_array"])
+        np.testing.assert_array_equal(tracked["uvw_array"], rotated["uvw_array"])
         self.assertGreater(
             np.abs(np.angle(zenith["visdata"][:, crosses, 1:].mean(axis=(0, 2)), deg=True)).max(),
             20,
@@ -520,16 +520,16 @@ class qa_fx(gr_unittest.TestCase):
         self.assertRegex(warnings, "B0833-45 is below the horizon at the start")
 
     def test_untracked(self):
-        """Integrations in which fringes on the sky turn are said, and which would be short enough;
-        what is tracked, or near, has none."""
+        """Integrations in which fringes on the sky go through cycles are reported, and which would
+        be short enough; what is tracked, or near, has none."""
         far = small_array(antennas=3)
         far.antennas = [
             replace(antenna, position=(3e4 * i, 0.0, 0.0)) for i, antenna in enumerate(far.antennas)
         ]
         save_array(far, self.path("far.yaml"))
         # w b f / c, across the Earth's axis
-        turns = 7.2921e-5 * 6e4 * far.center_frequency / 299792458 * 0.1
-        self.assertGreater(turns, 0.5)
+        cycles = 7.2921e-5 * 6e4 * far.center_frequency / 299792458 * 0.1
+        self.assertGreater(cycles, 0.5)
         common = (
             "--duration",
             0.1,
@@ -549,7 +549,9 @@ class qa_fx(gr_unittest.TestCase):
         ):
             code, text, warnings = run("--input", "sim:" + source, *common, *more)
             self.assertEqual(code, 0, text)
-            self.assertEqual(f"make up to {turns:.2g} turns meanwhile" in warnings, told, warnings)
+            self.assertEqual(
+                f"make up to {cycles:.2g} cycles meanwhile" in warnings, told, warnings
+            )
 
     def test_a_seed_repeats_a_simulation(self):
         data = []

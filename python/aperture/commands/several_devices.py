@@ -288,9 +288,11 @@ class XEngines:
 
     def connect(self, flowgraph, sink):
         """Connects the F-engines to a sink, whose second port takes counts."""
-        for port, (turn, join) in enumerate(zip(self.exchanges, self.joins)):
+        for port, (crossing, join) in enumerate(zip(self.exchanges, self.joins)):
             for number, (before, behind) in enumerate(zip(self._f_engines.engines, self.engines)):
-                flowgraph.connect((before, port), (turn, number), (behind, port), (join, number))
+                flowgraph.connect(
+                    (before, port), (crossing, number), (behind, port), (join, number)
+                )
             flowgraph.connect((join, 0), (sink, port))
 
     def set_log_level(self, level):

@@ -17,7 +17,7 @@ from ..tracking.delay_model import fastest_fringe, longest_baseline
 from ..tracking.directions import azimuth_elevation, parse_direction
 from .tables import seconds_text
 
-#: turns of a fringe in an integration, from which on a third or more of it is lost
+#: cycles of a fringe in an integration, from which on a third or more of it is lost
 WASHED_OUT = 0.5
 
 #: the plan's section: key -> attribute of the options
@@ -47,7 +47,7 @@ def add_tracking_options(add):
         "--phase-centers",
         type=direction_texts,
         metavar="DIRECTION[;...]",
-        help="turn the phases to these directions, each in a file of its own ({phase_center} in "
+        help="rotate the phases to these directions, each in a file of its own ({phase_center} in "
         "the name), whatever is tracked",
     )
 
@@ -71,7 +71,7 @@ def untracked_texts(options, description, integration):
     length = longest_baseline(description.input_positions())
     return [
         f"--integration {seconds_text(integration)}: on a baseline of {length:.4g} m the "
-        f"fringes of a source on the sky make up to {rate * integration:.2g} turns meanwhile, "
+        f"fringes of a source on the sky make up to {rate * integration:.2g} cycles meanwhile, "
         "and are washed out: --track follows a source, or take "
         f"{seconds_text(WASHED_OUT / 4 / rate, 2)} or less"
     ]

@@ -245,11 +245,11 @@ class FringeRecord:
         spectra = without_edge(list(kept.spectra)[-self._window :]).astype(complex)
         straight = without_delay(spectra, self._channels.frequencies(), kept.delay)
         rate = self._rate(times, mean_over_channels(straight))
-        turned = (
+        rotated = (
             straight
             * np.exp(-2j * np.pi * (0 if np.isnan(rate) else rate) * (times - times[-1]))[:, None]
         )
-        good = turned[np.isfinite(turned)]
+        good = rotated[np.isfinite(rotated)]
         mean = good.mean()
         scatter = np.sqrt(np.mean(np.abs(good - mean) ** 2))
         # |mean| of noise alone has this root mean square; the highest of all delays and rates,

@@ -200,7 +200,7 @@ def legend(made, columns=2):
 
 def round_values(low, high, most=6):
     """At most so many values between two limits that are easy to read: multiples of 1, 2 or 5
-    times a power of ten; quarters of a turn for -180 to 180."""
+    times a power of ten; quarters of a cycle for -180 to 180."""
     if (low, high) == (-180, 180):
         return [-180, -90, 0, 90, 180]
     step = 10.0 ** np.floor(np.log10((high - low) / most))

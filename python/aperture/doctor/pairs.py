@@ -16,7 +16,7 @@ MOST_COMPARED = 1 << 23  # the limit where fewer show nothing
 FEWEST_COMPARED = 4096
 MOST_DRIFTING = 1 << 17  # samples in which receivers on two crystals are sought
 MOST_PPM = 100.0  # by which two crystals differ at most
-WEAK = 0.3  # coherence below which the phase may have run through many turns
+WEAK = 0.3  # coherence below which the phase may have run through many cycles
 
 
 @dataclass(frozen=True)

@@ -218,12 +218,12 @@ class qa_recordings(gr_unittest.TestCase):
         self.assertEqual((finding.name, finding.of), ("nothing-in-common", ("A1x", "A3x")))
 
     def test_two_clocks(self):
-        """Crystals that differ by 3 ppm turn by 4260 Hz at 1420 MHz; by 0.01 ppm, by 14 Hz."""
-        for ppm, turns in ((3, r"4\.26e\+03"), (0.01, r"14\.\d")):
+        """Crystals that differ by 3 ppm rotate by 4260 Hz at 1420 MHz; by 0.01 ppm, by 14 Hz."""
+        for ppm, cycles in ((3, r"4\.26e\+03"), (0.01, r"14\.\d")):
             receivers = Receivers([Receiver(), Receiver(start=0.25, ppm=ppm)], RATE, seed=3)
             problems = self.found(self.pair_with(receivers.samples(1, 0, COUNT)))
             self.assertEqual(list(problems), ["two-clocks"])
-            self.assertRegex(problems["two-clocks"].what, f"{turns} turns a second: .* {ppm} ppm")
+            self.assertRegex(problems["two-clocks"].what, f"{cycles} cycles a second: .* {ppm} ppm")
 
     def test_reversed(self):
         finding = self.only(self.pair_with(np.conj(self.pair[1])))

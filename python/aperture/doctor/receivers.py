@@ -349,7 +349,7 @@ def clocks(scene):
             "clocks-unknown",
             dongles,
             f"Whether the {names(dongles)} run on one clock cannot be "
-            "seen from here. As they are sold, each has its own: the phase between two then turns "
+            "seen from here. As they are sold, each has its own: the phase between two rotates "
             "by a thousand cycles a second at 1 GHz for each ppm between them, and an "
             "interferometer sees nothing.",
             "Let one dongle's oscillator drive all others (two wires, with the others' removed), "

@@ -36,7 +36,7 @@ MOST_UNUSED = 1e-2  # part of the samples in the files
 CHANNELS = 1024  # channels of spectra in which lines are sought
 LINE = 10.0  # times the power of the channels around it
 SHORTEST = 0.05  # s
-EARTH = 7.2921e-5  # radians a second that the Earth turns
+EARTH = 7.2921e-5  # radians a second that the Earth rotates
 OLDEST = 315532800  # 1980 in seconds since 1970; GPS time begins there, and little before
 
 
@@ -608,7 +608,7 @@ def _light_time(description):
 
 
 def two_clocks(scene):
-    """Phases that run faster than the Earth turns."""
+    """Phases that run faster than the Earth rotates."""
     sky = scene.signals.center_frequency
     natural = EARTH * _light_time(scene.signals.description) * sky
     for pair in scene.pairs:
@@ -619,7 +619,7 @@ def two_clocks(scene):
             "two-clocks",
             [a, b],
             f"The phase between {a} and {b} runs through "
-            f"{abs(pair.drift):.3g} turns a second: they are on two clocks"
+            f"{abs(pair.drift):.3g} cycles a second: they are on two clocks"
             + (f", which differ by {abs(pair.drift) / sky * 1e6:.2g} ppm." if sky > 0 else "."),
             "Give both receivers one clock (docs/lab/hardware.md); after that, record again. In a "
             "flowgraph, Clock Error of Stream Align follows two clocks, if there is a strong "

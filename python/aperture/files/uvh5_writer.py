@@ -181,8 +181,8 @@ class Uvh5Layout:
                 return visibilities
             before = place_at(self._tracked, float(unix_seconds(time)), self.array).to_uvw[2]
         w = self._baselines() @ (place.to_uvw[2] - before)
-        turns = np.multiply.outer(w, self.frequencies / SPEED_OF_LIGHT)
-        return (visibilities * np.exp(-2j * np.pi * turns)[..., np.newaxis]).astype(np.complex64)
+        cycles = np.multiply.outer(w, self.frequencies / SPEED_OF_LIGHT)
+        return (visibilities * np.exp(-2j * np.pi * cycles)[..., np.newaxis]).astype(np.complex64)
 
     def _baselines(self):
         """(east, north, up) [baseline][3] from ant_1 to ant_2, in metres."""

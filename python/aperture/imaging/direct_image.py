@@ -104,9 +104,9 @@ def direct_sum(sums, frequencies, places, l, m):
         phasors, parts = np.empty((2, len(places), len(chosen)), np.complex64)
         total = np.zeros(2 * len(chosen), np.float32)
         for bin_sums, wave in zip(sums, waves):
-            turns = lengths * wave
-            turns -= np.rint(turns)
-            angles = turns.astype(np.float32)
+            cycles = lengths * wave
+            cycles -= np.rint(cycles)
+            angles = cycles.astype(np.float32)
             angles *= np.float32(2 * np.pi)
             np.cos(angles, out=phasors.real)
             np.sin(angles, out=phasors.imag)

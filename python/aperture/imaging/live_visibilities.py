@@ -11,9 +11,9 @@ from ..arrays.geometry import SPEED_OF_LIGHT
 from .direct_image import BinnedVisibilities
 from .visibilities import ImagingError
 
-#: turns by which the phase of the longest baseline may change within a bin of channels, from one
+#: cycles by which the phase of the longest baseline may change within a bin of channels, from one
 #: end of it to the other, at the edge of the field: 6 % of such a source are lost there
-MOST_TURNS = 0.2
+MOST_CYCLES = 0.2
 #: bins of channels, whatever the bandwidth: what is beyond is smeared
 MOST_BINS = 32
 
@@ -89,9 +89,9 @@ class VisibilityMatrices:
             return 1
         step = (frequencies[-1] - frequencies[0]) / max(1, len(frequencies) - 1)
         band = step * len(frequencies)
-        turns = band * lengths.max() * min(width / 2, 1.0) / SPEED_OF_LIGHT
+        cycles = band * lengths.max() * min(width / 2, 1.0) / SPEED_OF_LIGHT
         # twice: from one edge of a bin to the other, the phase is right in its middle
-        return int(np.clip(np.ceil(turns / MOST_TURNS), 1, min(MOST_BINS, len(frequencies))))
+        return int(np.clip(np.ceil(cycles / MOST_CYCLES), 1, min(MOST_BINS, len(frequencies))))
 
     def reduce(self, values, weights, frequencies, to_uvw, bins, tracked=None):
         """
@@ -121,8 +121,8 @@ class VisibilityMatrices:
         towards = to_uvw[2] if tracked is None else to_uvw[2] - tracked
         powers = values[:, self._autos].real
         there = (powers > 0) & np.isfinite(powers) & (weights[self._autos] > 0)
-        turns = np.multiply.outer(waves, (self.places @ towards)[self._antenna_of])
-        angles = (2 * np.pi * (turns - np.rint(turns))).astype(np.float32)
+        cycles = np.multiply.outer(waves, (self.places @ towards)[self._antenna_of])
+        angles = (2 * np.pi * (cycles - np.rint(cycles))).astype(np.float32)
         # each input's own part: phased to the centre, and of power 1 [channel][input]
         scale = np.zeros(powers.shape, np.float32)
         np.divide(1, np.sqrt(powers, where=there, out=np.ones_like(powers)), out=scale, where=there)

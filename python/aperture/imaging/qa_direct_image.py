@@ -68,8 +68,8 @@ def exact(array, values, weights, frequencies, towards, scale):
         if letters[i] != letters[j] or antennas[i] == antennas[j]:
             continue
         delay = (towards @ (places[i] - places[j])) / geometry.SPEED_OF_LIGHT
-        turns = np.multiply.outer(delay, frequencies)
-        total += weights[number] * (values[:, number] * np.exp(-2j * np.pi * turns)).real.sum(1)
+        cycles = np.multiply.outer(delay, frequencies)
+        total += weights[number] * (values[:, number] * np.exp(-2j * np.pi * cycles)).real.sum(1)
         norm += weights[number] * len(frequencies)
     return total / norm / scale
 
@@ -143,8 +143,8 @@ class qa_direct_image(gr_unittest.TestCase):
         tracked = geometry.direction(100.0, 60.0)
         a, b = np.tril_indices(len(array.inputs))
         lengths = array.input_positions() @ tracked / geometry.SPEED_OF_LIGHT
-        turns = np.multiply.outer(FREQUENCIES, lengths[a] - lengths[b])
-        moved = (values * np.exp(-2j * np.pi * turns)).astype(np.complex64)
+        cycles = np.multiply.outer(FREQUENCIES, lengths[a] - lengths[b])
+        moved = (values * np.exp(-2j * np.pi * cycles)).astype(np.complex64)
         other = on_grid(
             *self.parts(matrices.reduce(moved, 1, FREQUENCIES, SKY, 3, tracked=tracked)), field
         )

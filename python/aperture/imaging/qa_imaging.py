@@ -63,11 +63,11 @@ class qa_imaging(gr_unittest.TestCase):
         field = Field(None, 64, 1e-3)
         l, m = field.cosines()
         for angle in (0.0, 37.0, 90.0, 151.0):
-            turn = np.radians(angle)
+            rotation = np.radians(angle)
 
             def gaussian(east, north):
-                along = (l[:, None] - east) * np.sin(turn) + (m - north) * np.cos(turn)
-                across = (l[:, None] - east) * np.cos(turn) - (m - north) * np.sin(turn)
+                along = (l[:, None] - east) * np.sin(rotation) + (m - north) * np.cos(rotation)
+                across = (l[:, None] - east) * np.cos(rotation) - (m - north) * np.sin(rotation)
                 return np.exp(-4 * np.log(2) * ((along / 0.012) ** 2 + (across / 0.007) ** 2))
 
             beam = fit_beam(gaussian(0, 0).astype(np.float32), field.cell)

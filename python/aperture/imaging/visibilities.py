@@ -150,8 +150,8 @@ class SkyVisibilities:
             ]
         )
         uvw = enu @ to_uvw.T
-        turns = np.multiply.outer(
+        cycles = np.multiply.outer(
             self._removed[rows[crosses]] - uvw[:, 2], self.frequencies / SPEED_OF_LIGHT
         )
-        mean *= np.exp(2j * np.pi * (turns % 1))
+        mean *= np.exp(2j * np.pi * (cycles % 1))
         return Batch(uvw, mean.astype(np.complex64), total.astype(np.float32))

@@ -31,12 +31,12 @@ def refuse(name, value, rule, error=ParameterError):
 
 
 def is_number(value, low=-HIGHEST, high=HIGHEST):
-    """Whether it is a real number, no truth value, in an interval; NaN is in none."""
+    """Returns whether it is a real number, no truth value, in an interval; NaN is in none."""
     return isinstance(value, Real) and not isinstance(value, bool) and low <= value <= high
 
 
 def is_whole(value, low=-HIGHEST, high=HIGHEST):
-    """Whether it is an integer, no truth value, in an interval."""
+    """Returns whether it is an integer, no truth value, in an interval."""
     return isinstance(value, Integral) and is_number(value, low, high)
 
 
@@ -46,7 +46,7 @@ def short(value):
 
 
 def interval_text(kind, low, high, unit="", above=False):
-    """What is allowed: "a number from 0 to 90 degrees", "a whole number above 0"."""
+    """Returns what is allowed: "a number from 0 to 90 degrees", "a whole number above 0"."""
     unit = unit and f" {unit}"
     if low == -HIGHEST and high == HIGHEST:
         return kind + (f" of{unit}" if unit else "")
@@ -117,7 +117,7 @@ def whole_numbers(name, values, count):
 
 
 def inputs_of(array, inputs=None):
-    """How many inputs an array has; those that are given, too, must be as many."""
+    """Returns how many inputs an array has; those that are given, too, must be as many."""
     if inputs is not None and inputs != len(array.inputs):
         refuse("inputs", inputs, f"{len(array.inputs)}, as array {array.name!r} has so many")
     return len(array.inputs)

@@ -123,12 +123,12 @@ def refine_delay(values, channel_width, delay):
     """
     channels = values.shape[-1]
     filled = np.where(np.isfinite(values), values, 0)
-    turns = np.arange(channels) - (channels - 1) / 2
+    places = np.arange(channels) - (channels - 1) / 2
     for step in (0.25, 0.02):
         spacing = step / (channels * channel_width)
         delays = delay + spacing * np.array([-1, 0, 1])
         power = np.sum(
-            np.abs(filled @ np.exp(2j * np.pi * channel_width * np.outer(turns, delays))) ** 2,
+            np.abs(filled @ np.exp(2j * np.pi * channel_width * np.outer(places, delays))) ** 2,
             axis=0,
         )
         delay += spacing * np.clip(_refine(*power), -1, 1)

@@ -142,8 +142,8 @@ def correlation_matrix(file, integration):
                 if np.isfinite(rho).any():
                     delays, peaks = lags(rho, file.channel_width, 2)
                     best = np.argmax(np.abs(peaks))
-                    turn = np.exp(-2j * np.pi * delays[best] * centre)
-                    matrix[i, j] = peaks[best] * turn
+                    phasor = np.exp(-2j * np.pi * delays[best] * centre)
+                    matrix[i, j] = peaks[best] * phasor
                     matrix[j, i] = np.conj(matrix[i, j])
     return matrix, inputs
 

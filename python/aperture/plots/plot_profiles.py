@@ -57,7 +57,7 @@ def over_time(folded, dm, product=0):
 
 
 def _image(axis, values, low, high, ylabel):
-    """[row][bin] over two turns, in colours from the quietest to the brightest."""
+    """[row][bin] over two revolutions, in colours from the quietest to the brightest."""
     finite = values[np.isfinite(values)]
     limits = np.percentile(finite, (5, 99.7)) if len(finite) else (0, 1)
     picture = axis.imshow(
@@ -76,7 +76,7 @@ def _image(axis, values, low, high, ylabel):
 
 
 def draw_profile(axis, values, colour=COLOURS[0], label=None):
-    """A profile over two turns, as steps of its bins, in per cent of the mean power."""
+    """A profile over two revolutions, as steps of its bins, in per cent of the mean power."""
     edges = np.arange(2 * len(values) + 1) / len(values)
     axis.stairs(
         100 * np.concatenate([values, values]), edges, color=colour, label=label, baseline=None
@@ -119,7 +119,7 @@ def profile_figure(filename, dm=None):
     picture = _image(right, 100 * over_time(folded, dm), 0, seconds / size, f"time ({unit})")
     figure.colorbar(picture, ax=right, label="power over the mean (%)")
     for axis in (top, left, right):
-        axis.set_xlabel("phase (turns)")
+        axis.set_xlabel("phase (revolutions)")
     sweep = abs(float(delay(dm, folded.channels[0], folded.channels[-1])))
     name = folded.beam if folded.source in folded.beam else f"{folded.source} {folded.beam}".strip()
     begin = utc_text(begin_of(folded), between=" ")

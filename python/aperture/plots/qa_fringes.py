@@ -51,8 +51,8 @@ class qa_fringes(gr_unittest.TestCase):
         good = np.isfinite(values)
         frequency, time = 25e3 * np.arange(61), 0.5 * np.arange(47)
         for row, column in ((0, 0), (100, 300), (188, 244)):
-            turn = np.exp(2j * np.pi * (frequency * delays[column] - time[:, None] * rates[row]))
-            expected = (values * turn)[good].sum() / good.sum()
+            phasor = np.exp(2j * np.pi * (frequency * delays[column] - time[:, None] * rates[row]))
+            expected = (values * phasor)[good].sum() / good.sum()
             self.assertAlmostEqual(spectrum[row, column], expected, 10)
 
     def test_closure(self):

@@ -101,7 +101,7 @@ class qa_plot_beams(Observations, gr_unittest.TestCase):
             if np.allclose(kind.get_edgecolor(), to_rgba(plot_beams.COLOURS[4]))
         ]
         self.assertEqual(len(contours), 255)
-        # around each beam's place, as seen from the first one (whose axes are turned a little)
+        # around each beam's place, as seen from the first one (whose axes are rotated a little)
         middles = np.array(
             [(contour.max(axis=0) + contour.min(axis=0)) / 2 for contour in contours]
         )

@@ -64,7 +64,7 @@ class qa_plot_data(gr_unittest.TestCase):
         delays, found = plot_data.root_mean_square_lags(values, 100.0)
         whole = np.sqrt(np.mean(np.abs(plot_data.lags(values[1], 100.0)[1]) ** 2, axis=0))
         np.testing.assert_allclose(found[1], whole, rtol=1e-10)
-        # Fringes that turn by half a circle an integration must not cancel.
+        # Fringes that rotate by half a cycle an integration must not cancel.
         values = np.ones((1, 4, 16)) * np.array([1, -1, 1, -1])[:, None] + 0j
         delays, found = plot_data.root_mean_square_lags(values, 1.0)
         self.assertAlmostEqual(found[0][np.flatnonzero(delays == 0)[0]], 1.0, places=12)

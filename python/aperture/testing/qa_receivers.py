@@ -109,8 +109,8 @@ class qa_receivers(gr_unittest.TestCase):
             self.assertAlmostEqual(
                 later["delay"] - truth["delay"], 100 * truth["delay_rate"], places=6
             )
-            turned = np.exp(1j * (later["phase"] - truth["phase"] - 100 * truth["phase_rate"]))
-            self.assertAlmostEqual(abs(turned - 1), 0, places=6)
+            rotated = np.exp(1j * (later["phase"] - truth["phase"] - 100 * truth["phase_rate"]))
+            self.assertAlmostEqual(abs(rotated - 1), 0, places=6)
 
     def test_tags(self):
         receivers = Receivers(

@@ -105,16 +105,16 @@ class qa_reference(gr_unittest.TestCase):
             reference.window("sine", 8)
 
     def test_prototype(self):
-        for step, taps in [(4, 1), (6, 3), (64, 8), (1000, 2)]:
-            h = reference.prototype(step, taps, "hamming")
-            self.assertEqual(len(h), step * taps)
+        for hop, taps in [(4, 1), (6, 3), (64, 8), (1000, 2)]:
+            h = reference.prototype(hop, taps, "hamming")
+            self.assertEqual(len(h), hop * taps)
             self.assertAlmostEqual(np.sum(h**2), 1, delta=EXACT)
             self.close(h, h[::-1])
             # the ratio of two taps, of which the sum of squares says nothing
-            j = np.array([0, (step * taps) // 3])
-            t = (j - (step * taps - 1) / 2) / step
+            j = np.array([0, (hop * taps) // 3])
+            t = (j - (hop * taps - 1) / 2) / hop
             shape = np.sin(np.pi * t) / (np.pi * t)
-            shape *= signal.get_window("hamming", step * taps, fftbins=False)[j]
+            shape *= signal.get_window("hamming", hop * taps, fftbins=False)[j]
             self.assertAlmostEqual(h[j[0]] / h[j[1]], shape[0] / shape[1], delta=1e-10)
 
     def test_prototype_is_low_pass(self):
@@ -181,8 +181,8 @@ class qa_reference(gr_unittest.TestCase):
         m, k = np.arange(len(y))[:, None], np.arange(n)
         expected = 0
         for sign in (1, -1):
-            turn = np.exp(sign * 1j * (2 * np.pi * f * m * 2 * n + phase))
-            expected += 0.5 * turn * reference.response(h, sign * f - k / (2 * n))
+            phasor = np.exp(sign * 1j * (2 * np.pi * f * m * 2 * n + phase))
+            expected += 0.5 * phasor * reference.response(h, sign * f - k / (2 * n))
         self.close(y, expected)
         self.assertTrue((np.abs(y).argmax(axis=1) == 5).all())
         reverse = np.abs(reference.pfb(x, n, h, inverted=True)).argmax(axis=1)
@@ -198,17 +198,17 @@ class qa_reference(gr_unittest.TestCase):
             phase = 0.7 - 0.1 * m
             for real in (False, True):
                 for inverted in (False, True):
-                    step = 2 * n if real else n
-                    h = reference.prototype(step, taps)
-                    t = np.arange((spectra - 1 + taps) * step)
+                    hop = 2 * n if real else n
+                    h = reference.prototype(hop, taps)
+                    t = np.arange((spectra - 1 + taps) * hop)
                     # spectra where zeros would come in
-                    reach = -(-abs(whole) // step) + 1
+                    reach = -(-abs(whole) // hop) + 1
                     inside = slice(reach, spectra - reach)
                     for k in range(1, n - 1):
                         sky = k if real else k - n // 2
                         if inverted:
                             sky = n - 1 - k if real else -sky
-                        tone = np.exp(2j * np.pi * sky / step * t)
+                        tone = np.exp(2j * np.pi * sky / hop * t)
 
                         def spectra_of(make, *options):
                             if not real:
@@ -219,8 +219,8 @@ class qa_reference(gr_unittest.TestCase):
 
                         y = spectra_of(reference.pfb, inverted)
                         delayed = spectra_of(reference.delayed_pfb, delay, phase, inverted)
-                        turns = -(k - n / 2) / step * delay
-                        factor = np.exp(1j * phase + 2j * np.pi * turns)
+                        cycles = -(k - n / 2) / hop * delay
+                        factor = np.exp(1j * phase + 2j * np.pi * cycles)
                         self.assertGreater(np.abs(y).min(), 0.1)
                         self.close(delayed, y * factor[inside])
 
@@ -234,8 +234,8 @@ class qa_reference(gr_unittest.TestCase):
         h = reference.prototype(n, taps)
         noise = self.complex_noise(count)
         for delay in (0.5, 3.0, 70.4, -17.3):
-            turns = np.fft.fftfreq(count) * delay
-            late = np.fft.ifft(np.fft.fft(noise) * np.exp(-2j * np.pi * turns))
+            cycles = np.fft.fftfreq(count) * delay
+            late = np.fft.ifft(np.fft.fft(noise) * np.exp(-2j * np.pi * cycles))
             expected = reference.pfb(late, n, h)[4:-4]
             delayed = reference.delayed_pfb(noise, n, h, delay)[4:-4]
             # channel 0 straddles the edge of the band

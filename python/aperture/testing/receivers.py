@@ -135,8 +135,8 @@ class Noise:
                 continue
             offset = first + step * low - start  # offset of the first sample in the window
             values = np.zeros(BLOCK if step == 1 else BLOCK + 64, complex)
-            turns = self._frequencies * (offset / BLOCK)
-            amplitudes = self._amplitudes(window) * np.exp(2j * np.pi * turns)
+            cycles = self._frequencies * (offset / BLOCK)
+            amplitudes = self._amplitudes(window) * np.exp(2j * np.pi * cycles)
             if step == 1:
                 values[self._frequencies % BLOCK] = amplitudes
                 values = np.fft.ifft(values) * BLOCK

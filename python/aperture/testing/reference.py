@@ -155,16 +155,16 @@ def window(name, length):
     return np.i0(beta * np.sqrt(np.maximum(0, 1 - u**2))) / np.i0(beta)
 
 
-def prototype(step, taps, window_name="hann"):
+def prototype(hop, taps, window_name="hann"):
     """
-    h[j] = c sinc((j - (L-1)/2) / step) w[j], j = 0 ... L-1, L = taps step, sum h^2 = 1.
+    h[j] = c sinc((j - (L-1)/2) / hop) w[j], j = 0 ... L-1, L = taps hop, sum h^2 = 1.
 
-    step: n for n channels of complex samples, 2n for n channels of real ones
+    hop: n for n channels of complex samples, 2n for n channels of real ones
     Returns float64 [L]
     """
-    length = taps * step
+    length = taps * hop
     j = np.arange(length)
-    h = np.sinc((j - (length - 1) / 2) / step) * window(window_name, length)
+    h = np.sinc((j - (length - 1) / 2) / hop) * window(window_name, length)
     return h / np.sqrt(np.sum(h**2))
 
 
@@ -182,9 +182,9 @@ def response(h, frequency):
 # ---- channeliser
 
 
-def spectra_of(samples, step, taps):
-    """Whole spectra that fit: floor(samples/step) - taps + 1, and not below 0."""
-    return max(0, samples // step - taps + 1)
+def spectra_of(samples, hop, taps):
+    """Whole spectra that fit: floor(samples/hop) - taps + 1, and not below 0."""
+    return max(0, samples // hop - taps + 1)
 
 
 def pfb(samples, channels, h, inverted=False, missing=None):
@@ -207,14 +207,14 @@ def pfb(samples, channels, h, inverted=False, missing=None):
     real = not np.iscomplexobj(samples)
     if inverted and not real:
         samples = samples.conj()
-    step = 2 * channels if real else channels
-    taps = len(h) // step
-    count = spectra_of(samples.shape[-1], step, taps)
-    frames = samples[..., : (samples.shape[-1] // step) * step]
-    frames = frames.reshape(samples.shape[:-1] + (-1, step))
-    h = np.asarray(h, dtype=np.float64).reshape(taps, step)
+    hop = 2 * channels if real else channels
+    taps = len(h) // hop
+    count = spectra_of(samples.shape[-1], hop, taps)
+    frames = samples[..., : (samples.shape[-1] // hop) * hop]
+    frames = frames.reshape(samples.shape[:-1] + (-1, hop))
+    h = np.asarray(h, dtype=np.float64).reshape(taps, hop)
     # exp(-2 pi i (k - n/2) j / n) has period n in j: the taps of a branch can be summed
-    folded = np.zeros(samples.shape[:-1] + (count, step), dtype=np.complex128)
+    folded = np.zeros(samples.shape[:-1] + (count, hop), dtype=np.complex128)
     for tap in range(taps):
         folded += h[tap] * frames[..., tap : tap + count, :]
     spectra = np.fft.fft(folded, axis=-1)
@@ -252,7 +252,7 @@ def delayed_pfb(samples, channels, h, delay, phase=0.0, inverted=False):
     inside = (time >= 0) & (time < len(time))
     shifted = np.where(inside, samples[np.clip(time, 0, len(time) - 1)], 0)
     spectra = pfb(shifted, channels, h, inverted)
-    # turns by which the shift and by which the delay turns channel k
+    # cycles by which the shift and by which the delay rotate channel k
     k = np.arange(channels)
     wanted = -(k - channels // 2) / length * delay[:, None]
     frequency = k - (0 if real else channels // 2)
@@ -295,7 +295,7 @@ def lay_out(items, losses=(), start=0):
     return laid_out, stretch
 
 
-def missing_spectra(stretch, step, taps):
+def missing_spectra(stretch, hop, taps):
     """
     Spectra that are lost because a sample under their prototype is, or because samples were
     lost between two of them.
@@ -304,8 +304,8 @@ def missing_spectra(stretch, step, taps):
     Returns bool [spectrum]
     """
     stretch = np.asarray(stretch)
-    count = spectra_of(len(stretch), step, taps)
-    windows = [stretch[m * step : (m + taps) * step] for m in range(count)]
+    count = spectra_of(len(stretch), hop, taps)
+    windows = [stretch[m * hop : (m + taps) * hop] for m in range(count)]
     return np.array([w[0] < 0 or (w != w[0]).any() for w in windows], dtype=bool)
 
 
@@ -499,19 +499,19 @@ def pfb_edge(rx_freq, rx_rate, channels, taps, real=False, inverted=False):
     rx_freq: sky frequency of the middle of the band, Hz: baseband 0 of complex samples and a
       quarter of the rate of real ones. That is channel n/2, but where the channels of real
       samples are reversed, bin n/2 becomes channel n - 1 - n/2.
-    `delay` is what is to be added to rx_time: the middle of the taps*step samples of a
-    spectrum lies (taps*step - 1)/2 sample intervals behind the first.
+    `delay` is what is to be added to rx_time: the middle of the taps*hop samples of a
+    spectrum lies (taps*hop - 1)/2 sample intervals behind the first.
     """
-    step = 2 * channels if real else channels
-    spacing = rx_rate / step
+    hop = 2 * channels if real else channels
+    spacing = rx_rate / hop
     if real and inverted:
         rx_freq += (channels // 2 - (channels - 1 - channels // 2)) * spacing
     return {
         "rx_freq": rx_freq,
-        "rx_rate": rx_rate / step,
+        "rx_rate": rx_rate / hop,
         "bandwidth": channels * spacing,
-        "samples_per_item": step,
-        "delay": (taps * step - 1) / 2 / rx_rate,
+        "samples_per_item": hop,
+        "delay": (taps * hop - 1) / 2 / rx_rate,
     }
 
 

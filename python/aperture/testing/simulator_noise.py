@@ -12,9 +12,9 @@ def philox(counters, key):
     """Philox4x32-10 (Salmon et al. 2011): counters [n][4], key (2 words) -> [n][4]."""
     c = counters.astype(np.uint64)
     mask = np.uint64(0xFFFFFFFF)
-    for turn in range(10):
+    for number in range(10):
         k0, k1 = (
-            (int(word) + turn * weyl) & 0xFFFFFFFF
+            (int(word) + number * weyl) & 0xFFFFFFFF
             for word, weyl in zip(key, (0x9E3779B9, 0xBB67AE85))
         )
         first, second = np.uint64(0xD2511F53) * c[:, 0], np.uint64(0xCD9E8D57) * c[:, 2]

@@ -57,8 +57,8 @@ def apparent_direction(ra, dec, utc, tt, ut1, pole, latitude, longitude, height)
             (normal * (1 - eccentricity2) + height) * np.sin(lat),
         ]
     )
-    turn = 2 * np.pi * 1.00273781191135448 / DAY
-    ground = np.cross([0, 0, turn], wobble.T @ place)  # m/s, before the pole's motion
+    rate = 2 * np.pi * 1.00273781191135448 / DAY
+    ground = np.cross([0, 0, rate], wobble.T @ place)  # m/s, before the pole's motion
     velocity = (barycentric["v"] * AU / DAY + (spin @ celestial).T @ ground) / C
     seen = erfa.ab(star, velocity, distance, np.sqrt(1 - velocity @ velocity))
     return to_ground @ seen

@@ -60,11 +60,11 @@ def write_array(
     data = np.zeros((integrations, len(pairs), channels, len(hands)), complex)
     for t in range(integrations):
         for i, (a, b) in enumerate(pairs):
-            turn = np.exp(-2j * np.pi * frequencies * (b - a) * (30e-9 + 2e-9 * t))
+            phasor = np.exp(-2j * np.pi * frequencies * (b - a) * (30e-9 + 2e-9 * t))
             for h, hand in enumerate(hands):
                 auto = a == b and hand[0] == hand[1]
                 data[t, i, :, h] = (
-                    (1 if auto else correlation * turn) * 50 * np.sqrt((1 + a) * (1 + b))
+                    (1 if auto else correlation * phasor) * 50 * np.sqrt((1 + a) * (1 + b))
                 )
     flags = np.zeros(data.shape, bool)
     flags[:, :, list(flagged)] = True

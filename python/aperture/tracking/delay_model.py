@@ -8,7 +8,7 @@
 An input hears a source with the delay tau = -r.s/c (+ its cable's), s being the direction that its
 antenna sees, with the aberration by the Earth's orbit and rotation (geometry.py): the projection
 of a baseline on it is pyuvdata's w. To line the inputs up each is delayed by d = max tau - tau, and
-its phase at the frequency f of channel n/2 is turned by -2 pi f d, so that what remains of all
+its phase at the frequency f of channel n/2 is rotated by -2 pi f d, so that what remains of all
 channels is the same in all inputs.
 
 A straight line between two times h apart strays from the delay by w^2 b/c h^2/8 at most, b being a
@@ -41,7 +41,7 @@ class Segment:
 
 def fastest_fringe(positions, latitude, frequency):
     """
-    Turns a second by which the phase of a source on the sky changes at most, on any baseline.
+    Cycles a second by which the phase of a source on the sky changes at most, on any baseline.
 
     positions: metres [input][east, north, up]; latitude: degrees; frequency: Hz.
     """
@@ -90,8 +90,8 @@ class DelayModel:
         """
         if not self.direction.moving:
             return math.inf
-        turns = frequency * self._baseline / geometry.SPEED_OF_LIGHT
-        curvature = 360 * turns * geometry.EARTH_ROTATION_RATE**2
+        cycles = frequency * self._baseline / geometry.SPEED_OF_LIGHT
+        curvature = 360 * cycles * geometry.EARTH_ROTATION_RATE**2
         if curvature == 0:
             return LONGEST_INTERVAL
         return min(LONGEST_INTERVAL, math.sqrt(8 * phase_error / curvature))

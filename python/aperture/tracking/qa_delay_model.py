@@ -86,8 +86,8 @@ class qa_delay_model(gr_unittest.TestCase):
             - 2 * np.pi * 1.4e9 * delay
             - 2 * np.pi * (frequencies - 1.4e9)[:, None] * delay
         )
-        turned = np.exp(1j * (phases - phases[:, :1]))
-        np.testing.assert_allclose(turned, 1, atol=1e-6)
+        rotated = np.exp(1j * (phases - phases[:, :1]))
+        np.testing.assert_allclose(rotated, 1, atol=1e-6)
 
     def test_sign(self):
         """A source in the east comes to the eastern antenna first, which must wait."""

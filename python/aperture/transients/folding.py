@@ -20,10 +20,10 @@ class FoldedProfiles:
     powers: float [subintegration][product][channel][bin], mean powers; counts: float, of the same
     shape or one that broadcasts to it, what was counted (0: nothing, the power is 0 then); times:
     tuples (whole seconds, fraction) of UTC since 1970 near the middle of each sub-integration, at
-    which the phase is a whole number of turns; lengths: s; frequencies: turns/s then; channels:
-    Hz, ascending; dm: pc/cm^3 that channels are to be lined up with (they are not yet); segments:
-    of the model of the phase, or None; beam: its name; source: its name; start: (whole seconds,
-    fraction) of UTC since 1970 when the observation began, or None.
+    which the phase is a whole number of revolutions; lengths: s; frequencies: revolutions/s then;
+    channels: Hz, ascending; dm: pc/cm^3 that channels are to be lined up with (they are not yet);
+    segments: of the model of the phase, or None; beam: its name; source: its name; start: (whole
+    seconds, fraction) of UTC since 1970 when the observation began, or None.
     """
 
     powers: np.ndarray
@@ -45,17 +45,17 @@ class FoldedProfiles:
         return 1 / float(np.median(self.frequencies))
 
 
-def rotate(profiles, turns):
+def rotate(profiles, revolutions):
     """
     Shifts profiles [...][bin] to earlier phases, by fractions of a bin too (in their Fourier
     transform, so that what is summed stays the same).
 
-    turns: of each profile, [...] or what broadcasts to it.
+    revolutions: of each profile, [...] or what broadcasts to it.
     """
     profiles = np.asarray(profiles, float)
     bins = profiles.shape[-1]
     spectrum = np.fft.rfft(profiles)
-    shift = np.exp(2j * np.pi * np.asarray(turns)[..., None] * np.arange(spectrum.shape[-1]))
+    shift = np.exp(2j * np.pi * np.asarray(revolutions)[..., None] * np.arange(spectrum.shape[-1]))
     if bins % 2 == 0:
         shift[..., -1] = shift[..., -1].real  # the highest frequency has only a real part
     return np.fft.irfft(spectrum * shift, bins)

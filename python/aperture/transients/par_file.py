@@ -72,10 +72,10 @@ class ParError(errors.ParameterError):
 class TimingModel:
     """A pulsar's spin and place.
 
-    frequency, frequency_derivative, second_derivative: longdouble, turns/s^(1, 2, 3) at `epoch`;
-    epoch: (MJD, seconds of the day, longdouble), in `units` (TDB or TCB) at the barycentre; ra,
-    dec: degrees, ICRS, at `position_epoch` (MJD); pm_ra, pm_dec: mas a year on the sky; parallax:
-    mas; dm: pc/cm^3.
+    frequency, frequency_derivative, second_derivative: longdouble, revolutions/s^(1, 2, 3) at
+    `epoch`; epoch: (MJD, seconds of the day, longdouble), in `units` (TDB or TCB) at the
+    barycentre; ra, dec: degrees, ICRS, at `position_epoch` (MJD); pm_ra, pm_dec: mas a year on the
+    sky; parallax: mas; dm: pc/cm^3.
     """
 
     name: str
@@ -93,7 +93,8 @@ class TimingModel:
     units: str = "TDB"
 
     def phase(self, day, rest):
-        """Turns, longdouble, at barycentric times (MJD, seconds of the day) in `units`."""
+        """Returns revolutions, longdouble, at barycentric times (MJD, seconds of the day) in
+        `units`."""
         t = (np.asarray(day, np.int64) - self.epoch[0]) * np.longdouble(86400) + (
             np.asarray(rest, np.longdouble) - self.epoch[1]
         )

@@ -9,7 +9,7 @@ As TEMPO's polyco: within a segment
 
     phase(t) = turns + phase + sum_k coefficients[k] (t - reference)^(k + 1).
 
-Phases are computed in longdouble: with x86's, a pulsar of 1 ms is right to 1e-7 turns after
+Phases are computed in longdouble: with x86's, a pulsar of 1 ms is right to 1e-7 revolutions after
 30 years.
 """
 
@@ -38,8 +38,8 @@ class Segment:
     coefficients: tuple
 
     def at(self, seconds, fraction=0.0):
-        """Turns since those of the reference (float64 is good to 1e-8 within a segment) and
-        turns/s at times."""
+        """Returns revolutions since those of the reference (float64 is good to 1e-8 within a
+        segment) and revolutions/s at times."""
         t = (
             np.asarray(seconds, np.int64)
             - self.reference[0]
@@ -61,7 +61,7 @@ def period_segments(period, period_derivative=0.0, epoch=(0, 0.0), phase=0.0):
     epoch : number or (whole seconds, fraction)
         Since 1970, UTC; leap seconds are not counted.
     phase : float
-        Turns at the epoch.
+        Returns the revolutions at the epoch.
 
     Raises ParameterError.
     """
@@ -70,16 +70,16 @@ def period_segments(period, period_derivative=0.0, epoch=(0, 0.0), phase=0.0):
     as_number("phase", phase, -1e15, 1e15)
     epoch = as_time("epoch", epoch)
     frequency = 1 / np.longdouble(period)
-    # the double nearest to it is off by up to 1e-16 of it, 3e-6 turns a year at 1 ms
+    # the double nearest to it is off by up to 1e-16 of it, 3e-6 revolutions a year at 1 ms
     coefficients = (float(frequency), float(-period_derivative * frequency**2 / 2))
-    turns = math.floor(phase)
+    revolutions = math.floor(phase)
     return [
         Segment(
             epoch,
             0.0,
             epoch,
-            turns,
-            float(phase - turns),
+            revolutions,
+            float(phase - revolutions),
             coefficients if period_derivative else coefficients[:1],
         )
     ]
@@ -94,8 +94,8 @@ def _segment(model, site, start, length):
     whole = np.floor(offsets).astype(np.int64)
     fraction = np.asarray(offsets - whole, float)
     phases = model.phase(*barycentric_time(reference + whole, fraction, model, site, model.units))
-    turns = int(np.floor(phases[-1]))
-    phases = phases - turns
+    revolutions = int(np.floor(phases[-1]))
+    phases = phases - revolutions
     t = whole + np.asarray(fraction, np.longdouble)
     # the residual of a straight line is small, and keeps its digits in a double
     slope = np.longdouble(float((phases[0] - phases[-2]) / (t[0] - t[-2])))
@@ -115,7 +115,7 @@ def _segment(model, site, start, length):
         (start, 0.0),
         float(length),
         (reference, 0.0),
-        turns + constant,
+        revolutions + constant,
         float(coefficients[0] - constant),
         (first, *map(float, coefficients[2:])),
     )

@@ -49,14 +49,14 @@ def _polyco_row(segment, begin, end):
     if length == 0:  # a segment without an end
         length = end[0] - begin[0] + 7200
         reference = (begin[0] + (end[0] - begin[0]) // 2, 0.0)
-    turns, frequency = segment.at(*reference)
+    revolutions, frequency = segment.at(*reference)
     # to a reference elsewhere only the first two move, and the others are those of one segment
     higher = [c * 60.0 ** (k + 2) for k, c in enumerate(segment.coefficients[1:])]
     coefficients = ([0.0, 0.0] + higher + [0.0] * POLYCO_COEFFICIENTS)[:POLYCO_COEFFICIENTS]
     return (
         reference,
         min(LONGEST_SPAN, int(np.ceil(length / 60))),
-        float(turns - np.floor(turns)),
+        float(revolutions - np.floor(revolutions)),
         float(frequency),
         coefficients,
     )

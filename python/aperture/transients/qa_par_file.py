@@ -216,8 +216,8 @@ class TestParFile(unittest.TestCase):
                 parse_par(PAR.replace(old, new))
 
     def test_segments(self):
-        """Polynomials against the model itself, at times between their nodes: 1e-6 turns of 1.5
-        ms, and of the frequency by differences. The whole turns are right, too."""
+        """Polynomials against the model itself, at times between their nodes: 1e-6 revolutions of
+        1.5 ms, and of the frequency by differences. The whole revolutions are right, too."""
         for units in ("TDB", "TCB"):
             model = parse_par(PAR.replace("UNITS          TDB", f"UNITS {units}"))
             start = int(TIMES[2])
@@ -228,8 +228,8 @@ class TestParFile(unittest.TestCase):
                 seconds = segment.start[0] + np.linspace(0, 3599, 97).astype(int)
                 fraction = np.full(97, 0.37)
                 expected = model.phase(*barycentric_time(seconds, fraction, model, SITE, units))
-                turns, frequency = segment.at(seconds, fraction)
-                off = np.asarray(turns + segment.turns - expected, float)
+                revolutions, frequency = segment.at(seconds, fraction)
+                off = np.asarray(revolutions + segment.turns - expected, float)
                 np.testing.assert_array_less(np.abs(off), 1e-6)
                 later = model.phase(*barycentric_time(seconds + 10, fraction, model, SITE, units))
                 np.testing.assert_array_less(
@@ -237,7 +237,7 @@ class TestParFile(unittest.TestCase):
                 )
 
     def test_independent(self):
-        """Phases of an hour against astropy and 60 digits: within 1 us of 641 turns/s."""
+        """Phases of an hour against astropy and 60 digits: within 1 us of 641 revolutions/s."""
         model = parse_par(PAR)
         start = int(TIMES[1])
         segment = par_segments(model, SITE, start, 3000)[0]
@@ -247,7 +247,7 @@ class TestParFile(unittest.TestCase):
             seconds, np.radians([15 * (3 + 32 / 60 + 59.4096 / 3600), 54 + 34 / 60 + 43.329 / 3600])
         )
         arrived = times.tdb
-        turns, _ = segment.at(seconds)
+        revolutions, _ = segment.at(seconds)
         _, shapiro = delays(seconds, np.zeros(len(seconds)), model, SITE)
         for number in range(len(seconds)):
             day = Decimal(float(arrived.jd1[number])) - Decimal("2400000.5")
@@ -257,19 +257,21 @@ class TestParFile(unittest.TestCase):
                 Decimal("641.92822119876543210")
                 + dt * (Decimal("-4.331e-14") / 2 + dt * Decimal("1.5e-25") / 6)
             )
-            found = Decimal(segment.turns) + Decimal(np.format_float_positional(turns[number], 25))
+            found = Decimal(segment.turns) + Decimal(
+                np.format_float_positional(revolutions[number], 25)
+            )
             self.assertLess(abs(phase - found), Decimal("641.9e-6"))
 
     def test_period(self):
-        """A year of a pulsar of 1 ms, in 60 digits: 1e-5 turns."""
+        """A year of a pulsar of 1 ms, in 60 digits: 1e-5 revolutions."""
         period, derivative, epoch = 0.001000123456789, 1.7e-19, (1704067200, 0.1234567)
         (segment,) = period_segments(period, derivative, epoch, 12.375)
         for seconds, fraction in ((epoch[0] + 31557600, 0.987), (epoch[0] - 31557600, 0.5)):
             dt = Decimal(seconds - epoch[0]) + Decimal(fraction) - Decimal(epoch[1])
             p = Decimal(period)
             expected = Decimal(12.375) + dt / p - Decimal(derivative) * dt * dt / (2 * p * p)
-            turns, _ = segment.at(seconds, fraction)
-            found = Decimal(segment.turns) + Decimal(np.format_float_positional(turns, 25))
+            revolutions, _ = segment.at(seconds, fraction)
+            found = Decimal(segment.turns) + Decimal(np.format_float_positional(revolutions, 25))
             self.assertLess(abs(found - expected), Decimal("1e-5"))
 
 

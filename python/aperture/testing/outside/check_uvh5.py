@@ -62,7 +62,7 @@ def phase_of_direction(data):
     Degrees by which phases may differ on the longest baseline.
 
     The Earth's rotation of both the simulator and the file is good to 3 ms (0.05 arc seconds), and
-    the simulator's sky turns evenly. A wrong sign gives many turns.
+    the simulator's sky rotates evenly. A wrong sign gives many cycles.
     """
     wavelengths = np.linalg.norm(data.uvw_array, axis=1).max() * data.freq_array.max() / 299792458
     return 360 * wavelengths * np.radians(0.07 / 3600)
@@ -200,8 +200,8 @@ class check_uvh5(unittest.TestCase):
                         self.assertLess(
                             np.abs(np.angle(np.exp(1j * off)) * scale).max(), limit, key
                         )
-                    turned = np.angle(data.data_array * expected.data_array.conj(), deg=True)
-                    self.assertLess(np.abs(turned).max(), phase_of_direction(data))
+                    rotated = np.angle(data.data_array * expected.data_array.conj(), deg=True)
+                    self.assertLess(np.abs(rotated).max(), phase_of_direction(data))
 
     def test_chain(self):
         # 100000 samples of 32 channels: 3118 spectra in integrations of 800, coherence 25/26: the
