@@ -11,8 +11,8 @@ beams.
 
     tools/run python3 examples/best2_figures.py FOLDER
 
-Pattern: instead of moving a source about a beam, many beams look at and around one source. Of a
-flat array the response depends on the difference of the two directions' horizontal parts alone, so
+Pattern: instead of moving a source about a beam, many beams look at and around one source. The
+response of a flat array depends on the difference of the two directions' horizontal parts alone, so
 that each beam is put where it stands to the source as the beam in the middle stands to a place.
 
 Drift: Cas A passes the meridian through eight beams that stand side by side. For

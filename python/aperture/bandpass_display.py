@@ -31,7 +31,7 @@ class bandpass_display(display_block):
     Shows the bandpasses of all inputs, and for each its level, and what is clamped and missing.
 
     One port in: integrations [channel][product] of xengine in fc32, or frames
-    [channel][input][time] of f_engine or corner_turn. No port out. Of fast edges five items a
+    [channel][input][time] of f_engine or corner_turn. No port out. On fast edges five items a
     second are looked at. Message port `status`, from f_engine or pfb_channelizer: what they count;
     without it, clamped is how many values of a frame are at the limit of their type, and of
     visibilities it is not known. The widget is `qwidget()`; docs/displays.md says what it shows.

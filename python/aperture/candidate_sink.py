@@ -41,7 +41,7 @@ class candidate_sink(RollingSink, python_block):
 
     In: the messages of pulse_search on the port `candidates`; and, unless `pictures` is 0, the
     powers that `dedisperser` takes, `[beam][channel]` of f32, s8 or u8, one item a time, with the
-    tag rx_time. Of these the last `seconds` are kept, beams * channels * seconds / sample_time
+    tag rx_time. The last `seconds` of these are kept, beams * channels * seconds / sample_time
     values; a picture of a candidate whose powers are not there any more is not drawn.
 
     The table has a line for each candidate; it is on the disk when the next one comes. A picture

@@ -75,13 +75,13 @@ class delay_tracker(following_block):
     between the source and the F-engine, delays are never late, however fast the stream comes.
     Without, beside the F-engine, nothing is copied, and `lead` must do.
 
-    Also out: messages on the port `delays`, for the port of that name of `f_engine` and
+    Further output: messages on the port `delays`, for the port of that name of `f_engine` and
     `pfb_channelizer`: for all inputs `delay`, `delay_rate`, `phase`, `phase_rate`, the `time` from
     which they hold and count, and the `model` "geometry". Each input is delayed by
     d = max tau - tau, tau being its geometric and cable delay, and its phase rotated by
     -2 pi f d, f the sky frequency of the middle channel. One message follows another when a
     straight line would be off by `phase_error` on the longest baseline at the highest frequency,
-    and comes `lead` seconds before its time. How far delays are right is said in
+    and comes `lead` seconds before its time. The accuracy of delays is described in
     `aperture.tracking.delay_model`; a warning is logged where the Earth's rotation is not known.
 
     Message port `direction` in: another direction to follow from now on, a text (or a pair with one

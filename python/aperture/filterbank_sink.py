@@ -94,8 +94,8 @@ class filterbank_sink(RecordingSink, python_block):
     With 8 bits, the first `level_integrations` set the levels: the mean of each channel becomes 64
     (128 of Q, U, V and of Re and Im XY*), the standard deviation 10, and so it stays; `levels()`
     gives them, for a file does not hold them. Until then the file is one of 32 bits, so that
-    nothing can be lost; that of 8 bits takes its place when the levels are set, or at the end. Of
-    several files all do or, if one cannot, none.
+    nothing can be lost; that of 8 bits takes its place when the levels are set, or at the end. All
+    of several files do or, if one cannot, none.
 
     Time is exact in spite of losses. An integration for which a beam received nothing (`counted` is
     0) becomes the mean of each channel, of the last `level_integrations` or so (with 8 bits: 64 or

@@ -128,7 +128,7 @@ class pointing(following_block):
     between the source and the channeliser, weights are never late, however fast the stream
     comes. Without, beside the channeliser, nothing is copied, and `lead` must do.
 
-    Also out: messages on the port `weights`, for the port of that name of `beamformer` and
+    Further output: messages on the port `weights`, for the port of that name of `beamformer` and
     `beam_power`: dictionaries of `weights` (c32vector, [channel][beam][input], of all beams) and
     `time` (tuple(uint64, double) as rx_time: from when on they hold). The first has no time: it
     holds at once. More follow as often as `phase_error` asks for (never, where no beam moves), each

@@ -295,7 +295,7 @@ class FEngine:
     def test_tone_in_any_channel(self):
         """
         A tone peaks in its channel, 53 dB above all other channels (spurious-free dynamic range).
-        Of 8 bits half a step of noise goes with it: the rounding of a bare tone of few samples a
+        With 8 bits half a step of noise goes with it: the rounding of a bare tone of few samples a
         period is a tone as well, whatever comes behind it.
         """
         noisy = {"input_type": "sc8", "amplitude": 125.0, "noise": 0.5}
@@ -340,7 +340,7 @@ class FEngine:
 
     def test_noise_gain(self):
         """
-        White noise keeps its power, within 1%: 4e5 samples, five standard deviations. Of
+        White noise keeps its power, within 1%: 4e5 samples, five standard deviations. With
         8 bits, the power of the steps and of their rounding.
         """
         for input_type, output_type in self.types:
@@ -361,7 +361,7 @@ class FEngine:
         The power of a tone within 0.1 dB of the square of its amplitude, over 2^0 ... 2^-9
         (8 bits down to 2^-5).
 
-        Of 8 bits noise of half a step in re and in im goes with it, at the input or so much that
+        With 8 bits noise of half a step in re and in im goes with it, at the input or so much that
         it is half a step at the output, and the power is that of what is coherent with the tone.
         qa_linearity_of_rounding shows why: rounding a bare tone to whole steps is not linear
         within 0.1 dB, however well it is done, and with noise, which a telescope always has, it

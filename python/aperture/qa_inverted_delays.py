@@ -8,7 +8,7 @@
 Cable delays of receivers whose band is inverted, real samples: the delay that is set by hand, and
 the one that aperture_calibrate measures, are the same, and both line the inputs up.
 
-A cable of the delay tau multiplies the sky frequency f by exp(-2 pi i f tau). Of an inverted band f
+A cable of the delay tau multiplies the sky frequency f by exp(-2 pi i f tau). In an inverted band f
 is at the baseband frequency TOP - f, and what is there is the conjugate.
 """
 

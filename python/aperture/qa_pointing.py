@@ -151,8 +151,8 @@ def band(array):
 
 
 def follow(array, beams, found, items, channels=3, at_once=1000, logger=None, **arguments):
-    """Sends items with these tags through `pointing`; its messages. Of the description's band, if
-    not told otherwise."""
+    """Sends items with these tags through `pointing`; its messages. They are of the description's
+    band, if not told otherwise."""
     block = pointing(array, beams, channels, item_size=1, **{**band(array), **arguments})
     if logger is not None:
         block.logger = logger

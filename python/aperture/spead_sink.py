@@ -57,8 +57,8 @@ class spead_sink(python_block):
     kind : str
         samples, voltages, visibilities or beams.
     address : str or list of str
-        HOST:PORT, as 239.10.10.1+7:7148 for eight in a row. Of voltages and visibilities each
-        address gets an equal range of the channels, in order; of beams each gets one beam; of
+        HOST:PORT, as 239.10.10.1+7:7148 for eight in a row. With voltages and visibilities each
+        address gets an equal range of the channels, in order; with beams each gets one beam; with
         samples each input has as many, which take turns, or all have one.
     sample_rate, sync_time : float or str
         Hz, and seconds since 1970 at timestamp 0; a text is taken as exactly what it says.

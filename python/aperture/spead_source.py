@@ -60,7 +60,7 @@ class spead_source(python_block):
         samples, voltages, visibilities or beams.
     address : str or list of str
         HOST:PORT, as 239.10.10.1+7:7148 for eight in a row; of groups of multicast, which are
-        joined, or of this computer (":7148" is any of its addresses). Of beams one for each.
+        joined, or of this computer (":7148" is any of its addresses). With beams one for each.
     sample_rate : float or str
         Hz, timestamps a second: samples of the digitisers.
     sync_time : float or str
@@ -79,7 +79,7 @@ class spead_source(python_block):
     polarizations : int
         Inputs of each sender of voltages; of visibilities 1 or 2.
     spectra_per_frame, spectra_per_heap : int
-        Spectra of an item that goes out, a multiple of those of a heap. Of visibilities,
+        Spectra of an item that goes out, a multiple of those of a heap. For visibilities,
         spectra_per_heap are those of an integration.
     channels_per_heap : int
         A divisor of channels; 0: all of them.

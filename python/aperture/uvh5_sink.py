@@ -166,8 +166,8 @@ class uvh5_sink(RecordingSink, python_block):
         kelvin, as hot and cold loads say (extra keyword VISUNITS).
     gains : list of float
         Factor of the voltages of each input that is to be known for no more than 8 bits, as
-        `aperture_fx` measures it. Of calibrated visibilities it is taken out, of others it is
-        noted (extra keyword GAINS, which aperture_calibrate heeds). None: 1.
+        `aperture_fx` measures it. It is taken out of calibrated visibilities, and noted for
+        others (extra keyword GAINS, which aperture_calibrate heeds). None: 1.
     compression : str
         Of the visibilities, without loss: "none"; "lzf", fast, and read by all that reads by h5py;
         "gzip", smaller, and read by all HDF5 libraries; "bitshuffle", fast and smaller than lzf,

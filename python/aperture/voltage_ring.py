@@ -122,8 +122,8 @@ class voltage_ring(gr.hier_block2):
     - inputs, channels: optionally, numbers as a vector, instead of those of the constructor.
 
     Messages `candidates` of `pulse_search` are such. A dump whose end is still to come follows the
-    stream up to it; several are written at the same time. Of frames, all that the time between
-    start and end touches are written, of samples exactly those from start to before end.
+    stream up to it; several are written at the same time. All frames that the time between
+    start and end touches are written; with samples exactly those from start to before end.
 
     The ending of the name chooses the format: .sigmf-meta, .raw (GUPPI) or .dada (PSRDADA); see
     docs/voltage-ring.md. Beside the files of each dump there is one that says what is in them and

@@ -58,7 +58,7 @@ class voltage_sink(RecordingSink, python_block):
     - .sigmf-meta (or .sigmf-data): a recording is NAME.sigmf-meta and NAME.sigmf-data and has one
       channel, because SigMF has one frequency at a time; with several channels, {channel} in the
       name makes a recording for each. Inputs or beams are interleaved (core:num_channels), or with
-      {input} or {beam} in recordings of their own. Of sc8 and sc4 the samples are ci8, of fc32
+      {input} or {beam} in recordings of their own. For sc8 and sc4 the samples are ci8, for fc32
       cf32_le. A jump in time, and another frequency, begin a new capture; what is missing is zeros
       and has an annotation.
     - .raw: GUPPI raw, 8 bits, a sequence NAME.0000.raw, NAME.0001.raw, ... of blocks
@@ -98,7 +98,7 @@ class voltage_sink(RecordingSink, python_block):
         1, or 2: of the inputs or beams that are written, the first and second are the two
         polarisations of a pair, the third and fourth those of the next one, and so on.
     selected_channels, selected_inputs : list of int
-        Those that are written, from 0; None: all. Of channels that is the first one if nothing is
+        Those that are written, from 0; None: all. With channels that is the first one if nothing is
         said, since SigMF takes two files for each.
     names : list of str
         Of each input or beam, or pair, that is written; None: their numbers.

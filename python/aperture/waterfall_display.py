@@ -20,10 +20,10 @@ MOST_TOGETHER = 32
 class waterfall_display(display_block):
     """
     Shows the powers of the channels of any edge over time: spectra of the channeliser, of a
-    beamformer's detector, or any other vectors. Of masks it shows how much is flagged.
+    beamformer's detector, or any other vectors. For masks it shows how much is flagged.
 
     One port in, of items [row][channel]: one spectrum, or several as those of the inputs of a port
-    or the [beam][product] of power_detector. No port out. Of fast edges some items are taken, and
+    or the [beam][product] of power_detector. No port out. On fast edges some items are taken, and
     those that come together are averaged. The widget is `qwidget()`; docs/displays.md says what it
     shows.
 

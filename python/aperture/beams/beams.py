@@ -166,9 +166,9 @@ def grid(centre, columns, rows=1, spacing=1.0):
 def _meeting_points(array, centre, level, limit, time):
     """Half the axes of the ellipse on which a beam's power is `level` of its maximum.
 
-    limit: degrees, where to stop looking. Of the highest frequency of the band, where beams are
-    smallest. Returns a matrix [axis][east, north] in degrees, by which of azimuth and elevation
-    offsets; the axes are those of the antennas as seen from there.
+    limit: degrees, where to stop looking. They are those at the highest frequency of the band,
+    where beams are smallest. Returns a matrix [axis][east, north] in degrees, by which of azimuth
+    and elevation offsets; the axes are those of the antennas as seen from there.
     """
     frequency = np.array([array.center_frequency + array.sample_rate / 2])
     weights = beam_weights(array, [centre], frequency, normalise="none")[:, :1]

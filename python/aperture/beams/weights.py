@@ -90,7 +90,7 @@ def beam_masks(array, beams):
 def live_beams(array, beams):
     """
     Returns for coherent beams: boolean [beam][polarisation], whether an input of the beam has a
-    gain other than 0. Of the others all voltages are 0.
+    gain other than 0. All voltages of the others are 0.
     """
     live = beam_masks(array, beams) & [entry.gain != 0 for entry in array.inputs]
     return live.any(axis=1).reshape(len(beams), -1)

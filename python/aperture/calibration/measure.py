@@ -254,7 +254,7 @@ def choose_reference(visibilities, gains, asked):
     """
     Number of the reference of a polarisation's inputs.
 
-    asked: name of an input, or None: the one with the most signal to noise. Of an array with two
+    asked: name of an input, or None: the one with the most signal to noise. In an array with two
     polarisations the other one's reference is the same antenna.
     """
     strength = np.median(gains.signal, axis=1)

@@ -74,7 +74,7 @@ def choose_times(spectra, spectrum_bytes, multiple=1, most_spectra=None):
     """Cuts an integration into frames: spectra in a frame, and frames.
 
     spectra: wanted in an integration; spectrum_bytes: of all inputs and channels. An
-    integration of up to 8 MiB is one frame. Of a longer one the frames have 1 to 128 MB, where
+    integration of up to 8 MiB is one frame. In a longer one the frames have 1 to 128 MB, where
     a single spectrum is not larger, and together exactly the wanted length, where it has such
     a divisor, else the nearest to it that frames near 8 MiB give. The spectra in a frame are a
     multiple of `multiple`, and `most_spectra` at most, where they are not that multiple itself.

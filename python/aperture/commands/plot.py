@@ -6,7 +6,7 @@
 """aperture_plot: one picture of a UVH5 file, of filterbank files, of folded profiles, or of the
 beams of an array.
 
-plot_beams.py and plot_profiles.py draw the latter ones. Of a UVH5 file: on top the bandpass of
+plot_beams.py and plot_profiles.py draw the latter ones. For a UVH5 file: on top the bandpass of
 each input and, of arrays, a matrix of all pairs of inputs; where some channels were flagged, how
 much of them over time; below, for each baseline, amplitude and
 phase over frequency (and time, where there are several integrations) and its lags. Amplitudes are
@@ -102,7 +102,7 @@ def edges(centres, step):
 
 def lag_range(panels, lengths, bandwidth):
     """Half the width of the lag plots in seconds: what the baselines' lengths allow and a fifth
-    more, every clear peak, and beside these the width of a peak, 1/bandwidth. Of files without
+    more, every clear peak, and beside these the width of a peak, 1/bandwidth. For files without
     positions 6 such widths."""
     width = 1 / bandwidth
     wanted = 1.2 * max(lengths) / SPEED_OF_LIGHT + width if lengths else 6 * width

@@ -43,7 +43,7 @@ class Run:
 
 class Interrupts:
     """Counts Ctrl-C, SIGTERM and SIGHUP (the terminal was closed) while it is entered, instead of
-    what Python does then. Such that come together are one: `timeout -s INT` sends two. A SIGHUP
+    what Python does then. Signals that come together are one: `timeout -s INT` sends two. A SIGHUP
     that is ignored, as by nohup, stays so."""
 
     def __init__(self):

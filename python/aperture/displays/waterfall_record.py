@@ -27,7 +27,7 @@ def powers(data, sample_type, rows, channels):
     """
     Powers float64 [row][channel] of the bytes of an item.
 
-    Of fc32 and sc8 the square of the magnitude, of f32 the values themselves, which are powers
+    For fc32 and sc8 the square of the magnitude, for f32 the values themselves, which are powers
     already.
     """
     kind, components = VALUES[sample_type]

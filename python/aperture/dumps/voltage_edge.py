@@ -45,7 +45,7 @@ class VoltageEdge:
 
     @classmethod
     def checked(cls, kind, type, channels, inputs, spectra_per_frame):
-        """Refuses what is no edge. Of samples, channels and spectra are not looked at."""
+        """Refuses what is no edge. For samples, channels and spectra are not looked at."""
         if one_of("kind", kind, ROWS) == SAMPLES:
             channels = spectra_per_frame = 1
         edge = cls(

@@ -108,7 +108,7 @@ class VisibilityFile:
     their middles; `integration_time`, s; `pairs`, (antenna, antenna) numbers; `names`,
     antenna number to name; `positions`, antenna number to metres (any fixed frame); `site`,
     a Site, None where the file does not say; `keywords`, the texts among its extra keywords;
-    `unit`, of the visibilities, "Jy", "K str" or "K", "" where they are not calibrated. Of
+    `unit`, of the visibilities, "Jy", "K str" or "K", "" where they are not calibrated. For
     each row, a baseline at a time: `first` and `second`, its antennas, and `integration_of`, an
     index of `times`.
     """

@@ -35,8 +35,8 @@ def coherence(cross, first, second):
 
 def without_edge(spectra):
     """A copy of spectra [...][channel] without the first channel, NaN, of which the delay is not
-    taken: of complex samples both ends of the band are in it, with other phases each. Of fewer than
-    four channels all are kept."""
+    taken: of complex samples both ends of the band are in it, with other phases each. Fewer than
+    four channels are all kept."""
     spectra = np.array(spectra)
     if spectra.shape[-1] >= 4:
         spectra[..., 0] = np.nan

@@ -29,8 +29,8 @@ class InputStatistics:
     rms_im, root mean squares of the real and imaginary parts over all channels, in steps of the
     voltages (sc8, sc4) or as they are; kurtosis: the mean over the channels of the spectral
     kurtosis, 1 for noise (see `spectral_kurtosis`); clamped, missing: fractions of the voltages
-    with a component at the end of its range, and of the spectra that are missing. Of an input
-    without spectra that are there, NaN.
+    with a component at the end of its range, and of the spectra that are missing. They are NaN
+    for an input without spectra.
     """
 
     time: float

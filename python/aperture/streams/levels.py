@@ -50,7 +50,7 @@ class Range:
 
 
 #: With 8 bits rounding adds 0.1 % to the power at 8 steps and 2 % at 2; at 40 steps one in 700
-#: parts is beyond the limit, at 60 one in 30. Of 4 bits both are about 2 % at 2 and at 3 steps.
+#: parts is beyond the limit, at 60 one in 30. With 4 bits both are about 2 % at 2 and at 3 steps.
 RANGES = {
     "sc8": Range(2.0, 8.0, TARGET_RMS, 40.0, 60.0, 127, (5e-3, 5e-2)),
     "sc4": Range(0.8, 1.5, 2.4, 3.2, 4.5, 7, (5e-2, 1.5e-1)),

@@ -54,7 +54,7 @@ def samples_to_bytes(samples, sample_type):
     """
     Samples as they lie in memory: uint8 [time][bytes of an item].
 
-    samples: [time][input] (of complex integers [time][input][2]) of one port. Of packed
+    samples: [time][input] (of complex integers [time][input][2]) of one port. For packed
       types an item holds samples_in_item() times, and as many must go into the length.
     """
     dtype, _ = SAMPLE_TYPES[sample_type]

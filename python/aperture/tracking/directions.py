@@ -99,7 +99,7 @@ def icrs(direction, time, array):
     """
     ICRS right ascension, declination (degrees) and proper motion of a direction at times.
 
-    Of one that stands still it is what is there at that time; of a body as `body_radec` has it.
+    For one that stands still it is what is there at that time; for a body as `body_radec` has it.
 
     Parameters
     ----------

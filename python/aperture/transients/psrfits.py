@@ -6,7 +6,7 @@
 """Folded profiles as PSRFITS, in its fold mode, which PSRCHIVE and PyPulse read.
 
 One file is of one beam. Powers are 16-bit integers with a scale and an offset for each profile, by
-which they are good to 1/65500 of the range of each. Of the standard's tables there are HISTORY,
+which they are good to 1/65500 of the range of each. The file has the standard's tables HISTORY,
 POLYCO (the model of the phase) and SUBINT; in the latter a column COUNTS, which is ours, has what
 was counted in each bin (weights are the mean of it over the bins, 1 where that is the largest).
 """

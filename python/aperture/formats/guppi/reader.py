@@ -7,8 +7,8 @@
 Files of GUPPI raw: blocks of a header in the manner of FITS and samples,
 `[antenna][channel][time][polarisation]`.
 
-The `baseband` package reads the first header. Of the others, of which there may be thousands, only
-the few values are read that say where a block's samples are.
+The `baseband` package reads the first header. From the others, of which there may be thousands,
+only the few values are read that say where a block's samples are.
 """
 
 import glob
