@@ -61,7 +61,7 @@ class calibrator(python_block):
     source : str
         "noise", or a direction such as "sun" or "az=130, el=40", or a YAML file of sources.
     integrations : int
-        That a measurement takes.
+        Integrations that a measurement takes.
     every : float
         Seconds between measurements; 0: one at the start, and on a command.
     reference : str

@@ -64,24 +64,25 @@ class candidate_sink(RollingSink, python_block):
         The table: .ecsv or .csv. {time} becomes the UTC at which the flowgraph starts, and in the
         names of the tables that follow that of their first candidate.
     beams, channels : int
-        Of the powers.
+        Beams and channels of the powers.
     center_frequency, bandwidth : float
-        Of the powers, Hz; the centre is that of channel channels // 2.
+        Centre frequency and bandwidth of the powers, Hz; the centre is that of channel
+        channels // 2.
     sample_time : float
         From one item of powers to the next, seconds.
     type : str
-        Of the powers: f32, s8 or u8.
+        Type of the powers: f32, s8 or u8.
     pictures : float
-        How many are drawn of a minute of the stream at most; 0: none, and there is no port for
-        powers.
+        Most pictures in a minute of the stream; 0: none, and there is no port for powers.
     seconds : float
-        How long powers are kept: longer than the sweep of a pulse and what the search takes.
+        Time for which powers are kept: longer than the sweep of a pulse and what the search takes.
     rows_per_file : int
-        With {time} in the name: candidates of a table, at most.
+        Most candidates of a table, with {time} in the name.
     overwrite : bool
-        Whether an existing table is replaced; if not, it is refused.
+        True if an existing table is replaced; if not, it is refused.
     wait : bool
-        Of a recording, which comes faster than pictures can be drawn: it waits for them.
+        True if the stream waits for the pictures, as a recording can, which comes faster than they
+        are drawn.
 
     Raises
     ------

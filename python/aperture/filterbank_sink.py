@@ -129,8 +129,8 @@ class filterbank_sink(RecordingSink, python_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams (see `pointing`); incoherent
-        ones are the last, as in beam_power's items.
+        Objects of `aperture.Beam`, or dictionaries as in a file of beams (see `pointing`);
+        incoherent ones are the last, as in beam_power's items.
     channels : int
         Channels of an item.
     products : str
@@ -138,7 +138,7 @@ class filterbank_sink(RecordingSink, python_block):
     nbits : int
         32 (float) or 8.
     overwrite : bool
-        Whether existing files are replaced (when the first integration comes); if not, they are
+        True if existing files are replaced (when the first integration comes); if not, they are
         refused, at once where their names are known.
     machine_id : int
         SIGPROC's number of the machine.
@@ -150,7 +150,7 @@ class filterbank_sink(RecordingSink, python_block):
         If given, how many beams an item must have (a flowgraph that was drawn for so many has items
         of that size).
     counts : bool
-        Whether there is a second port, for the counts of a block that takes masks
+        True if there is a second port, for the counts of a block that takes masks
         (`spectra_per_slice`).
 
     Raises

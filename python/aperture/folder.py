@@ -34,11 +34,11 @@ def phase_segments(
     period, period_derivative, epoch, phase : float, float, time, float
         Without `par`: as of transients.phase_model.period_segments(), at the telescope.
     array : ArrayDescription, or str
-        Where the telescope is, with `par`.
+        Description of the telescope's place, with `par`.
     start_time : number or (whole seconds, fraction)
         UTC since 1970: from here on a .par file's model is computed; None: an hour ago.
     hours : float
-        How long.
+        Hours that the model spans.
 
     Raises
     ------

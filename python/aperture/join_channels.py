@@ -35,11 +35,11 @@ class join_channels(python_block):
     Parameters
     ----------
     channels : int
-        Of all ranges.
+        Channels of all ranges.
     inputs : int
-        Of the X-engines.
+        Inputs of the X-engines.
     ranges : int
-        How many: 1 to channels.
+        Number of ranges: 1 to channels.
     type : str
         fc32, visibilities; u32, the counts of X-engines that take masks.
 

@@ -149,10 +149,10 @@ class pointing(following_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one.
     beams : list
-        Of `aperture.Beam`, or of dictionaries as in a file of beams or texts such as sun, Cas A or
-        "23:23:24 +58:48:54", of which a tiling that follows
-        the sky is made for the host's clock: for a recording, `load_beams(file, array, time)` makes
-        it. Incoherent ones are left out: they have no weights.
+        Objects of `aperture.Beam`, or dictionaries as in a file of beams or texts such as sun, Cas
+        A or "23:23:24 +58:48:54", of which a tiling that follows the sky is made for the host's
+        clock: for a recording, `load_beams(file, array, time)` makes it. Incoherent ones are left
+        out: they have no weights.
     channels : int
         Channels of the beamformer.
     center_frequency, bandwidth : float
@@ -174,14 +174,14 @@ class pointing(following_block):
     inputs : int
         If given, how many inputs the array must have.
     real : bool
-        Whether the stream's samples are real.
+        True if the stream's samples are real.
     inverted : bool
-        Of real samples: whether their band is inverted, as the channeliser is told.
+        True if the band of real samples is inverted, as the channeliser is told.
     samples_per_item : int
         Samples of each input in an item; more than one of packed ones.
     tracked : Direction or str
-        What the F-engine's delays follow (see `delay_tracker`): the weights do the rest. None:
-        there are no such delays.
+        The direction that the F-engine's delays follow (see `delay_tracker`): the weights do the
+        rest. None: there are no such delays.
 
     Raises
     ------

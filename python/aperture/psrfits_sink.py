@@ -65,9 +65,9 @@ class psrfits_sink(RollingSink, python_block):
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one: the site.
     beams : list
-        As of filterbank_sink.
+        The beams, as for filterbank_sink.
     channels, bins : int
-        Of an item.
+        Channels and bins of an item.
     products : str
         power, I, IQUV or coherency, as in the power detector.
     source : str
@@ -77,7 +77,7 @@ class psrfits_sink(RollingSink, python_block):
     par, period, period_derivative, epoch, phase, start_time, hours
         As of `folder`: the model goes into the file.
     overwrite : bool
-        Whether existing files are replaced.
+        True if existing files are replaced.
     rows : int
         If given, how many beams an item must have.
 

@@ -51,7 +51,7 @@ class sky_display(python_block):
         "sky": all that is above the horizon; otherwise what a field is around: "Cas A", "sun",
         "23:23:24 +58:48:54", "az=180, el=45".
     width : float
-        Of a field, in degrees; 0: 64 beams.
+        Width of a field, in degrees; 0: 64 beams.
     pixels : int
         Along each side; 0: enough for the longest baseline, as far as two images a second allow.
         Baselines whose fringes pixels cannot show are left out, and the window says so.
@@ -64,9 +64,9 @@ class sky_display(python_block):
     rate : float
         Images a second at most, up to 5.
     tracked : Direction or str
-        What the F-engine's delays track (see `delay_tracker`); "" or None: nothing.
+        The direction that the F-engine's delays track (see `delay_tracker`); "" or None: nothing.
     title : str
-        Of the window; "": that of the array.
+        Title of the window; "": that of the array.
 
     Raises
     ------

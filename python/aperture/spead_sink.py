@@ -65,7 +65,7 @@ class spead_sink(python_block):
     inputs : int
         Inputs, or beams, of what comes in.
     first_input, sent_inputs : int
-        Of voltages, those that are sent (0: all from the first on).
+        The inputs of voltages that are sent (0: all from the first on).
     senders : list of int
         digitiser_id of each input, or feng_id of each `polarizations` inputs, that are sent; None:
         0, 1, ...
@@ -74,9 +74,9 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         As those of `spead_source`. channels_per_heap is 0 for one heap of a range, or a divisor of
         the channels of an address.
     normalised : bool
-        Whether products that come in were divided by their counts.
+        True if products that come in were divided by their counts.
     antennas : int
-        Of beams: beam_ants, how many are in each.
+        The number of antennas in each beam, beam_ants.
     packet_size : int
         Bytes of payload of a packet. Samples are sent with a packet for each heap by their size.
     rate_factor : float
@@ -85,7 +85,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
     descriptor_interval : float
         Seconds; 0: none are sent.
     ttl, interface : int, str
-        Of multicast: routers on the way, and the address of the network interface.
+        Routers on the way of multicast, and the address of the network interface.
     buffer_size : int
         Bytes that wait in the kernel.
 

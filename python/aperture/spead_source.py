@@ -86,10 +86,10 @@ class spead_source(python_block):
     samples_per_spectrum : int
         Samples from a spectrum to the next; 0: 2 total_channels, as of real samples.
     taps : int
-        Of the F-engine: timestamps are those of the first sample that a spectrum was made of,
+        Taps of the F-engine: timestamps are those of the first sample that a spectrum was made of,
         rx_time is that of the middle. (katgpucbf has 16 unless told otherwise.)
     sample_type, samples_per_heap, heaps_per_chunk : str, int, int
-        Of samples: s10, s12 or s8; samples of a heap; heaps of an input that are one chunk.
+        With samples: s10, s12 or s8; samples of a heap; heaps of an input that are one chunk.
     window : int
         Chunks that are open.
     align : int

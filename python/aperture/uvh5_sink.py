@@ -139,24 +139,24 @@ class uvh5_sink(RecordingSink, python_block):
     channels : int
         Channels of an item.
     overwrite : bool
-        Whether an existing file is replaced (when the first integration comes); if not, it is
+        True if an existing file is replaced (when the first integration comes); if not, it is
         refused, at once where its name is known.
     history : str
         For the file's `history`.
     mount : str
-        How the antennas are mounted: fixed, alt-az, equatorial, phased, ... (`uvh5.MOUNTS`).
+        Mount of the antennas: fixed, alt-az, equatorial, phased, ... (`uvh5.MOUNTS`).
     inputs : int
         If given, how many inputs the array must have (a flowgraph that was drawn for so many has
         items of that size).
     phase_centers : Direction, str, or list of them
-        Where the phases are to be zero: sun, Cas A, "23:23:24 +58:48:54", "az=180, el=45", as
-        `aperture.parse_direction` has them. None: they are left as they are.
+        Directions in which the phases are to be zero: sun, Cas A, "23:23:24 +58:48:54", "az=180,
+        el=45", as `aperture.parse_direction` has them. None: they are left as they are.
     tracked : Direction or str
-        What the F-engine's delays track (see `delay_tracker`), so that the phases are zero there.
-        None: nothing.
+        The direction that the F-engine's delays track (see `delay_tracker`), so that the phases are
+        zero there. None: nothing.
     calibration : Calibration, or str
-        What makes the inputs equal, or the name of its file; "" or None: nothing. The file's
-        history and extra keywords (CALIB, CALSTATE) name it.
+        The calibration that makes the inputs equal, or the name of its file; "" or None: nothing.
+        The file's history and extra keywords (CALIB, CALSTATE) name it.
     calibrate : str
         "apply": the visibilities are corrected here; "applied": the F-engine has done so; "note":
         they are as they were received.
@@ -169,19 +169,20 @@ class uvh5_sink(RecordingSink, python_block):
         `aperture_fx` measures it. It is taken out of calibrated visibilities, and noted for
         others (extra keyword GAINS, which aperture_calibrate heeds). None: 1.
     compression : str
-        Of the visibilities, without loss: "none"; "lzf", fast, and read by all that reads by h5py;
-        "gzip", smaller, and read by all HDF5 libraries; "bitshuffle", fast and smaller than lzf,
-        and read where hdf5plugin is installed, which it needs, too.
+        Compression of the visibilities, without loss: "none"; "lzf", fast, and read by all that
+        reads by h5py; "gzip", smaller, and read by all HDF5 libraries; "bitshuffle", fast and
+        smaller than lzf, and read where hdf5plugin is installed, which it needs, too.
     statistics : snapshot
-        Of the frames of which the visibilities are made: what it takes of them is measured, for
-        each input (rms, kurtosis, clamped and missing voltages), and written into a group
-        InputStatistics of the file. None: nothing is.
+        A snapshot of the frames of which the visibilities are made: what it takes of them is
+        measured, for each input (rms, kurtosis, clamped and missing voltages), and written into a
+        group InputStatistics of the file. None: nothing is.
     statistics_type : str
-        Of these frames: sc8, sc4 or fc32.
+        Type of these frames: sc8, sc4 or fc32.
     statistics_channels : int
-        Of these frames, where they are those of a range of the channels; 0: all channels.
+        Number of channels in these frames, where they are those of a range of the channels; 0: all
+        channels.
     counts : bool
-        Whether there is a second port, for the counts of an X-engine that takes masks
+        True if there is a second port, for the counts of an X-engine that takes masks
         (`spectra_per_slice`).
 
     Raises

@@ -135,15 +135,15 @@ class voltage_ring(gr.hier_block2):
     Parameters
     ----------
     filename : str
-        Of the files of a dump, with {id} and {time} (UTC of the first sample, to the second; -2 and
-        so on where that is taken); {input} or {beam} makes a file for each (a name of `names`),
-        {channel} one for each channel.
+        Names of the files of a dump, with {id} and {time} (UTC of the first sample, to the second;
+        -2 and so on where that is taken); {input} or {beam} makes a file for each (a name of
+        `names`), {channel} one for each channel.
     kind : str
-        What the voltages are: "samples", "inputs" or "beams".
+        The kind of the voltages: "samples", "inputs" or "beams".
     type : str
-        Of a sample: fc32, sc8 or sc4; of samples also sc16, f32, s16 or s8.
+        Type of a sample: fc32, sc8 or sc4; with samples also sc16, f32, s16 or s8.
     channels, spectra_per_frame : int
-        Of a frame; of samples they mean nothing.
+        Channels and spectra of a frame; with samples they mean nothing.
     inputs : int
         Inputs or beams of a frame, or samples of an item.
     size : int
@@ -152,13 +152,13 @@ class voltage_ring(gr.hier_block2):
         Instead of `size`, if above 0: the seconds that it holds, at so many items a second, frames
         or samples.
     memory : str
-        Where it is: "device" or "host".
+        The place of the ring: "device" or "host".
     selected_channels, selected_inputs : list of int
         Those that a dump has of which the message says nothing; None: all.
     polarizations : int
         1, or 2: of the inputs that are written two at a time are the polarisations of a pair.
     names : list of str
-        Of each input or beam of the edge; None: their numbers.
+        Names of the inputs or beams of the edge; None: their numbers.
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one, for the telescope's name and
         place; None or "": they are not known.
@@ -173,10 +173,11 @@ class voltage_ring(gr.hier_block2):
     blocks_per_file : int
         Frames in each file of a GUPPI sequence.
     hold : bool
-        Of a recording, which comes faster than it can be searched and written: the stream waits
-        until what dumps need is written, and, with `follow()`, until nobody asks for more of it.
+        True for a recording, which comes faster than it can be searched and written: the stream
+        waits until what dumps need is written, and, with `follow()`, until nobody asks for more of
+        it.
     device : str
-        That of the block whose edge this is: auto, cpu, cuda or cuda:N.
+        The device of the block whose edge this is: auto, cpu, cuda or cuda:N.
 
     Raises
     ------

@@ -93,7 +93,7 @@ class voltage_sink(RecordingSink, python_block):
     type : str
         fc32, sc8 or sc4; of GUPPI raw one of the latter.
     kind : str
-        What the voltages are of: "inputs" or "beams".
+        The kind of the voltages: "inputs" or "beams".
     polarizations : int
         1, or 2: of the inputs or beams that are written, the first and second are the two
         polarisations of a pair, the third and fourth those of the next one, and so on.
@@ -101,14 +101,14 @@ class voltage_sink(RecordingSink, python_block):
         Those that are written, from 0; None: all. With channels that is the first one if nothing is
         said, since SigMF takes two files for each.
     names : list of str
-        Of each input or beam, or pair, that is written; None: their numbers.
+        Names of the inputs or beams, or pairs, that are written; None: their numbers.
     array : ArrayDescription, or str
         An array description, or the file or shipped name of one, for the telescope's name and
         place; None or "": they are not known.
     description : str
         For SigMF's core:description.
     overwrite : bool
-        Whether existing files are replaced; if not, they are refused, at once where their names are
+        True if existing files are replaced; if not, they are refused, at once where their names are
         known.
     blocks_per_file : int
         Frames in each file of a GUPPI sequence.

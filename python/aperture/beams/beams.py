@@ -248,10 +248,10 @@ def tile(array, centre, width, overlap=0.5, time=None):
     width : float
         Diameter of the circle in degrees.
     overlap : float
-        Where the lines from a beam to its six neighbours are halved, the power of both is this
-        fraction of their maximum (of an array whose beam is not an ellipse: about so), and
-        fraction^(4/3) in the middle of three beams, nowhere in the circle less. That is at the top
-        of the band; further down beams are wider.
+        The power, as a fraction of the maximum, half way from a beam to each of its six neighbours
+        (of an array whose beam is not an ellipse: about so); fraction^(4/3) in the middle of three
+        beams, nowhere in the circle less. That is at the top of the band; further down beams are
+        wider.
     time : float
         UTC seconds since 1970 for which the tiling is made, where the beams are to move with the
         sky (whose projection of the array, and with it the shape of the beams, changes).
@@ -413,7 +413,7 @@ def beams_of(array, entries, time=None):
     ----------
     array : ArrayDescription, or what load_array() takes
     entries : list of dict
-        With the keys of the top of this module.
+        Mappings with the keys of the top of this module.
     time : float
         UTC seconds since 1970, for tilings that move with the sky.
 

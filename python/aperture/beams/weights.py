@@ -213,8 +213,8 @@ def beam_weights(
         of |taper| is 1, so that a source has the same power in the beam as in an input of gain 1;
         "none": weights as at the top of this module.
     tracked : Direction
-        What the F-engine's delays follow, cables included (see `delay_tracker`): only the rest is
-        left to the weights. None: there are no such delays.
+        The direction that the F-engine's delays follow, cables included (see `delay_tracker`): only
+        the rest is left to the weights. None: there are no such delays.
 
     Returns
     -------

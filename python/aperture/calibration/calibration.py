@@ -182,7 +182,7 @@ class Calibration:
     array : str
         The name of the array.
     band : Band
-        Of the bandpasses.
+        The band of the bandpasses.
     inputs : list of InputCalibration
     source : str
         By what it was measured.
@@ -197,9 +197,10 @@ class Calibration:
     quality : dict
         Polarisation to Quality, of all inputs together.
     history : str
-        What made it.
+        The command that made it.
     unit : str
-        Of visibilities after it: "Jy", or "" where they are in units of the source's power.
+        The unit of calibrated visibilities: "Jy", or "" where they are in units of the source's
+        power.
     """
 
     array: str

@@ -70,7 +70,7 @@ def read_visibilities(file, model, integrations=None, levels=None):
     integrations : array of int
         Numbers of those that are used; None: all.
     levels : dict
-        Of inputs that had a gain for 8 bits, name to gain, which is taken out.
+        Gains for 8 bits of the inputs that had one, name to gain, which are taken out.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def visibilities_of(array, products, spectra, frequencies, model, times):
     Parameters
     ----------
     array : ArrayDescription
-        Of its inputs.
+        Description of the array that has its inputs.
     products : list of array
         Integrations, complex [channel][product].
     spectra : float
@@ -378,7 +378,7 @@ def calibrate(
     average : int
         Channels that share a gain; 0: as many as it takes.
     most_misfit : float
-        Of the residuals, as a part of the model, above which there is no calibration.
+        The largest residual, as a part of the model, with which there is a calibration.
     most_flagged : float
         Part of the channels that may not be measured, above which there is none.
 

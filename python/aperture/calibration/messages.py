@@ -35,7 +35,7 @@ def calibration_messages(calibration, names, frequencies, scale="model", time=No
     frequencies : array of float
         Sky frequencies of all its channels, Hz, whatever is selected of them.
     scale : str
-        As `Calibration.bandpasses` has it.
+        The scale, as in `Calibration.bandpasses`.
     time : (int, float)
         From when on they hold, seconds since 1970; None: from the next spectrum on.
 

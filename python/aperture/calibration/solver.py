@@ -332,7 +332,8 @@ def solve(ratios, frequencies, average=0):
     frequencies : array of float
         [channel], Hz.
     average : int
-        How many channels share a gain; 0: as many as a signal to noise of WANTED_SIGNAL takes.
+        Number of channels that share a gain; 0: as many as a signal to noise of WANTED_SIGNAL
+        takes.
 
     Returns
     -------

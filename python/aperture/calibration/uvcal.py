@@ -62,7 +62,7 @@ def save_uvcal(calibration, path, file):
     calibration : Calibration
     path : str
     file : VisibilityFile
-        Of the same array: where its antennas are.
+        A file of the same array: where its antennas are.
 
     Raises
     ------

@@ -55,19 +55,20 @@ def cut_frames(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
     integrated : int
         Spectra in an integration, as wanted.
     spectrum_bytes : int
-        Of all inputs and channels.
+        Bytes of a spectrum of all inputs and channels.
     spectra : int
-        Of the whole input: a frame is not longer than the integrations that these make. None:
-        endless.
+        Spectra of the whole input: a frame is not longer than the integrations that these make.
+        None: endless.
     multiple : int
-        That spectra in a frame have to be of.
+        Factor of the spectra in a frame.
     most : int
         Spectra in a frame, where `multiple` is not more. None: any number.
 
     Returns
     -------
     integrated, times, frames : int
-        Of more than one frame, an integration is rounded to whole ones.
+        Spectra that are added, integrations, frames: where there is more than one frame, an
+        integration is rounded to whole ones.
     """
     best = BEST_BLOCK if most is None else min(BEST_BLOCK, max(most, multiple) * spectrum_bytes)
     step = multiple // math.gcd(multiple, integrated)  # integrations that make a legal frame

@@ -69,7 +69,7 @@ class Service:
     make : callable
         make(configuration) gives an ObservatoryChain; another one for tests.
     statvfs : callable
-        As os.statvfs.
+        A function like os.statvfs.
     """
 
     def __init__(self, configuration, instrument, notifier, make=make_chain, statvfs=os.statvfs):

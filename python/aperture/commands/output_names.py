@@ -29,14 +29,14 @@ def check_output_name(name, endings, fields, option="-o"):
     Parameters
     ----------
     name : str
-        As -o has it.
+        The name that -o was given.
     endings : str, or tuple of str
-        Of the files that the command can write: a file of another format is not written under
-        the ending of that format.
+        Endings of the files that the command can write: a file of another format is not written
+        under the ending of that format.
     fields : list of str
         Those of FIELDS that may stand in braces.
     option : str
-        That names the file.
+        Option that names the file.
 
     Raises
     ------

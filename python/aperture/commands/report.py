@@ -68,7 +68,7 @@ def make_report(file, options, read_panels, overview, utc, zone):
     read_panels, overview, utc : callable
         aperture_plot's: panels of products, the overview as a figure, and a time as text.
     zone : Zone
-        Of local times.
+        Time zone of local times.
     """
     longitude = None if file.site is None else file.site[1]
     last = file.times[-1] + (file.times[0] - file.start)

@@ -123,11 +123,11 @@ def observe(program, chain, plan, output, report):
     program : str
         Its name.
     chain : gr.top_block
-        With source, integrations(), samples_done(), losses(), errors(), and adjust(), which is
-        called from time to time, ended(), and problems().
+        A chain with source, integrations(), samples_done(), losses(), errors(), and adjust(), which
+        is called from time to time, ended(), and problems().
     plan : fx_plan.Plan
     output : str
-        What the file is called where nothing was written.
+        Name of the file where nothing was written.
     report : callable
         report(run): the table at the end, as text.
     """

@@ -89,7 +89,7 @@ def pairs_of(array):
     inputs : list of int
         Their order, such that those of an antenna follow on each other.
     names : list of str
-        Of the antennas, or of the inputs.
+        Names of the antennas, or of the inputs.
     """
     antennas = {}
     for number, entry in enumerate(array.inputs):

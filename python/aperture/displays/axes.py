@@ -43,7 +43,7 @@ def on_grid(times, step, most):
     times : float [row]
         Ascending.
     step : float
-        Of the grid.
+        Step of the grid.
     most : int
         Places of the grid, at most.
 

@@ -89,10 +89,10 @@ class BandpassView:
     Parameters
     ----------
     names : list of str
-        Of the inputs.
+        Names of the inputs.
     channels : int
     type : str
-        Of the voltages: sc8 and sc4, whose levels are in steps, or fc32.
+        Type of the voltages: sc8 and sc4, whose levels are in steps, or fc32.
     averaging : float
         Seconds: what is older than that counts less and less.
     """
@@ -121,7 +121,7 @@ class BandpassView:
         ----------
         data : uint8 [byte]
         spectra : int
-            Of the frame.
+            Spectra of the frame.
         frequencies : [channel] or None
             Hz.
         """
@@ -151,7 +151,7 @@ class BandpassView:
         counted : [product] or [1], or None
             Spectra that are in each product.
         spectra : int or None
-            That the integration spans.
+            Spectra that the integration spans.
         """
         inputs = np.arange(len(self._names))
         autos = inputs * (inputs + 3) // 2

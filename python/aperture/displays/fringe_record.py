@@ -102,7 +102,7 @@ class FringeRecord:
     Parameters
     ----------
     inputs : int
-        Of an integration.
+        Inputs of an integration.
     baselines : list of (int, int)
         Pairs of inputs that are followed: first and second, in this order.
     history : int
@@ -155,7 +155,7 @@ class FringeRecord:
             Seconds from one integration to the next, if the stream says it.
         channels : Channels
         visibilities : complex [channel][product]
-            With autocorrelations, in any units; zeros where nothing was counted.
+            Products, autocorrelations included, in any units; zeros where nothing was counted.
         """
         newest = next((kept.times[-1] for kept in self._baselines.values() if kept.times), None)
         if channels != self._channels or (newest is not None and time <= newest):

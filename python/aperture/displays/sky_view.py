@@ -86,19 +86,19 @@ class SkyView:
     array : ArrayDescription
         Its inputs are the X-engine's.
     channels : int
-        Of an integration.
+        Channels of an integration.
     centre : Direction, str
         "sky": all that is above the horizon, or what parse_direction() takes.
     width : float
-        Of a field, in degrees; 0: 64 beams.
+        Width of a field, in degrees; 0: 64 beams.
     pixels : int
         Along each side; 0: enough for the longest baseline, as far as the time allows.
     weight : str
-        As parse_weighting() has it.
+        A weighting that parse_weighting() takes.
     averaging : float
         Seconds of visibilities in an image.
     tracked : Direction or str
-        What the F-engine's delays track; None: nothing.
+        The direction that the F-engine's delays track; None: nothing.
 
     Raises ValueError that names the parameter.
     """

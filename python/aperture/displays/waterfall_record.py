@@ -46,7 +46,7 @@ class WaterfallRecord:
     Parameters
     ----------
     rows, channels : int
-        Of an item.
+        Rows and channels of an item.
     history : int
         Lines that are kept.
     """

@@ -487,7 +487,8 @@ def examine_receivers(desk, seconds=2.0, sample_rate=None):
     ----------
     desk : Desk
     seconds : float
-        How long all receivers are run together to see whether samples are lost; 0: none is opened.
+        Time for which all receivers are run together to see whether samples are lost; 0: none is
+        opened.
     sample_rate : float or None
         Samples a second in that; None: what is common for each make.
 

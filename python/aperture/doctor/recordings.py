@@ -769,9 +769,9 @@ def examine_recording(text, seconds=SECONDS, array=None):
     Parameters
     ----------
     text : str
-        Of an input, as input_text() gives it.
+        The text of an input, as input_text() gives it.
     seconds : float
-        How much of it, at most, as far as 512 MiB of samples go.
+        The most that is examined, as far as 512 MiB of samples go.
     array : str, optional
         The description of its array.
 

@@ -91,7 +91,7 @@ def read_samples(signals, count):
     Parameters
     ----------
     signals : inputs.signals.Signals
-        With all inputs in one port.
+        Signals with all inputs in one port.
     count : int
 
     Raises

@@ -110,7 +110,7 @@ class Dump:
         oldest, newest : int
             The first item that is there, and the one behind the last.
         final : bool
-            Whether nothing more comes.
+            True if nothing more comes.
 
         Returns
         -------

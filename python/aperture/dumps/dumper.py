@@ -41,11 +41,11 @@ class Dumper:
     longest_wait : float
         Seconds by which a trigger's end may be ahead of the stream.
     publish : callable
-        Of the event's name and the dump's result or parts of it.
+        A function of the event's name and the dump's result or parts of it.
     warn : callable
-        Of a text.
+        A function of a text.
     hold : bool
-        Whether the ring waits until it is told from where on its items are needed.
+        True if the ring waits until it is told from where on its items are needed.
     """
 
     def __init__(self, ring, files, queue, disk_limit, longest_wait, publish, warn, hold=False):

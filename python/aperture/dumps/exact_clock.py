@@ -34,10 +34,10 @@ class Stretch:
     Parameters
     ----------
     setting : item_ring_setting
-        With time and rate.
+        A setting with time and rate.
     end : int or None
     spectra : int
-        Of an item: so many samples of a channel are in it.
+        Samples of a channel in an item.
     """
 
     def __init__(self, setting, end, spectra):

@@ -20,11 +20,11 @@ class CheckedFile:
     Parameters
     ----------
     path : str
-        What errors name.
+        The file in messages.
     name : str
-        Where it is as long as it is written.
+        The name of the file as long as it is written.
     descriptor : int
-        Of that file, locked, for writing; it belongs to this object.
+        The descriptor of that file, locked, for writing; it belongs to this object.
     """
 
     def __init__(self, path, name, descriptor):

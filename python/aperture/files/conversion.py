@@ -129,7 +129,7 @@ def phase(data, centre=zenith, name="zenith"):
         centre(seconds, latitude, longitude, height): ICRS right ascension and declination in
         degrees of the place, in the middle of the observation as seen from there.
     name : str
-        Of the place.
+        Name of the place.
 
     Returns
     -------
@@ -253,15 +253,15 @@ def convert(source, target, centre=None, name="centre", overwrite=True, compress
         As in `phase`; without a centre, visibilities that are phased to the sky stay as they are,
         and others are phased to the zenith if the format asks for a phase centre.
     overwrite : bool
-        Whether an existing target is replaced.
+        True if an existing target is replaced.
     compression : str
-        Of UVH5, one of `COMPRESSIONS`.
+        Compression of UVH5, one of `COMPRESSIONS`.
 
     Returns
     -------
     summary : str
     notes : list of str
-        What the user is to know.
+        Texts for the user.
 
     Raises
     ------

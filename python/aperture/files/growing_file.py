@@ -53,7 +53,7 @@ class GrowingFile:
         size(pieces): bytes that these add at most. They are reserved first, because the HDF5
         library is in an undefined state after a write that failed.
     overwrite : bool
-        Whether an existing file may be replaced.
+        True if an existing file may be replaced.
 
     Raises
     ------

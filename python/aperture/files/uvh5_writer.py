@@ -87,20 +87,21 @@ class Uvh5Layout:
     history : str
         For the file's `history`.
     mount : str
-        How the antennas are mounted, one of `MOUNTS`.
+        Mount of the antennas, one of `MOUNTS`.
     phase_center : Direction
-        Where the phases are to be zero; None: where they are.
+        The direction in which the phases are to be zero; None: they are left as they are.
     tracked : Direction
-        What the F-engine's delays tracked, so that the phases are zero there; None: nothing.
+        The direction that the F-engine's delays tracked, so that the phases are zero there; None:
+        nothing.
     keywords : dict
         Extra keywords, names of up to 8 letters to texts.
     compression : str
-        Of the visibilities, one of `COMPRESSIONS`.
+        Compression of the visibilities, one of `COMPRESSIONS`.
     statistics : bool
-        Whether `append` is given InputStatistics, too, which go into a group of their own beside
+        True if `append` is given InputStatistics, too, which go into a group of their own beside
         Header and Data.
     unit : str
-        Of the visibilities, as the format has it: uncalib, Jy or K str.
+        Unit of the visibilities, as the format has it: uncalib, Jy or K str.
     """
 
     def __init__(

@@ -53,11 +53,12 @@ class DadaWriter:
     ----------
     path : str
     recording : Recording
-        Of real samples, `width` is that of the band, half their rate.
+        The recording; with real samples its `width` is that of the band, half their rate.
     dtype : numpy.dtype
-        Of a sample: one of KINDS, where unsigned integers are complex ones of half as many bits.
+        Type of a sample: one of KINDS, where unsigned integers are complex ones of half as many
+        bits.
     overwrite : bool
-        Whether an existing file is replaced.
+        True if an existing file is replaced.
     """
 
     def __init__(self, path, recording, dtype, overwrite=True):

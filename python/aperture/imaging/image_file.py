@@ -22,7 +22,7 @@ def write_fits(path, values, image, place, about):
     ----------
     path : str
     values : float32 [x][y]
-        As DirtyImage has image and psf.
+        The image or psf of a DirtyImage.
     image : DirtyImage
         For its field and its beam.
     place : (float, float)

@@ -31,7 +31,7 @@ class VisibilityMatrices:
     array : ArrayDescription
         Its inputs are the X-engine's.
     channels : int
-        Of an integration.
+        Channels of an integration.
     """
 
     def __init__(self, array, channels):
@@ -107,7 +107,7 @@ class VisibilityMatrices:
         to_uvw : array [3][3]
             From (east, north, up) to (u, v, w) of the centre to which they are phased.
         bins : int
-            Of neighbouring channels.
+            Numbers of neighbouring channels.
         tracked : array [east, north, up]
             Unit vector to where phases are zero as they come; None: nowhere (unprojected).
         """

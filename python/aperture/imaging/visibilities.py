@@ -42,9 +42,9 @@ class SkyVisibilities:
     hands : list of str
         The polarisations (of the file) whose mean is taken.
     coherence : bool
-        Whether visibilities are divided by the root of the two autocorrelations.
+        True if visibilities are divided by the root of the two autocorrelations.
     channels, integrations : slice
-        Of the file.
+        Channels and integrations of the file.
 
     Attributes
     ----------

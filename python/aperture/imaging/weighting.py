@@ -51,7 +51,7 @@ class UVDensity:
     Parameters
     ----------
     width : float
-        Of the image in direction cosines.
+        Width of the image in direction cosines.
     longest : float
         Longest baseline in wavelengths.
     """

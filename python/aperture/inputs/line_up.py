@@ -56,7 +56,8 @@ def line_up(recordings):
     start : Fraction
         When sample 0 was taken, s since 1970.
     rows : list of list of tuple
-        Of each recording, (Piece, number of its first sample), in order and without overlaps.
+        Lists, for each recording, of (Piece, number of its first sample), in order and without
+        overlaps.
     warnings : list of str
         On what is missing, left out, or between samples.
     """
@@ -140,9 +141,9 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
     recordings : list of Recording
         The inputs of the first come first.
     warnings : sequence of str
-        What else the user has to know.
+        Further texts for the user.
     polarizations : bool
-        Whether two inputs are the polarisations of one antenna, where nobody says what they are.
+        True if two inputs are the polarisations of one antenna, where nobody says what they are.
 
     Raises
     ------

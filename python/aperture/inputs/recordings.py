@@ -31,23 +31,23 @@ def describe(
     ----------
     request : Request
     what : str
-        What the recording is called in messages.
+        Name of the recording in messages.
     telescope : str
-        As the recording says; may be empty.
+        Name of the telescope in the recording; may be empty.
     inputs : int
     sample_rate, center_frequency : float
         Hz, as the recording says.
     place : tuple, optional
         Latitude, longitude (degrees) and height (m), where the recording says it.
     polarizations : bool
-        Whether two inputs are taken to be the polarisations of one antenna.
+        True if two inputs are taken to be the polarisations of one antenna.
     antennas : list of str, optional
         Names of the antennas, where the recording tells of them: each has as many inputs.
 
     Returns
     -------
     description : ArrayDescription
-        That of the request, or one made of what the recording says.
+        The description of the request, or one made of what the recording says.
     warnings : list of str
     """
 

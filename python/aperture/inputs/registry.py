@@ -86,11 +86,11 @@ def open_input(text, array=None, seed=None):
     Parameters
     ----------
     text : str
-        As the head of input_format.py says.
+        A text as the head of input_format.py describes it.
     array : str, path or ArrayDescription, optional
-        Of a recording or of receivers, instead of what the input says.
+        Description for a recording or receivers, instead of what the input says.
     seed : int, optional
-        Of a simulation.
+        Seed of a simulation.
 
     Raises
     ------

@@ -21,13 +21,13 @@ class Signals:
     description : ArrayDescription
         The array's.
     sample_type : str
-        Of the samples, as pfb_channelizer has it.
+        Type of the samples, as in pfb_channelizer.
     sample_rate : float
         Hz, samples a second of each input.
     center_frequency : float
         Hz, of the middle of the band.
     samples : int or None
-        Of each input; None if the length is to be chosen.
+        Samples of each input; None if the length is to be chosen.
     source : callable
         source(n) makes the block for n samples of each input, 0: all there are, or without end.
         The block has finish(), which ends its stream, and may have error(), a text. That of
@@ -35,7 +35,7 @@ class Signals:
     start_time : tuple of int, float
         Whole seconds since 1970, and their fraction, of the first sample; of a receiver, about now.
     inverted : bool
-        As pfb_channelizer has it.
+        True if the band is inverted, as in pfb_channelizer.
     files : list of str
         All that are read, so that none of them is written over.
     warnings : list of str
@@ -45,7 +45,7 @@ class Signals:
     endless : bool
         It has no end of its own, or none that is known, and is read until it ends, or is ended.
     ports : int
-        Of the source: 1 has all inputs interleaved, more have one input each.
+        Ports of the source: 1 has all inputs interleaved, more have one input each.
     sync_time : Fraction or None
         Seconds since 1970 at timestamp 0, of what has timestamps.
     unused : float

@@ -18,11 +18,12 @@ def beams_section(array, beams, products="power"):
     Parameters
     ----------
     array : ArrayDescription, or str
-        As `pointing` takes it.
+        The array, as for `pointing`.
     beams : list
-        As `pointing` takes them, the incoherent ones behind the others.
+        The beams, as for `pointing`, the incoherent ones behind the others.
     products : str
-        Of the block. With "power", an array with two polarisations has two rows for each beam.
+        Products of the block. With "power", an array with two polarisations has two rows for each
+        beam.
 
     Raises
     ------

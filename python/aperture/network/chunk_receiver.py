@@ -37,14 +37,14 @@ class ChunkReceiver:
     Parameters
     ----------
     placement : aperture_python.spead.placement
-        What finds the place of each heap, and the sizes of the chunks.
+        An object that finds the place of each heap, and the sizes of the chunks.
     streams : list of (list of (host, port), int)
         Addresses of each stream, which has a thread, and the place of the sender of its heaps,
         -1: they say so.
     sender : heaps.Item or None
         The one that says so.
     chunk_bytes, heaps, window : int
-        Of a chunk, and chunks that are open at a time.
+        Bytes and heaps of a chunk, and chunks that are open at a time.
     unfinished : int
         Heaps that may come at the same time.
     packet_size, buffer_size : int

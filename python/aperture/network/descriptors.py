@@ -36,11 +36,11 @@ def read_descriptors(address, seconds=10.0, interface=""):
     Parameters
     ----------
     address : str
-        As of `spead_source`.
+        The addresses of a `spead_source`.
     seconds : float
         Within which a descriptor must come.
     interface : str
-        As of `spead_source`.
+        The interface of a `spead_source`.
 
     Returns
     -------

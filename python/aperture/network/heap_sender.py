@@ -33,11 +33,11 @@ class HeapSender:
     Parameters
     ----------
     kind : str
-        As heaps.KINDS has it.
+        One of heaps.KINDS.
     addresses : list of (host, port)
         A substream each.
     heaps : list of dict
-        Of each heap of a slot its immediate items, {Item: value}, and as "substream" the number of
+        For each heap of a slot its immediate items, {Item: value}, and as "substream" the number of
         its address.
     payload : array
         [heap][...]: what the payload of each is, whose memory stays and is filled anew.
@@ -46,9 +46,9 @@ class HeapSender:
     rate : float
         Bytes of payload a second at most, of all substreams; 0: without a limit.
     number : int
-        Of who sends, which is in the numbers of its heaps.
+        The sender's number, which is in the numbers of its heaps.
     ttl, interface : int, str
-        Of multicast.
+        Routers on the way, and the network interface, of multicast.
     descriptor : dict
         `shape`, and `dtype` or `format`, of the payload.
     """

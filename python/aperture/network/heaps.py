@@ -114,9 +114,9 @@ def product_order(antennas, polarizations=2):
     Returns
     -------
     index : array of int, [product of a heap]
-        Of the product V[i,j] = x_i conj(x_j), i >= j, in `xengine`'s order.
+        Index of the product V[i,j] = x_i conj(x_j), i >= j, in `xengine`'s order.
     conjugate : array of bool, [product of a heap]
-        Whether the heap has its conjugate.
+        True if the heap has its conjugate.
     pairs : list of (int, int)
         The inputs (i, j) of which the heap has x_i conj(x_j), which is what MeerKAT's sensor
         bls-ordering says in names.

@@ -79,7 +79,7 @@ class DiskGuard:
         "stop": nothing more is recorded until there is room again; "oldest": the oldest files
         go, of all that have such a name, also of earlier runs; where there are none, as "stop".
     statvfs : callable
-        As os.statvfs.
+        A function like os.statvfs.
 
     Attributes: `recording`, whether there is room; `removed`, files that went; `free`, bytes, of
     the disk with the least room, None before the first look.

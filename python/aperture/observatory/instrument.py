@@ -27,7 +27,7 @@ class Instrument:
     Attributes
     ----------
     name : str
-        Of the instrument.
+        Name of the instrument.
     top : gr.top_block
         None before the first start.
     blocks : dict
@@ -35,7 +35,7 @@ class Instrument:
     state : str
         made, starting, running, restarting, stopping or stopped.
     restarts : int
-        How often the flowgraph was made anew.
+        How many times the flowgraph was made anew.
     """
 
     def __init__(self, name="instrument", configuration=None, version=""):

@@ -296,7 +296,7 @@ def pattern(array, beam, east, north, frequency, taper="none"):
     ----------
     array : ArrayDescription
     beam : Beam
-        With azimuth and elevation.
+        A beam with azimuth and elevation.
     east, north : array of float
         Offsets in degrees along great circles, towards larger azimuth and elevation.
     frequency : float

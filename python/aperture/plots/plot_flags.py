@@ -80,7 +80,7 @@ def draw_lost(axis, found, frequencies, unit, seconds_to_edge):
     ----------
     found : Lost
     frequencies : array of float
-        Of the channels, in `unit`.
+        Frequencies of the channels, in `unit`.
     seconds_to_edge : float
         Length of an integration.
     """

@@ -147,9 +147,9 @@ def sky_figure(image, sources, title, lines, unit, to_uvw=None):
         Names, and direction cosines to the east and to the north.
     title, lines : str, list of str
     unit : str
-        Of the image.
+        Unit of the image.
     to_uvw : array [3][3]
-        As in draw_sky(), of an image of the whole sky; None: a field.
+        The matrix of draw_sky(), for an image of the whole sky; None: a field.
     """
     figure = plt.figure(figsize=(11.5, 8.6))
     axis = figure.add_axes((0.075, 0.08, 0.62, 0.80))

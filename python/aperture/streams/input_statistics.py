@@ -133,9 +133,9 @@ class StatisticsReader:
     Parameters
     ----------
     snapshot : snapshot
-        Of frames [channel][input][time].
+        A snapshot of frames [channel][input][time].
     channels, inputs : int
-        Of a frame.
+        Channels and inputs of a frame.
     type : str
         sc8, sc4 or fc32.
 

@@ -42,7 +42,7 @@ class IntegrationTags:
     Parameters
     ----------
     channels, products : int
-        Of an integration.
+        Channels and products of an integration.
     """
 
     def __init__(self, channels, products):

@@ -74,7 +74,7 @@ def without_noise(power, there=True):
     power : array
         [channel][input], of all channels that are filtered, or a range of them.
     there : array of bool
-        What of that was measured, of the same shape.
+        The measured levels, of the same shape.
 
     Returns
     -------

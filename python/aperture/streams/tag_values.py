@@ -42,13 +42,13 @@ def tag_value(found, key, convert, last=None, sender="X-engine", of="an integrat
         Key to value of the tags on one item.
     key : str
     convert : callable
-        Of the value; what it raises is told as a value that is not allowed.
+        A function of the value; what it raises is told as a value that is not allowed.
     last : dict
         Values of tags that need not be repeated.
     sender : str
         Whose output has this tag, for the message.
     of : str
-        What has these tags, for the message.
+        The name, in the message, of what has these tags.
 
     Raises
     ------

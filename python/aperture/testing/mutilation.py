@@ -141,9 +141,9 @@ def check_reader(test, open_signals, name, data, what):
     name : str
         Its file, which an error has to name.
     data : bytes
-        Of the file, for a failure's message.
+        Data of the file, for a failure's message.
     what : str
-        What was done to it.
+        The name, in messages, of what was done to it.
 
     Returns
     -------

@@ -273,7 +273,7 @@ def parse_direction(value, field="direction"):
         A text as at the top of this module; (ra, dec) in degrees; a dictionary of azimuth and
         elevation, or of ra and dec, and if wanted of name; a SkyCoord.
     field : str
-        What it is called in messages.
+        The field's name in messages.
 
     Raises
     ------

@@ -128,12 +128,12 @@ def barycentric_time(seconds, fraction, place, site, units="TDB"):
     seconds, fraction, place, site
         As of delays().
     units : str
-        Of the result: TDB, or TCB.
+        Units of the result: TDB, or TCB.
 
     Returns
     -------
     day, rest : int array, longdouble array
-        As of topocentric_tdb().
+        The result of topocentric_tdb().
     """
     import erfa
 

@@ -157,7 +157,7 @@ class CandidateTable:
     path : str
         The file: .ecsv, with types and units, or .csv. Both are read by astropy.table.
     overwrite : bool
-        Whether an existing file is replaced.
+        True if an existing file is replaced.
 
     Attributes: `path`; `size`, bytes.
 

@@ -288,9 +288,9 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
     ----------
     path : str
     folded : FoldedProfiles
-        With one sub-integration at least.
+        Profiles with one sub-integration at least.
     site : ArrayDescription
-        Where the telescope is.
+        The site of the telescope.
     start : (whole seconds, fraction)
         UTC since 1970 when the observation began; None: as `folded` says, or with the first
         sub-integration.

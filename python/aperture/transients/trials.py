@@ -142,11 +142,11 @@ def plan_trials(
     sample_time : float
         Seconds from one item of powers to the next.
     tolerance : float
-        Of "low:high": a pulse half way between two trials is at most this factor wider than
-        one on a trial, whose width is W = sqrt(sample_time^2 + pulse_width^2 + t_c^2):
+        Tolerance of "low:high": a pulse half way between two trials is at most this factor wider
+        than one on a trial, whose width is W = sqrt(sample_time^2 + pulse_width^2 + t_c^2):
         t_b(step / 2) = W sqrt(tolerance^2 - 1).
     pulse_width : float
-        Of the narrowest pulse that is searched for, s.
+        Width of the narrowest pulse that is searched for, s.
     most_decimation : int
         The largest decimation; 1: none.
 

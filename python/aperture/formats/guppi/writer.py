@@ -69,13 +69,13 @@ class GuppiWriter:
     path : str
         NAME.raw, of which NAME.0000.raw and so on become.
     recording : Recording
-        With one or two names.
+        Recording with one or two names.
     spectra : int
         Samples of a channel in each block.
     blocks : int
         In a file, before the next one begins.
     overwrite : bool
-        Whether existing files are replaced.
+        True if existing files are replaced.
     """
 
     def __init__(self, path, recording, spectra, blocks, overwrite=True):

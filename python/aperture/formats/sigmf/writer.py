@@ -53,13 +53,13 @@ class SigmfWriter:
     Parameters
     ----------
     path : str
-        Of the metadata or the data.
+        Path of the metadata or the data.
     recording : Recording
-        With one channel.
+        Recording with one channel.
     dtype : numpy.dtype
-        Of the voltages, one of DATATYPES.
+        Type of the voltages, one of DATATYPES.
     overwrite : bool
-        Whether existing files are replaced.
+        True if existing files are replaced.
     """
 
     def __init__(self, path, recording, dtype, overwrite=True):

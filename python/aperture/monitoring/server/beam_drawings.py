@@ -36,9 +36,9 @@ class BeamDrawings:
         Parameters
         ----------
         message, payload : dict, bytes
-            As beam_look.py makes them.
+            A message and its bytes that beam_look.py made.
         about : dict
-            Of the instrument; its `beams`, those of beams_section(), may be missing.
+            The message about the instrument; its `beams`, those of beams_section(), may be missing.
         """
         known = about.get("beams")
         known = known if isinstance(known, list) and len(known) == message["all"] else []

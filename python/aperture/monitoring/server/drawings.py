@@ -58,9 +58,9 @@ class Drawings:
         Parameters
         ----------
         message, payload : dict, bytes
-            As visibility_look.py makes them.
+            A message and its bytes that visibility_look.py made.
         about : dict
-            Of the instrument; its `array` may be missing.
+            The message about the instrument; its `array` may be missing.
         counts : list of dict
             The newest messages `counts` of F-engines.
         """
