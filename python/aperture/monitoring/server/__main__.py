@@ -34,6 +34,6 @@ if __name__ == "__main__":
     except ModuleNotFoundError as error:
         sys.exit(
             f"monitoring: Python's {error.name} is missing; the server needs Debian's "
-            "packages python3-aiohttp and python3-prometheus-client"
+            "packages python3-aiohttp, python3-jsonschema and python3-prometheus-client"
         )
     sys.exit(serve.main())
