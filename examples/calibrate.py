@@ -26,7 +26,7 @@ import numpy as np
 from gnuradio import aperture, filter, gr
 
 from gnuradio.aperture.commands import calibrate
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 
 RATE, FREQUENCY, CHANNELS = 4e6, 1420.4e6, 64
 PLACES = {"A": (0, 0, 0), "B": (21, 3, 0), "C": (-14, 33, 0), "D": (45, -12, 0), "E": (8, -50, 0)}

@@ -23,9 +23,9 @@ from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.commands import fx
-from gnuradio.aperture.files.conversion import convert
 from gnuradio.aperture.files.growing_file import GrowingFile
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.formats.uvh5.conversion import convert
+from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.observations import run as run_main
 from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.tracking.directions import parse_direction

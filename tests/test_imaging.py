@@ -25,10 +25,10 @@ from astropy.wcs import WCS, FITSFixedWarning
 
 from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.commands import image as command
-from gnuradio.aperture.files.conversion import convert
 from gnuradio.aperture.files.growing_file import GrowingFile
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.formats.uvh5.conversion import convert
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.imaging.direct_image import make_direct_image
 from gnuradio.aperture.imaging.dirty_image import Field, find_peak, make_image, to_sky
 from gnuradio.aperture.imaging.live_visibilities import VisibilityMatrices

@@ -37,7 +37,7 @@ class TestPackages(unittest.TestCase):
         import sigmf
         from gnuradio import aperture
 
-        from gnuradio.aperture.files import conversion  # noqa: F401 (tells pyuvdata of the tree)
+        from gnuradio.aperture.formats.uvh5 import conversion  # noqa: F401 (tells pyuvdata of the tree)
 
         inside = str(environment.folder())
         for module in (astropy, baseband, casacore, ducc0, h5py, hdf5plugin, pyuvdata, sigmf):
@@ -96,7 +96,7 @@ class TestPackages(unittest.TestCase):
         it, and aperture_convert writes it, too."""
         import numpy
 
-        from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+        from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 
         folder = fresh_folder("bitshuffle")
         tool = SOURCE / "tools/run"

@@ -15,7 +15,7 @@ from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture import geometry
 from gnuradio.aperture.arrays.earth_rotation import unix_seconds
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.tracking.directions import azimuth_elevation
 
 NOON = 1718967600  # 2024-06-21T11:00:00Z; at 5 degrees east the Sun transits at 11:42

@@ -19,18 +19,19 @@ from .arrays import earth_rotation, geometry
 from .arrays.array_description import load_array
 from .beams.weights import beam_directions, find_polarizations
 from .files.file_names import check_fields, name_text, names_at
-from .files.filterbank import LEVEL, SIGNED_LEVEL, Levels, header_bytes, sexagesimal, telescope_id
-from .files.filterbank_writer import (
-    MISSING,
-    MissingSamples,
-    RecentMean,
-    SampleFile,
-    cells_of,
-    check_names,
-    take_places,
-)
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
+from .files.sample_file import SampleFile, check_names, take_places
+from .formats.filterbank.header import HEADER_START, header_bytes, sexagesimal, telescope_id
+from .formats.filterbank.writer import (
+    LEVEL,
+    MISSING,
+    SIGNED_LEVEL,
+    Levels,
+    MissingSamples,
+    RecentMean,
+    cells_of,
+)
 from .parameters.rules import as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
@@ -241,7 +242,7 @@ class filterbank_sink(RecordingSink, python_block):
     def _check_paths(self):
         for path in self._paths:
             check_path(path, self._overwrite)
-            check_names(path)
+            check_names(path, MISSING)
             if not self._overwrite:
                 check_path(path + MISSING, False)
 
@@ -647,7 +648,9 @@ class filterbank_sink(RecordingSink, python_block):
         # all before any is cut: one may be written by somebody else
         for path in self._paths:
             try:
-                self._files.append(SampleFile(path, replaces, self._overwrite))
+                self._files.append(
+                    SampleFile(path, HEADER_START if replaces else b"", self._overwrite)
+                )
             except OSError as error:
                 if error.errno == errno.EMFILE:
                     raise OSError(

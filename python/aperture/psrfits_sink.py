@@ -18,6 +18,7 @@ from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
 from .filterbank_sink import PRODUCTS, row_names
 from .folder import phase_segments
+from .formats.psrfits import write_profiles
 from .parameters.rules import as_number, as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
@@ -26,7 +27,6 @@ from .tracking.directions import icrs
 from .transients.dispersion import channel_frequencies
 from .transients.folding import FoldedProfiles
 from .transients.par_file import TimingModel, read_par
-from .transients.psrfits import write_profiles
 
 LARGEST_FILES = 1 << 32  # bytes of profiles that are held
 FILE_BYTES = 6  # size of a bin in a file: 16 bits, and a count

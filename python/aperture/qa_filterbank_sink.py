@@ -26,7 +26,9 @@ from gnuradio.aperture import filterbank_sink, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
-from gnuradio.aperture.files import filterbank
+from gnuradio.aperture.formats.filterbank.header import header_bytes, sexagesimal, telescope_id
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
+from gnuradio.aperture.formats.filterbank.writer import Levels
 from gnuradio.aperture.testing.disks import immutable
 from gnuradio.aperture.testing.qa_tools import comes_true
 
@@ -242,12 +244,9 @@ class qa_filterbank_sink(gr_unittest.TestCase):
             (12.5 + 59.9996 / 3600, False, 123100.0),
             (83.6331, True, 53431.944),
         ):
-            self.assertAlmostEqual(filterbank.sexagesimal(degrees, hours), expected, places=6)
+            self.assertAlmostEqual(sexagesimal(degrees, hours), expected, places=6)
         self.assertEqual(
-            [
-                filterbank.telescope_id(name)
-                for name in ("Parkes", "Jodrell Bank", "best-2", "MeerKAT")
-            ],
+            [telescope_id(name) for name in ("Parkes", "Jodrell Bank", "best-2", "MeerKAT")],
             [4, 5, 0, 64],
         )
 
@@ -430,15 +429,15 @@ class qa_filterbank_sink(gr_unittest.TestCase):
         items = 5 + self.powers(20, 3, 1, 4)
         for content in (
             b"",
-            filterbank.header_bytes({"nbits": 8})[:7],
-            filterbank.header_bytes({"nbits": 8}) + bytes(100),
+            header_bytes({"nbits": 8})[:7],
+            header_bytes({"nbits": 8}) + bytes(100),
         ):
             part.write_bytes(content)
             self.assertIsNone(self.run_sink(items, tags_of(0), nbits=8).error())
             self.assertEqual(os.listdir(self.folder), ["test.fil"])
         part.write_text("mine")
         sink = self.run_sink(items, tags_of(0), nbits=8)
-        self.assertRegex(sink.error(), f"{part}: .*no filterbank file, which is left as it is")
+        self.assertRegex(sink.error(), f"{part}: .*none of this format, which is left as it is")
         self.assertEqual(part.read_text(), "mine")
         self.assertEqual(read(self.path)[0]["nbits"], 32)
 
@@ -1052,15 +1051,15 @@ os._exit(1)
         # samples that work() has taken are there, up to the last call
         self.assertGreaterEqual(len(samples), int(progress.read_text()))
         self.assertTrue(np.all(samples.reshape(len(samples), -1) == np.arange(192)))
-        file = filterbank.FilterbankFile(self.path)
+        file = FilterbankFile(self.path)
         self.assertEqual((file.samples, file.ifs), (len(samples), 3))
 
     def test_powers_that_are_no_numbers_do_not_set_levels(self):
         powers = self.powers(64, 1, 1, 3)[:, 0]
-        expected = filterbank.Levels.of(powers)
+        expected = Levels.of(powers)
         for wrong in (np.nan, np.inf, -np.inf):
             spoilt = np.concatenate([powers, np.full((1, 1, 3), wrong)])
-            found = filterbank.Levels.of(spoilt)
+            found = Levels.of(spoilt)
             np.testing.assert_allclose(found.offset, expected.offset)
             np.testing.assert_allclose(found.step, expected.step)
             data = np.empty(spoilt.shape, np.uint8)
@@ -1074,14 +1073,14 @@ os._exit(1)
             ("Ω\u2728 1", "?? 1"),
             ("Ω" * 64, "?" * 64),
         ):
-            header = filterbank.header_bytes({"source_name": name})
+            header = header_bytes({"source_name": name})
             header.decode("ascii")  # blimpy needs ASCII
             self.assertIn(struct.pack("<i", len(written)) + written.encode(), header)
         needed = {"fch1": 1.0, "foff": -1.0, "nchans": 1, "nbits": 8, "nifs": 1, "tsamp": 1.0}
         for name, found in (("Café".encode(), "Café"), ("Café".encode("latin-1"), "Caf\ufffd")):
-            header = filterbank.header_bytes({"source_name": "?" * len(name), **needed})
+            header = header_bytes({"source_name": "?" * len(name), **needed})
             self.path.write_bytes(header.replace(b"?" * len(name), name))
-            self.assertEqual(filterbank.FilterbankFile(self.path).header["source_name"], found)
+            self.assertEqual(FilterbankFile(self.path).header["source_name"], found)
 
     def header(self, *entries):
         """The bytes of a header: (keyword, type, value), a string without a type."""
@@ -1115,7 +1114,7 @@ os._exit(1)
 
         def read(*entries, content=data):
             self.path.write_bytes(self.header(*entries) + content.tobytes())
-            return filterbank.FilterbankFile(self.path)
+            return FilterbankFile(self.path)
 
         for more in (
             [("source_name", None, "")],
@@ -1159,18 +1158,18 @@ os._exit(1)
     def test_reading(self):
         items = self.powers(20, 3, 1, 5)
         self.run_sink(items, tags_of(0))
-        file = filterbank.FilterbankFile(self.path)
+        file = FilterbankFile(self.path)
         np.testing.assert_allclose(file.frequencies, 1e8 + (np.arange(5) - 2) * 2e5)
         np.testing.assert_array_equal(file.read(), items[:, :, 0])
         np.testing.assert_array_equal(file.read(3, 4), items[3:7, :, 0])
         mean, each = file.averaged(6)
         self.assertEqual((len(mean), each), (5, 4))
         np.testing.assert_allclose(mean, items.reshape(5, 4, 3, 5).mean(axis=1), atol=1e-6)
-        header = filterbank.header_bytes({"telescope_id": 5, "source_name": "A", "fch1": 1.0})
+        header = header_bytes({"telescope_id": 5, "source_name": "A", "fch1": 1.0})
         for content, text in (
             (b"x" * 500, "not a filterbank"),
             (b"", "not a filterbank"),
-            (filterbank.header_bytes({"nbits": 8}), "lacks fch1"),
+            (header_bytes({"nbits": 8}), "lacks fch1"),
             *(
                 (header[:size], "test.fil: the file ends within its header")
                 for size in range(16, len(header))
@@ -1178,7 +1177,7 @@ os._exit(1)
         ):
             self.path.write_bytes(content)
             with self.assertRaisesRegex(ValueError, text):
-                filterbank.FilterbankFile(self.path)
+                FilterbankFile(self.path)
         # 2**31 - 1 channels would be 16 GB of frequencies
         needed = {"fch1": 1.0, "foff": -1.0, "nchans": 1, "nbits": 8, "nifs": 1, "tsamp": 1.0}
         for key, value in (
@@ -1192,11 +1191,11 @@ os._exit(1)
             ("fch1", np.inf),
             ("tstart", -8e5),
         ):
-            self.path.write_bytes(filterbank.header_bytes({**needed, key: value}))
+            self.path.write_bytes(header_bytes({**needed, key: value}))
             with self.assertRaisesRegex(
                 ValueError, f"{value} (bits|IFs|channels)|{key} is {value:g}, "
             ):
-                filterbank.FilterbankFile(self.path)
+                FilterbankFile(self.path)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture import Antenna, ArrayDescription, Input, Pulsar, Source
+from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.testing.qa_tools import on_device
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import dedispersed, profile
 from gnuradio.aperture.transients.par_file import parse_par
-from gnuradio.aperture.transients.psrfits import read_profiles
 
 getcontext().prec = 60
 aperture = on_device(aperture)

@@ -21,7 +21,7 @@ from gnuradio import aperture, gr, gr_unittest
 from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input
 from gnuradio.aperture.calibration.messages import apply_calibration
 from gnuradio.aperture.commands import calibrate
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.qa_tools import EPOCH, ByteSource, rx_time
 

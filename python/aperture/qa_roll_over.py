@@ -22,9 +22,9 @@ from gnuradio.aperture import filterbank_sink, psrfits_sink, tags, uvh5_sink, vo
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.files.roll_over import RollOver
+from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.testing.voltage_files import read_guppi
-from gnuradio.aperture.transients.psrfits import read_profiles
 
 START, FRACTION = 1704067200 + 3590, 0.75  # ten seconds before a full hour
 CHANNELS = 5

@@ -20,7 +20,7 @@ from .calibration.calibration_file import load_calibration
 from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .files.uvh5 import (
+from .formats.uvh5.header import (
     COMPRESSIONS,
     GAINS,
     MOUNTS,
@@ -233,7 +233,7 @@ class uvh5_sink(RecordingSink, python_block):
         map_products(array)  # complains about what no file can hold
         self._take_calibration(array, calibration, calibrate, scale, gains)
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
-        from .files.uvh5_writer import Uvh5Layout
+        from .formats.uvh5.writer import Uvh5Layout
 
         self._make_layout = Uvh5Layout
         self._name, self._channels = file_name(filename), int(channels)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays.earth_rotation import unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT
-from ..files.uvh5 import GAINS, gains_of
+from ..formats.uvh5.header import GAINS, gains_of
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .outliers import parabolas, stand_out
 from .solver import Ratios, fit_line, over_channels, solve
@@ -174,7 +174,7 @@ def _of_hand(file, letter, pairs, products, sizes, spectra, chosen, bins, levels
 
 def _powers(file, antennas, letter, chosen, bins):
     """Autocorrelations [input][time][channel]; None where one is not in the file."""
-    from ..files.uvh5_reader import Product
+    from ..formats.uvh5.reader import Product
 
     wanted = [Product(antenna, antenna, letter * 2) for antenna in antennas]
     if not set(wanted) <= set(file.autos()):
@@ -455,7 +455,7 @@ def mean_ratios(file, model, integrations=None, levels=None):
     to the model, complex [product][channel], nan where flagged.
     """
     # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
-    from ..files.uvh5_reader import Product
+    from ..formats.uvh5.reader import Product
 
     numbers = {name: number for number, name in file.names.items()}
     products, means = [], []

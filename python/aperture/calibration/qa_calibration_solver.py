@@ -18,7 +18,7 @@ from gnuradio.aperture.calibration.measure import calibrate_file
 from gnuradio.aperture.calibration.outliers import running_median, stand_out
 from gnuradio.aperture.calibration.solver import fit_line
 from gnuradio.aperture.calibration.sources import NOISE, sky_model
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.testing.calibration_models import (
     START,
     C,

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays.earth_rotation import julian_date, unix_seconds
 from ..files.checked_file import whole_file
-from ..files.uvh5 import ascii_entry
+from ..formats.uvh5.header import ascii_entry
 from ..parameters.ascii_text import ascii_text
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .solver import fit_line, over_channels

@@ -19,8 +19,8 @@ from ..calibration.loads import read_powers, with_loads
 from ..calibration.measure import MOST_FLAGGED, MOST_MISFIT, calibrate_file, levels_of, mean_ratios
 from ..calibration.sources import RULE, sky_model
 from ..calibration.uvcal import save_uvcal
-from ..files.uvh5 import NOT_APPLIED
-from ..files.uvh5_reader import VisibilityFile, check_uvh5
+from ..formats.uvh5.header import NOT_APPLIED
+from ..formats.uvh5.reader import VisibilityFile, check_uvh5
 from .running import CommandError, run_command
 from .tables import seconds_text, table
 from .terminal import say, warn

@@ -10,7 +10,7 @@ import os
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
-from ..files.uvh5 import COMPRESSIONS
+from ..formats.uvh5.header import COMPRESSIONS
 from ..packages.environment import require
 from .output_names import is_measurement_set
 from .running import CommandError, run_command
@@ -56,7 +56,7 @@ def convert(options):
     """Does what the options say; returns the exit code."""
     require("conversion")
     # not at the top: it needs what `require` looks for
-    from ..files import conversion
+    from ..formats.uvh5 import conversion
 
     for path in (options.input, options.output):
         conversion.format_of(path)

@@ -13,7 +13,7 @@ measurement set or a UVFITS file is made of the UVH5 file at the end.
 """
 
 from ..arguments.argument_types import positive_seconds, whole_number
-from ..files.uvh5 import COMPRESSIONS
+from ..formats.uvh5.header import COMPRESSIONS
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .correlating import CALIBRATE, Correlating

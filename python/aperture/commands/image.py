@@ -14,7 +14,7 @@ import numpy as np
 from ..arguments.argument_types import argument, number, whole_number
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
-from ..files.uvh5_reader import VisibilityFile, check_uvh5
+from ..formats.uvh5.reader import VisibilityFile, check_uvh5
 from ..imaging.dirty_image import WHOLE_SKY, Field, find_peak, horizontal, make_image, to_sky
 from ..imaging.names import names_near
 from ..imaging.visibilities import ImagingError, SkyVisibilities

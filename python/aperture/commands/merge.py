@@ -38,8 +38,8 @@ def parser():
 def merge(options):
     """Does what the options say; returns the exit code."""
     # not at the top: to load h5py takes long
-    from ..files.uvh5_merge import merge as merge_files
-    from ..files.uvh5_reader import check_uvh5
+    from ..formats.uvh5.merge import merge as merge_files
+    from ..formats.uvh5.reader import check_uvh5
 
     for path in options.input:
         if not os.path.exists(path):

@@ -32,7 +32,7 @@ from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
-from ..files.uvh5_reader import VisibilityFile, check_uvh5
+from ..formats.uvh5.reader import VisibilityFile, check_uvh5
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD, utc_text
 from ..plots.plot_beams import filterbank_figure, pattern_figure
 from ..plots.plot_data import (

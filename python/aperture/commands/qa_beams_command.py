@@ -18,7 +18,7 @@ from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input, Source, save_array
 from gnuradio.aperture.commands import beam_forming, beams_command
-from gnuradio.aperture.files.filterbank import FilterbankFile
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.recordings import noise, write_dada

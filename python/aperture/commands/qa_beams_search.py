@@ -21,7 +21,7 @@ from gnuradio.aperture.arrays.array_description import Source, load_array, save_
 from gnuradio.aperture.arrays.pulses import Pulse
 from gnuradio.aperture.commands import beams_command
 from gnuradio.aperture.commands.searching import Searching
-from gnuradio.aperture.files.filterbank import FilterbankFile
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.transients.dispersion import delay

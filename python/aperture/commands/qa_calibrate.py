@@ -19,9 +19,9 @@ from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input, Source
 from gnuradio.aperture.commands import beams_command, calibrate, fx
-from gnuradio.aperture.files.filterbank import FilterbankFile
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.calibration_models import (
     WIDTH,
     array_of,

@@ -27,10 +27,10 @@ from gnuradio.aperture.arrays.array_description import load_array, save_array
 from gnuradio.aperture.commands.observe_chain import make_chain
 from gnuradio.aperture.commands.observe_plan import Configuration, InputFailure
 from gnuradio.aperture.commands.observe_service import Service
+from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.observatory.instrument import Instrument
 from gnuradio.aperture.observatory.notify import Notifier
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
-from gnuradio.aperture.transients.psrfits import read_profiles
 
 
 class qa_observe_service(gr_unittest.TestCase):

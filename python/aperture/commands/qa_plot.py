@@ -16,7 +16,7 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import plot
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.plots.plot_data import PlotError
 from gnuradio.aperture.plots.plot_flags import lost_of
 from gnuradio.aperture.plots.plot_fringes import baseline_figure

@@ -18,7 +18,7 @@ from gnuradio import gr_unittest
 from matplotlib import pyplot as plt
 
 from gnuradio.aperture.commands import plot
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.plots.plot_fringes import coverage_figure
 from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.visibility_files import write_array

@@ -17,7 +17,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.arrays.array_description import load_array
 from gnuradio.aperture.commands import beams_command, fx
 from gnuradio.aperture.commands.voltages import numbers_of, pairs_of
-from gnuradio.aperture.files.filterbank import FilterbankFile
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf

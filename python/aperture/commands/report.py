@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..files.checked_file import whole_file
-from ..files.uvh5_reader import Product
+from ..formats.uvh5.reader import Product
 from ..plots.fringes import triangles
 from ..plots.plot_data import find_products, spread
 from ..plots.plot_fringes import baseline_figure, closure_figure, coverage_figure, fringe_text

@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Files that are read and written: UVH5, filterbank, and what keeps them whole while they grow."""
+"""Files of any format: their names, who writes them, and what keeps them whole while they grow."""

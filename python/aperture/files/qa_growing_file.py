@@ -26,8 +26,8 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.files import file_lock
 from gnuradio.aperture.files.growing_file import GrowingFile
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.disks import immutable, small_disk
 from gnuradio.aperture.testing.qa_tools import PATIENCE
 from gnuradio.aperture.testing.tiers import ALL

@@ -17,9 +17,9 @@ from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.arrays.array_model import Antenna
 from gnuradio.aperture.calibration.sources import sky_model
-from gnuradio.aperture.files.filterbank import FilterbankFile
 from gnuradio.aperture.files.growing_file import check_path, file_name
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.parameters import input_files
 from gnuradio.aperture.parameters.errors import ParameterError

@@ -16,7 +16,7 @@ from ..arrays import geometry
 from ..arrays.array_description import load_array
 from ..beams.beams import coherent, load_beams, offset
 from ..beams.weights import array_factor, beam_weights, live_beams
-from ..files.filterbank import FilterbankError, FilterbankFile
+from ..formats.filterbank.reader import FilterbankError, FilterbankFile
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
 from .plot_data import PlotError, decibels
 from .style import COLOURS

@@ -8,7 +8,7 @@
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from ..files.uvh5_reader import Product
+from ..formats.uvh5.reader import Product
 
 
 class PlotError(ValueError):

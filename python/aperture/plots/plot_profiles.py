@@ -8,10 +8,10 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ..formats.psrfits import read_profiles
 from ..parameters.times import utc_text
 from ..transients.dispersion import delay
 from ..transients.folding import combined, dedispersed, flattened, profile, signal_to_noise
-from ..transients.psrfits import read_profiles
 from .plot_data import PlotError
 from .style import COLOURS
 

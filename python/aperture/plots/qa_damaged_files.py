@@ -16,7 +16,7 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import plot
-from gnuradio.aperture.files.filterbank import header_bytes
+from gnuradio.aperture.formats.filterbank.header import header_bytes
 from gnuradio.aperture.testing.tiers import ALL
 from gnuradio.aperture.testing.visibility_files import write_array
 

@@ -20,7 +20,7 @@ from matplotlib.image import imread
 
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import plot
-from gnuradio.aperture.files.filterbank import FilterbankFile
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.plots import plot_beams
 from gnuradio.aperture.testing.observations import Observations, array_of, run
 

@@ -12,7 +12,7 @@ import tempfile
 import numpy as np
 from gnuradio import gr_unittest
 
-from gnuradio.aperture.files.uvh5_reader import Product, VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import Product, VisibilityFile
 from gnuradio.aperture.plots import plot_data
 from gnuradio.aperture.plots.plot_data import PlotError
 from gnuradio.aperture.testing.visibility_files import write_array

@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from gnuradio.aperture.commands.plot import main
+from gnuradio.aperture.formats.psrfits import read_profiles, write_profiles
 from gnuradio.aperture.plots.plot_profiles import over_frequency, over_time, profile_figure
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import (
@@ -26,7 +27,6 @@ from gnuradio.aperture.transients.folding import (
     rotate,
     signal_to_noise,
 )
-from gnuradio.aperture.transients.psrfits import read_profiles, write_profiles
 
 PERIOD, DM, BINS, CHANNELS = 0.5, 30.0, 63, 9
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays.array_model import Antenna, ArrayDescription, Input
-from ..files.uvh5_writer import Uvh5Layout
+from ..formats.uvh5.writer import Uvh5Layout
 
 C = 299792458.0  # m/s
 START = 1704067200  # 2024-01-01

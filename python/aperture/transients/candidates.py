@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pmt
 
-from ..files.filterbank_writer import SampleFile
+from ..files.sample_file import SampleFile
 from ..parameters.times import END_OF_TIME, utc_text
 
 #: column -> type of ECSV, unit, meaning

@@ -19,7 +19,7 @@ from gnuradio import aperture
 from gnuradio.aperture.calibration.measure import calibrate_file
 from gnuradio.aperture.calibration.sources import sky_model
 from gnuradio.aperture.calibration.uvcal import load_uvcal, save_uvcal
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.testing.calibration_models import (
     array_of,
     delays_towards,

@@ -32,7 +32,7 @@ from gnuradio.aperture.arrays.array_description import (
 )
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.files.growing_file import GrowingFile
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.packages.environment import PackageError
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[4] / "../shared/data")

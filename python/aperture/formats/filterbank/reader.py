@@ -3,163 +3,21 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""SIGPROC's filterbank files (.fil): headers, numbers of telescopes, reading and 8-bit levels.
-
-The format is that of the SIGPROC manual (Lorimer 2011, sigproc.sourceforge.net): a header of
-keywords, each a length (int32), that many characters and a value; then samples
-[sample][if][channel], one after the other until the file ends. What is given here in ascending
-frequency is written as most programs expect it: the highest channel first, foff negative.
-"""
+"""Reads filterbank files of SIGPROC."""
 
 import os
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays.telescopes import find_telescope
-from ..parameters.ascii_text import ascii_text
-from ..parameters.input_files import find_file
+from ...parameters.input_files import find_file
+from .header import KEYWORDS, NEEDED
 
-#: names of telescopes.py -> SIGPROC's telescope_id
-TELESCOPE_IDS = {
-    "Arecibo": 1,
-    "Ooty": 2,
-    "Nancay": 3,
-    "Parkes": 4,
-    "Lovell": 5,
-    "GBT": 6,
-    "GMRT": 7,
-    "Effelsberg": 8,
-    "ATCA": 9,
-    "SRT": 10,
-    "LOFAR": 11,
-    "VLA": 12,
-    "CHIME": 20,
-    "FAST": 21,
-    "MeerKAT": 64,
-}
-
-# keyword -> how its value is stored ("s": a string with its length in front; "l": a long of C,
-# of 8 bytes or 4; "": it has none)
-KEYWORDS = {
-    "source_name": "s",
-    "rawdatafile": "s",
-    "machine_id": "i",
-    "telescope_id": "i",
-    "data_type": "i",
-    "nchans": "i",
-    "nbits": "i",
-    "nifs": "i",
-    "nbeams": "i",
-    "ibeam": "i",
-    "nsamples": "i",
-    "barycentric": "i",
-    "pulsarcentric": "i",
-    "fch1": "d",
-    "foff": "d",
-    "tstart": "d",
-    "tsamp": "d",
-    "src_raj": "d",
-    "src_dej": "d",
-    "az_start": "d",
-    "za_start": "d",
-    "refdm": "d",
-    "period": "d",
-    "signed": "b",
-    "npuls": "l",
-    "nbins": "i",
-    "FREQUENCY_START": "",
-    "fchannel": "d",
-    "FREQUENCY_END": "",
-}
-NEEDED = ("nchans", "nbits", "tsamp")
-# 8 bits: where the mean is put, and the standard deviation; 0.4 % of the
-# signal-to-noise ratio is lost
-LEVEL, SIGNED_LEVEL = 64.0, 128.0
-DEVIATION = 10.0
 MOST_CHANNELS = 1 << 24  # in a file that is read; more are a broken header
-SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
 
 
 class FilterbankError(ValueError):
     """A file that is not a filterbank file; the message is for the user."""
-
-
-def telescope_id(name):
-    """SIGPROC's number of a telescope, 0 if it has none."""
-    place = find_telescope(name)
-    return TELESCOPE_IDS.get(place[0], 0) if place else 0
-
-
-def sexagesimal(degrees, hours):
-    """An angle as SIGPROC writes it: hhmmss.s (of degrees / 15) or ddmmss.s, in one number."""
-    value = abs(degrees) / (15 if hours else 1)
-    # to 0.1 ms of time or 1 mas, so that there never are 60 seconds
-    digits = 4 if hours else 3
-    total = round(value * 3600, digits)
-    whole = int(total // 60)
-    packed = whole // 60 * 10000 + whole % 60 * 100 + round(total - 60 * whole, digits)
-    return packed if degrees >= 0 else -packed
-
-
-def _string(text):
-    data = ascii_text(text).encode("ascii")[:80]
-    return struct.pack("<i", len(data)) + data
-
-
-def header_bytes(values):
-    """The header for a dictionary of keywords and values."""
-    parts = [_string("HEADER_START")]
-    for key, value in values.items():
-        kind = KEYWORDS[key]
-        parts += [_string(key), _string(value) if kind == "s" else struct.pack("<" + kind, value)]
-    return b"".join(parts) + _string("HEADER_END")
-
-
-@dataclass
-class Levels:
-    """The conversion of powers to bytes: round((power - offset) / step), clamped to 0 ... 255.
-
-    offset, step: [if][channel], or more axes.
-    """
-
-    offset: np.ndarray
-    step: np.ndarray
-
-    @classmethod
-    def of(cls, powers, signed=False):
-        """Returns levels such that powers [sample][if][channel] have their mean at 64 (at 128 where
-        they may be negative) and the standard deviation 10; powers that do not vary get steps of
-        1/64 of them. What is no finite number does not count."""
-        powers = np.asarray(powers, dtype=np.float64)
-        powers = np.where(np.isfinite(powers), powers, np.nan)
-        count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
-        mean = np.nansum(powers, axis=0) / count
-        deviation = np.sqrt(np.nansum((powers - mean) ** 2, axis=0) / count)
-        level = np.where(
-            np.broadcast_to(np.reshape(signed, (-1, 1)), mean.shape), SIGNED_LEVEL, LEVEL
-        )
-        step = np.where(
-            deviation > 1e-6 * np.abs(mean), deviation / DEVIATION, np.abs(mean) / LEVEL
-        )
-        step = np.where(step > 0, step, 1.0)
-        return cls(mean - level * step, step)
-
-    def write_bytes(self, powers, to):
-        """Puts the bytes of powers [sample][if][channel] into a uint8 array of that shape."""
-        count = max(1, SCALED_AT_ONCE // self.step.size)
-        scratch = np.empty((min(count, len(powers)), *self.step.shape))
-        for first in range(0, len(powers), count):
-            part = powers[first : first + count]
-            scaled = scratch[: len(part)]
-            np.subtract(part, self.offset, out=scaled)
-            scaled /= self.step
-            np.rint(scaled, out=scaled)
-            # fmax of a number and NaN is the number
-            np.fmax(scaled, 0, out=scaled)
-            np.minimum(scaled, 255, out=scaled)
-            np.copyto(to[first : first + count], scaled, casting="unsafe")
 
 
 class FilterbankFile:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..parameters.ascii_text import ascii_names
+from ...parameters.ascii_text import ascii_names
 
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
 POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
@@ -95,7 +95,7 @@ def load_bitshuffle():
     # what few need shall cost nobody else anything
     import h5py
 
-    from ..packages import environment
+    from ...packages import environment
 
     if not h5py.h5z.filter_avail(BITSHUFFLE):
         environment.load("hdf5plugin", "compression")

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from gnuradio import gr_unittest
 
-from gnuradio.aperture.files.uvh5_reader import Product, VisibilityFile
+from gnuradio.aperture.formats.uvh5.reader import Product, VisibilityFile
 from gnuradio.aperture.testing.visibility_files import START, write_array, write_file
 
 

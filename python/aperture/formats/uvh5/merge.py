@@ -10,9 +10,9 @@ import contextlib
 import h5py
 import numpy as np
 
-from ..parameters.times import SECONDS_PER_DAY
-from .checked_file import whole_file
-from .uvh5 import (
+from ...files.checked_file import whole_file
+from ...parameters.times import SECONDS_PER_DAY
+from .header import (
     GAINS,
     NOT_APPLIED,
     POLARIZATIONS,
@@ -22,7 +22,7 @@ from .uvh5 import (
     has_bitshuffle,
     load_bitshuffle,
 )
-from .uvh5_reader import Uvh5Error
+from .reader import Uvh5Error
 
 #: the entries that all parts must have alike
 ALIKE = (

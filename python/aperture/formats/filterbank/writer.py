@@ -5,145 +5,67 @@
 #
 """Filterbank files that grow, and what is told of the samples that are missing in them."""
 
-import contextlib
-import errno
 import os
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..parameters.ascii_text import ascii_text
-from . import file_lock
-from .checked_file import CheckedFile
-from .growing_file import check_path
+from ...files import file_lock
+from ...parameters.ascii_text import ascii_text
 
+# 8 bits: where the mean is put, and the standard deviation; 0.4 % of the
+# signal-to-noise ratio is lost
+LEVEL, SIGNED_LEVEL = 64.0, 128.0
+DEVIATION = 10.0
+SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
 MISSING = ".missing"  # the ending of the list's file
 ALL_IFS = -1
 FOLDED_AT_ONCE = 1024  # samples: sums of float32 are good to 1e-5 or better
-HEADER_START = b"\x0c\0\0\0HEADER_START"
 
 
-def check_names(path):
-    """Refuses a file beside which something has one of the names that we need, and is no file."""
-    path = os.path.realpath(path)
-    for name in (_part_name(path), _old_name(path), path + MISSING, file_lock.lock_name(path)):
-        file_lock.is_there(name)
+@dataclass
+class Levels:
+    """The conversion of powers to bytes: round((power - offset) / step), clamped to 0 ... 255.
 
-
-def _part_name(path):
-    return path + ".part"
-
-
-def _old_name(path):
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.old")
-
-
-class SampleFile(CheckedFile):
-    """
-    A file of a header and samples, to which whole samples are added. One that `replaces` another
-    grows beside it, as PATH.part, until it takes its place. Nobody else can write it while it is
-    open; what it holds is left alone until it begins. Without `overwrite`, nothing may be there.
+    offset, step: [if][channel], or more axes.
     """
 
-    def __init__(self, path, replaces=False, overwrite=True):
-        self.target = os.path.realpath(path)
-        part = _part_name(self.target)
-        self._replaces = replaces
-        if replaces:
-            _remove_part(part, path)
-            super().__init__(path, part, file_lock.open_locked(part, path, exclusive=True))
-            return
-        try:
-            file = file_lock.open_locked(
-                self.target,
-                path,
-                others=(part, file_lock.lock_name(self.target)),
-                exclusive=not overwrite,
-            )
-        except FileExistsError:
-            check_path(path, overwrite)
-            raise
-        super().__init__(path, self.target, file)
+    offset: np.ndarray
+    step: np.ndarray
 
-    def begin(self, header):
-        """Removes what was there."""
-        self.empty()
-        self.add(header)
-
-    def take_place(self):
-        os.replace(self.name, self.target)
-        self.name, self._replaces = self.target, False
-
-    def close(self):
-        """Leaves nothing of a file that did not take its place."""
-        try:
-            if self._replaces:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self.name)
-        finally:
-            super().close()
-
-
-def _remove_part(part, path):
-    """Removes what a killed process left behind, and nothing that was not ours."""
-    if not file_lock.is_there(part):
-        return
-    file_lock.check_unlocked(part, path)
-    with open(part, "rb") as file:
-        start = file.read(len(HEADER_START))
-    if start != HEADER_START[: len(start)]:
-        raise FileExistsError(
-            errno.EEXIST,
-            "a file of this name is needed, but there is one that "
-            "is no filterbank file, which is left as it is",
-            part,
+    @classmethod
+    def of(cls, powers, signed=False):
+        """Returns levels such that powers [sample][if][channel] have their mean at 64 (at 128 where
+        they may be negative) and the standard deviation 10; powers that do not vary get steps of
+        1/64 of them. What is no finite number does not count."""
+        powers = np.asarray(powers, dtype=np.float64)
+        powers = np.where(np.isfinite(powers), powers, np.nan)
+        count = np.maximum(np.sum(~np.isnan(powers), axis=0), 1)
+        mean = np.nansum(powers, axis=0) / count
+        deviation = np.sqrt(np.nansum((powers - mean) ** 2, axis=0) / count)
+        level = np.where(
+            np.broadcast_to(np.reshape(signed, (-1, 1)), mean.shape), SIGNED_LEVEL, LEVEL
         )
-    file_lock.remove_leftover(part)
+        step = np.where(
+            deviation > 1e-6 * np.abs(mean), deviation / DEVIATION, np.abs(mean) / LEVEL
+        )
+        step = np.where(step > 0, step, 1.0)
+        return cls(mean - level * step, step)
 
-
-def take_places(files):
-    """
-    Each file takes the place of the one that it replaces; where one cannot, none does. Until all
-    have, what they replace has a second name, .NAME.old, from which it comes back.
-
-    Raises
-    ------
-    OSError
-        One could not, which it names.
-    """
-    kept = []  # (path, second name) of those that may have lost their places
-    try:
-        for file in files:
-            if len(files) > 1:
-                kept.append((file.target, _second_name(file.target)))
-            file.take_place()
-    except OSError as error:
-        text = "; ".join([error.strerror, *(f"what was there is {old}" for old in _put_back(kept))])
-        raise OSError(error.errno, text, file.path) from None
-    for _, old in kept:
-        with contextlib.suppress(OSError):
-            os.unlink(old)
-
-
-def _second_name(path):
-    """A hard link to a file, or its copy where there are none."""
-    old = _old_name(path)
-    file_lock.link_or_copy(path, old)
-    return old
-
-
-def _put_back(kept):
-    """Gives files back their names; returns the second names of those that did not get theirs."""
-    failed = []
-    for path, old in kept:
-        try:
-            os.replace(old, path)
-            # os.replace() leaves two names of one file as they are
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(old)
-        except OSError:
-            failed.append(old)
-    return failed
+    def write_bytes(self, powers, to):
+        """Puts the bytes of powers [sample][if][channel] into a uint8 array of that shape."""
+        count = max(1, SCALED_AT_ONCE // self.step.size)
+        scratch = np.empty((min(count, len(powers)), *self.step.shape))
+        for first in range(0, len(powers), count):
+            part = powers[first : first + count]
+            scaled = scratch[: len(part)]
+            np.subtract(part, self.offset, out=scaled)
+            scaled /= self.step
+            np.rint(scaled, out=scaled)
+            # fmax of a number and NaN is the number
+            np.fmax(scaled, 0, out=scaled)
+            np.minimum(scaled, 255, out=scaled)
+            np.copyto(to[first : first + count], scaled, casting="unsafe")
 
 
 def runs(flags):

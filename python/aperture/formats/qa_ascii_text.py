@@ -25,21 +25,21 @@ from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription
 from gnuradio.aperture.calibration.calibration import Band, Calibration, InputCalibration
 from gnuradio.aperture.calibration.uvcal import load_uvcal, save_uvcal
 from gnuradio.aperture.commands import fx
-from gnuradio.aperture.files import filterbank
-from gnuradio.aperture.files.filterbank_writer import MissingSamples
-from gnuradio.aperture.files.uvh5_merge import merge
-from gnuradio.aperture.files.uvh5_reader import VisibilityFile
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
 from gnuradio.aperture.formats.dada import DadaWriter
+from gnuradio.aperture.formats.filterbank import header as filterbank
+from gnuradio.aperture.formats.filterbank.writer import MissingSamples
 from gnuradio.aperture.formats.guppi.writer import GuppiWriter
+from gnuradio.aperture.formats.psrfits import read_profiles, write_profiles
 from gnuradio.aperture.formats.sigmf.writer import SigmfWriter
+from gnuradio.aperture.formats.uvh5.merge import merge
+from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
+from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.formats.voltages import Moment, Recording
 from gnuradio.aperture.imaging.dirty_image import Beam, DirtyImage, Field
 from gnuradio.aperture.imaging.image_file import write_fits
 from gnuradio.aperture.parameters.ascii_text import ascii_names, ascii_text, find_name, quoted
 from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.transients.folding import FoldedProfiles
-from gnuradio.aperture.transients.psrfits import read_profiles, write_profiles
 
 START = 1704067200
 #: every way to give one, and what it is called in a file

@@ -18,7 +18,7 @@ import numpy as np
 from ..files.checked_file import whole_file
 from ..parameters.ascii_text import ascii_text
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
-from .folding import FoldedProfiles
+from ..transients.folding import FoldedProfiles
 
 VERSION = "6.1"
 #: products -> how PSRFITS calls them

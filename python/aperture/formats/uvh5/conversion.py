@@ -29,10 +29,10 @@ os.environ.setdefault("GIT_CEILING_DIRECTORIES", os.path.join(sys.prefix, "lib")
 
 from pyuvdata import UVData
 
-from ..arrays import geometry
-from ..parameters.ascii_text import ascii_names, ascii_text
-from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD
-from .uvh5 import clear_not_numbers, has_bitshuffle, load_bitshuffle
+from ...arrays import geometry
+from ...parameters.ascii_text import ascii_names, ascii_text
+from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD
+from .header import clear_not_numbers, has_bitshuffle, load_bitshuffle
 
 #: ending -> what a format is called
 FORMATS = {".uvh5": "UVH5", ".ms": "measurement set", ".uvfits": "UVFITS"}

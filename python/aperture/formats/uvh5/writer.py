@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import h5py
 import numpy as np
 
-from ..arrays import earth_rotation
-from ..arrays.earth_rotation import sidereal_time, unix_seconds
-from ..arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
-from ..parameters.ascii_text import ascii_names, ascii_text
-from ..parameters.rules import one_of
-from ..tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
-from .uvh5 import (
+from ...arrays import earth_rotation
+from ...arrays.earth_rotation import sidereal_time, unix_seconds
+from ...arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
+from ...parameters.ascii_text import ascii_names, ascii_text
+from ...parameters.rules import one_of
+from ...tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
+from .header import (
     COMPRESSIONS,
     MEASURED,
     MOUNTS,

@@ -16,10 +16,10 @@ from gnuradio import gr_unittest
 
 from gnuradio.aperture import load_array, parse_direction
 from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
-from gnuradio.aperture.files.uvh5 import gains_of, gains_text
-from gnuradio.aperture.files.uvh5_merge import merge
-from gnuradio.aperture.files.uvh5_reader import Uvh5Error
-from gnuradio.aperture.files.uvh5_writer import Uvh5Layout
+from gnuradio.aperture.formats.uvh5.header import gains_of, gains_text
+from gnuradio.aperture.formats.uvh5.merge import merge
+from gnuradio.aperture.formats.uvh5.reader import Uvh5Error
+from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 
 WIDTH, CHANNELS, TIMES, LENGTH = 1e5, 7, 6, 2.0
 BEGIN = 2460000.5
