@@ -30,8 +30,8 @@ import spead2.send
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture import spead
-from gnuradio.aperture.network.chunk_receiver import ChunkReceiver
-from gnuradio.aperture.network.heaps import FENG_ID
+from gnuradio.aperture.formats.spead.chunk_receiver import ChunkReceiver
+from gnuradio.aperture.formats.spead.heaps import FENG_ID
 
 PORT = 17148
 CHANNELS, SPECTRA, SENDERS = 128, 64, 4

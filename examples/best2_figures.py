@@ -32,7 +32,7 @@ from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.beams.beams import Beam, grid, offset
 from gnuradio.aperture.beams.weights import array_factor, beam_weights
 from gnuradio.aperture.plots import plot_beams
-from gnuradio.aperture.plots.plot_data import decibels
+from gnuradio.aperture.plots.style import decibels
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -87,7 +87,7 @@ def first_word(sentence):
 
 IMPORT = re.compile(r"from (gnuradio\.aperture[\w.]*) import (?:\(([\w,\s]+)\)|([\w, ]+))")
 #: module -> what scripts of users import from where it once was
-MOVED = {"files.uvh5_reader": "VisibilityFile"}
+MOVED = {"files.uvh5_reader": "VisibilityFile", "plots.plot_data": "decibels"}
 
 
 def headings_of(page):

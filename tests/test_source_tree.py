@@ -44,6 +44,7 @@ ANYTHING = {
     "testing",
     "tracking",
     "transients",
+    "visibilities",
 }
 MAY_IMPORT = {
     "arguments": {"parameters"},
@@ -54,7 +55,8 @@ MAY_IMPORT = {
     "doctor": {"arrays", "blocks", "inputs", "parameters", "streams"},
     "dumps": {"arrays", "files", "formats", "parameters", "streams"},
     "files": {"parameters"},
-    "formats": {"arrays", "files", "packages", "parameters", "tracking", "transients"},
+    "formats": {"arrays", "files", "network", "packages", "parameters", "tracking", "transients"},
+    "visibilities": {"formats"},
     "imaging": {"arrays", "files", "formats", "parameters", "tracking"},
     "monitoring": {
         "arrays",
@@ -65,6 +67,7 @@ MAY_IMPORT = {
         "plots",
         "streams",
         "tracking",
+        "visibilities",
     },
     "network": {"packages", "parameters"},
     "observatory": {"files", "parameters"},
@@ -82,8 +85,17 @@ MAY_IMPORT = {
     },
     "calibration": {"arrays", "files", "formats", "parameters", "tracking"},
     "transients": {"arrays", "files", "parameters", "tracking"},
-    "plots": {"arrays", "beams", "files", "formats", "parameters", "tracking", "transients"},
-    "displays": {"arrays", "imaging", "parameters", "plots", "streams", "tracking"},
+    "plots": {
+        "arrays",
+        "beams",
+        "files",
+        "formats",
+        "parameters",
+        "tracking",
+        "transients",
+        "visibilities",
+    },
+    "displays": {"arrays", "imaging", "parameters", "plots", "streams", "tracking", "visibilities"},
     "blocks": {
         "arrays",
         "beams",
@@ -168,7 +180,7 @@ IN_CPP = {"logged", "references", "spead", "tags"}
 
 
 # modules that scripts of users import from where they once were, as MOVED of test_documents
-MOVED = {"files/uvh5_reader.py"}
+MOVED = {"files/uvh5_reader.py", "plots/plot_data.py"}
 # modules of formats that every room of it may know
 OF_ALL_FORMATS = {"recordings", "voltages"}
 

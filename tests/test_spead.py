@@ -26,8 +26,8 @@ import spead2.recv
 import spead2.send
 from gnuradio import aperture, blocks, gr
 
+from gnuradio.aperture.formats.spead.descriptors import read_descriptors
 from gnuradio.aperture.network.addresses import parse_addresses
-from gnuradio.aperture.network.descriptors import read_descriptors
 from gnuradio.aperture.testing.packets import free_port
 from gnuradio.aperture.testing.qa_tools import comes_true
 

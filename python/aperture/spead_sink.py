@@ -9,10 +9,9 @@ import numpy as np
 import pmt
 
 from . import spead, tags
-from .network.addresses import parse_addresses
-from .network.heap_sender import HeapSender, descriptor_of
-from .network.heap_shape import HeapShape, StatusPort, sender_ids
-from .network.heaps import (
+from .formats.spead.heap_sender import HeapSender, descriptor_of
+from .formats.spead.heap_shape import HeapShape, StatusPort, sender_ids
+from .formats.spead.heaps import (
     BEAM_ANTS,
     DIGITISER_ID,
     FENG_ID,
@@ -21,7 +20,8 @@ from .network.heaps import (
     SAMPLE_BITS,
     product_order,
 )
-from .network.sample_clock import SampleClock
+from .formats.spead.sample_clock import SampleClock
+from .network.addresses import parse_addresses
 from .parameters.rules import as_number, as_whole, refuse
 from .streams.python_block import python_block
 from .streams.tag_values import tag_value, time_of

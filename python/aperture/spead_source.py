@@ -11,12 +11,19 @@ import numpy as np
 import pmt
 
 from . import spead, tags
+from .formats.spead.chunk_receiver import QUEUED, ChunkReceiver, Ended
+from .formats.spead.chunk_times import ChunkTimes
+from .formats.spead.heap_shape import (
+    HeapShape,
+    StatusPort,
+    missing_value,
+    runs,
+    sender_ids,
+    time_value,
+)
+from .formats.spead.heaps import KINDS, MISSING_PRODUCT, product_order
+from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses, parse_senders
-from .network.chunk_receiver import QUEUED, ChunkReceiver, Ended
-from .network.chunk_times import ChunkTimes
-from .network.heap_shape import HeapShape, StatusPort, missing_value, runs, sender_ids, time_value
-from .network.heaps import KINDS, MISSING_PRODUCT, product_order
-from .network.sample_clock import SampleClock
 from .parameters.rules import as_number, as_whole, refuse
 from .streams.python_block import python_block
 

@@ -35,11 +35,13 @@ from ..files.regular_file import check_regular
 from ..formats.uvh5.reader import VisibilityFile, check_uvh5
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD, utc_text
 from ..plots.plot_beams import filterbank_figure, pattern_figure
-from ..plots.plot_data import (
-    PlotError,
+from ..plots.plot_flags import draw_lost, lost_of
+from ..plots.plot_profiles import ENDINGS, profile_figure
+from ..plots.style import PlotError, decibels, delay_text
+from ..plots.time_axis import Zone, clock_text
+from ..visibilities.lags import (
     coherence,
     correlation_matrix,
-    decibels,
     find_products,
     finer_lags,
     peak_of,
@@ -47,10 +49,6 @@ from ..plots.plot_data import (
     spread,
     without_edge,
 )
-from ..plots.plot_flags import draw_lost, lost_of
-from ..plots.plot_profiles import ENDINGS, profile_figure
-from ..plots.style import delay_text
-from ..plots.time_axis import Zone, clock_text
 from .running import run_command
 
 MAX_PANELS = 28  # the baselines of 8 antennas; more would be too small to read

@@ -17,9 +17,9 @@ from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
-from gnuradio.aperture.plots.plot_data import PlotError
 from gnuradio.aperture.plots.plot_flags import lost_of
 from gnuradio.aperture.plots.plot_fringes import baseline_figure
+from gnuradio.aperture.plots.style import PlotError
 from gnuradio.aperture.plots.time_axis import Zone
 from gnuradio.aperture.testing.visibility_files import write_array, write_file
 

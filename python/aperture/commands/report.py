@@ -16,10 +16,10 @@ import numpy as np
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..files.checked_file import whole_file
 from ..formats.uvh5.reader import Product
-from ..plots.fringes import triangles
-from ..plots.plot_data import find_products, spread
 from ..plots.plot_fringes import baseline_figure, closure_figure, coverage_figure, fringe_text
 from ..plots.plot_inputs import HEAD, statistics_figure, statistics_rows
+from ..visibilities.fringes import triangles
+from ..visibilities.lags import find_products, spread
 
 MOST_BASELINES = 10
 STYLE = """body { font: 16px/1.5 sans-serif; max-width: 1180px; margin: 2em auto; padding: 0 1em; }

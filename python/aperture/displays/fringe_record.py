@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..plots.fringes import find_fringe, mean_over_channels, refine_delay, without_delay
-from ..plots.plot_data import coherence, lags, without_edge
 from ..plots.style import decimals, delay_text, minus_signs, rounded
+from ..visibilities.fringes import find_fringe, mean_over_channels, refine_delay, without_delay
+from ..visibilities.lags import coherence, lags, without_edge
 from .axes import on_grid, usual_step, with_breaks
 
 #: points of a lag spectrum for each 1/bandwidth

@@ -9,8 +9,8 @@ import numpy as np
 import pyqtgraph
 from PyQt5 import QtWidgets
 
-from ..plots.plot_data import finer_lags
 from ..plots.style import delay_text, delay_unit
+from ..visibilities.lags import finer_lags
 from . import look
 from .fringe_record import MOST_DECIMALS, fringe_text, live_delay
 

@@ -18,8 +18,8 @@ from gnuradio.aperture.displays.fringe_record import (
     product_index,
 )
 from gnuradio.aperture.monitoring.server.fringes import Fringes
-from gnuradio.aperture.plots.fringes import find_fringe
-from gnuradio.aperture.plots.plot_data import without_edge
+from gnuradio.aperture.visibilities.fringes import find_fringe
+from gnuradio.aperture.visibilities.lags import without_edge
 
 START = 1700000000.0
 CHANNELS = Channels(1419.2e6, 9375.0, 257)

@@ -8,8 +8,7 @@
 import numpy as np
 from PyQt5 import QtWidgets
 
-from ..plots.plot_data import decibels
-from ..plots.style import minus_signs
+from ..plots.style import decibels, minus_signs
 from . import look
 from .waterfall_record import levels_of
 

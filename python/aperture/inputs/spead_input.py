@@ -7,7 +7,7 @@
 
 from gnuradio import blocks, gr
 
-from ..network.heaps import packed_item
+from ..formats.spead.heaps import packed_item
 from ..spead_source import spead_source
 
 

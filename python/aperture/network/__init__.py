@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""SPEAD by way of spead2: heaps as MeerKAT has them, and how they are sent and received."""
+"""Addresses of UDP, and sockets that listen there."""

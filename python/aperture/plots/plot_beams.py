@@ -18,8 +18,7 @@ from ..beams.beams import coherent, load_beams, offset
 from ..beams.weights import array_factor, beam_weights, live_beams
 from ..formats.filterbank.reader import FilterbankError, FilterbankFile
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
-from .plot_data import PlotError, decibels
-from .style import COLOURS
+from .style import COLOURS, PlotError, decibels
 
 AMPLITUDE_MAP = "viridis"
 SIGNED_MAP = "RdBu_r"

@@ -8,7 +8,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from .plot_data import spread
+from ..visibilities.lags import spread
 
 MOST_BASELINES = 12  # more would be too small to read
 BEFORE, AFTER = "#D55E00", "#0072B2"  # Okabe and Ito's, told apart by colour-blind readers

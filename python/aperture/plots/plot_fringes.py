@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from ..arrays.geometry import SPEED_OF_LIGHT
-from .fringes import (
+from ..visibilities.fringes import (
     closure_phase,
     delay_rate_spectrum,
     find_fringe,
     mean_over_channels,
     without_delay,
 )
-from .plot_data import without_edge
+from ..visibilities.lags import without_edge
 from .style import COLOURS, decimals, delay_text, delay_unit, minus_signs, rounded
 from .time_axis import DAY, SMALL, dates_of, time_axis
 

@@ -12,8 +12,7 @@ from ..formats.psrfits import read_profiles
 from ..parameters.times import utc_text
 from ..transients.dispersion import delay
 from ..transients.folding import combined, dedispersed, flattened, profile, signal_to_noise
-from .plot_data import PlotError
-from .style import COLOURS
+from .style import COLOURS, PlotError
 
 #: rows of a picture over frequency; more are averaged
 MAX_ROWS = 256

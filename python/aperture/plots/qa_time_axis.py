@@ -18,7 +18,7 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.arrays.earth_rotation import sidereal_time
-from gnuradio.aperture.plots.plot_data import PlotError
+from gnuradio.aperture.plots.style import PlotError
 from gnuradio.aperture.plots.time_axis import DAY, Zone, clock_text, dates_of, step_for, time_axis
 
 START = 1704067200  # 2024-01-01

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Colours and units that pictures and displays share; no drawing."""
+"""Colours and units that pictures and displays share."""
 
 import numpy as np
 
@@ -12,6 +12,17 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 #: units of times, the largest first: seconds, name
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+
+
+class PlotError(ValueError):
+    """A file or an argument that cannot be plotted; the message is for the user."""
+
+
+def decibels(power):
+    """10 log10 of a power of any shape; NaN where it is not positive."""
+    power = np.asarray(power, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(power > 0, 10 * np.log10(power), np.nan)
 
 
 def delay_unit(seconds):

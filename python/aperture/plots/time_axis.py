@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.ticker import Formatter, Locator
 
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
-from .plot_data import PlotError
+from .style import PlotError
 
 DAY = 86400.0
 SIDEREAL = 1.0027379  # sidereal seconds in a second

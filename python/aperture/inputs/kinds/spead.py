@@ -9,8 +9,8 @@ import dataclasses
 import time
 from fractions import Fraction
 
+from ...formats.spead.heaps import SAMPLE_BITS
 from ...network.addresses import parse_addresses
-from ...network.heaps import SAMPLE_BITS
 from ...parameters.errors import ParameterError
 from ...parameters.rules import whole_reader
 from ...parameters.times import read_time, whole_and_fraction

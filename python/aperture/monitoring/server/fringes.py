@@ -15,7 +15,7 @@ from collections import deque
 import numpy as np
 
 from ...displays.fringe_record import ODDS, LiveFringe
-from ...plots.plot_data import coherence, lags, without_edge
+from ...visibilities.lags import coherence, lags, without_edge
 
 #: points of a lag spectrum for each 1/bandwidth
 OVERSAMPLING = 4

@@ -10,8 +10,8 @@ import time
 import numpy as np
 import pmt
 
-from .. import tags
-from ..parameters.rules import LARGEST_ITEM, as_whole, one_of, refuse
+from ... import tags
+from ...parameters.rules import LARGEST_ITEM, as_whole, one_of, refuse
 from .heaps import KINDS, SAMPLE_BITS, packed_item
 
 STATUS_INTERVAL = 1.0  # s

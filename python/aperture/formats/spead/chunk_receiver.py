@@ -10,8 +10,8 @@ import select
 
 import numpy as np
 
-from .. import spead
-from .addresses import listening_socket
+from ... import spead
+from ...network.addresses import listening_socket
 from .heaps import FREQUENCY, STREAM_CONTROL, TIMESTAMP, load_spead2
 
 QUEUED = 4  # chunks that wait for who reads them, or are read

@@ -9,8 +9,9 @@
 import numpy as np
 from gnuradio import gr_unittest
 
-from gnuradio.aperture.plots import fringes, style
+from gnuradio.aperture.plots import style
 from gnuradio.aperture.plots.plot_fringes import fringe_text
+from gnuradio.aperture.visibilities import fringes
 
 
 class qa_fringes(gr_unittest.TestCase):

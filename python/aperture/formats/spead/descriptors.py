@@ -8,7 +8,7 @@
 import time
 from dataclasses import dataclass
 
-from .addresses import listening_socket, parse_addresses
+from ...network.addresses import listening_socket, parse_addresses
 from .heaps import load_spead2
 
 

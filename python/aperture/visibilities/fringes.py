@@ -3,13 +3,13 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Fringes of baselines, without drawing: delay and rate, phases over time, closure phases."""
+"""Fringes of baselines: delay and rate, phases over time, closure phases."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from .plot_data import without_edge
+from .lags import vertex, without_edge
 
 OVERSAMPLING = 8
 #: the peak over the median of the spectrum's amplitudes; 1e6 cells of noise reach 4.5
@@ -66,12 +66,6 @@ def delay_rate_spectrum(values, channel_width, step):
     )
 
 
-def _refine(before, top, after):
-    """Offset of a maximum from the middle one of three equally spaced values, in steps."""
-    bend = before - 2 * top + after
-    return 0.5 * (before - after) / bend if bend < 0 else 0.0
-
-
 def find_fringe(values, channel_width, step):
     """The Fringe of visibilities [time][channel], as delay_rate_spectrum() takes them."""
     delays, rates, spectrum = delay_rate_spectrum(values, channel_width, step)
@@ -80,7 +74,7 @@ def find_fringe(values, channel_width, step):
     place = []
     for axis, index in ((rates, row), (delays, column)):
         line = power[:, column] if axis is rates else power[row]
-        offset = _refine(*line[index - 1 : index + 2]) if 0 < index < len(axis) - 1 else 0.0
+        offset = vertex(*line[index - 1 : index + 2]) if 0 < index < len(axis) - 1 else 0.0
         spacing = axis[1] - axis[0] if len(axis) > 1 else 0.0
         place.append(axis[index] + offset * spacing)
     top, median = power[row, column], np.median(power)
@@ -131,7 +125,7 @@ def refine_delay(values, channel_width, delay):
             np.abs(filled @ np.exp(2j * np.pi * channel_width * np.outer(places, delays))) ** 2,
             axis=0,
         )
-        delay += spacing * np.clip(_refine(*power), -1, 1)
+        delay += spacing * np.clip(vertex(*power), -1, 1)
     return float(delay)
 
 

@@ -8,8 +8,8 @@
 from fractions import Fraction
 from math import floor, isfinite
 
-from ..parameters.rules import refuse
-from ..parameters.times import whole_and_fraction
+from ...parameters.rules import refuse
+from ...parameters.times import whole_and_fraction
 
 TIMESTAMP_BITS = 48
 

@@ -135,7 +135,7 @@ def product_order(antennas, polarizations=2):
 
 def load_spead2():
     """The module spead2 with its parts `recv` and `send`; PackageError where it is not there."""
-    from ..packages.environment import make_importable, require
+    from ...packages.environment import make_importable, require
 
     make_importable("network")
     require("network")
