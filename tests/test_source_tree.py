@@ -55,7 +55,16 @@ MAY_IMPORT = {
     "doctor": {"arrays", "blocks", "inputs", "parameters", "streams"},
     "dumps": {"arrays", "files", "formats", "parameters", "streams"},
     "files": {"parameters"},
-    "formats": {"arrays", "files", "network", "packages", "parameters", "tracking", "transients"},
+    "formats": {
+        "arrays",
+        "files",
+        "network",
+        "packages",
+        "parameters",
+        "tracking",
+        "transients",
+        "streams",
+    },
     "visibilities": {"formats"},
     "imaging": {"arrays", "files", "formats", "parameters", "tracking"},
     "monitoring": {
@@ -83,8 +92,8 @@ MAY_IMPORT = {
         "parameters",
         "streams",
     },
-    "calibration": {"arrays", "files", "formats", "parameters", "tracking"},
-    "transients": {"arrays", "files", "parameters", "tracking"},
+    "calibration": {"arrays", "files", "formats", "parameters", "streams", "tracking"},
+    "transients": {"arrays", "files", "parameters", "streams", "tracking"},
     "plots": {
         "arrays",
         "beams",

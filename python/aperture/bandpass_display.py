@@ -17,6 +17,7 @@ from .displays.band import channels_of
 from .displays.bandpass_view import BandpassView
 from .parameters.rules import as_number, as_whole, inputs_of, item_bytes, names_of, one_of
 from .streams.python_block import text_of
+from .streams.tag_values import dict_value
 
 #: bytes of a complex value
 TYPES = {"sc8": 2, "sc4": 1, "fc32": 8}
@@ -114,7 +115,7 @@ class bandpass_display(display_block):
     def _take_counts(self, event, message):
         if event != "counts":
             return
-        values = [pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL) for key in COUNTS]
+        values = [dict_value(message, key) for key in COUNTS]
         try:
             counts = [
                 pmt.u64vector_elements(value)

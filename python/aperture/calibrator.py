@@ -20,7 +20,7 @@ from .calibration.sources import sky_model
 from .files.file_names import check_text
 from .parameters.rules import as_number, as_whole, inputs_of, item_bytes
 from .streams.python_block import printable, python_block, text_of
-from .streams.tag_values import require, tag_value, time_of
+from .streams.tag_values import dictionary, require, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra)
 ALMOST_ONE = 0.99  # the mean of phasors that are all but equal
@@ -162,16 +162,14 @@ class calibrator(python_block):
             )
 
     def _tell(self, event, reason=None):
-        made = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.event), pmt.intern(event))
+        made = {tags.event: event}
         if reason is not None:
-            made = pmt.dict_add(made, pmt.intern(tags.reason), pmt.intern(printable(reason)))
+            made[tags.reason] = printable(reason)
             self.logger.warn(printable(reason))
-        self.message_port_pub(pmt.intern("status"), made)
+        self.message_port_pub(pmt.intern("status"), dictionary(made))
 
     def _work(self, input_items, output_items):
-        first, found = self.nitems_read(0), {}
-        for tag in self.get_tags_in_window(0, 0, len(input_items[0])):
-            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        found = self.tags_by_item(0, len(input_items[0]))
         for number, item in enumerate(input_items[0]):
             self._take(np.reshape(item, (self._channels, self._products)), found.get(number, {}))
         return len(input_items[0])

@@ -13,8 +13,8 @@ import pmt
 from . import tags
 from .following_block import following_block
 from .parameters.rules import as_number, refuse
-from .streams.item_clock import time_tuple
 from .streams.python_block import printable, text_of
+from .streams.tag_values import dict_value, dictionary, time_value
 from .tracking.delay_model import DelayModel
 from .tracking.directions import parse_direction
 
@@ -40,19 +40,13 @@ def delays_message(segment, frequency, model=MODEL):
         tags.phase: -2 * np.pi * (cycles - np.rint(cycles)),
         tags.phase_rate: -2 * np.pi * frequency * segment.rates,
     }
-    message = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.model), pmt.intern(model))
-    message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(segment.time))
-    for key, numbers in values.items():
-        message = pmt.dict_add(
-            message, pmt.intern(key), pmt.init_f64vector(len(numbers), numbers.tolist())
-        )
-    return message
+    return dictionary({tags.model: model, tags.time: time_value(segment.time), **values})
 
 
 def direction_of(message):
     """The Direction of a message: a text, a pair with one behind it, or a dictionary."""
     if pmt.is_dict(message):
-        inner = pmt.dict_ref(message, pmt.intern(tags.direction), pmt.PMT_NIL)
+        inner = dict_value(message, tags.direction)
         if not pmt.is_null(inner):
             message = inner
     elif pmt.is_pair(message):
@@ -269,7 +263,7 @@ class delay_tracker(following_block):
         self._looked = self._time
         azimuth, elevation = self._model.azimuth_elevation(self._time)
         up, before = elevation >= 0, self._up
-        place = {tags.azimuth: pmt.from_double(azimuth), tags.elevation: pmt.from_double(elevation)}
+        place = {tags.azimuth: float(azimuth), tags.elevation: float(elevation)}
         self._up = up
         if before is None or (period and not 0 <= self._time - self._told < period):
             self._told = self._time
@@ -283,13 +277,7 @@ class delay_tracker(following_block):
             self._tell("above_horizon" if up else "below_horizon", place)
 
     def _tell(self, event, values):
-        message = pmt.make_dict()
-        for key, value in {
-            tags.event: pmt.intern(event),
-            tags.direction: pmt.intern(printable(self._direction.name)),
-            **values,
-        }.items():
-            message = pmt.dict_add(message, pmt.intern(key), value)
+        about = {tags.event: event, tags.direction: printable(self._direction.name), **values}
         if self._time is not None:
-            message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(self._time))
-        self.message_port_pub(self._status_port, message)
+            about[tags.time] = time_value(self._time)
+        self.message_port_pub(self._status_port, dictionary(about))

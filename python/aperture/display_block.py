@@ -10,6 +10,7 @@ from gnuradio import gr
 
 from . import tags
 from .aperture_python import snapshot
+from .streams.tag_values import dict_value
 
 #: bytes of items on the host that a display keeps at most until they are drawn
 MOST_BYTES = 64 << 20
@@ -27,11 +28,7 @@ class _status_reader(gr.basic_block):
         self.set_msg_handler(pmt.intern("status"), self._read)
 
     def _read(self, message):
-        event = (
-            pmt.dict_ref(message, pmt.intern(tags.event), pmt.PMT_NIL)
-            if pmt.is_dict(message)
-            else pmt.PMT_NIL
-        )
+        event = dict_value(message, tags.event) if pmt.is_dict(message) else pmt.PMT_NIL
         if pmt.is_symbol(event):
             self._take(pmt.symbol_to_string(event), message)
 

@@ -304,9 +304,7 @@ class filterbank_sink(RecordingSink, python_block):
     def _take(self, items, counts=None):
         """Tags first: what comes before one that is not right is good."""
         first = self.nitems_read(0)
-        found = {}
-        for tag in self.get_tags_in_window(0, 0, len(items)):
-            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        found = self.tags_by_item(0, len(items))
         powers = items.reshape(len(items), *self._shape)
         if counts is not None:
             counts = counts.reshape(len(items), self._shape[0], self._shape[2])

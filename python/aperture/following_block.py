@@ -9,7 +9,6 @@ import math
 import threading
 
 import numpy as np
-import pmt
 from gnuradio import gr
 
 from .arrays import earth_rotation
@@ -83,12 +82,11 @@ class following_block(python_block):
         """Follows what the stream says in these items, up to the last that does, which it
         returns."""
         begin = self.nitems_read(0)
-        found = {}
-        for tag in self.get_tags_in_window(0, 0, count):
-            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
         if not self._clock.running:
             self._clock.begin(begin)
-        for item in sorted(found):
+        found = self.tags_by_item(0, count)
+        found = {begin + item: found[item] for item in sorted(found)}
+        for item in found:
             if item > begin:
                 # earlier items are for the clock and the band up to there
                 self._follow(begin, self._clock.at(item))

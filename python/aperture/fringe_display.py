@@ -15,6 +15,7 @@ from .arrays.array_description import load_array
 from .display_block import display_block
 from .displays.band import Times, channels_of
 from .parameters.rules import as_whole, inputs_of, item_bytes, names_of, refuse
+from .streams.tag_values import dict_value
 
 #: baselines that are followed by default, at most
 MOST_BASELINES = 6
@@ -119,8 +120,8 @@ class fringe_display(display_block):
         return list(dict.fromkeys(pairs))
 
     def _take_status(self, event, message):
-        part = lambda key: pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL)
-        port, reason, aligned = part(tags.port), part(tags.reason), part("aligned")
+        keys = (tags.port, tags.reason, "aligned")
+        port, reason, aligned = (dict_value(message, key) for key in keys)
         number = pmt.to_long(port) if pmt.is_integer(port) else None
         with self._lock:
             if event in NOT_ALIGNED and number is not None:

@@ -75,17 +75,10 @@ class join_channels(python_block):
             items = items[:count].reshape(count, -1)
             out[:, end : end + items.shape[1]] = items
             end += items.shape[1]
-        found = [self._tags(port, count) for port in range(len(input_items))]
-        for offset in sorted(set().union(*found)):
-            self._join([of_port.get(offset, {}) for of_port in found], offset)
+        found = [self.tags_by_item(port, count) for port in range(len(input_items))]
+        for item in sorted(set().union(*found)):
+            self._join([of_port.get(item, {}) for of_port in found], self.nitems_read(0) + item)
         return count
-
-    def _tags(self, port, count):
-        """Returns the tags of the items of a port: offset -> key -> value."""
-        found = {}
-        for tag in self.get_tags_in_window(port, 0, count):
-            found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = tag.value
-        return found
 
     def _join(self, found, offset):
         """Tags the item at an offset. found: of each port, key -> value."""

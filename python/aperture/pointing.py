@@ -17,8 +17,8 @@ from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
 from .following_block import LONGEST_LEAD, following_block
 from .parameters.rules import as_number, is_number, refuse
-from .streams.item_clock import time_tuple
 from .streams.stream_band import Band
+from .streams.tag_values import dictionary, time_value
 from .tracking.directions import parse_direction
 
 SHORTEST = 1e-6  # s for which weights hold; times in a double are good to 0.2 us
@@ -385,8 +385,8 @@ class pointing(following_block):
             middle = (begin + end + self._frame_length) / 2
             self._note_error(drift.error(end - begin + self._frame_length))
         weights = self.weights(middle)
-        message = pmt.dict_add(pmt.make_dict(), self._port, c32vector(weights))
+        message = {tags.weights: c32vector(weights)}
         if timed:
-            message = pmt.dict_add(message, pmt.intern(tags.time), time_tuple(begin))
-        self.message_port_pub(self._port, message)
+            message[tags.time] = time_value(begin)
+        self.message_port_pub(self._port, dictionary(message))
         self._sent(end)

@@ -22,7 +22,7 @@ from .formats.psrfits import write_profiles
 from .parameters.rules import as_number, as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
-from .streams.tag_values import require, tag_value, time_of
+from .streams.tag_values import dict_value, require, tag_value, time_of
 from .tracking.directions import icrs
 from .transients.dispersion import channel_frequencies
 from .transients.folding import FoldedProfiles
@@ -208,11 +208,8 @@ class psrfits_sink(RollingSink, python_block):
         return text_of(error) if named else printable(f"{self._paths[0]}: ") + text_of(error)
 
     def _work(self, input_items, output_items):
-        found = {}
-        first = self.nitems_read(0)
         count = min(len(items) for items in input_items)
-        for tag in self.get_tags_in_window(0, 0, count):
-            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        found = self.tags_by_item(0, count)
         for item in range(count):
             self._take(
                 found.get(item, {}), *(items[item].reshape(self._shape) for items in input_items)
@@ -312,10 +309,6 @@ class psrfits_sink(RollingSink, python_block):
 
 def dict_of(value):
     """Returns the values of a `folded` tag, as numbers."""
-    part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
-    return {
-        "length": pmt.to_double(part("length")),
-        "middle": time_of(part("middle")),
-        "phase": pmt.to_double(part("phase")),
-        "frequency": pmt.to_double(part("frequency")),
-    }
+    numbers = ("length", "phase", "frequency")
+    found = {key: pmt.to_double(dict_value(value, key)) for key in numbers}
+    return {**found, "middle": time_of(dict_value(value, "middle"))}

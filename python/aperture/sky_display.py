@@ -9,7 +9,6 @@ import threading
 import time
 
 import numpy as np
-import pmt
 
 from .arrays.array_description import load_array
 from .imaging.visibilities import ImagingError
@@ -186,9 +185,7 @@ class sky_display(python_block):
             self._thread = None
 
     def _work(self, input_items, output_items):
-        first, found = self.nitems_read(0), {}
-        for tag in self.get_tags_in_window(0, 0, len(input_items[0])):
-            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        found = self.tags_by_item(0, len(input_items[0]))
         for number, item in enumerate(input_items[0]):
             self._take(np.reshape(item, self._shape), self._tags.take(found.get(number, {})))
         return len(input_items[0])

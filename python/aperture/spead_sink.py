@@ -24,7 +24,7 @@ from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses
 from .parameters.rules import as_number, as_whole, refuse
 from .streams.python_block import python_block
-from .streams.tag_values import tag_value, time_of
+from .streams.tag_values import dict_value, missing_run, tag_value, time_of
 
 MOST_MEMORY = 1 << 34  # bytes of the heaps of a slot
 BESIDE = 0.25  # timestamps that rx_time may be beside a whole one
@@ -418,7 +418,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         spans, times = {}, shape.spectra_per_frame
         for value in lost:
             number, first, count = tag_value(
-                {tags.missing: value}, tags.missing, self._missing_run, None, SENDER, "a frame"
+                {tags.missing: value}, tags.missing, missing_run, None, SENDER, "a frame"
             )
             sender = (number - self._first_input) // shape.polarizations
             if 0 <= sender < len(self._lost):
@@ -442,15 +442,6 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
     def _bytes(self):
         return self._payload.reshape(-1).view(np.uint8)
 
-    @staticmethod
-    def _missing_run(value):
-        part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
-        return (
-            pmt.to_long(part(tags.input)),
-            pmt.to_uint64(part(tags.first)),
-            pmt.to_uint64(part(tags.count)),
-        )
-
     def _take_samples(self, input_items, found, lost):
         shape, size = self._shape, self._shape.items[0]
         count = len(input_items[0])
@@ -460,9 +451,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
             self._place(here, shape.item_ticks)
             for item, port, value in lost:
                 if begin <= item < end:
-                    length = pmt.to_uint64(
-                        pmt.dict_ref(value, pmt.intern(tags.count), pmt.from_uint64(0))
-                    )
+                    length = pmt.to_uint64(dict_value(value, tags.count))
                     self._gaps.append((port, self._next + item - begin, length))
             # a gap may reach into later calls
             self._gaps = [gap for gap in self._gaps if gap[1] + gap[2] > self._next]

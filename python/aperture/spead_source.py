@@ -13,19 +13,13 @@ import pmt
 from . import spead, tags
 from .formats.spead.chunk_receiver import QUEUED, ChunkReceiver, Ended
 from .formats.spead.chunk_times import ChunkTimes
-from .formats.spead.heap_shape import (
-    HeapShape,
-    StatusPort,
-    missing_value,
-    runs,
-    sender_ids,
-    time_value,
-)
+from .formats.spead.heap_shape import HeapShape, StatusPort, runs, sender_ids
 from .formats.spead.heaps import KINDS, MISSING_PRODUCT, product_order
 from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses, parse_senders
 from .parameters.rules import as_number, as_whole, refuse
 from .streams.python_block import python_block
+from .streams.tag_values import missing_value, time_value
 
 MOST_MEMORY = 1 << 36  # bytes of all chunks
 WAIT = 0.05  # s that a call waits for heaps
@@ -367,7 +361,7 @@ class spead_source(python_block):
         """Time and frequency of an item, on all ports."""
         shape = self._shape
         found = {
-            tags.rx_time: time_value(*self._clock.seconds(self._piece.time)),
+            tags.rx_time: time_value(self._clock.seconds(self._piece.time)),
             tags.rx_rate: pmt.from_double(float(self._clock.rate / shape.item_ticks)),
             tags.rx_freq: pmt.from_double(self._frequency),
         }

@@ -418,10 +418,7 @@ class uvh5_sink(RecordingSink, python_block):
         return printable(f"{self._filenames[0]}: ") + text
 
     def _write(self, items, counts=None):
-        first = self.nitems_read(0)
-        found = {}
-        for tag in self.get_tags_in_window(0, 0, len(items)):
-            found.setdefault(tag.offset - first, {})[pmt.symbol_to_string(tag.key)] = tag.value
+        found = self.tags_by_item(0, len(items))
         integrations, problem = [], None
         for i, item in enumerate(items):
             try:

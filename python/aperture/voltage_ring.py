@@ -22,6 +22,7 @@ from .dumps.voltage_edge import VoltageEdge
 from .parameters.rules import as_number, as_whole, is_number, refuse
 from .parameters.times import as_time
 from .streams.python_block import python_block
+from .streams.tag_values import dictionary, time_value
 
 LONGEST_WAIT = 1e6  # s
 TRIGGER, STATUS = "trigger", "status"
@@ -74,27 +75,22 @@ class _dumping(python_block):
         self._thread = None
 
     def _publish(self, event, about):
-        entries = {"event": pmt.intern(event), "id": pmt.intern(about["id"])}
+        entries = {"event": event, "id": about["id"]}
         if about.get("error") is not None:
-            entries[tags.reason] = pmt.intern(about["error"])
+            entries[tags.reason] = about["error"]
         if "files" in about:
             entries["files"] = pmt.to_pmt(list(about["files"]))
             entries["bytes"] = pmt.from_uint64(about["bytes"])
             entries["complete"] = pmt.from_bool(about["complete"])
-            entries["missing_seconds"] = pmt.from_double(about["missing_seconds"])
+            entries["missing_seconds"] = float(about["missing_seconds"])
             if about["description"] is not None:
-                entries["description"] = pmt.intern(about["description"])
+                entries["description"] = about["description"]
             if about["missing"]:
                 run = about["missing"][0]
                 for key, time in (("missing_from", run["from"]), ("missing_to", run["to"])):
-                    entries[key] = pmt.make_tuple(
-                        pmt.from_uint64(time["seconds"]), pmt.from_double(time["fraction"])
-                    )
-                entries.setdefault(tags.reason, pmt.intern(run["reason"]))
-        message = pmt.make_dict()
-        for key, value in entries.items():
-            message = pmt.dict_add(message, pmt.intern(key), value)
-        self.message_port_pub(pmt.intern(STATUS), message)
+                    entries[key] = time_value((time["seconds"], time["fraction"]))
+                entries.setdefault(tags.reason, run["reason"])
+        self.message_port_pub(pmt.intern(STATUS), dictionary(entries))
 
 
 class voltage_ring(gr.hier_block2):
@@ -308,19 +304,16 @@ class voltage_ring(gr.hier_block2):
             id = f"manual-{self._made}"
         if not isinstance(id, str):
             refuse("id", id, "a text")
-        entries = {"id": pmt.intern(id)}
+        entries = {"id": id}
         if before is not None:
-            entries.update(
-                before=pmt.from_double(float(before)), after=pmt.from_double(float(after))
-            )
+            entries.update(before=float(before), after=float(after))
         else:
-            entries.update(start=_time("start", start), end=_time("end", end))
+            for name, time in (("start", start), ("end", end)):
+                entries[name] = time_value(as_time(name, time))
         for name, values in (("inputs", inputs), ("channels", channels)):
             if values is not None:
                 entries[name] = pmt.init_s64vector(len(values), [int(value) for value in values])
-        message = pmt.make_dict()
-        for key, value in entries.items():
-            message = pmt.dict_add(message, pmt.intern(key), value)
+        message = dictionary(entries)
         read_trigger(message)  # complains at once
         self._dumping.ask(message)
         return id
@@ -387,8 +380,3 @@ class voltage_ring(gr.hier_block2):
     def device_name(self):
         """Returns where the ring's edge is."""
         return self._ring.device_name()
-
-
-def _time(name, value):
-    seconds, fraction = as_time(name, value)
-    return pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction))

@@ -333,13 +333,8 @@ class voltage_sink(RecordingSink, python_block):
 
     def _take(self, items):
         first = self.nitems_read(0)
-        found, lost = {}, {}
-        for tag in self.get_tags_in_window(0, 0, len(items)):
-            key, item = pmt.symbol_to_string(tag.key), tag.offset - first
-            if key == tags.missing:
-                lost.setdefault(item, []).append(tag.value)
-            else:
-                found.setdefault(item, {})[key] = tag.value
+        lost = {}
+        found = self.tags_by_item(0, len(items), lost)
         for item, frame in enumerate(items):
             here = found.get(item, {})
             if here or self._setting is None:

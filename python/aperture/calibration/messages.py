@@ -9,18 +9,18 @@ import numpy as np
 import pmt
 
 from .. import tags
+from ..streams.tag_values import dictionary, time_value
 
 MODEL = "calibration"  # the name of these settings among others, which act beside them
 
 
 def _message(time, **values):
     """A dictionary with the model's name; time: (whole seconds, fraction), or None."""
-    made = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.model), pmt.intern(MODEL))
     if time is not None:
-        values["time"] = pmt.make_tuple(pmt.from_uint64(int(time[0])), pmt.from_double(time[1]))
-    for key, value in values.items():
-        made = pmt.dict_add(made, pmt.intern(getattr(tags, key)), value)
-    return made
+        values["time"] = time_value(time)
+    return dictionary(
+        {tags.model: MODEL, **{getattr(tags, key): value for key, value in values.items()}}
+    )
 
 
 def calibration_messages(calibration, names, frequencies, scale="model", time=None):

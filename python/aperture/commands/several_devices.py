@@ -13,6 +13,7 @@ from gnuradio import blocks, gr
 
 from .. import exchange, f_engine, join_channels, tags, xengine
 from ..arguments.argument_types import device_name
+from ..streams.tag_values import dict_value
 from .running import CommandError
 
 #: keys of settings that have a value for each input
@@ -83,12 +84,12 @@ def _split(message, first, count):
     nothing."""
     key = pmt.intern(tags.input)
     if pmt.dict_has_key(message, key):
-        number = pmt.to_long(pmt.dict_ref(message, key, pmt.PMT_NIL))
+        number = pmt.to_long(dict_value(message, tags.input))
         if not first <= number < first + count:
             return None
         return pmt.dict_add(message, key, pmt.from_long(number - first))
     for name in FOR_EACH_INPUT:
-        value = pmt.dict_ref(message, pmt.intern(name), pmt.PMT_NIL)
+        value = dict_value(message, name)
         if pmt.is_f64vector(value) and pmt.length(value) > 1:
             own = pmt.f64vector_elements(value)[first : first + count]
             message = pmt.dict_add(message, pmt.intern(name), pmt.init_f64vector(len(own), own))

@@ -5,7 +5,6 @@
 #
 """The time of each item of a stream, as its tags say it."""
 
-import math
 import time as host
 
 import pmt
@@ -25,12 +24,6 @@ def seconds_of(rx_time):
     except (ValueError, RuntimeError):
         return None
     return time if 0 <= time < 2**63 else None
-
-
-def time_tuple(seconds):
-    """The tuple of an rx_time of UTC seconds since 1970."""
-    whole = math.floor(seconds)
-    return pmt.make_tuple(pmt.from_uint64(whole), pmt.from_double(seconds - whole))
 
 
 class ItemClock:

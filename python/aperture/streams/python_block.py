@@ -12,9 +12,10 @@ import sysconfig
 import traceback
 from pathlib import Path
 
+import pmt
 from gnuradio import gr
 
-from .. import references
+from .. import references, tags
 
 # GNU Radio's gateway in C++ calls the Python object without holding a reference to it, so that a
 # block that is made within connect(...) would be freed under its flowgraph. Blocks that were
@@ -115,6 +116,21 @@ class python_block(gr.sync_block):
     def error(self):
         """Returns what ended the block before its time, or None."""
         return self._error
+
+    def tags_by_item(self, port, count, missing=None):
+        """
+        Returns the tags of the next items of a port: number of the item, from 0 -> key -> value.
+        missing: a dictionary that takes the values of `missing` tags, item -> list of them, of
+        which an item may have several; None: they are as the others.
+        """
+        first, found = self.nitems_read(port), {}
+        for tag in self.get_tags_in_window(port, 0, count):
+            key, item = pmt.symbol_to_string(tag.key), tag.offset - first
+            if missing is not None and key == tags.missing:
+                missing.setdefault(item, []).append(tag.value)
+            else:
+                found.setdefault(item, {})[key] = tag.value
+        return found
 
     def start(self):
         self._error = None

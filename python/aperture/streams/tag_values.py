@@ -5,9 +5,11 @@
 #
 """The values of tags, for the blocks that write files."""
 
+import numpy as np
 import pmt
 
 from .. import tags
+from ..parameters.times import whole_and_fraction
 
 # tags of the source that a sender copies
 FROM_SOURCE = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
@@ -22,13 +24,48 @@ def time_of(value):
     return seconds, fraction
 
 
+def time_value(time):
+    """The value of an rx_time: of seconds since 1970, or of (whole seconds, fraction)."""
+    seconds, fraction = whole_and_fraction(time)
+    return pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction))
+
+
+def dictionary(entries):
+    """A PMT dictionary of {text: PMT, text, real number or vector of real numbers}."""
+    made = pmt.make_dict()
+    for key, value in entries.items():
+        if isinstance(value, str):
+            value = pmt.intern(value)
+        elif isinstance(value, np.ndarray):
+            value = pmt.init_f64vector(len(value), value.tolist())
+        elif isinstance(value, float):
+            value = pmt.from_double(value)
+        made = pmt.dict_add(made, pmt.intern(key), value)
+    return made
+
+
+def dict_value(message, key):
+    """The value of a key of a PMT dictionary; PMT_NIL where it has none."""
+    return pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL)
+
+
+def missing_value(number, first, count):
+    """The value of a `missing` tag: an input, the first spectrum and the number of spectra."""
+    return dictionary(
+        {
+            tags.input: pmt.from_long(int(number)),
+            tags.first: pmt.from_uint64(int(first)),
+            tags.count: pmt.from_uint64(int(count)),
+        }
+    )
+
+
 def missing_run(value):
     """Input, first spectrum and number of spectra of a `missing` dictionary."""
-    part = lambda key: pmt.dict_ref(value, pmt.intern(key), pmt.PMT_NIL)
     return (
-        pmt.to_long(part(tags.input)),
-        pmt.to_uint64(part(tags.first)),
-        pmt.to_uint64(part(tags.count)),
+        pmt.to_long(dict_value(value, tags.input)),
+        pmt.to_uint64(dict_value(value, tags.first)),
+        pmt.to_uint64(dict_value(value, tags.count)),
     )
 
 

@@ -12,6 +12,7 @@ import pmt
 
 from ..files.sample_file import SampleFile
 from ..parameters.times import END_OF_TIME, utc_text
+from ..streams.tag_values import dict_value
 
 #: column -> type of ECSV, unit, meaning
 COLUMNS = {
@@ -92,7 +93,7 @@ class Candidate:
 
 
 def _entry(message, key):
-    value = pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL)
+    value = dict_value(message, key)
     if pmt.is_null(value):
         raise ValueError(f"a candidate has no {key}")
     return value

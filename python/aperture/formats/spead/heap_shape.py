@@ -12,6 +12,7 @@ import pmt
 
 from ... import tags
 from ...parameters.rules import LARGEST_ITEM, as_whole, one_of, refuse
+from ...streams.tag_values import dictionary
 from .heaps import KINDS, SAMPLE_BITS, packed_item
 
 STATUS_INTERVAL = 1.0  # s
@@ -156,22 +157,8 @@ class StatusPort:
         if now < self._next and not last:
             return
         self._next = now + STATUS_INTERVAL
-        found = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.event), pmt.intern("counts"))
-        for key, value in counts().items():
-            found = pmt.dict_add(found, pmt.intern(key), pmt.from_uint64(int(value)))
-        self._block.message_port_pub(self._port, found)
-
-
-def time_value(seconds, fraction):
-    """The value of an rx_time."""
-    return pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction))
-
-
-def missing_value(number, first, count):
-    """The value of a `missing` tag."""
-    found = pmt.dict_add(pmt.make_dict(), pmt.intern(tags.input), pmt.from_long(int(number)))
-    found = pmt.dict_add(found, pmt.intern(tags.first), pmt.from_uint64(int(first)))
-    return pmt.dict_add(found, pmt.intern(tags.count), pmt.from_uint64(int(count)))
+        found = {key: pmt.from_uint64(int(value)) for key, value in counts().items()}
+        self._block.message_port_pub(self._port, dictionary({tags.event: "counts", **found}))
 
 
 def runs(present):
