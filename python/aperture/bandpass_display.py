@@ -16,11 +16,11 @@ from .display_block import display_block
 from .displays.band import channels_of
 from .displays.bandpass_view import BandpassView
 from .parameters.rules import as_number, as_whole, inputs_of, item_bytes, names_of, one_of
+from .parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
 from .streams.python_block import text_of
 from .streams.tag_values import dict_value
 
 #: bytes of a complex value
-TYPES = {"sc8": 2, "sc4": 1, "fc32": 8}
 EDGES = ("visibilities", "frames")
 #: items a second that are taken at most, and bytes
 RATE, BYTES = 5.0, 128e6
@@ -74,11 +74,9 @@ class bandpass_display(display_block):
         self._inputs = as_whole("inputs", inputs, 1, 4096)
         self._spectra = as_whole("spectra_per_frame", spectra_per_frame, 1, 1 << 24)
         self._frames = one_of("edge", edge, EDGES) == "frames"
-        one_of("type", type, TYPES)
+        each = SAMPLE_TYPES[one_of("type", type, FRAME_TYPES)].size
         size = (
-            item_bytes(
-                "channels", TYPES[type], channels=channels, inputs=inputs, spectra=self._spectra
-            )
+            item_bytes("channels", each, channels=channels, inputs=inputs, spectra=self._spectra)
             if self._frames
             else item_bytes("channels", 8, channels=channels, products=inputs * (inputs + 1) // 2)
         )

@@ -30,13 +30,13 @@ from .formats.voltages import (
     nibbles_to_bytes,
 )
 from .parameters.rules import as_whole, item_bytes, one_of, refuse, whole_numbers
+from .parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import missing_run, require, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
 SETTING = (tags.rx_freq, tags.bandwidth, tags.rx_rate)
 SENDER = "F-engine or beamformer"
-BYTES = {"sc8": 2, "sc4": 1, "fc32": 8}
 #: the kind of a frame's rows -> their field in the file's name
 KINDS = {"inputs": "{input}", "beams": "{beam}"}
 CHANNEL = "{channel}"
@@ -142,12 +142,12 @@ class voltage_sink(RecordingSink, python_block):
             as_whole("spectra_per_frame", spectra_per_frame, 1),
         )
         as_whole("blocks_per_file", blocks_per_file, 1)
-        one_of("type", type, BYTES)
+        each = SAMPLE_TYPES[one_of("type", type, FRAME_TYPES)].size
         one_of("kind", kind, KINDS)
         one_of("polarizations", polarizations, (1, 2))
         check_text("description", description)
         axes = dict(zip(("channels", "inputs", "spectra"), self._shape))
-        size = item_bytes("spectra_per_frame", BYTES[type], **axes)
+        size = item_bytes("spectra_per_frame", each, **axes)
         self._type, self._kind, self._polarizations = type, kind, int(polarizations)
         self._nibbles = nibbles_to_bytes() if type == "sc4" else None
         self._chosen_channels = whole_numbers(

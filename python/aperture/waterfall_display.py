@@ -5,12 +5,11 @@
 #
 """A live display of powers over frequency and time."""
 
-import numpy as np
-
 from .display_block import display_block
 from .displays.band import Times, channels_of
-from .displays.waterfall_record import VALUES, WaterfallRecord, occupancy, powers
+from .displays.waterfall_record import TYPES, WaterfallRecord, occupancy, powers
 from .parameters.rules import as_whole, item_bytes, names_of, one_of
+from .parameters.sample_types import SAMPLE_TYPES
 
 #: items a second that are taken at most, of which those that come together make a line
 MOST_RATE = 320.0
@@ -60,12 +59,11 @@ class waterfall_display(display_block):
         self._rows = as_whole("rows", rows, 1, 1 << 16)
         self._slices = as_whole("slices", slices, 1, 1 << 20)
         as_whole("history", history, 10, 10000)
-        self._type = one_of("type", type, (*VALUES, "mask"))
+        self._type = one_of("type", type, (*TYPES, "mask"))
         one_of("scale", scale, ("dB", "linear"))
         if type == "mask":
             scale, unit = "linear", "%"
-        kind, components = VALUES.get(type, (np.uint8, (slices + 7) // 8))
-        element = components * np.dtype(kind).itemsize
+        element = (slices + 7) // 8 if type == "mask" else SAMPLE_TYPES[type].size
         size = item_bytes("channels", element, channels=channels, rows=rows)
         #: the quantity that is shown
         self.quantity = "flagged" if type == "mask" else "power"

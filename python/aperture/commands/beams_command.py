@@ -14,6 +14,7 @@ says.
 
 from ..arguments.argument_types import positive_seconds
 from ..filterbank_sink import paths_of, row_names
+from ..parameters.sample_types import SAMPLE_TYPES
 from ..pointing import Drift, update_interval
 from .beam_forming import (
     BEAM_KEYS,
@@ -28,7 +29,7 @@ from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
-from .engines import BYTES, frame_multiple
+from .engines import frame_multiple
 from .folding import FOLD_SCHEMA, add_fold_options, check_fold
 from .front_end import FrontEnd
 from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
@@ -109,7 +110,7 @@ def form_beams(options):
         sample_rate=signals.sample_rate,
         real=signals.real,
         taps=options.taps,
-        bytes_per_value=BYTES[options.format],
+        bytes_per_value=SAMPLE_TYPES[options.format].size,
         samples=samples,
         duration=duration,
         channels=options.channels,

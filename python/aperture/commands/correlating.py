@@ -8,11 +8,11 @@
 import os
 
 from .. import snapshot, xengine
+from ..parameters.sample_types import SAMPLE_TYPES
 from ..streams.input_statistics import frames_a_second
 from ..streams.silent_block import silent
 from ..tracking.directions import parse_direction
 from ..uvh5_sink import uvh5_sink
-from .engines import BYTES
 from .several_devices import XEngines, devices_of
 from .tracking import phase_centers_of
 
@@ -74,7 +74,8 @@ class Correlating:
             else xengine(spectra_per_slice=masked, **parameters)
         )
         channels = self.correlator.channels if self._several else plan.channels
-        frame = channels * signals.inputs * plan.spectra_per_frame * BYTES[options.format]
+        each = SAMPLE_TYPES[options.format].size
+        frame = channels * signals.inputs * plan.spectra_per_frame * each
         self.tap = snapshot(
             item_size=frame,
             depth=max(1, min(4, MEASURED_BYTES // frame)),

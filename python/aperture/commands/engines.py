@@ -8,7 +8,6 @@
 from .. import devices
 
 GPU_SPECTRA = 16  # the X-engine takes 8-bit frames of a multiple of this on a GPU
-BYTES = {"sc8": 2, "fc32": 8}
 
 
 def frame_multiple(options):

@@ -14,10 +14,11 @@ measurement set or a UVFITS file is made of the UVH5 file at the end.
 
 from ..arguments.argument_types import positive_seconds, whole_number
 from ..formats.uvh5.header import COMPRESSIONS
+from ..parameters.sample_types import SAMPLE_TYPES
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .correlating import CALIBRATE, Correlating
-from .engines import BYTES, frame_multiple
+from .engines import frame_multiple
 from .flagging import FLAGGING_SCHEMA, add_flagging_options, flagging_parameters
 from .front_end import FrontEnd
 from .fx_output import ENDINGS, FxOutput
@@ -119,7 +120,7 @@ def correlate(options):
         sample_rate=signals.sample_rate,
         real=signals.real,
         taps=options.taps,
-        bytes_per_value=BYTES[options.format],
+        bytes_per_value=SAMPLE_TYPES[options.format].size,
         samples=samples,
         duration=duration,
         channels=options.channels,

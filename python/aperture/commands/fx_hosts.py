@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from ..parameters.sample_types import SAMPLE_TYPES
 from ..parameters.times import time_text
 from ..spead_sink import spead_sink
 from ..spead_source import spead_source
@@ -23,7 +24,7 @@ from ..streams.silent_block import silent
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .correlating import Correlating
-from .engines import BYTES, frame_multiple
+from .engines import frame_multiple
 from .front_end import FrontEnd
 from .fx_output import ENDINGS, FxOutput
 from .fx_plan import make_plan
@@ -69,7 +70,7 @@ class Split:
             sample_rate=signals.sample_rate,
             real=signals.real,
             taps=options.taps,
-            bytes_per_value=BYTES["sc8"],
+            bytes_per_value=SAMPLE_TYPES["sc8"].size,
             samples=samples,
             duration=duration,
             channels=options.channels,
@@ -160,7 +161,7 @@ class ReceivingChain(CommandChain):
             # the middle of the band is in channel n // 2 - 1
             center += plan.sample_rate / plan.hop
         frame = plan.spectra_per_frame * plan.hop / plan.sample_rate
-        size = count * split.inputs * plan.spectra_per_frame * BYTES["sc8"]
+        size = count * split.inputs * plan.spectra_per_frame * SAMPLE_TYPES["sc8"].size
         chunks = max(
             FEWEST_CHUNKS,
             min(math.ceil(options.heap_window / frame), MOST_CHUNKS, MOST_WINDOW // size),

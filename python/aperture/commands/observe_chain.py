@@ -14,6 +14,7 @@ from gnuradio import gr
 from ..arguments.version import __version__
 from ..monitoring.array_values import array_section
 from ..monitoring.beam_values import beams_section
+from ..parameters.sample_types import SAMPLE_TYPES
 from ..pointing import Drift
 from ..streams.python_block import printable
 from ..tracking.directions import parse_direction
@@ -28,7 +29,7 @@ from .beams_plan import make_beams_plan
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .correlating import Correlating, history
-from .engines import BYTES, frame_multiple
+from .engines import frame_multiple
 from .flagging import flagging_parameters
 from .front_end import FrontEnd
 from .fx_plan import DEFAULT_INTEGRATION, Plan, make_plan
@@ -310,7 +311,7 @@ def make_plans(options, signals, weights_hold):
         sample_rate=signals.sample_rate,
         real=signals.real,
         taps=options.taps,
-        bytes_per_value=BYTES[options.format],
+        bytes_per_value=SAMPLE_TYPES[options.format].size,
         samples=samples,
         duration=duration,
         channels=options.channels,

@@ -9,10 +9,12 @@ from collections import deque
 
 import numpy as np
 
+from ..parameters.sample_types import SAMPLE_TYPES
 from .band import on_grid, usual_step
 
 #: NumPy's type of a value of an edge, and how many of it a value has
-VALUES = {"f32": (np.float32, 1), "fc32": (np.complex64, 1), "sc8": (np.int8, 2)}
+#: what is shown, beside masks
+TYPES = ("f32", "fc32", "sc8")
 
 
 def occupancy(data, slices, rows, channels):
@@ -30,13 +32,10 @@ def powers(data, sample_type, rows, channels):
     For fc32 and sc8 the square of the magnitude, for f32 the values themselves, which are powers
     already.
     """
-    kind, components = VALUES[sample_type]
-    values = data.view(kind).reshape(rows, channels, components)
+    values = data.view(SAMPLE_TYPES[sample_type].component).astype(np.float64)
     if sample_type == "f32":
-        return values[..., 0].astype(np.float64)
-    if sample_type == "sc8":
-        return np.sum(values.astype(np.float64) ** 2, axis=-1)
-    return values[..., 0].real.astype(np.float64) ** 2 + values[..., 0].imag ** 2
+        return values.reshape(rows, channels)
+    return np.sum(values.reshape(rows, channels, 2) ** 2, axis=-1)
 
 
 class WaterfallRecord:

@@ -14,10 +14,10 @@ import re
 
 from ..arrays.array_description import load_array
 from ..inputs.registry import open_input
+from ..parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
 from ..streams.python_block import text_of
 from .findings import Examination, are, names, notice, problem
 from .grc import (
-    BYTES,
     RATES,
     REAL,
     Flowgraph,
@@ -194,9 +194,11 @@ def frame_sizes(scene):
     """Frames that need too much memory, or come too often."""
     for block in scene.of("f_engine", "corner_turn"):
         carried = {what: found.value for what, found in edge(block, True).items()}
-        size = BYTES.get(carried.get("type"))
-        if size is None or not {"channels", "inputs", "spectra"} <= set(carried):
+        if carried.get("type") not in FRAME_TYPES or not {"channels", "inputs", "spectra"} <= set(
+            carried
+        ):
             continue
+        size = SAMPLE_TYPES[carried["type"]].size
         size *= carried["channels"] * carried["inputs"] * carried["spectra"]
         key = label(block, "spectra_per_frame")
         if size > LARGEST_FRAME:

@@ -37,7 +37,6 @@ SAME_RATE = {
 }
 RATES = ("samp_rate", "sample_rate", "samples_per_second")
 REAL = ("f32", "s16", "s12", "s10", "s8")
-BYTES = {"fc32": 8, "sc8": 2, "sc4": 1}  # size of a voltage in a frame
 
 FRAME = dict(channels="channels", inputs="inputs", spectra="spectra_per_frame", type="type")
 VISIBILITIES = dict(channels="channels", inputs="inputs")

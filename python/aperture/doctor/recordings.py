@@ -17,12 +17,13 @@ import numpy as np
 
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..inputs.registry import kind_by_name, kinds, open_input
+from ..parameters.sample_types import SAMPLE_TYPES
 from ..parameters.times import exact, length_text, time_text
 from ..streams.levels import RANGES
 from .findings import Examination, are, names, notice, problem
 from .losses import find_losses
 from .pairs import COMPARED, compare
-from .samples import TYPES, read_samples
+from .samples import read_samples
 
 SECONDS = 10.0  # examined by default
 MOST_BYTES = 1 << 29  # bytes of samples that are kept
@@ -107,7 +108,7 @@ class Scene:
 def _at_the_ends(parts, limit):
     """The fraction of values that were clamped: at the limit of the type, or such as pile up at the
     largest value that there is."""
-    if limit is not None:
+    if limit < np.inf:
         clamped = np.mean((parts >= limit) | (parts <= -limit))
         if clamped > 0:
             return float(clamped)
@@ -153,7 +154,7 @@ def _lines(values, rate):
 
 def measure(samples, number, signals):
     """The Input of a number."""
-    _, is_complex, limit = TYPES[signals.sample_type]
+    limit = SAMPLE_TYPES[signals.sample_type].largest
     parts = samples.of(number)
     found = Input(
         number,
@@ -178,12 +179,13 @@ def measure(samples, number, signals):
     found.mean, found.parts = tuple(map(float, mean)), tuple(map(float, np.sqrt(power)))
     found.rms = float(np.sqrt(np.mean(power)))
     found.zeros = _dropped(parts)
-    found.few_levels = limit is not None and len(np.unique(parts[: 1 << 16])) <= 16
+    found.few_levels = limit < np.inf and len(np.unique(parts[: 1 << 16])) <= 16
     if not found.constant:
         found.peak = _at_the_ends(parts.ravel(), limit)
         series = samples.series(number, 0, MOST_IN_SPECTRA)
         found.lines = _lines(
-            series - (complex(*found.mean) if is_complex else found.mean[0]), signals.sample_rate
+            series - (complex(*found.mean) if len(found.mean) > 1 else found.mean[0]),
+            signals.sample_rate,
         )
     return found
 
@@ -444,7 +446,7 @@ def clamped(scene):
 def level(scene):
     """Levels that lie in the rounding."""
     signals = scene.signals
-    if TYPES[signals.sample_type][2] is None:
+    if np.isinf(SAMPLE_TYPES[signals.sample_type].largest):
         return
     lowest = RANGES["sc8"].lowest
     for entry in scene.inputs:
@@ -785,9 +787,8 @@ def examine_recording(text, seconds=SECONDS, array=None):
         raise ValueError(
             f"{text}: is a receiver, not a recording; aperture_doctor receivers looks at receivers"
         )
-    kind, is_complex, _ = TYPES[signals.sample_type]
     # with a byte of each input that says whether a sample is missing
-    each = signals.inputs * (np.dtype(kind).itemsize * (2 if is_complex else 1) + 1)
+    each = signals.inputs * (SAMPLE_TYPES[signals.sample_type].size + 1)
     wanted = seconds * signals.sample_rate
     if signals.samples is not None:
         wanted = min(wanted, signals.samples)

@@ -5,6 +5,7 @@
 #
 """The first samples of an input, in memory."""
 
+import math
 import threading
 from dataclasses import dataclass, field
 
@@ -13,18 +14,9 @@ import pmt
 from gnuradio import gr
 
 from .. import tags
+from ..parameters.sample_types import SAMPLE_TYPES
 from ..streams.python_block import python_block
 from ..streams.tag_values import missing_run
-
-#: sample type -> type of a component, whether it is complex, and the largest value of it
-TYPES = {
-    "fc32": (np.float32, True, None),
-    "sc16": (np.int16, True, 32767),
-    "sc8": (np.int8, True, 127),
-    "f32": (np.float32, False, None),
-    "s16": (np.int16, False, 32767),
-    "s8": (np.int8, False, 127),
-}
 
 PATIENCE = 3.0  # s longer than its samples last, that are waited for what comes from a network
 
@@ -99,9 +91,8 @@ def read_samples(signals, count):
     RuntimeError
         Reading failed.
     """
-    kind, is_complex, _ = TYPES[signals.sample_type]
-    width = 2 if is_complex else 1
-    collector = _Collector(np.dtype(kind).itemsize * width * signals.inputs, count)
+    kind = SAMPLE_TYPES[signals.sample_type]
+    collector = _Collector(kind.size * signals.inputs, count)
     source = signals.source(count)
     flowgraph = gr.top_block("aperture_doctor")
     flowgraph.connect(source, collector)
@@ -126,7 +117,9 @@ def read_samples(signals, count):
         raise RuntimeError(
             "no packets came that can be used" + (f": {found}" if found else ", nor any others")
         )
-    parts = collector.items.reshape(-1).view(kind).reshape(-1, signals.inputs, width)
+    components = math.prod(kind.shape)
+    parts = collector.items.reshape(-1).view(kind.component)
+    parts = parts.reshape(-1, signals.inputs, components)
     missing = np.zeros((signals.inputs, len(parts)), bool)
     for number, first, length in collector.missing:
         missing[number, first : first + length] = True

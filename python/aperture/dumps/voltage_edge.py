@@ -12,21 +12,11 @@ import numpy as np
 
 from ..formats.voltages import nibbles_to_bytes
 from ..parameters.rules import as_whole, item_bytes, one_of
+from ..parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
 
 SAMPLES = "samples"
 #: the kind of an item's rows -> their field in a file's name
 ROWS = {SAMPLES: "input", "inputs": "input", "beams": "beam"}
-#: type -> that of one sample in memory; complex integers are one number
-TYPES = {
-    "fc32": np.complex64,
-    "sc16": np.uint32,
-    "sc8": np.uint16,
-    "sc4": np.uint8,
-    "f32": np.float32,
-    "s16": np.int16,
-    "s8": np.int8,
-}
-FRAME_TYPES = ("fc32", "sc8", "sc4")
 
 
 @dataclass(frozen=True)
@@ -50,7 +40,7 @@ class VoltageEdge:
             channels = spectra_per_frame = 1
         edge = cls(
             kind,
-            one_of("type", type, TYPES if kind == SAMPLES else FRAME_TYPES),
+            one_of("type", type, SAMPLE_TYPES if kind == SAMPLES else FRAME_TYPES),
             as_whole("channels", channels, 1),
             as_whole("inputs", inputs, 1),
             as_whole("spectra_per_frame", spectra_per_frame, 1),
@@ -67,7 +57,7 @@ class VoltageEdge:
     @property
     def sample_size(self):
         """Bytes of a sample of one input."""
-        return np.dtype(TYPES[self.type]).itemsize
+        return SAMPLE_TYPES[self.type].size
 
     @property
     def item_size(self):
@@ -92,7 +82,7 @@ class VoltageEdge:
     @property
     def file_dtype(self):
         """The type of a sample in files: of sc4 that of sc8."""
-        return np.dtype(np.uint16 if self.type == "sc4" else TYPES[self.type])
+        return np.dtype(np.uint16 if self.type == "sc4" else SAMPLE_TYPES[self.type].number)
 
     def bytes_of(self, channels):
         """The first byte, and how many there are, of these channels in an item."""
@@ -113,7 +103,7 @@ class VoltageEdge:
             [item][channel, from the lowest of these to the highest][input][time] of samples as they
             are in files; of samples [item][1][input][1].
         """
-        found = data.view(TYPES[self.type]).reshape(
+        found = data.view(SAMPLE_TYPES[self.type].number).reshape(
             len(data), max(channels) + 1 - min(channels), self.inputs, self.spectra
         )
         return nibbles_to_bytes()[found] if self.type == "sc4" else found

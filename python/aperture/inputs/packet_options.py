@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from .. import aperture_python
 from ..parameters.rules import number_reader, whole_reader
+from ..parameters.sample_types import SAMPLE_TYPES
 from ..parameters.times import read_time
 from ..streams.silent_block import silent
 from .input_format import Option, one_of
@@ -136,7 +137,7 @@ def signals_of_packets(request, parameters, start_time, files=()):
         return block
 
     made = source(0)
-    inputs = made.output_signature().sizeof_stream_item(0) // _bytes(made.type())
+    inputs = made.output_signature().sizeof_stream_item(0) // SAMPLE_TYPES[made.type()].size
     rate, center = parameters["rate"], parameters["center_frequency"]
     kind = request.text.partition(":")[0]
     what = f"{kind}:" + ",".join(request.names)
@@ -153,10 +154,6 @@ def signals_of_packets(request, parameters, start_time, files=()):
         warnings=warnings,
         endless=True,
     )
-
-
-def _bytes(sample_type):
-    return {"sc8": 2, "sc16": 4, "fc32": 8, "s8": 1, "s16": 2, "f32": 4}[sample_type]
 
 
 def encoded(names):

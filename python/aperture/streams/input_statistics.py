@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..parameters.rules import one_of, refuse
+from ..parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
 
-#: type of a frame -> bytes of a voltage, and the largest component, to which others are clamped
-TYPES = {"sc8": (2, 127), "sc4": (1, 7), "fc32": (8, np.inf)}
 AVERAGED = ("rms_re", "rms_im", "kurtosis", "clamped")
 FEWEST_SPECTRA = 32  # spectra of a frame: fewer give no kurtosis
 VALUES = 1 << 19  # values of a frame that are measured, if that is more spectra
@@ -91,7 +90,7 @@ def measure(voltages, type, time):
     def fraction(sums):
         return np.divide(sums, values, out=np.full(len(count), np.nan), where=values > 0)
 
-    most = TYPES[type][1]
+    most = SAMPLE_TYPES[type].largest
     kurtosis = spectral_kurtosis(power.astype(float), count[np.newaxis])
     known = np.isfinite(kurtosis)
     channels = known.sum(axis=0)
@@ -147,7 +146,7 @@ class StatisticsReader:
     def __init__(self, snapshot, channels, inputs, type):
         if not hasattr(snapshot, "read_after"):
             refuse("statistics", snapshot, "a snapshot of the frames, or None")
-        one_of("statistics_type", type, TYPES)
+        one_of("statistics_type", type, FRAME_TYPES)
         self._snapshot, self._type = snapshot, type
         self._shape = (channels, inputs)
         self._serial, self._sums = 0, None
@@ -158,9 +157,8 @@ class StatisticsReader:
         for item in self._snapshot.read_after(self._serial):
             self._serial = item.serial
             data = np.frombuffer(item.data, np.uint8)
-            spectra, rest = divmod(
-                len(data), TYPES[self._type][0] * self._shape[0] * self._shape[1]
-            )
+            kind = SAMPLE_TYPES[self._type]
+            spectra, rest = divmod(len(data), kind.size * self._shape[0] * self._shape[1])
             if rest or not spectra:
                 raise ValueError(
                     f"statistics: an item of {len(data)} bytes is no frame of "
@@ -170,9 +168,7 @@ class StatisticsReader:
             if item.time is None or item.rate is None:
                 continue
             count = spectra_measured(*self._shape, spectra)
-            voltages = data.view(
-                {"sc8": np.uint16, "sc4": np.uint8, "fc32": np.complex64}[self._type]
-            ).reshape(*self._shape, spectra)[..., :count]
+            voltages = data.view(kind.number).reshape(*self._shape, spectra)[..., :count]
             middle = sum(item.time) + (count - 1) / 2 / (item.rate * spectra)
             rows.append(measure(np.ascontiguousarray(voltages), self._type, middle))
         for row in rows:

@@ -10,17 +10,7 @@ import re
 import numpy as np
 
 from ..parameters.constructors import parameters_of
-
-#: sample types in NumPy: complex integers are pairs, re and im, on the last axis
-SAMPLES = {
-    "fc32": (np.complex64, ()),
-    "sc16": (np.int16, (2,)),
-    "sc8": (np.int8, (2,)),
-    "sc4": (np.uint8, ()),
-    "f32": (np.float32, ()),
-    "s16": (np.int16, ()),
-    "s8": (np.int8, ()),
-}
+from ..parameters.sample_types import SAMPLE_TYPES
 
 #: GNU Radio's letters at the end of names of blocks
 LETTERS = {"c": np.complex64, "f": np.float32, "i": np.int32, "s": np.int16, "b": np.uint8}
@@ -35,8 +25,11 @@ WORDS = {
 
 
 def _of(sample, *shape):
-    kind, inner = SAMPLES[sample]
-    return np.dtype(kind), (*shape, *inner)
+    kind = SAMPLE_TYPES[sample]
+    if sample == "fc32":
+        return np.dtype(kind.number), shape
+    # complex integers are pairs, re and im, on the last axis
+    return np.dtype(kind.component), (*shape, *kind.shape)
 
 
 def _together(p):
