@@ -60,7 +60,7 @@ def check_unbiased(offsets, spectra):
 
 class FEngine:
     """
-    Tests of what makes channels: pfb_channelizer, or f_engine where in_blocks is true.
+    Tests of what makes channels: pfb_channelizer, or f_engine where in_frames is true.
 
     n: channels. On a GPU, 32 go through cuFFT and 64 to 8192 through the fused kernel, of
     three passes from 2048 on; those of 8 bits from sc8, sc4 and s8 samples (EightBits,
@@ -71,7 +71,7 @@ class FEngine:
     every: of the tones within a channel, so many are tried; 1: all
     """
 
-    in_blocks = False
+    in_frames = False
     on_one_port = True  # all inputs
     types = [(i, o) for i in ("fc32", "sc8", "sc4", "f32", "s12", "s10") for o in ("fc32", "sc8")]
     spectra = 2500
@@ -96,7 +96,7 @@ class FEngine:
     def make(self, inputs, input_type, output_type, **options):
         options.update(inputs=inputs, inputs_per_port=inputs if self.on_one_port else 1)
         options.update(input_type=input_type, output_type=output_type)
-        if self.in_blocks:
+        if self.in_frames:
             return aperture.f_engine(spectra_per_frame=TIMES, **options)
         return aperture.pfb_channelizer(**options)
 
@@ -108,21 +108,21 @@ class FEngine:
             reference.samples_to_bytes(np.swapaxes(part, 0, 1), input_type)
             for part in np.split(samples, inputs // each)
         ]
-        numbers = channels * (inputs * TIMES if self.in_blocks else each)
-        sizes = [(2 if output_type == "sc8" else 8) * numbers]
-        if not self.in_blocks:
+        length = channels * (inputs * TIMES if self.in_frames else each)
+        sizes = [(2 if output_type == "sc8" else 8) * length]
+        if not self.in_frames:
             sizes *= len(ports)
         data, _ = qa_tools.run(block, ports, sizes, chunks=0)
         values = []
         for port in data:
-            flat = reference.samples_from_bytes(port, output_type, numbers)
+            flat = reference.samples_from_bytes(port, output_type, length)
             values.append(reference.decode(flat, output_type)[0])
-        if not self.in_blocks:
+        if not self.in_frames:
             spectra = [np.swapaxes(port.reshape(-1, each, channels), 0, 1) for port in values]
             return np.concatenate(spectra)
         # [frame][channel][input][time], and no padding
-        blocks = values[0].reshape(-1, channels, inputs, TIMES)
-        spectra = np.moveaxis(blocks, (2, 0, 3, 1), (0, 1, 2, 3))
+        frames = values[0].reshape(-1, channels, inputs, TIMES)
+        spectra = np.moveaxis(frames, (2, 0, 3, 1), (0, 1, 2, 3))
         hop = channels if reference.is_complex(input_type) else 2 * channels
         count = reference.spectra_of(samples.shape[1], hop, options.get("taps", 8))
         return spectra.reshape(inputs, -1, channels)[:, :count]
@@ -716,8 +716,8 @@ ON_CPU = {"", "_64_of_real_12_bits", "_256_of_16_bits", "_1024_of_inverted_real_
 for ending, tests, channels in TESTED:
     if not qa_tools.ON_GPU and ending not in ON_CPU:
         continue
-    for name, in_blocks in (("qa_channelizer", False), ("qa_f_engine", True)):
-        members = {"n": channels, "in_blocks": in_blocks}
+    for name, in_frames in (("qa_channelizer", False), ("qa_f_engine", True)):
+        members = {"n": channels, "in_frames": in_frames}
         globals()[name + ending] = type(name + ending, (tests, gr_unittest.TestCase), members)
 
 
@@ -775,7 +775,7 @@ class qa_correlator(gr_unittest.TestCase):
 
     def correlate(self, voltages, sample_type, **options):
         """voltages: [frame][channel][input][time]; returns [integration][channel][product]"""
-        blocks, channels, inputs, times = voltages.shape[:4]
+        frames, channels, inputs, times = voltages.shape[:4]
         block = aperture.xengine(
             channels=channels, inputs=inputs, spectra_per_frame=times, type=sample_type, **options
         )

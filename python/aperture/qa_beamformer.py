@@ -64,9 +64,9 @@ class qa_beamformer(gr_unittest.TestCase):
         )
         return self.beams_of(data, channels, beams, times, output_type), out_tags, block
 
-    def check(self, sample_type, output_type, blocks, channels, inputs, beams, spectra_per_frame):
+    def check(self, sample_type, output_type, frames, channels, inputs, beams, spectra_per_frame):
         voltages = qa_tools.random_samples(
-            self.rng, sample_type, (blocks, channels, inputs, spectra_per_frame)
+            self.rng, sample_type, (frames, channels, inputs, spectra_per_frame)
         )
         weights = random_weights(self.rng, (channels, beams, inputs))
         gains = self.rng.uniform(0.2, 1, beams).astype(np.float32) / np.sqrt(inputs)
@@ -167,7 +167,7 @@ class qa_beamformer(gr_unittest.TestCase):
 
     def live_run(self, actions, count=40, beams=9, channels=3, inputs=2, spectra_per_frame=16):
         """
-        All inputs are 1, and actions {block: function(flowgraph)} happen between blocks.
+        All inputs are 1, and actions {block: function(flowgraph)} happen between frames.
 
         Returns the beams [frame][beam], one number for a frame (or the test fails: no frame
         may have two), and the flowgraph.
@@ -244,9 +244,9 @@ class qa_beamformer(gr_unittest.TestCase):
         ones = np.ones(18, dtype=np.complex64)
 
         def post(graph):
-            for block, value in ((20, 4), (7.5, 1), (13, 2), (20, 5)):
+            for frame, value in ((20, 4), (7.5, 1), (13, 2), (20, 5)):
                 graph.post_and_wait(
-                    "weights", {"weights": value * ones, "time": rx_time(EPOCH, block / RATE)}
+                    "weights", {"weights": value * ones, "time": rx_time(EPOCH, frame / RATE)}
                 )
 
         y, graph = self.live_run({2: post})

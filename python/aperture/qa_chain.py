@@ -85,7 +85,7 @@ def read_recording(path):
 class Chain(qa_tools.Running):
     """
     sources -> pfb_channelizer -> corner_turn -> xengine, with a sink at the end and one at
-    the blocks in between, of frame_length(times) spectra.
+    the frames in between, of frame_length(times) spectra.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Chain(qa_tools.Running):
         )
         size = 2 if sample_type == "sc8" else 8
         chunks = chunks or 10**9
-        self.blocks = ByteSink(size * self.channels * inputs * spectra_per_frame, chunks)
+        self.frames = ByteSink(size * self.channels * inputs * spectra_per_frame, chunks)
         products = inputs * (inputs + 1) // 2
         self.sink = ByteSink(8 * self.channels * products, chunks, seed=1)
         self.top = gr.top_block()
@@ -141,16 +141,16 @@ class Chain(qa_tools.Running):
             self.top.connect((source, 0), (self.pfb, port))
             self.top.connect((self.pfb, port), (self.corner_turn, port))
         self.top.connect(self.corner_turn, self.xengine, self.sink)
-        self.top.connect(self.corner_turn, self.blocks)
+        self.top.connect(self.corner_turn, self.frames)
         # GNU Radio does not keep blocks of Python alive
         self.kept = sources
         self.sources = [source for source in sources if isinstance(source, ByteSource)]
-        self.sinks = [self.sink, self.blocks]
+        self.sinks = [self.sink, self.frames]
 
     def voltages(self):
-        """[block][channel][input][time]"""
+        """[frame][channel][input][time]"""
         count = self.channels * self.inputs * self.spectra_per_frame
-        flat = reference.samples_from_bytes(self.blocks.data(), self.sample_type, count)
+        flat = reference.samples_from_bytes(self.frames.data(), self.sample_type, count)
         shape = (-1, self.channels, self.inputs, self.spectra_per_frame) + flat.shape[2:]
         return flat.reshape(shape)
 
@@ -323,7 +323,7 @@ class qa_chain(gr_unittest.TestCase):
         """No spectrum is lost, whatever the number of samples is modulo spectra, frames and
         integrations."""
         n, taps, times, integration = 8, 3, qa_tools.frame_length(4), 2
-        # samples of 3 blocks and of 8 integrations
+        # samples of 3 frames and of 8 integrations
         whole = [n * (count * times + taps - 1) for count in (3, 8 * integration)]
         around = [length + extra for length in whole for extra in (-n, -1, 0, 1, n)]
         for length in list(range(n * taps, n * taps + 9)) + around:

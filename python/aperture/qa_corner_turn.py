@@ -56,8 +56,8 @@ class qa_corner_turn(gr_unittest.TestCase):
             ports.append(reference.samples_to_bytes(port, sample_type))
         return ports
 
-    def blocks_of(self, data, sample_type, channels, inputs, spectra_per_frame):
-        """bytes -> [block][channel][input][time]"""
+    def frames_of(self, data, sample_type, channels, inputs, spectra_per_frame):
+        """bytes -> [frame][channel][input][time]"""
         flat = reference.samples_from_bytes(
             data, sample_type, channels * inputs * spectra_per_frame
         )
@@ -119,9 +119,9 @@ class qa_corner_turn(gr_unittest.TestCase):
         )
         if sample_type in ("sc8", "sc4"):
             np.maximum(expected, {"sc8": -127, "sc4": -7}[sample_type], out=expected)
-        actual = self.blocks_of(data, sample_type, selected, inputs, spectra_per_frame)
+        actual = self.frames_of(data, sample_type, selected, inputs, spectra_per_frame)
         np.testing.assert_array_equal(actual, expected)
-        # [block][input][time] -> [input][spectrum]
+        # [frame][input][time] -> [input][spectrum]
         self.assert_missing(out_tags, lost, spectra_per_frame)
         partial = [] if count % spectra_per_frame == 0 else [(len(expected) - 1, True)]
         self.assertEqual(tags_of(out_tags, "partial"), partial)
@@ -130,14 +130,14 @@ class qa_corner_turn(gr_unittest.TestCase):
         return block, out_tags
 
     def assert_missing(self, tags, lost, spectra_per_frame):
-        """lost: bool [block][input][time]"""
+        """lost: bool [frame][input][time]"""
         for offset, entry in tags_of(tags, "missing"):
             self.assertEqual(offset, entry["first"] // spectra_per_frame)
         found = qa_tools.missing_of(tags, lost.shape[1], len(lost) * spectra_per_frame)
         expected = lost.swapaxes(0, 1).reshape(lost.shape[1], -1)
         np.testing.assert_array_equal(found, expected)
 
-    # ---- numbers
+    # ---- values
 
     def test_shapes(self):
         for sample_type in SIZES:
@@ -224,7 +224,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             )
             expected, lost = reference.corner_turn(clean, frame, first, selected, missing)
             np.testing.assert_array_equal(
-                self.blocks_of(data, "fc32", selected, inputs, frame), expected
+                self.frames_of(data, "fc32", selected, inputs, frame), expected
             )
             self.assert_missing(tags, lost, frame)
             self.assertEqual(block.missing(), missing.sum(axis=1).tolist())
@@ -337,7 +337,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         expected, padded = reference.corner_turn(
             np.array([row[:common] for row in laid_out]), times, missing=lost
         )
-        actual = self.blocks_of(data, "sc8", channels, 2, times)
+        actual = self.frames_of(data, "sc8", channels, 2, times)
         np.testing.assert_array_equal(actual, expected)
         self.assert_missing(out_tags, padded, times)
         self.assertEqual(block.missing(), lost.sum(axis=1).tolist())
@@ -416,7 +416,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             expected, lost = reference.corner_turn(
                 part, times, missing=[missing[0, dropped:997], np.zeros(kept, bool)]
             )
-            actual = self.blocks_of(data, "sc8", channels, 2, times)
+            actual = self.frames_of(data, "sc8", channels, 2, times)
             np.testing.assert_array_equal(actual, expected)
             self.assert_missing(out_tags, lost, times)
             ((_, value),) = tags_of(out_tags, "rx_time")
@@ -449,7 +449,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             graph.top.stop()
         (data,), _ = graph.run()
         expected, _ = reference.corner_turn(spectra, 8)
-        np.testing.assert_array_equal(self.blocks_of(data, "sc8", 6, 1, 8), expected)
+        np.testing.assert_array_equal(self.frames_of(data, "sc8", 6, 1, 8), expected)
 
     def test_two_at_once(self):
         cases = []
@@ -462,7 +462,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             cases.append((graph, spectra, channels, times))
         qa_tools.run_at_once([graph for graph, *_ in cases])
         for graph, spectra, channels, times in cases:
-            actual = self.blocks_of(graph.sinks[0].data(), "fc32", channels, 2, times)
+            actual = self.frames_of(graph.sinks[0].data(), "fc32", channels, 2, times)
             expected, _ = reference.corner_turn(spectra, times)
             np.testing.assert_array_equal(actual, expected)
 

@@ -107,8 +107,8 @@ class Delays:
         n, each = o["channels"], inputs if self.in_frames else o["inputs_per_port"]
         parts = []
         for port in data:
-            numbers = n * each * (TIMES if self.in_frames else 1)
-            flat = reference.samples_from_bytes(port, o["output_type"], numbers)
+            length = n * each * (TIMES if self.in_frames else 1)
+            flat = reference.samples_from_bytes(port, o["output_type"], length)
             values = reference.decode(flat, o["output_type"])[0]
             if self.in_frames:  # [frame][channel][input][time]
                 values = values.reshape(-1, n, each, TIMES)
@@ -281,7 +281,7 @@ class Delays:
         for kind in self.KINDS[:4]:
             self.check_rates(1e-4, 7.0, 0.1, 64 * 2 / RATE, 1, **kind)
 
-    # ---- numbers
+    # ---- values
 
     def test_model(self):
         """Delays agree with the model in float64, for all types, odd sizes, several inputs of a

@@ -143,7 +143,7 @@ class qa_f_engine(gr_unittest.TestCase):
         """
         Runs both and compares data, tags and counts.
 
-        Returns the f_engine, its tags, and the number of its blocks.
+        Returns the f_engine, its tags, and the number of its frames.
         """
         input_type = options.get("input_type", "fc32")
         inputs = options.get("inputs", 1)
@@ -175,7 +175,7 @@ class qa_f_engine(gr_unittest.TestCase):
         self.assertEqual(one.error(), "")
         return one, found, len(data)
 
-    # ---- numbers
+    # ---- values
 
     def check_types(self, input_types):
         for input_type in input_types:
@@ -248,14 +248,14 @@ class qa_f_engine(gr_unittest.TestCase):
     def test_powers_of_two_of_8_bits(self):
         """Some GPUs transform 8 bits to 8 bits on tensor cores."""
         for channels in (64, 128, 256, 512, 1024, 2048, 4096, 8192):
-            blocks = 7 if channels <= 1024 else 1
+            frames = 7 if channels <= 1024 else 1
             for taps, times, first in ((8, 48, 0), (3, 50, 10)):
                 with self.subTest(channels=channels, spectra_per_frame=times):
                     self.check(
                         channels=channels,
                         taps=taps,
                         spectra_per_frame=times,
-                        length=channels * (blocks * times + 29),
+                        length=channels * (frames * times + 29),
                         inputs=3,
                         first_channel=first,
                         input_type="sc8",
@@ -263,9 +263,9 @@ class qa_f_engine(gr_unittest.TestCase):
                         chunks=17777,
                     )
 
-    def test_blocks_filled_over_many_calls(self):
+    def test_frames_filled_over_many_calls(self):
         """
-        Blocks of 148500 bytes, of which no ring of whole pages is made: each stays in its place
+        Frames of 148500 bytes, of which no ring of whole pages is made: each stays in its place
         while it is filled, also before a block that reads several in a row.
         """
         options = dict(
@@ -315,13 +315,13 @@ class qa_f_engine(gr_unittest.TestCase):
                 self.assertAlmostEqual(value, edge[key], delta=1e-6)
 
     def test_ends(self):
-        """Blocks of 8: none, the last one filled up, or just full."""
-        for spectra, blocks in [(0, 0), (1, 1), (8, 1), (9, 2), (16, 2), (799, 100)]:
+        """Frames of 8: none, the last one filled up, or just full."""
+        for spectra, frames in [(0, 0), (1, 1), (8, 1), (9, 2), (16, 2), (799, 100)]:
             for extra in (0, 15):
                 length = (spectra + 2) * 16 + extra if spectra else extra
                 for chunks in (0, 13):
                     _, tags, count = self.check(length=length, chunks=chunks)
-                    self.assertEqual(count, blocks)
+                    self.assertEqual(count, frames)
                     partial = [(count - 1, True)] if spectra % 8 else []
                     self.assertEqual(tags_of(tags, "partial"), partial)
 
@@ -388,7 +388,7 @@ class qa_f_engine(gr_unittest.TestCase):
                 self.assertEqual(block.missing(), [0, 28, 2, 0])
 
     def test_long_gap(self):
-        """More blocks of nothing on one port than its buffer holds."""
+        """More frames of nothing on one port than its buffer holds."""
         tags = [stream_tags(), stream_tags() + [jump(500, (500 + 100000) / RATE)]]
         self.check(length=150000, inputs=2, tags=tags, chunks=0)
 
@@ -404,7 +404,7 @@ class qa_f_engine(gr_unittest.TestCase):
         self.assertEqual(block.missing()[0], 0)
 
     def test_retuned(self):
-        """The block that starts behind it has the new frequency; real bands, mirrored too."""
+        """The frame that starts behind it has the new frequency; real bands, mirrored too."""
         for options in (
             {},
             {"first_channel": 3, "selected_channels": 6},
@@ -423,8 +423,8 @@ class qa_f_engine(gr_unittest.TestCase):
         """Frames start at the first spectrum at or after a multiple, on all ports."""
         for align, start in [(0.5, 0.5 - 1000 / RATE), (1 / 1024, 1 / RATE)]:
             tags = [stream_tags(start), stream_tags(start - 40 / RATE)]
-            _, found, blocks = self.check(length=5000, inputs=2, align=align, tags=tags)
-            self.assertGreater(blocks, 10)
+            _, found, frames = self.check(length=5000, inputs=2, align=align, tags=tags)
+            self.assertGreater(frames, 10)
             ((offset, value),) = tags_of(found, "rx_time")
             self.assertEqual(offset, 0)
             late = value[1] % align
@@ -462,8 +462,8 @@ class qa_f_engine(gr_unittest.TestCase):
         data, expected = (result[0][0] for result in results)
         self.assert_same(data, expected, one, chain, "fc32")
         y = reference.pfb(x, 16, reference.prototype(16, 3))
-        blocks = data.view(np.complex64).reshape(-1, 16, 2, 8)
-        rows = np.moveaxis(blocks, 0, 2).reshape(16, 2, -1)[:, :, : y.shape[1]]
+        frames = data.view(np.complex64).reshape(-1, 16, 2, 8)
+        rows = np.moveaxis(frames, 0, 2).reshape(16, 2, -1)[:, :, : y.shape[1]]
         ratio = np.abs(rows / np.moveaxis(y, 2, 0))
         for input_number, gain in ((0, 1), (1, 3)):
             np.testing.assert_allclose(ratio[:, input_number, :101], 1, rtol=1e-3)

@@ -137,7 +137,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         self.assertEqual(block.missing(), [0] * inputs)
         return block
 
-    # ---- numbers
+    # ---- values
 
     def test_types(self):
         for input_type in reference.SAMPLE_TYPES:

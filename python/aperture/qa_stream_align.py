@@ -550,13 +550,13 @@ class qa_stream_align(gr_unittest.TestCase):
             out = Aligned(ports, tags, type=name)
             np.testing.assert_array_equal(out.data[0], ports[0][707 : 707 + len(out.data[0])])
             np.testing.assert_array_equal(out.data[1], ports[1][: len(out.data[1])])
-        nibbles = []
+        packed = []
         for s in receivers.samples:
             pairs = np.clip(np.rint(2 * s.view(np.float32)), -7, 7).astype(np.int8)
             pairs = pairs.reshape(-1, 2)
-            nibbles.append((((pairs[:, :1] & 15) << 4) | (pairs[:, 1:] & 15)).astype(np.uint8))
-        out = Aligned(nibbles, tags, type="sc4")
-        np.testing.assert_array_equal(out.data[0], nibbles[0][707 : 707 + len(out.data[0])])
+            packed.append((((pairs[:, :1] & 15) << 4) | (pairs[:, 1:] & 15)).astype(np.uint8))
+        out = Aligned(packed, tags, type="sc4")
+        np.testing.assert_array_equal(out.data[0], packed[0][707 : 707 + len(out.data[0])])
 
     def test_overflow_of_private_clock(self):
         """A device that counts what it lost is believed, though its epoch is its own."""

@@ -19,7 +19,7 @@ from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import tags, voltage_sink
 from gnuradio.aperture.files.checked_file import PartFile
-from gnuradio.aperture.formats.voltages import nibbles_to_bytes
+from gnuradio.aperture.formats.voltages import sc4_to_sc8
 from gnuradio.aperture.testing.disks import small_disk
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf
 
@@ -289,9 +289,9 @@ class qa_voltage_sink(gr_unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "GUPPI raw has 8 bits"):
             self.make(type="fc32")
 
-    def test_nibbles(self):
+    def test_sc4(self):
         # -8 is read as -7
-        table = nibbles_to_bytes().view(np.int8).reshape(256, 2)
+        table = sc4_to_sc8().view(np.int8).reshape(256, 2)
         signed = [0, 1, 2, 3, 4, 5, 6, 7, -7, -7, -6, -5, -4, -3, -2, -1]
         for byte in range(256):
             self.assertEqual(tuple(table[byte]), (signed[byte >> 4], signed[byte & 15]))

@@ -115,7 +115,7 @@ class qa_xengine(gr_unittest.TestCase):
         self.assertEqual([tag for tag in tags_of(out_tags, "partial") if tag[1]], partial)
         return block, out_tags
 
-    # ---- numbers
+    # ---- values
 
     def test_shapes(self):
         """Odd sizes, and those around the width of a register or a tile."""

@@ -27,7 +27,7 @@ from .formats.voltages import (
     VOLTAGE_ENDINGS,
     Moment,
     Recording,
-    nibbles_to_bytes,
+    sc4_to_sc8,
 )
 from .parameters.rules import as_whole, item_bytes, one_of, refuse, whole_numbers
 from .parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
@@ -149,7 +149,7 @@ class voltage_sink(RecordingSink, python_block):
         axes = dict(zip(("channels", "inputs", "spectra"), self._shape))
         size = item_bytes("spectra_per_frame", each, **axes)
         self._type, self._kind, self._polarizations = type, kind, int(polarizations)
-        self._nibbles = nibbles_to_bytes() if type == "sc4" else None
+        self._as_sc8 = sc4_to_sc8() if type == "sc4" else None
         self._chosen_channels = whole_numbers(
             "selected_channels", selected_channels, self._shape[0]
         )
@@ -526,7 +526,7 @@ class voltage_sink(RecordingSink, python_block):
             )
         for place, number in enumerate(numbers):
             row = part[:, number]
-            out[:, :, place] = row if self._nibbles is None else self._nibbles[row]
+            out[:, :, place] = row if self._as_sc8 is None else self._as_sc8[row]
         return out
 
     @staticmethod

@@ -8,7 +8,7 @@
 import math
 from dataclasses import dataclass
 
-from .fx_plan import BEST_BLOCK, MIN_BLOCK, Plan, choose_times, cut_input
+from .fx_plan import BEST_FRAME, MIN_FRAME, Plan, choose_times, cut_input
 
 DEFAULT_INTEGRATION = 1e-3  # s
 SHORT_FRAME = 2e-3  # s: the calls for frames that last longer cost a hundredth of it
@@ -42,7 +42,7 @@ def most_spectra(weights_hold, spectrum_length, spectrum_bytes):
     """
     if math.isinf(weights_hold):
         return None
-    cheap = min(math.ceil(SHORT_FRAME / spectrum_length), math.ceil(MIN_BLOCK / spectrum_bytes))
+    cheap = min(math.ceil(SHORT_FRAME / spectrum_length), math.ceil(MIN_FRAME / spectrum_bytes))
     return max(1, cheap, int(weights_hold / 4 / spectrum_length))
 
 
@@ -70,7 +70,7 @@ def cut_frames(integrated, spectrum_bytes, spectra=None, multiple=1, most=None):
         Spectra that are added, integrations, frames: where there is more than one frame, an
         integration is rounded to whole ones.
     """
-    best = BEST_BLOCK if most is None else min(BEST_BLOCK, max(most, multiple) * spectrum_bytes)
+    best = BEST_FRAME if most is None else min(BEST_FRAME, max(most, multiple) * spectrum_bytes)
     step = multiple // math.gcd(multiple, integrated)  # integrations that make a legal frame
     if integrated * spectrum_bytes > best or (
         most is not None and step * integrated > max(most, multiple)

@@ -8,10 +8,10 @@
 import math
 from dataclasses import dataclass
 
-MIN_BLOCK = 1_000_000  # bytes: below, the cost of a call shows
+MIN_FRAME = 1_000_000  # bytes: below, the cost of a call shows
 MAX_FRAME = 128_000_000  # bytes: above, rings of four frames become too large
-BEST_BLOCK = 8 << 20
-BLOCK_MULTIPLE = 2 << 20  # granularity of device memory
+BEST_FRAME = 8 << 20
+FRAME_MULTIPLE = 2 << 20  # granularity of device memory
 FEW_SPECTRA = 100  # a short input is cut into fewer channels rather than fewer spectra:
 #                            100 average the noise of a spectrum down to 10 %
 DEFAULT_CHANNELS = 1024
@@ -80,14 +80,14 @@ def choose_times(spectra, spectrum_bytes, multiple=1, most_spectra=None):
     multiple of `multiple`, and `most_spectra` at most, where they are not that multiple itself.
     """
     most = max(1, MAX_FRAME // spectrum_bytes)
-    best_size = BEST_BLOCK
+    best_size = BEST_FRAME
     if most_spectra is not None:
         most = min(most, max(most_spectra, multiple))
-        best_size = min(BEST_BLOCK, most * spectrum_bytes)
+        best_size = min(BEST_FRAME, most * spectrum_bytes)
     if spectra * spectrum_bytes <= best_size:
         # not less than wanted, or the end of a short input would be an integration of its own
         return -(-spectra // multiple) * multiple, 1
-    least = min(most, max(1, -(-MIN_BLOCK // spectrum_bytes)))
+    least = min(most, max(1, -(-MIN_FRAME // spectrum_bytes)))
     best = spectra * spectrum_bytes / best_size
     fewest = -(-spectra // most)
     largest = max(fewest, spectra // least)
@@ -101,7 +101,7 @@ def choose_times(spectra, spectrum_bytes, multiple=1, most_spectra=None):
         return (
             times > max(most, multiple),
             abs(times * frames - spectra),
-            size % BLOCK_MULTIPLE != 0,
+            size % FRAME_MULTIPLE != 0,
             times % 32 != 0,
             abs(math.log2(size / best_size)),
         )

@@ -99,7 +99,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
     @long_test
     def test_slow_streams_keep_the_phase_error(self):
         """
-        Blocks of 8 MB would last 2.6 s here, and weights hold for 32 ms at least: the power, a
+        Frames of 8 MB would last 2.6 s here, and weights hold for 32 ms at least: the power, a
         source of flux 5 and the noise of one of eight inputs, would be far too low.
         """
         array = array_of()

@@ -68,7 +68,7 @@ class qa_fx_plan(gr_unittest.TestCase):
                     self.assertLessEqual(size, fx_plan.MAX_FRAME)
                 else:
                     self.assertEqual(times, 1)
-                self.assertGreaterEqual(size, min(whole, fx_plan.MIN_BLOCK))
+                self.assertGreaterEqual(size, min(whole, fx_plan.MIN_FRAME))
                 # half a spectrum a frame is the most that rounding can make
                 self.assertLessEqual(abs(times * frames - spectra), frames / 2)
         # exactly, where there is a divisor: 15625 = 5^6

@@ -76,9 +76,9 @@ def parts_of(data, type, shape):
         return data.view(np.float32).reshape(*shape, 2)
     if type == "sc4":
         signed = data.view(np.int8).reshape(shape)
-        # the high nibble with its sign, and the low one shifted there for its own
-        nibbles = np.stack([signed >> 4, (signed << 4).astype(np.int8) >> 4], -1)
-        return np.maximum(nibbles, -7).astype(np.float32)  # -8 is read so
+        # re is in the high four bits, with its sign; im is shifted there for its own
+        components = np.stack([signed >> 4, (signed << 4).astype(np.int8) >> 4], -1)
+        return np.maximum(components, -7).astype(np.float32)  # -8 is read so
     return data.view(np.int8).reshape(*shape, 2).astype(np.float32)
 
 

@@ -237,8 +237,8 @@ def integrations(scene):
         if value(block, "integration_unit") != "seconds":
             continue
         seconds, spectra = number(block, "integration"), number(block, "spectra_per_frame")
-        for feeder in scene.feeders(block):
-            hop, rates = _hop(scene, feeder), scene.rates(feeder)
+        for before in scene.upstream(block):
+            hop, rates = _hop(scene, before), scene.rates(before)
             if not (hop and rates and seconds and spectra):
                 continue
             frame = hop * spectra / rates[0][2]
@@ -249,13 +249,13 @@ def integrations(scene):
             )
             remedy = (
                 f"Set {label(block, 'integration')} of {block.name} to a multiple of a "
-                f"frame, or make {label(feeder, 'spectra_per_frame')} of {feeder.name} and "
+                f"frame, or make {label(before, 'spectra_per_frame')} of {before.name} and "
                 f"{block.name} smaller."
             )
             if seconds < frame / 2:
-                yield problem("integration", [block, feeder], text, remedy)
+                yield problem("integration", [block, before], text, remedy)
             elif abs(count * frame / seconds - 1) > 0.05:
-                yield notice("integration", [block, feeder], text, remedy)
+                yield notice("integration", [block, before], text, remedy)
 
 
 def gains(scene):

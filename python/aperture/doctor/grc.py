@@ -233,7 +233,7 @@ class Flowgraph:
         """Our blocks of these kinds."""
         return [block for block in self.blocks if ours(block) in kinds]
 
-    def feeders(self, block):
+    def upstream(self, block):
         """Blocks whose streams go into a block."""
         return list(
             dict.fromkeys(
@@ -244,14 +244,14 @@ class Flowgraph:
     def above(self, block, passing=lambda block: True):
         """[(block, those between)] of all from which streams come, through such as `passing`
         lets through."""
-        found, todo = {}, [(entry, ()) for entry in self.feeders(block)]
+        found, todo = {}, [(entry, ()) for entry in self.upstream(block)]
         while todo:
             this, between = todo.pop(0)
             if this in found:
                 continue
             found[this] = between
             if passing(this):
-                todo += [(entry, (*between, this)) for entry in self.feeders(this)]
+                todo += [(entry, (*between, this)) for entry in self.upstream(this)]
         return list(found.items())
 
     def rates(self, block):
@@ -261,6 +261,6 @@ class Flowgraph:
         for this, _ in self.above(block, lambda entry: entry.key in SAME_RATE):
             for key in (*RATES, *(["rate"] if ours(this) == "receiver_tags" else [])):
                 rate = number(this, key)
-                if rate and (this.key in SAME_RATE or not self.feeders(this)):
+                if rate and (this.key in SAME_RATE or not self.upstream(this)):
                     found.append((this, key, rate))
         return sorted(found, key=lambda entry: is_throttle(entry[0]))

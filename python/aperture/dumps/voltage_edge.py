@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..formats.voltages import nibbles_to_bytes
+from ..formats.voltages import sc4_to_sc8
 from ..parameters.rules import as_whole, item_bytes, one_of
 from ..parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
 
@@ -106,7 +106,7 @@ class VoltageEdge:
         found = data.view(SAMPLE_TYPES[self.type].number).reshape(
             len(data), max(channels) + 1 - min(channels), self.inputs, self.spectra
         )
-        return nibbles_to_bytes()[found] if self.type == "sc4" else found
+        return sc4_to_sc8()[found] if self.type == "sc4" else found
 
 
 def arranged(samples, channels, inputs):

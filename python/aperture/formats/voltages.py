@@ -56,9 +56,9 @@ class Recording:
     description: str
 
 
-def nibbles_to_bytes():
+def sc4_to_sc8():
     """Returns the sc8 of each byte of sc4: uint16 [256], re in the low byte; -8 becomes -7."""
     value = np.arange(256)
-    signed = lambda nibble: np.maximum(np.where(nibble > 7, nibble - 16, nibble), -7)
+    signed = lambda bits: np.maximum(np.where(bits > 7, bits - 16, bits), -7)
     parts = np.stack([signed(value >> 4), signed(value & 15)], axis=-1).astype(np.int8)
     return parts.view(np.uint16)[:, 0].copy()

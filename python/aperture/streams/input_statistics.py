@@ -72,7 +72,7 @@ def components(voltages, type):
     if type == "sc8":
         parts = voltages.view(np.int8).reshape(*voltages.shape, 2).astype(np.float32)
         return parts[..., 0], parts[..., 1]
-    signed = lambda nibble: np.maximum((nibble ^ 8).astype(np.int8) - 8, -7).astype(np.float32)
+    signed = lambda bits: np.maximum((bits ^ 8).astype(np.int8) - 8, -7).astype(np.float32)
     return signed(voltages >> 4), signed(voltages & 15)
 
 

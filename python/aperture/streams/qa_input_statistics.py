@@ -77,7 +77,7 @@ class qa_input_statistics(gr_unittest.TestCase):
             self.assertAlmostEqual(row.clamped[0], clamped if type == "sc8" else 0, 7)
         self.assertGreater(clamped, 0.0007)
 
-    def test_nibbles(self):
+    def test_sc4(self):
         signed = [0, 1, 2, 3, 4, 5, 6, 7, -7, -7, -6, -5, -4, -3, -2, -1]
         bytes_ = np.arange(256, dtype=np.uint8).reshape(1, 1, 256)
         row = measure(bytes_, "sc4", 0.0)

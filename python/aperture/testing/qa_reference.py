@@ -309,20 +309,20 @@ class qa_reference(gr_unittest.TestCase):
         spectra = self.complex_noise(inputs, count, channels)
         lost = self.rng.random((inputs, count)) < 0.3
         for first, selected in [(0, 0), (1, 3), (4, 0)]:
-            blocks, missing = reference.corner_turn(spectra, times, first, selected, lost)
+            frames, missing = reference.corner_turn(spectra, times, first, selected, lost)
             width = selected or channels - first
-            self.assertEqual(blocks.shape, (3, width, inputs, times))
+            self.assertEqual(frames.shape, (3, width, inputs, times))
             self.assertEqual(missing.shape, (3, inputs, times))
-            for b, c, i, t in np.ndindex(*blocks.shape):
+            for b, c, i, t in np.ndindex(*frames.shape):
                 m = b * times + t
                 expected = spectra[i, m, first + c] if m < count else 0
-                self.assertEqual(blocks[b, c, i, t], expected)
+                self.assertEqual(frames[b, c, i, t], expected)
                 self.assertEqual(missing[b, i, t], lost[i, m] if m < count else True)
         # complex integers stay pairs
         integers = self.rng.integers(-127, 128, (inputs, count, channels, 2))
-        blocks, _ = reference.corner_turn(integers, times, 1, 3)
-        self.assertEqual(blocks.shape, (3, 3, inputs, times, 2))
-        self.assertEqual(blocks[1, 2, 0, 3].tolist(), integers[0, 7, 3].tolist())
+        frames, _ = reference.corner_turn(integers, times, 1, 3)
+        self.assertEqual(frames.shape, (3, 3, inputs, times, 2))
+        self.assertEqual(frames[1, 2, 0, 3].tolist(), integers[0, 7, 3].tolist())
 
     # ---- correlator
 
@@ -335,20 +335,20 @@ class qa_reference(gr_unittest.TestCase):
 
     def test_correlate_written_out(self):
         """Python's integers cannot overflow or round."""
-        blocks, channels, inputs, times = 3, 2, 4, 5
-        x = self.rng.integers(-127, 128, (blocks, channels, inputs, times, 2))
+        frames, channels, inputs, times = 3, 2, 4, 5
+        x = self.rng.integers(-127, 128, (frames, channels, inputs, times, 2))
         for per_integration in (1, 2, 3):
             sums, _ = reference.correlate(x, per_integration, normalise=False)
             self.assertEqual(sums.dtype, np.complex64)
-            self.assertEqual(len(sums), -(-blocks // per_integration))
+            self.assertEqual(len(sums), -(-frames // per_integration))
             for i, c, p in np.ndindex(*sums.shape):
                 a, b = reference.products(inputs)[p]
                 re = im = 0
-                for block in range(i * per_integration, (i + 1) * per_integration):
-                    if block == blocks:
+                for frame in range(i * per_integration, (i + 1) * per_integration):
+                    if frame == frames:
                         break
                     for t in range(times):
-                        (ar, ai), (br, bi) = x[block, c, a, t], x[block, c, b, t]
+                        (ar, ai), (br, bi) = x[frame, c, a, t], x[frame, c, b, t]
                         re += int(ar) * int(br) + int(ai) * int(bi)
                         im += int(ai) * int(br) - int(ar) * int(bi)
                 self.assertEqual(sums[i, c, p], np.complex64(complex(re, im)))
@@ -358,9 +358,9 @@ class qa_reference(gr_unittest.TestCase):
             self.close(sums, as_complex, 1e-2)  # sums up to 5e5 in fp32
 
     def test_correlate_normalises_by_what_is_there(self):
-        blocks, inputs, times = 4, 3, 6
-        x = np.ones((blocks, 1, inputs, times, 2), dtype=np.int8) * [3, 4]
-        missing = self.rng.random((blocks, inputs, times)) < 0.4
+        frames, inputs, times = 4, 3, 6
+        x = np.ones((frames, 1, inputs, times, 2), dtype=np.int8) * [3, 4]
+        missing = self.rng.random((frames, inputs, times)) < 0.4
         missing[2:, 2] = True  # nothing of input 2 in the second integration
         x[missing[:, None]] = 0
         visibilities, counted = reference.correlate(x, 2, missing)

@@ -34,8 +34,8 @@ ON_GPU = DEVICE.startswith("cuda")
 #: devices of that kind on which blocks take turns, so that edges lead from one to another
 TURNS = int(os.environ.get("APERTURE_TEST_TURNS", 1))
 
-#: the lengths of blocks of integers are multiples of it; 16 elsewhere tries a GPU's lengths
-BLOCK_MULTIPLE = int(os.environ.get("APERTURE_TEST_BLOCKS", 16 if ON_GPU else 1))
+#: the lengths of frames of integers are multiples of it; 16 elsewhere tries a GPU's lengths
+FRAME_MULTIPLE = int(os.environ.get("APERTURE_TEST_BLOCKS", 16 if ON_GPU else 1))
 
 if ON_GPU and "cuda:0" not in aperture.devices():
     print(f"skipped: {DEVICE} is to be tested, and there is no GPU: {aperture.devices()}")
@@ -79,10 +79,10 @@ class on_device:
 
 def frame_length(spectra_per_frame, sample_type="sc8"):
     """
-    Spectra in a block that xengine takes: so many, and of integers on a GPU as many more as
+    Spectra in a frame that xengine takes: so many, and with integers on a GPU as many more as
     make a multiple of 16.
     """
-    multiple = 1 if sample_type == "fc32" else BLOCK_MULTIPLE
+    multiple = 1 if sample_type == "fc32" else FRAME_MULTIPLE
     return -(-spectra_per_frame // multiple) * multiple
 
 
@@ -165,10 +165,10 @@ def missing_of(tags, inputs, spectra):
     return missing
 
 
-# ---- edges of blocks of spectra
+# ---- edges of frames
 
 EPOCH = 1700000000
-# Blocks a second. A power of two: all times below are exact in float64.
+# frames a second, a power of two: all times below are exact in float64.
 RATE = 512.0
 
 
@@ -184,11 +184,11 @@ def frame_tags(seconds=0.0, rate=RATE):
 
 def missing_tags(missing, split):
     """
-    bool [block][input][time] -> the tags of the edge.
+    bool [frame][input][time] -> the tags of the edge.
 
-    split: a tag for each block, as blocks may send them, instead of one for a whole run
+    split: a tag for each frame, as blocks may send them, instead of one for a whole run
     """
-    blocks, inputs, times = missing.shape
+    frames, inputs, times = missing.shape
     tags = []
     for number in range(inputs):
         row = missing[:, number].reshape(-1)
@@ -479,8 +479,8 @@ def in_half_precision(*blocks):
 def assert_steps_agree(actual, expected, *blocks):
     """
     sc8 of two channelisers, on whatever devices, or of the model: a step apart in at most 1e-4
-    of the numbers, where one of them transforms in half precision in 1e-2; five standard
-    deviations of which are chance; of few numbers in one.
+    of the components, where one of them transforms in half precision in 1e-2; five standard
+    deviations of which are chance; of few components in one.
     """
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     difference = np.abs(actual.astype(int) - expected.astype(int))
@@ -488,7 +488,7 @@ def assert_steps_agree(actual, expected, *blocks):
     most = max(1, most + 5 * np.sqrt(most))
     assert difference.max(initial=0) <= 1, f"{difference.max()} steps apart"
     differ = np.count_nonzero(difference)
-    assert differ <= most, f"{differ} of {difference.size} numbers differ"
+    assert differ <= most, f"{differ} of {difference.size} components differ"
 
 
 def as_numbers(data):
@@ -504,10 +504,10 @@ def random_samples(rng, sample_type, shape, rms=20.0):
         return noise.view(np.complex64)[..., 0]
     if sample_type == "f32":
         return rms * rng.standard_normal(shape, dtype=np.float32)
-    dtype, numbers = reference.SAMPLE_TYPES[sample_type]
+    dtype, components = reference.SAMPLE_TYPES[sample_type]
     bits = reference.PACKED_BITS.get(sample_type, 8 * dtype.itemsize)
     limit = 2 ** (bits - 1) - 1
     if sample_type in reference.PACKED_BITS:
         rms = min(rms, limit / 3)
-    noise = rms * rng.standard_normal(pairs if numbers == 2 else shape)
+    noise = rms * rng.standard_normal(pairs if components == 2 else shape)
     return np.clip(np.rint(noise), -limit, limit).astype(dtype)

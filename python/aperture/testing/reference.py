@@ -18,7 +18,7 @@ import re
 
 import numpy as np
 
-#: NumPy type of one number, and numbers in a sample
+#: NumPy type of a component, and components of a sample
 SAMPLE_TYPES = {
     "fc32": (np.dtype(np.complex64), 1),
     "sc16": (np.dtype(np.int16), 2),
@@ -31,7 +31,7 @@ SAMPLE_TYPES = {
     "s8": (np.dtype(np.int8), 1),
 }
 
-#: bits of a number, of types in which numbers lie one after the other, highest bit first
+#: bits of a component, in types whose components lie one after the other, highest bit first
 PACKED_BITS = {"sc4": 4, "s12": 12, "s10": 10}
 
 
@@ -45,8 +45,8 @@ def is_complex(sample_type):
 
 def samples_in_item(sample_type, inputs=1):
     """Samples of each input in an item of a port: the fewest that fill whole bytes."""
-    dtype, numbers = SAMPLE_TYPES[sample_type]
-    bits = PACKED_BITS.get(sample_type, 8 * dtype.itemsize) * numbers * inputs
+    dtype, components = SAMPLE_TYPES[sample_type]
+    bits = PACKED_BITS.get(sample_type, 8 * dtype.itemsize) * components * inputs
     return 8 // np.gcd(8, bits)
 
 
@@ -61,10 +61,10 @@ def samples_to_bytes(samples, sample_type):
     samples = np.ascontiguousarray(samples, dtype=dtype)
     if sample_type in PACKED_BITS:
         width = PACKED_BITS[sample_type]
-        numbers = int(np.prod(samples.shape[1:]))
-        times = 8 // np.gcd(8, numbers * width)
+        components = int(np.prod(samples.shape[1:]))
+        times = 8 // np.gcd(8, components * width)
         bits = (samples[..., None] >> np.arange(width)[::-1]) & 1
-        rows = bits.reshape(len(samples) // times, times * numbers * width)
+        rows = bits.reshape(len(samples) // times, times * components * width)
         return np.packbits(rows.astype(np.uint8), axis=1)
     item = int(np.prod(samples.shape[1:])) * dtype.itemsize
     return np.frombuffer(samples.tobytes(), dtype=np.uint8).reshape(len(samples), item)
@@ -76,7 +76,7 @@ def samples_from_bytes(data, sample_type, inputs=1):
 
     data: bytes, or an array of uint8 of any shape
     """
-    dtype, numbers = SAMPLE_TYPES[sample_type]
+    dtype, components = SAMPLE_TYPES[sample_type]
     data = np.ascontiguousarray(data).tobytes()
     if sample_type in PACKED_BITS:
         width = PACKED_BITS[sample_type]
@@ -85,7 +85,7 @@ def samples_from_bytes(data, sample_type, inputs=1):
         values = (values - ((values >> (width - 1)) << width)).astype(dtype)
     else:
         values = np.frombuffer(data, dtype=dtype)
-    shape = (-1, inputs, 2) if numbers == 2 else (-1, inputs)
+    shape = (-1, inputs, 2) if components == 2 else (-1, inputs)
     return values.reshape(shape)
 
 
@@ -314,7 +314,7 @@ def missing_spectra(stretch, hop, taps):
 
 def corner_turn(spectra, spectra_per_frame, first_channel=0, selected_channels=0, missing=None):
     """
-    Blocks in which time is the fastest axis. The last one is filled with zeros.
+    Frames, in which time is the fastest axis. The last one is filled with zeros.
 
     spectra: [input][spectrum][channel] (complex integers [input][spectrum][channel][2])
     selected_channels: 0 for all from first_channel on
