@@ -55,8 +55,9 @@ SOCKET = 64 << 20  # bytes in the kernel
 
 @dataclass(frozen=True)
 class Array:
-    """bandwidth: Hz; bits: of a sample; real: samples are real, of twice the rate; voltage: bytes
-    of a complex voltage between F and X; integration: s; like: key of FENGINE."""
+    """An array and what is asked of it. bandwidth: Hz; bits: of a sample; real: samples are real,
+    of twice the rate; voltage: bytes of a complex voltage between F and X; integration: s; like:
+    key of FENGINE."""
 
     name: str
     inputs: int

@@ -131,7 +131,7 @@ def receive_alone():
 
 
 def receive_in_flowgraph():
-    """spead_source and a sink that takes nothing."""
+    """Receives by spead_source and a sink that takes nothing."""
     top = gr.top_block()
     source = aperture.spead_source(
         address=f"127.0.0.1:{PORT}",

@@ -38,7 +38,7 @@ RING = 128 << 20
 
 
 def dump_all_the_time(ring, stop):
-    """Two dumps at any time, each of a quarter of what is in the ring."""
+    """Keeps two dumps going, each of a quarter of what is in the ring."""
     number = 0
     while not stop.is_set():
         there = min(ring.items(), ring.capacity())

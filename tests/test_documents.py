@@ -56,6 +56,8 @@ PREPOSITIONS = set(
 VERBS = re.compile(
     r"\b(is|are|was|were|be|has|have|had|does|do|did|can|cannot|may|must|will|would|should|could)\b"
 )
+#: a docstring without a first sentence begins with the fields or the parameters
+NO_SENTENCE = re.compile(r"[a-z]+(, [a-z]+)*[;:] |Parameters\n|Args:")
 #: the beginning of a comment in Python
 PYTHON = re.compile(r"(?:^|(?<=  ))#[:!]*\s+(.*)")
 
@@ -450,7 +452,11 @@ class TestDocuments(unittest.TestCase):
                 for line, sentence in docstrings(text):
                     number += 1
                     word = first_word(sentence)
-                    if word in NO_SUBJECT or (word in PREPOSITIONS and not VERBS.search(sentence)):
+                    if (
+                        word in NO_SUBJECT
+                        or (word in PREPOSITIONS and not VERBS.search(sentence))
+                        or NO_SENTENCE.match(sentence)
+                    ):
                         wrong.append((line, sentence))
                 found += [f"{path.relative_to(SOURCE)}:{line}: {text}" for line, text in wrong]
         self.assertGreater(number, 3000)

@@ -405,7 +405,8 @@ class TestGuppi(unittest.TestCase):
         return components(decoded[:, :, 1]), data, gaps(tags), signals.warnings
 
     def check_missing(self, expected, data, found, missing):
-        """missing: blocks that are to be zeros, and nothing else."""
+        """Checks which blocks are missing. missing: blocks that are to be zeros, and nothing
+        else."""
         expected = expected.copy()
         for block in missing:
             expected[256 * block : 256 * (block + 1)] = 0

@@ -430,7 +430,8 @@ class TestMutilated(InFolder):
     COUNT = 1000 if ALL else 200
 
     def check(self, name, good, text, header):
-        """good: bytes; text: of the input; header: bytes of a header. Some can be read."""
+        """Checks readers with damaged files. good: bytes; text: of the input; header: bytes of a
+        header. Some can be read."""
         rng = np.random.default_rng(len(good))
         read = 0
         for number in range(self.COUNT):

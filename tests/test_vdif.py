@@ -402,7 +402,8 @@ class TestVdif(unittest.TestCase):
         return expected[..., 0], data[..., 0], gaps(tags), source, signals
 
     def check_missing(self, expected, data, found, missing):
-        """missing: (frame, thread) that are to be zeros, and nothing else."""
+        """Checks which frames are missing. missing: (frame, thread) that are to be zeros, and
+        nothing else."""
         expected = expected.copy()
         for frame, thread in missing:
             expected[640 * frame : 640 * (frame + 1), thread] = 0

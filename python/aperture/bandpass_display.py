@@ -103,11 +103,12 @@ class bandpass_display(display_block):
         return names_of(names, self._inputs, "input")
 
     def set_averaging(self, averaging):
-        """Seconds; 0: the newest item only."""
+        """Sets seconds; 0: the newest item only."""
         self._view.set_averaging(as_number("averaging", averaging, 0, 3600, "seconds"))
 
     def set_dynamic_range(self, dynamic_range):
-        """dB between the upper and the lower edge of the plots; 0: as the curves need."""
+        """Sets dB between the upper and the lower edge of the plots; 0: as much as the curves
+        need."""
         self._dynamic_range = as_number("dynamic_range", dynamic_range, 0, 200, "dB")
 
     def _take_counts(self, event, message):

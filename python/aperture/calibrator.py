@@ -175,7 +175,7 @@ class calibrator(python_block):
         return len(input_items[0])
 
     def _take(self, item, found):
-        """One integration and its tags."""
+        """Takes one integration and its tags."""
         if self._band is None:
             require(found, NEEDED, "X-engine")
         if tags.rx_freq in found or tags.bandwidth in found:

@@ -163,7 +163,7 @@ class delay_tracker(following_block):
             self._due = self._up = None
 
     def set_phase_error(self, phase_error):
-        """Degrees; from the next model on."""
+        """Sets degrees; from the next model on."""
         with self._lock:
             self._phase_error = as_number("phase_error", phase_error, 1e-3, 90, "degrees")
 
@@ -246,7 +246,7 @@ class delay_tracker(following_block):
         self._tell_place()
 
     def _send(self, begin):
-        """A model that holds from `begin` on."""
+        """Sends a model that holds from `begin` on."""
         if self._direction.moving:
             self._warn_of_rotation(begin)
         end = self._end_of(begin, self._interval())
@@ -256,7 +256,7 @@ class delay_tracker(following_block):
         self._sent(end)
 
     def _tell_place(self):
-        """Status where the direction is new, sets or rises, or the period is over."""
+        """Sends the status where the direction is new, sets or rises, or the period is over."""
         period = self._status_period
         if self._up is not None and 0 <= self._time - self._looked < min(period or 1.0, 1.0):
             return

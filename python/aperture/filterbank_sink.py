@@ -288,7 +288,7 @@ class filterbank_sink(RecordingSink, python_block):
         return len(input_items[0])
 
     def _close(self):
-        """All of them, even where one cannot be closed as it should."""
+        """Closes all files, even where one cannot be closed as it should."""
         files, self._files, self._floats = self._files + self._floats, [], []
         with contextlib.ExitStack() as stack:
             for file in files:
@@ -302,7 +302,7 @@ class filterbank_sink(RecordingSink, python_block):
         return text_of(error) if named else printable(f"{self._paths[0]}: ") + text_of(error)
 
     def _take(self, items, counts=None):
-        """Tags first: what comes before one that is not right is good."""
+        """Takes items, tags first: what comes before one that is not right is good."""
         first = self.nitems_read(0)
         found = self.tags_by_item(0, len(items))
         powers = items.reshape(len(items), *self._shape)
@@ -466,7 +466,7 @@ class filterbank_sink(RecordingSink, python_block):
         return True
 
     def _go_on(self, count):
-        """The clock is that of the sample that comes so many after the files' first one."""
+        """Sets the clock to that of the sample that comes so many after the files' first one."""
         begun, seconds, fraction = self._clock
         end = fraction + count / self._setting[tags.rx_rate]
         self._clock = (
@@ -477,7 +477,7 @@ class filterbank_sink(RecordingSink, python_block):
         self._shift = 0
 
     def _follow_on(self):
-        """The files end, and others follow on them."""
+        """Ends the files, which others follow."""
         for file in self._files:
             file.check()
         self._set_levels()
@@ -500,8 +500,8 @@ class filterbank_sink(RecordingSink, python_block):
             first = end
 
     def _add(self, powers, lost=None):
-        """powers: [sample][beam][product][channel], highest channel last; lost: bool
-        [sample][beam][product], or [sample][beam][product][channel]."""
+        """Adds powers to the files. powers: [sample][beam][product][channel], highest channel last;
+        lost: bool [sample][beam][product], or [sample][beam][product][channel]."""
         if self._is_left_out(len(powers)):
             return
         for first, end in self._pieces(len(powers)):
@@ -540,8 +540,8 @@ class filterbank_sink(RecordingSink, python_block):
         return np.broadcast_to(levels[:, None], self._shape)
 
     def _set_levels(self):
-        """From what waits for them (at the end, from as much as there is), which is written anew
-        with 8 bits."""
+        """Sets levels from what waits for them (at the end, from as much as there is), which is
+        written anew with 8 bits."""
         pieces, self._waiting = self._waiting, []
         there = [
             np.where(False if lost is None else cells_of(lost), np.nan, powers)

@@ -74,7 +74,7 @@ class following_block(python_block):
             self._clear()
 
     def _come(self, count):
-        """The next items are there: sends what holds from a time before theirs, and the lead."""
+        """Follows the next items: sends what holds from a time before theirs, and the lead."""
         begin = self._read_tags(count)
         self._follow(begin, self._clock.at(self.nitems_read(0) + count) + self._lead)
 
@@ -106,21 +106,21 @@ class following_block(python_block):
             self._send(self._due)
 
     def _end_of(self, begin, length):
-        """Until when settings hold that hold from a time on, for so many seconds if nothing that
-        was sent ahead says otherwise."""
+        """Returns until when settings hold that hold from a time on, for so many seconds if nothing
+        that was sent ahead says otherwise."""
         # after a change, what was sent ahead is sent once more, for the same times
         self._later = [time for time in self._later if time > self._time]
         return min([begin + length] + [time for time in self._later if time > begin])
 
     def _sent(self, end):
-        """Settings were sent that hold until a time, which may be infinite."""
+        """Notes that settings were sent that hold until a time, which may be infinite."""
         self._updates += 1
         self._due = end
         if not math.isinf(end) and end not in self._later:
             self._later.append(end)
 
     def _warn_of_rotation(self, time):
-        """Once a run: where the Earth's rotation is not known well."""
+        """Warns once a run where the Earth's rotation is not known well."""
         if not self._asked:
             self._asked = True
             whole = math.floor(time)

@@ -48,6 +48,8 @@ class Drift:
 
     def __init__(self, array, beams, frequencies, time=None, tracked=None):
         """
+        Computes the rates of the drift.
+
         time: UTC seconds since 1970, when the rate is taken; None: when it is the largest.
         tracked: a Direction that delays follow, so that only what moves against it drifts.
         """
@@ -260,12 +262,12 @@ class pointing(following_block):
             self._due = None
 
     def set_phase_error(self, phase_error):
-        """Degrees; from the next weights on."""
+        """Sets degrees; from the next weights on."""
         with self._lock:
             self._phase_error = as_number("phase_error", phase_error, 1e-3, 90, "degrees")
 
     def set_calibration(self, calibration):
-        """[input] or [channel][input], or None for the description's; at once."""
+        """Sets gains [input] or [channel][input], or None for the description's; at once."""
         self._set("calibration", calibration)
 
     def set_tracked(self, tracked):
@@ -352,7 +354,7 @@ class pointing(following_block):
             )
 
     def _note_error(self, error):
-        """Degrees, of weights that are sent now."""
+        """Notes degrees of weights that are sent now."""
         first = self._largest_error <= self._phase_error
         self._largest_error = max(self._largest_error, error)
         if first and error > self._phase_error * (1 + 1e-6):
@@ -362,7 +364,7 @@ class pointing(following_block):
             )
 
     def _send(self, begin):
-        """Weights that hold from `begin` on."""
+        """Sends weights that hold from `begin` on."""
         timed = self._due is not None
         tracked = self._made["tracked"]
         followed = self._beams if tracked is None else [*self._beams, tracked]

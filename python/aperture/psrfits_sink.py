@@ -190,7 +190,7 @@ class psrfits_sink(RollingSink, python_block):
         self._empty()
 
     def _empty(self):
-        """No sub-integration of the next files has come."""
+        """Begins files without sub-integrations."""
         self._paths = list(self._patterns)
         self._powers, self._counts, self._times = [], [], []
         self._lengths, self._frequencies = [], []

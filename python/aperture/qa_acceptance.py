@@ -86,6 +86,8 @@ class FEngine:
 
     def channelise(self, samples, input_type="fc32", output_type="fc32", **options):
         """
+        Channelises samples.
+
         samples: [input][time]; complex integers [input][time][2]
         Returns complex128 [input][spectrum][channel], and the block.
         """
@@ -774,7 +776,8 @@ class qa_correlator(gr_unittest.TestCase):
         self.rng = np.random.default_rng(64)
 
     def correlate(self, voltages, sample_type, **options):
-        """voltages: [frame][channel][input][time]; returns [integration][channel][product]"""
+        """Correlates voltages. voltages: [frame][channel][input][time]; returns
+        [integration][channel][product]"""
         frames, channels, inputs, times = voltages.shape[:4]
         block = aperture.xengine(
             channels=channels, inputs=inputs, spectra_per_frame=times, type=sample_type, **options

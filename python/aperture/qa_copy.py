@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""copy: items of any size and their tags come out as they went in, on every device."""
+"""The block copy: items of any size and their tags come out as they went in, on every device."""
 
 import numpy as np
 from gnuradio import aperture, gr_unittest

@@ -130,7 +130,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         return block, out_tags
 
     def assert_missing(self, tags, lost, spectra_per_frame):
-        """lost: bool [frame][input][time]"""
+        """Compares the missing spectra. lost: bool [frame][input][time]"""
         for offset, entry in tags_of(tags, "missing"):
             self.assertEqual(offset, entry["first"] // spectra_per_frame)
         found = qa_tools.missing_of(tags, lost.shape[1], len(lost) * spectra_per_frame)

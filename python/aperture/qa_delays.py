@@ -83,6 +83,8 @@ class Delays:
 
     def graph(self, block, samples, tags="clock", chunks=200, **options):
         """
+        Builds a flowgraph of these samples.
+
         samples: [input][time], of integers complex [input][time][2]
         tags: of each port; "clock" is stream_tags() on all
         """

@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""discard: it takes and counts all items, on every device."""
+"""The block discard: it takes and counts all items, on every device."""
 
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest

@@ -82,7 +82,7 @@ class qa_exchange(gr_unittest.TestCase):
         return block, Flowgraph(block, ports, sizes, tags=tags, chunks=chunks)
 
     def assert_frames(self, data, whole):
-        """data: of each output port; whole: as it is expected."""
+        """Compares the frames of all ports. data: of each output port; whole: as it is expected."""
         count, channels, inputs, row = whole.shape
         for out, part in zip(data, ranges(channels, len(data))):
             np.testing.assert_array_equal(

@@ -412,7 +412,8 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         return y / reference.pfb(x, n, reference.prototype(n, taps)), graph
 
     def assert_gains(self, ratio, expected):
-        """expected: [input][spectrum]; 1e-4: where a spectrum is a small difference."""
+        """Compares the gains of spectra. expected: [input][spectrum]; 1e-4: where a spectrum is a
+        small difference."""
         expected = np.asarray(expected)[..., None] * np.ones(16)
         np.testing.assert_allclose(ratio, expected, rtol=0, atol=3e-4)
 

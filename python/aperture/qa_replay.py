@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""replay: what is sent is the data, again and again, on every device."""
+"""The block replay: what is sent is the data, again and again, on every device."""
 
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest

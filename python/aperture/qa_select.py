@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""select: which product, conjugated or not, with which count."""
+"""The block select: which product, conjugated or not, with which count."""
 
 import threading
 

@@ -4,7 +4,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""snapshot: it takes the newest items, with what the tags say of them, and holds nothing up."""
+"""The block snapshot: it takes the newest items, with what the tags say of them, and holds nothing
+up."""
 
 import threading
 import time

@@ -144,15 +144,15 @@ class sky_display(python_block):
         self._view.set_width(width)
 
     def set_weight(self, weight):
-        """natural, uniform, briggs, or briggs=R."""
+        """Sets natural, uniform, briggs, or briggs=R."""
         self._view.set_weight(weight)
 
     def set_averaging(self, averaging):
-        """Seconds of visibilities in an image; 0: the newest only."""
+        """Sets seconds of visibilities in an image; 0: the newest only."""
         self._view.set_averaging(averaging)
 
     def set_dynamic_range(self, dynamic_range):
-        """dB from the brightest to the darkest colour; 0: linear."""
+        """Sets dB from the brightest to the darkest colour; 0: linear."""
         as_number("dynamic_range", dynamic_range, 0, 100, "dB, 0 being linear")
         self._dynamic_range = float(dynamic_range)
         if self._widget is not None:
@@ -161,7 +161,7 @@ class sky_display(python_block):
     # ---- the block
 
     def _clear(self):
-        """Nothing waits for an image."""
+        """Empties what waits for an image."""
         self._sum = self._weights = None
         self._begin = self._end = 0.0
         self._frequencies = None
@@ -237,6 +237,6 @@ class sky_display(python_block):
                 self._images += picture is not None
 
     def _newest(self):
-        """For the window: the newest picture, and what is to be said instead."""
+        """Returns for the window the newest picture, and what is to be said instead."""
         with self._condition:
             return self._picture, self.error() or self._text

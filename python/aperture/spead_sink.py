@@ -368,7 +368,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         self._next = timestamp // unit
 
     def _drop(self):
-        """The heaps of the slot are not whole, and never will be."""
+        """Drops the heaps of the slot, which are not whole, and never will be."""
         if self._slot is not None:
             self._missing += len(self._items)
         self._slot, self._filled = None, 0

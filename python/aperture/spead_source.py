@@ -314,7 +314,7 @@ class spead_source(python_block):
         return produced
 
     def _take(self, piece):
-        """The next piece: what is missing of it."""
+        """Takes the next piece, and what is missing of it."""
         self._piece, self._done = piece, 0
         shape = self._shape
         present = np.zeros(self._heaps, np.uint8) if piece.chunk is None else piece.chunk.present
@@ -358,7 +358,7 @@ class spead_source(python_block):
         return count
 
     def _tag(self, item):
-        """Time and frequency of an item, on all ports."""
+        """Tags an item with time and frequency, on all ports."""
         shape = self._shape
         found = {
             tags.rx_time: time_value(self._clock.seconds(self._piece.time)),

@@ -370,7 +370,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._begin()
 
     def _begin(self):
-        """Nothing is known of the files that come next."""
+        """Forgets what is known of files, for those that come next."""
         self._filenames = [
             self._name.replace(
                 PHASE_CENTER,
@@ -383,7 +383,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._setting, self._outputs, self._begun = None, [], None
 
     def _end(self):
-        """The files are whole; others follow."""
+        """Ends the files whole; others follow."""
         for output in self._outputs:
             output.close()
         self._written = self.integrations()
@@ -476,7 +476,7 @@ class uvh5_sink(RecordingSink, python_block):
         return self._next
 
     def _pass_over(self, found):
-        """An integration that is not written: where the next one begins."""
+        """Passes over an integration that is not written: where the next one begins."""
         if self._last_setting is None:
             require(found, NEEDED, "X-engine")
         self._last_setting = self._setting_of(found)

@@ -307,7 +307,7 @@ class voltage_sink(RecordingSink, python_block):
         self._finish()
 
     def _finish(self):
-        """All files become whole, also where one cannot."""
+        """Makes all files whole, also where one cannot be."""
         writers, self._writers = self._writers, []
         with contextlib.ExitStack() as stack:
             for writer in reversed(writers):
@@ -451,7 +451,7 @@ class voltage_sink(RecordingSink, python_block):
         )
 
     def _begin(self, setting, moment, item):
-        """New files, from a frame on."""
+        """Begins new files, from a frame on."""
         self._setting, self._clock, self._first = setting, (item, moment), (item, moment)
         self._frames = 0
         if not self._roll.recording:

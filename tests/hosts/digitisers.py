@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-usage: digitisers.py SAMPLES.npy: sends samples [input] of 8 bits as digitisers do, in real time,
+Usage: digitisers.py SAMPLES.npy. Sends samples [input] of 8 bits as digitisers do, in real time,
 again and again, those of each antenna to the host of its F-engine, by spead2's own sender, until a
 file `stop` is beside them; then the file `sent` has their number.
 """

@@ -12,7 +12,8 @@ SECTIONS = ("Args", "Arguments", "Parameters", "Raises", "Returns", "Yields")
 
 @dataclass
 class Docstring:
-    """text: Markdown; sections: title -> [(name, type or "", plain text)], or text of Returns."""
+    """A docstring, in parts. text: Markdown; sections: title -> [(name, type or "", plain text)],
+    or text of Returns."""
 
     text: str
     sections: dict = field(default_factory=dict)

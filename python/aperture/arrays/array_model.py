@@ -39,7 +39,7 @@ GROUND = (-2000.0, 9000.0)
 
 @dataclass(frozen=True)
 class Antenna:
-    """name; position: (east, north, up) of the site, in metres."""
+    """An antenna. name; position: (east, north, up) of the site, in metres."""
 
     name: str
     position: tuple
@@ -64,8 +64,8 @@ class Antenna:
 
 @dataclass(frozen=True)
 class Input:
-    """antenna: its name; polarization: x, y, l or r; gain: complex factor of the voltage;
-    cable_delay: seconds."""
+    """An input of an array. antenna: its name; polarization: x, y, l or r; gain: complex factor of
+    the voltage; cable_delay: seconds."""
 
     antenna: str
     polarization: str

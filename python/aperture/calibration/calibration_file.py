@@ -132,7 +132,7 @@ def _qualities(field, values):
 
 
 def _reals(field, value):
-    """Numbers that stand in one text; more than one word that is none would not help anybody."""
+    """Returns the numbers in one text; the error names only the first word that is none."""
     words = _text(field, value).split()
     try:
         return np.array(words, float)

@@ -28,6 +28,8 @@ RULE = (
 @dataclass(frozen=True)
 class SkyModel:
     """
+    A model of the sky, or a noise source.
+
     name: for people; sources: (Direction, flux) of each, none for a noise source, which is the same
     in all inputs; unit: of the fluxes, "Jy" or "" where they are relative.
     """

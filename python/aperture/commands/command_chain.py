@@ -68,7 +68,7 @@ class CommandChain(gr.top_block):
         super().start(*arguments)
 
     def adjust(self):
-        """To be called from time to time while it runs: looks after receivers."""
+        """Looks after receivers; to be called from time to time while it runs."""
         if self._signals.live:
             self.source.watch()
         samples = self.source.first_samples() if self._say else None

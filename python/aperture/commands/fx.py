@@ -245,7 +245,7 @@ def add_options(add):
 
 
 class FxParser(PlanParser):
-    """Wants an output, but of hosts that have none."""
+    """Requires an output, but for hosts that have none."""
 
     def parse_args(self, args=None, namespace=None):
         options = super().parse_args(args, namespace)

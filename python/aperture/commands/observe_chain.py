@@ -118,7 +118,7 @@ class Observed:
             )
 
     def roll_over(self):
-        """New files begin."""
+        """Begins new files."""
         for sink in self.rolling():
             sink.roll_over()
 

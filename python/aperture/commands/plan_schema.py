@@ -14,6 +14,8 @@ DRAFT = "http://json-schema.org/draft-07/schema#"
 
 def json_schema(schema, actions, title, descriptions, required):
     """
+    Returns the JSON schema of a plan.
+
     Parameters
     ----------
     schema : dict

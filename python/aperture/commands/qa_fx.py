@@ -94,7 +94,8 @@ class qa_fx(gr_unittest.TestCase):
         return reference.pfb(values, channels, reference.prototype(channels, taps, window))
 
     def check_one_dish(self, found, expected, atol):
-        """found: from visibilities(); expected: [integration][channel][product of two inputs]"""
+        """Checks the visibilities of one dish. found: from visibilities(); expected:
+        [integration][channel][product of two inputs]"""
         hands = list(found["polarization_array"])
         # conj(x) y is V[1,0]
         for number, product in (

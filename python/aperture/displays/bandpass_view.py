@@ -104,11 +104,11 @@ class BandpassView:
         self.forget()
 
     def set_averaging(self, averaging):
-        """Seconds; 0: the newest only."""
+        """Sets seconds; 0: the newest only."""
         self._averaging = float(averaging)
 
     def forget(self):
-        """Nothing has come."""
+        """Forgets all that has come."""
         self._power = self._clamped = self._missing = None
         self._frequencies, self._when = None, None
         self._counts, self._counted = None, None

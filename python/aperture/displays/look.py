@@ -429,7 +429,7 @@ class Ticker(QtCore.QObject):
         self._timer.start(LEAST_PAUSE)
 
     def stop(self):
-        """No call comes any more."""
+        """Ends the calls."""
         self._timer.stop()
 
     def _tick(self):

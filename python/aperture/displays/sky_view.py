@@ -169,7 +169,7 @@ class SkyView:
             self._width = as_number("width", width, 0, 110, "degrees, 0 being 64 beams")
 
     def set_weight(self, weight):
-        """natural, uniform, briggs, briggs=R."""
+        """Sets natural, uniform, briggs, briggs=R."""
         try:
             found = parse_weighting(weight)
         except (ValueError, AttributeError):
@@ -178,7 +178,7 @@ class SkyView:
             self._weight = found
 
     def set_averaging(self, averaging):
-        """Seconds of visibilities in an image."""
+        """Sets seconds of visibilities in an image."""
         with self._lock:
             self._averaging = as_number("averaging", averaging, 0, 3600, "seconds")
 
@@ -191,7 +191,7 @@ class SkyView:
                 self._kept.clear()
 
     def forget(self):
-        """Nothing that came before is in the next image."""
+        """Leaves out of the next image all that came before."""
         with self._lock:
             self._kept.clear()
 

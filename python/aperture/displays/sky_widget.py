@@ -69,7 +69,7 @@ class SkyPanel(look.Panel):
         self._ticker = look.Ticker(self._look, self._fail, self)
 
     def set_dynamic_range(self, dynamic_range):
-        """dB; 0: linear."""
+        """Sets dB; 0: linear."""
         self._range, self._pixels = float(dynamic_range), None
         self._canvas.update()
 

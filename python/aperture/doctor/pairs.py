@@ -66,7 +66,8 @@ def _equal(reference, other, lag):
 
 
 def plain(values):
-    """Without what no antenna received: the mean, and levels that floats cannot square."""
+    """Returns samples without what no antenna received: the mean, and levels that floats cannot
+    square."""
     values = values - np.mean(values)
     scale = np.sqrt(np.mean(np.abs(values) ** 2))
     return (values / scale).astype(np.complex64) if scale > 0 else values.astype(np.complex64)

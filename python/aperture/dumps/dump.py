@@ -40,7 +40,7 @@ class Budget:
         return float("inf") if self.limit is None else self.limit - self.used
 
     def take(self, count):
-        """OSError: there are not so many any more."""
+        """Takes so many bytes; OSError: there are not so many any more."""
         if count > self.left:
             raise OSError(
                 errno.EDQUOT,
@@ -296,7 +296,8 @@ class Dump:
         self.next += len(data)
 
     def _reserve(self, more):
-        """Room on the disk for what is said of the dump, so that voltages are never without."""
+        """Reserves room on the disk for the description of the dump, so that voltages are never
+        without."""
         entries = min(len(self._missing) + more, RUNS_TOLD) + len(self._recordings)
         files = sum(len(path) + 8 for path in self.selection.paths("x" * 64, 0)) * 2
         size = 4096 + RUN_BYTES * entries + files * len(self._recordings)

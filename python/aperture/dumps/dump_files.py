@@ -262,7 +262,7 @@ class Section:
         return (SigmfWriter if files.sigmf else DadaWriter)(path, recording, edge.file_dtype, False)
 
     def capture(self, stretch, item):
-        """From an item on, which is the next one, the clock says something a little different."""
+        """Begins a capture: from the next item on the clock says something a little different."""
         if self._selection.files.sigmf:
             for writer, (channels, _) in zip(self._writers, self._selection.parts):
                 frequency = stretch.frequency
@@ -276,6 +276,8 @@ class Section:
 
     def add(self, samples, moved, missing):
         """
+        Adds samples to the files.
+
         Parameters
         ----------
         samples : array
@@ -318,7 +320,7 @@ class Section:
             )
 
     def finish(self):
-        """All files become whole, also where one cannot; OSError: some are not."""
+        """Makes all files whole, also where one cannot be; OSError: some are not."""
         writers, self._writers = self._writers, []
         with contextlib.ExitStack() as stack:
             for writer in reversed(writers):

@@ -30,6 +30,8 @@ PATIENCE = 60.0  # s in which a stream that waits must have gone on
 
 class Dumper:
     """
+    Takes triggers, and writes their dumps in a thread.
+
     Parameters
     ----------
     ring : item_ring
@@ -72,7 +74,7 @@ class Dumper:
             send()
 
     def open(self):
-        """Before run(): triggers will be taken."""
+        """Opens the dumper before run(): triggers will be taken."""
         with self._lock:
             self._closed = False
 
@@ -131,7 +133,7 @@ class Dumper:
                 self._closed = True
 
     def _work(self, stopping):
-        """Until nothing is left to be done; False if something came at that moment."""
+        """Works until nothing is left to be done; False if something came at that moment."""
         waited = before = None
         position = self._position()
         while True:
@@ -195,7 +197,7 @@ class Dumper:
         return clock, self._ring.oldest(), newest
 
     def _go_on(self, final):
-        """A step of the dump that is in the greatest danger; whether there was anything."""
+        """Works on the dump that is in the greatest danger; returns whether there was anything."""
         if not self._dumps:
             return False
         view = self._view()

@@ -34,6 +34,8 @@ VECTORS = {
 @dataclass(frozen=True)
 class Trigger:
     """
+    A request for a dump.
+
     id: checked; start, end: exact seconds since 1970, UTC, or, if `relative`, seconds after the
     newest item's end when it is taken; inputs, channels: numbers, or None for the ring's;
     candidate: what the message says of a candidate, numbers by key.

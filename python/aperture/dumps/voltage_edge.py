@@ -22,6 +22,8 @@ ROWS = {SAMPLES: "input", "inputs": "input", "beams": "beam"}
 @dataclass(frozen=True)
 class VoltageEdge:
     """
+    An edge of voltages.
+
     kind: samples ([input], an item for each time), inputs ([channel][input][time]) or beams
     ([channel][beam][time]); type: of a sample; channels, inputs (or beams) and spectra: of an item,
     one channel and one spectrum of samples.
@@ -91,6 +93,8 @@ class VoltageEdge:
 
     def samples_of(self, data, channels):
         """
+        Returns the samples of some channels of items.
+
         Parameters
         ----------
         data : array of uint8

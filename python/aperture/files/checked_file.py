@@ -39,7 +39,8 @@ class CheckedFile:
         self._size = 0
 
     def check(self):
-        """OSError: somebody else has removed, renamed, replaced, cut or extended the file."""
+        """Raises OSError if somebody else has removed, renamed, replaced, cut or extended the
+        file."""
         try:
             found = os.lstat(self.name)
         except FileNotFoundError:
@@ -59,7 +60,7 @@ class CheckedFile:
             )
 
     def add(self, *pieces):
-        """All of these bytes; of a full disk nothing, and OSError that names the file."""
+        """Adds all of these bytes; on a full disk none, with an OSError that names the file."""
         self.check()
         try:
             for data in pieces:
@@ -73,7 +74,7 @@ class CheckedFile:
         self._size += sum(memoryview(data).nbytes for data in pieces)
 
     def rewrite_begin(self, data):
-        """These bytes instead of those at the begin of the file, which it has already."""
+        """Writes these bytes in place of those at the beginning of the file."""
         self.check()
         if os.pwrite(self._file, data, 0) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
@@ -118,7 +119,7 @@ class PartFile(CheckedFile):
             self._size = size
 
     def replace(self, data):
-        """These bytes are all that is in the file; as many as were reserved always fit."""
+        """Replaces the contents by these bytes; as many as were reserved always fit."""
         self.check()
         if os.pwrite(self._file, data, 0) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)

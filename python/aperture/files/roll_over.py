@@ -32,6 +32,8 @@ class RollOver:
 
     def set(self, seconds=0.0, size=0):
         """
+        Sets when files end.
+
         Parameters
         ----------
         seconds : float
@@ -147,8 +149,8 @@ class RecordingSink(RollingSink):
     """A RollingSink that may leave out what comes."""
 
     def set_recording(self, on):
-        """Off: the files end, and what comes is left out and counted (`left_out()`) until it is on
-        again, when new files begin."""
+        """Sets whether it records. Off: the files end, and what comes is left out and counted
+        (`left_out()`) until it is on again, when new files begin."""
         self._roll.record(on)
 
     def left_out(self):

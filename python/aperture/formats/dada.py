@@ -37,7 +37,7 @@ def header_bytes(values):
 
 
 def megahertz(hertz):
-    """With all digits that a double has, but not more: 0.1 stays 0.1."""
+    """Returns MHz with all digits that a double has, but not more: 0.1 stays 0.1."""
     return np.format_float_positional(float(Fraction(repr(float(hertz))) / 10**6), trim="-")
 
 
@@ -111,6 +111,8 @@ class DadaWriter:
 
     def add(self, voltages, missing=()):
         """
+        Adds voltages to the file.
+
         Parameters
         ----------
         voltages : array

@@ -60,8 +60,8 @@ class Beam:
 
 @dataclass(frozen=True)
 class DirtyImage:
-    """image, psf: float32 [x][y] of a Field, psf being 1 in the centre; NaN below the horizon;
-    beam: a Beam; visibilities: how many were used."""
+    """A dirty image and its beam. image, psf: float32 [x][y] of a Field, psf being 1 in the centre;
+    NaN below the horizon; beam: a Beam; visibilities: how many were used."""
 
     field: Field
     image: np.ndarray

@@ -24,8 +24,9 @@ class ImagingError(ValueError):
 
 @dataclass
 class Batch:
-    """uvw: metres [row][u, v, w] seen from the centre; values: complex64 [row][channel], phased to
-    it; weights: float32 [row][channel], 0 where flagged."""
+    """Some visibilities, phased to a centre. uvw: metres [row][u, v, w] seen from the centre;
+    values: complex64 [row][channel], phased to it; weights: float32 [row][channel], 0 where
+    flagged."""
 
     uvw: np.ndarray
     values: np.ndarray

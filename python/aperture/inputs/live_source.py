@@ -182,7 +182,7 @@ class LiveSource(gr.hier_block2):
         return self._error
 
     def prepare(self):
-        """To be called just before the start: receivers that can do so start at one time."""
+        """Lets receivers that can do so start at one time; to be called just before the start."""
         times = [receiver.driver.now() for receiver in self._receivers]
         if all(now is not None for now in times):
             for receiver in self._receivers:
@@ -220,8 +220,8 @@ class LiveSource(gr.hier_block2):
         ]
 
     def watch(self):
-        """To be called from time to time while it runs: ends the stream, with an error(), where a
-        receiver sends nothing any more, or loses so much that nothing is left."""
+        """Watches receivers, to be called from time to time while it runs: ends the stream, with an
+        error(), where a receiver sends nothing any more, or loses so much that nothing is left."""
         if self._error:
             return
         problem = self._silent() or self._storming()

@@ -335,7 +335,7 @@ class ReceiverFormat(InputFormat):
 
     @staticmethod
     def _set_times(request, drivers):
-        """All devices get one time at a pulse."""
+        """Gives all devices one time at a pulse."""
         first = drivers[0]
         before, begin = first.last_pulse(), time.monotonic()
         if before is None:

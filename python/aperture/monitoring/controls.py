@@ -29,8 +29,8 @@ MOST_CHANNELS = 1 << 16
 
 @dataclass(frozen=True)
 class Control:
-    """schema: of the values; apply(value): sets one, and raises ValueError or RuntimeError with
-    what is wrong; about: a sentence."""
+    """A setting that may be changed from outside. schema: of the values; apply(value): sets one,
+    and raises ValueError or RuntimeError with what is wrong; about: a sentence."""
 
     schema: dict
     apply: Callable

@@ -75,7 +75,7 @@ class Outbox:
             return message, payload
 
     def close(self):
-        """take() waits no more."""
+        """Ends the waiting of take()."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
@@ -300,7 +300,7 @@ class Publisher:
         }
 
     def _send_pictures(self):
-        """Pictures that candidate_sink has drawn meanwhile, of candidates that were told."""
+        """Sends pictures that candidate_sink has drawn meanwhile, of candidates that were told."""
         now, waiting = time.time(), list(self._pictures)
         if not waiting:
             return

@@ -28,6 +28,8 @@ class SectionError(ParameterError):
 @dataclass(frozen=True)
 class Section:
     """
+    The section `monitoring` of a configuration.
+
     listen: ADDRESS:PORT; token_file: a file with the token, mode 0600 or 0400; tls_certificate,
     tls_key: PEM files; proxy: the only address (or name) from which connections are taken, of a
     proxy that has TLS; hosts: names by which browsers call the server, beside its address, with

@@ -63,7 +63,7 @@ class ServerProcess:
         return self._process.poll()
 
     def stop(self):
-        """Asks it to end, by closing the socket, and sees that it does."""
+        """Asks the process to end, by closing the socket, and sees that it does."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:

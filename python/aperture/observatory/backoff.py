@@ -7,7 +7,8 @@
 
 
 class Backoff:
-    """first, longest: seconds; each wait is twice the one before, until things went well."""
+    """The waits before a service tries again. first, longest: seconds; each wait is twice the one
+    before, until things went well."""
 
     def __init__(self, first, longest):
         self._first, self._longest = first, max(first, longest)

@@ -30,7 +30,8 @@ class PackageError(RuntimeError):
 
 @dataclass(frozen=True)
 class Group:
-    """modules: what can be imported when the group is there; purpose: what it is for."""
+    """A group of packages. modules: what can be imported when the group is there; purpose: what it
+    is for."""
 
     modules: tuple
     purpose: str

@@ -161,7 +161,7 @@ def draw_waterfall(axis, powers, seconds, frequencies, signed=False):
 
 
 def draw_light_curves(axis, curves, seconds, names, ylabel="power / median"):
-    """curves: [beam][time]."""
+    """Draws powers over time. curves: [beam][time]."""
     unit, size = time_unit(seconds[-1])
     for number, (name, curve) in enumerate(zip(names, curves)):
         axis.plot(

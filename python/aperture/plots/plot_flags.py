@@ -12,8 +12,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Lost:
-    """lost: the fraction that was flagged or missing, mean of the autocorrelations, float
-    [time][channel]; times: Julian dates of the middle of each row."""
+    """The flagged or missing part of a file. lost: the fraction that was flagged or missing, mean
+    of the autocorrelations, float [time][channel]; times: Julian dates of the middle of each
+    row."""
 
     lost: np.ndarray
     times: np.ndarray
@@ -28,6 +29,8 @@ class Lost:
 
 def lost_of(file, most_times=200):
     """
+    Returns the lost part of a file.
+
     Parameters
     ----------
     file : VisibilityFile

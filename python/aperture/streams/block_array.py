@@ -17,7 +17,8 @@ class Call:
     """A call of work(): a context, after which the arrays of the call are of no use."""
 
     def __init__(self, kind):
-        """kind: BlockArray or a subclass of it, of the arrays."""
+        """Begins a call with arrays of one kind. kind: BlockArray or a subclass of it, of the
+        arrays."""
         self._kind = kind
         self.over = False
 

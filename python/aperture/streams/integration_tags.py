@@ -19,6 +19,8 @@ NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted
 @dataclass(frozen=True)
 class Integration:
     """
+    An integration, as its tags describe it.
+
     begin, end: UTC seconds since 1970; frequencies: Hz [channel], of the sky; spectra: that the
     integration spans; counted: that were summed [product], or [1] where all products agree.
     """

@@ -36,7 +36,7 @@ def small_disk(test, kilobytes):
 
 @contextlib.contextmanager
 def immutable(test, folder):
-    """Nothing can be made, renamed or removed in this folder; not even by root."""
+    """Makes a folder in which nothing can be made, renamed or removed; not even by root."""
     _try(test, "chattr", "+i", str(folder))
     try:
         yield

@@ -65,7 +65,7 @@ def write_certificate(folder):
 
 
 def controls():
-    """Some of each kind, as controls.py makes them for blocks."""
+    """Returns some controls of each kind, as controls.py makes them for blocks."""
     part = schemas.number(-1e30, 1e30)
     which = schemas.integer(0, 7, "which input; all without it")
     one = {

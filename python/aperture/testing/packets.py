@@ -73,7 +73,8 @@ def ethernet(payload, port=4015, source=("10.0.0.1", 5000), to="10.0.0.2", vlans
 
 
 def write_pcap(filename, frames, order="<", nanoseconds=False, link=1, times=None):
-    """frames: link-layer frames; times: s of each, default a millisecond after each other."""
+    """Writes captured packets. frames: link-layer frames; times: s of each, default a millisecond
+    after each other."""
     magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
     with open(filename, "wb") as file:
         file.write(struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, link))
@@ -84,7 +85,7 @@ def write_pcap(filename, frames, order="<", nanoseconds=False, link=1, times=Non
 
 
 def write_pcapng(filename, frames, order="<", link=1, power=6):
-    """power: times are in 10^-power s."""
+    """Writes captured packets as pcapng. power: times are in 10^-power s."""
 
     def block(kind, body):
         body += bytes(-len(body) % 4)

@@ -104,7 +104,7 @@ class Noise:
     """
 
     def __init__(self, seed, bandwidth=0.9):
-        """seed: integers; bandwidth: share of the sample rate"""
+        """Sets up the noise. seed: integers; bandwidth: share of the sample rate"""
         if not 0 < bandwidth <= 1:
             raise ValueError(
                 f"bandwidth: {bandwidth} is not allowed; it must be more than 0 and at most 1"
@@ -166,6 +166,8 @@ class Receivers:
         seed=0,
     ):
         """
+        Sets up receivers of one signal.
+
         Args:
             receivers: [Receiver]
             sample_rate: samples a second, of a perfect clock

@@ -28,7 +28,8 @@ NCHAN 1
 
 
 def write_dada(filename, samples, telescope="Effelsberg", bandwidth=16):
-    """samples: int8 [time][stream] (real), or [time][stream][2]; bandwidth: MHz"""
+    """Writes a DADA file. samples: int8 [time][stream] (real), or [time][stream][2]; bandwidth:
+    MHz"""
     dimensions = samples.ndim - 1
     text = HEADER.format(
         telescope=telescope,

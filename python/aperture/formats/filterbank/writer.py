@@ -86,7 +86,7 @@ class MissingSamples:
         file_lock.remove_leftover(self._path)  # left of a file that was replaced
 
     def add(self, first, lost):
-        """lost: bool [sample][IF], from sample `first` of the file on."""
+        """Adds missing samples. lost: bool [sample][IF], from sample `first` of the file on."""
         whole = lost.all(axis=1)
         found = [(*run, ALL_IFS) for run in runs(whole)]
         found += [
@@ -140,8 +140,8 @@ class RecentMean:
         return self._mean
 
     def add(self, powers, lost=None):
-        """powers: float32 [sample][row][product][channel]; lost: bool [sample][row][product],
-        or [sample][row][product][channel]"""
+        """Adds powers to the mean. powers: float32 [sample][row][product][channel]; lost: bool
+        [sample][row][product], or [sample][row][product][channel]"""
         powers = powers[-self._samples :]
         if lost is not None and lost.ndim == 4:
             # a channel that is lost is one whose power is no number

@@ -47,8 +47,8 @@ COMMON = (
 
 @dataclass(frozen=True)
 class Block:
-    """file: its index; payload: byte of the first sample; size: bytes by its header; there: bytes
-    that the file has; values: of its header."""
+    """A block of a file. file: its index; payload: byte of the first sample; size: bytes by its
+    header; there: bytes that the file has; values: of its header."""
 
     file: int
     payload: int

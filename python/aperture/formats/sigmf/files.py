@@ -18,9 +18,9 @@ MOST_BYTES = 1 << 28  # most bytes of metadata, which is text
 
 @dataclass(frozen=True)
 class Files:
-    """name: what is said in messages; meta: metadata as a dictionary; data: file of the samples;
-    first, size: bytes of it that are the samples' (None: metadata without samples); read: all files
-    that were read."""
+    """The files of a recording. name: what is said in messages; meta: metadata as a dictionary;
+    data: file of the samples; first, size: bytes of it that are the samples' (None: metadata
+    without samples); read: all files that were read."""
 
     name: str
     meta: dict
@@ -105,7 +105,7 @@ def _dataset(meta_name, meta):
 
 
 def _of_archive(name):
-    """Read in place: an archive is not compressed, and its samples lie in a row."""
+    """Reads an archive in place: it is not compressed, and its samples lie in a row."""
     check_recording(name)
     try:
         with tarfile.open(name, "r:") as archive:

@@ -77,7 +77,7 @@ class SigmfWriter:
         self.capture(recording.start, recording.frequencies[0])
 
     def capture(self, moment, frequency):
-        """From the next sample on, time and frequency (Hz) are these."""
+        """Begins a capture with this time and frequency (Hz) at the next sample."""
         entry = {
             "core:sample_start": self._samples,
             "core:frequency": frequency,
@@ -90,6 +90,8 @@ class SigmfWriter:
 
     def add(self, voltages, missing=()):
         """
+        Adds voltages to the recording.
+
         Parameters
         ----------
         voltages : array
@@ -148,7 +150,7 @@ class SigmfWriter:
         return found
 
     def finish(self):
-        """Both files have their names, those of no samples vanish; OSError: one has not."""
+        """Gives both files their names, removes those without samples; OSError: one has none."""
         if not self._samples:
             self._data.abandon()
             self._meta.abandon()

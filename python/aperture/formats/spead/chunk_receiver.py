@@ -169,7 +169,7 @@ class ChunkReceiver:
             self._all.add_free_chunk(chunk)
 
     def finish(self):
-        """Nothing more is received; what has come can still be read, up to Ended."""
+        """Ends the reception; what has come can still be read, up to Ended."""
         if not self._stopped:
             self._stopped = True
             for stream in self._streams:
@@ -177,7 +177,7 @@ class ChunkReceiver:
                 stream.add_buffer_reader(b"")
 
     def stop(self):
-        """Nothing more is received, and what has come is dropped."""
+        """Ends the reception, and drops what has come."""
         self._stopped = True
         self._all.stop()
 

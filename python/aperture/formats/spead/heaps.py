@@ -26,7 +26,7 @@ MISSING_PRODUCT = (-(2**31), 1)
 
 @dataclass(frozen=True)
 class Item:
-    """number: its identifier; name, description: of its descriptor."""
+    """An item of SPEAD. number: its identifier; name, description: of its descriptor."""
 
     number: int
     name: str

@@ -147,6 +147,8 @@ class Uvh5Layout:
 
     def integration(self, visibilities, time, spectra, counted, spectrum_length):
         """
+        Returns an integration as the file has it.
+
         Parameters
         ----------
         visibilities : array of complex64

@@ -67,7 +67,8 @@ class BeamDrawings:
         self.now = self._picture(message, names, decibels)
 
     def _average(self, powers):
-        """Over time, of each point; a point without power is none, and begins anew after it."""
+        """Averages each point over time; a point without power is none, and begins anew after
+        it."""
         new = np.where(np.isfinite(powers) & (powers > 0), powers, np.nan).astype(float)
         now = host.monotonic()
         if self._powers is None:

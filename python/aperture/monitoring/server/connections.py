@@ -46,7 +46,7 @@ class Connections:
         return True
 
     def leave(self, address):
-        """One less."""
+        """Counts one connection less."""
         self._open[address] -= 1
         if not self._open[address]:
             del self._open[address]

@@ -25,6 +25,8 @@ NEW, WINDOW = 0.125, 16
 
 class Fringes:
     """
+    Keeps the fringes of pairs of inputs.
+
     Parameters
     ----------
     pairs : list of (int, int)

@@ -62,7 +62,7 @@ class Pages:
         self._open_pages = 0
 
     def routes(self):
-        """All there are."""
+        """Returns all routes."""
         api = "/api/v1"
         return [
             *[web.get(path, self._file) for path in FILES],

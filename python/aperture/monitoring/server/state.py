@@ -74,7 +74,7 @@ class Observed:
         return True
 
     def touch(self):
-        """Something changed."""
+        """Notes that something changed."""
         self.version += 1
         self._changed.set()
         self._changed = asyncio.Event()

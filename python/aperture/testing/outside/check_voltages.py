@@ -97,7 +97,7 @@ class Check(unittest.TestCase):
         self.assertEqual(first, 7)
 
     def check_sigmf(self, name, expected, frequency):
-        """expected: [time][input]"""
+        """Checks a recording of SigMF. expected: [time][input]"""
         file = sigmffile.fromfile(str(FOLDER / name), autoscale=False)
         file.validate()
         data = file.read_samples()

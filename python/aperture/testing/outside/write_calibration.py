@@ -66,7 +66,7 @@ def main(folder):
 
 
 def same(one, two):
-    """Fails if two calibrations are not the same but for what UVCal has no place for."""
+    """Fails if two calibrations differ but for what UVCal has no place for."""
     assert sorted(one.names) == sorted(two.names)
     assert one.references == two.references, (one.references, two.references)
     frequencies = two.band.frequencies

@@ -43,7 +43,7 @@ def array_of(polarizations):
 
 
 def write(folder, name, items, products, nbits, polarizations, filename):
-    """items: [integration][beam][product][channel]"""
+    """Writes powers into filterbank files. items: [integration][beam][product][channel]"""
     start = pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(0.125))
     found = [
         gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))

@@ -24,7 +24,8 @@ WIDTH, FREQUENCY = 15625.0, 1.42e9
 
 
 def write(folder, filename, frames, missing=(), **arguments):
-    """frames: [frame][channel][input][time](re, im); missing: (frame, input, first, count)"""
+    """Writes voltages into files. frames: [frame][channel][input][time](re, im); missing: (frame,
+    input, first, count)"""
     channels, inputs, spectra = frames.shape[1:4]
     values = {
         tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
