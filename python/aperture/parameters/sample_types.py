@@ -12,6 +12,8 @@ import numpy as np
 
 class SampleType(NamedTuple):
     """
+    A type of samples, as NumPy has them.
+
     component: type of a component; shape: of a sample in an array of them; number: type of a sample
     as one number; largest: component, to which larger ones are clamped. The components of sc4 share
     a byte.
@@ -37,5 +39,5 @@ SAMPLE_TYPES = {
     "s16": SampleType(np.int16, (), np.int16, 32767),
     "s8": SampleType(np.int8, (), np.int8, 127),
 }
-#: those of voltages of channels and beams
+#: types of voltages of channels and beams
 FRAME_TYPES = ("fc32", "sc8", "sc4")
