@@ -7,40 +7,31 @@
 
 import contextlib
 import math
-import resource
 
 import numpy as np
 import pmt
 
 from . import tags
 from .arrays.array_description import load_array
+from .dumps.voltage_edge import VoltageEdge
 from .files import file_lock
 from .files.checked_file import part_name
-from .files.file_names import TIME, check_fields, check_text, name_text, names_at
+from .files.file_names import TIME, check_fields, check_text, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .formats.guppi.writer import GuppiWriter, numbered, sequence
-from .formats.sigmf.writer import SigmfWriter, both_names
-from .formats.voltages import (
-    GUPPI_ENDING,
-    SIGMF_ENDINGS,
-    VOLTAGE_ENDINGS,
-    Moment,
-    Recording,
-    sc4_to_sc8,
-)
-from .parameters.rules import as_whole, item_bytes, one_of, refuse, whole_numbers
-from .parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
+from .formats.guppi.writer import sequence
+from .formats.voltage_files import VoltageFiles, missing_of
+from .formats.voltages import GUPPI_ENDING, VOLTAGE_ENDINGS, Moment, Recording, sc4_to_sc8
+from .parameters.rules import as_whole, one_of, refuse, whole_numbers
+from .parameters.sample_types import SAMPLE_TYPES
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import missing_run, require, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
 SETTING = (tags.rx_freq, tags.bandwidth, tags.rx_rate)
 SENDER = "F-engine or beamformer"
-#: the kind of a frame's rows -> their field in the file's name
-KINDS = {"inputs": "{input}", "beams": "{beam}"}
-CHANNEL = "{channel}"
-SPARE_FILES = 64  # descriptors that are left to everything else
+KINDS = ("inputs", "beams")
+AS_SC8 = sc4_to_sc8()
 ROUNDING = 1e-3  # spectra, by which times that agree may differ
 
 
@@ -136,149 +127,62 @@ class voltage_sink(RecordingSink, python_block):
         overwrite=True,
         blocks_per_file=128,
     ):
-        self._shape = (
-            as_whole("channels", channels, 1),
-            as_whole("inputs", inputs, 1),
-            as_whole("spectra_per_frame", spectra_per_frame, 1),
-        )
-        as_whole("blocks_per_file", blocks_per_file, 1)
-        each = SAMPLE_TYPES[one_of("type", type, FRAME_TYPES)].size
         one_of("kind", kind, KINDS)
-        one_of("polarizations", polarizations, (1, 2))
+        self._edge = VoltageEdge.checked(kind, type, channels, inputs, spectra_per_frame)
+        self._shape = self._edge.channels, self._edge.inputs, self._edge.spectra
+        self._polarizations = int(one_of("polarizations", polarizations, (1, 2)))
+        self._blocks = as_whole("blocks_per_file", blocks_per_file, 1)
         check_text("description", description)
-        axes = dict(zip(("channels", "inputs", "spectra"), self._shape))
-        size = item_bytes("spectra_per_frame", each, **axes)
-        self._type, self._kind, self._polarizations = type, kind, int(polarizations)
-        self._as_sc8 = sc4_to_sc8() if type == "sc4" else None
-        self._chosen_channels = whole_numbers(
-            "selected_channels", selected_channels, self._shape[0]
-        )
-        chosen = whole_numbers("selected_inputs", selected_inputs, self._shape[1])
-        if len(chosen) % self._polarizations:
-            refuse(
-                "polarizations",
-                polarizations,
-                f"1: {len(chosen)} {kind} are written, which are no pairs",
-            )
-        # numbers of the inputs of each antenna or beam
-        self._pairs = [
-            chosen[i : i + self._polarizations] for i in range(0, len(chosen), self._polarizations)
-        ]
-        self._names = self._check_names(names)
         array = None if array is None or array == "" else load_array(array)
         self._array, self._description = array, description
-        self._overwrite, self._blocks = bool(overwrite), int(blocks_per_file)
+        self._overwrite, self._given_names = bool(overwrite), names
         self._name = file_name(filename)
         self._roll = RollOver(self._name)
-        self._guppi = self._name.endswith(GUPPI_ENDING)
-        self._check_format()
-        self._patterns, self._parts = self._paths(), self._groups()
+        channel = [] if self._name.endswith(GUPPI_ENDING) else ["channel"]
+        check_fields(self._name, ("time", self._edge.field[1:-1], *channel))
+        self._voltages = VoltageFiles(
+            self._name,
+            VOLTAGE_ENDINGS,
+            self._edge,
+            whole_numbers("selected_channels", selected_channels, self._shape[0]),
+            whole_numbers("selected_inputs", selected_inputs, self._shape[1]),
+            self._polarizations,
+            self._names_of,
+            "selected_channels",
+        )
+        self._guppi, self._parts = self._voltages.guppi, self._voltages.parts
+        self._pairs, self._patterns = self._voltages.pairs, self._voltages.patterns
         self._start()
         for path in self._patterns:
             self._check_path(path)
+        size = self._edge.item_size
         super().__init__(
             "voltage_sink", out_sig=None, in_sig=[(np.uint8, size) if size > 1 else np.uint8]
         )
 
-    def _check_names(self, names):
-        if names is None:
-            return [str(pair[0]) for pair in self._pairs]
-        names = list(names)
-        if len(names) != len(self._pairs) or not all(isinstance(name, str) for name in names):
-            refuse("names", names, f"{len(self._pairs)} texts, one for each of what is written")
+    def _names_of(self, pairs):
+        """The names of pairs, of which `_names` becomes {number of the first input: name}."""
+        names = self._given_names
+        names = [str(pair[0]) for pair in pairs] if names is None else list(names)
+        if len(names) != len(pairs) or not all(isinstance(name, str) for name in names):
+            refuse("names", names, f"{len(pairs)} texts, one for each of what is written")
+        self._names = {pair[0]: name for pair, name in zip(pairs, names)}
         return names
 
-    def _check_format(self):
-        """Refuses what the format cannot hold."""
-        field, channels = KINDS[self._kind], self._chosen_channels
-        if not self._guppi and not self._name.endswith(SIGMF_ENDINGS):
-            refuse("filename", self._name, f"a name that ends in {', '.join(VOLTAGE_ENDINGS[:2])}")
-        check_fields(self._name, ("time", field[1:-1], *([] if self._guppi else ["channel"])))
-        if not self._guppi:
-            if len(channels) > 1 and CHANNEL not in self._name:
-                refuse(
-                    "filename",
-                    self._name,
-                    f"a name with {CHANNEL} in it: a SigMF recording "
-                    f"has one frequency, and {len(channels)} channels are written (or "
-                    "choose one of them)",
-                )
-        else:
-            if self._type == "fc32":
-                refuse("type", self._type, "sc8 or sc4: GUPPI raw has 8 bits")
-            if len(self._pairs) > 1 and field not in self._name:
-                refuse(
-                    "filename",
-                    self._name,
-                    f"a name with {field} in it: a GUPPI raw file has "
-                    f"one of the {len(self._pairs)} {self._kind} (or pairs of them)",
-                )
-            if len(channels) < 2:
-                refuse(
-                    "selected_channels",
-                    channels,
-                    "at least two channels: readers of GUPPI raw "
-                    "take those of one for real samples",
-                )
-            if channels != list(range(channels[0], channels[0] + len(channels))):
-                refuse(
-                    "selected_channels",
-                    channels,
-                    "neighbours in ascending order, as GUPPI raw has them",
-                )
-        files = 2 * len(self._paths()) if not self._guppi else len(self._paths())
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
-        if files > most:
-            refuse(
-                "filename",
-                self._name,
-                f"at most {most} files at a time, as this process may "
-                f"open no more (ulimit -n), and these are {files}: choose channels or inputs",
-            )
-
-    def _groups(self):
-        """Returns the contents of each file: channels and the numbers of antennas or beams."""
-        everything = list(range(len(self._pairs)))
-        rows = (
-            [[number] for number in everything] if KINDS[self._kind] in self._name else [everything]
-        )
-        channels = (
-            [[channel] for channel in self._chosen_channels]
-            if CHANNEL in self._name
-            else [self._chosen_channels]
-        )
-        return [(group, row) for group in channels for row in rows]
-
-    def _paths(self):
-        """A name for each of _groups()."""
-        paths = [
-            self._name.replace(CHANNEL, f"{channels[0]:0{len(str(self._shape[0] - 1))}d}").replace(
-                KINDS[self._kind], name_text(self._names[row[0]])
-            )
-            for channels, row in self._groups()
-        ]
-        if len(set(paths)) < len(paths):
-            twice = next(path for path in paths if paths.count(path) > 1)
-            refuse("filename", self._name, f"such that no two {self._kind} have one file: {twice}")
-        return paths
-
     def _check_path(self, path):
-        for name in self._first_names(path):
+        for name in self._voltages.first_names(path):
             check_path(name, self._overwrite)
             file_lock.is_there(part_name(name))
         if self._guppi and not self._overwrite:
             for name in sequence(path):
                 check_path(name, False)
 
-    def _first_names(self, path):
-        return [numbered(path, 0)] if self._guppi else both_names(path)
-
     def files(self):
         """The paths of all files that were begun, whole ones and those that will be; before the
         first frame the first ones, with {time} in them."""
         writers = self._ended + self._writers
         if not writers:
-            return [name for path in self._patterns for name in self._first_names(path)]
+            return [name for path in self._patterns for name in self._voltages.first_names(path)]
         return [name for writer in writers for name in writer.paths]
 
     def frames(self):
@@ -349,12 +253,12 @@ class voltage_sink(RecordingSink, python_block):
             self._write(frame, self._runs(lost.get(item, [])), first + item)
 
     def _runs(self, values):
-        """Returns the `missing` tags of a frame: {input: [(first, count)]}, within the frame."""
-        spectra, found = self._shape[2], {}
+        """Returns the `missing` tags of a frame: [(input, first, count)], within the frame."""
+        spectra, found = self._shape[2], []
         for value in values:
             number, first, count = tag_value({tags.missing: value}, tags.missing, missing_run)
             first %= spectra
-            found.setdefault(number, []).append((first, min(count, spectra - first)))
+            found.append((number, first, min(count, spectra - first)))
         return found
 
     def _is_full(self, item):
@@ -366,14 +270,8 @@ class voltage_sink(RecordingSink, python_block):
             (moment.seconds, moment.fraction), (time.seconds, time.fraction), length
         ):
             return True
-        channels, rows = self._parts[0]
-        each = (
-            len(channels)
-            * len(rows)
-            * self._polarizations
-            * self._shape[2]
-            * (8 if self._type == "fc32" else 2)
-        )
+        channels, numbers = self._parts[0]
+        each = len(channels) * len(numbers) * self._shape[2] * self._edge.file_dtype.itemsize
         return (
             bool(self._roll.size)
             and self._frames > 0
@@ -464,45 +362,41 @@ class voltage_sink(RecordingSink, python_block):
         )
         names = names_at(self._patterns, moment.seconds, self._used)
         self._used.update(names)
-        for path, (channels, rows) in zip(names, self._parts):
+        for path, (channels, numbers) in zip(names, self._parts):
             recording = Recording(
                 frequencies=self._frequencies(channels),
                 width=setting[tags.bandwidth] / self._shape[0],
                 rate=self._rate,
                 start=moment,
-                names=tuple(self._row_names(rows)),
-                source=", ".join(self._names[row] for row in rows),
+                names=tuple(self._input_names(numbers)),
+                source=", ".join(self._names[number] for number in numbers[:: self._polarizations]),
                 channel=channels[0],
                 telescope=self._array.name if self._array else "",
                 site=site,
                 description=self._description,
             )
-            if self._guppi:
-                writer = GuppiWriter(path, recording, self._shape[2], self._blocks, self._overwrite)
-            else:
-                writer = SigmfWriter(
-                    path,
-                    recording,
-                    np.complex64 if self._type == "fc32" else np.uint16,
-                    self._overwrite,
-                )
+            writer = self._voltages.writer(
+                path,
+                recording,
+                self._edge.file_dtype,
+                self._shape[2],
+                self._blocks,
+                self._overwrite,
+            )
             self._writers.append(writer)
 
-    def _row_names(self, rows):
+    def _input_names(self, numbers):
         if self._polarizations == 1:
-            return [self._names[row] for row in rows]
-        return [f"{self._names[row]} {number}" for row in rows for number in (1, 2)]
+            return [self._names[number] for number in numbers]
+        return [f"{self._names[first]} {number}" for first in numbers[::2] for number in (1, 2)]
 
     # ---- voltages
 
     def _write(self, frame, lost, item):
-        frame = frame.view(
-            np.complex64 if self._type == "fc32" else np.uint8 if self._type == "sc4" else np.uint16
-        ).reshape(self._shape)
-        for writer, (channels, rows) in zip(self._writers, self._parts):
-            numbers = [number for row in rows for number in self._pairs[row]]
+        frame = frame.view(SAMPLE_TYPES[self._edge.type].number).reshape(self._shape)
+        for writer, (channels, numbers) in zip(self._writers, self._parts):
             voltages = self._arranged(frame, channels, numbers)
-            missing = self._missing_of(numbers, lost)
+            missing = missing_of(numbers, lost)
             if self._guppi:
                 begun, moment = self._first
                 first = round(self._moment(item).since(moment) * self._rate)
@@ -510,7 +404,7 @@ class voltage_sink(RecordingSink, python_block):
             else:
                 writer.add(voltages[0], missing)
         for place, number in enumerate(number for pair in self._pairs for number in pair):
-            self._missing[place] += sum(count for _, count in lost.get(number, ()))
+            self._missing[place] += sum(count for of, _, count in lost if of == number)
         self._written += 1
         self._frames += 1
 
@@ -521,20 +415,9 @@ class voltage_sink(RecordingSink, python_block):
         if out is None:
             # one for all frames: new memory would cost more than what is done with it
             out = self._room[len(numbers)] = np.empty(
-                (len(channels), self._shape[2], len(numbers)),
-                np.complex64 if self._type == "fc32" else np.uint16,
+                (len(channels), self._shape[2], len(numbers)), self._edge.file_dtype
             )
         for place, number in enumerate(numbers):
             row = part[:, number]
-            out[:, :, place] = row if self._as_sc8 is None else self._as_sc8[row]
+            out[:, :, place] = AS_SC8[row] if self._edge.type == "sc4" else row
         return out
-
-    @staticmethod
-    def _missing_of(numbers, lost):
-        """(place in the file, first, count); a place of None: all of them."""
-        if not lost:
-            return []
-        runs = [lost.get(number, []) for number in numbers]
-        if all(run == runs[0] for run in runs):
-            return [(None, *run) for run in runs[0]]
-        return [(place, *run) for place, several in enumerate(runs) for run in several]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from .. import dedisperser, power_normalizer, pulse_search, voltage_ring
 from ..arguments.argument_types import argument, positive_seconds
 from ..candidate_sink import candidate_sink
-from ..formats.voltages import VOLTAGE_ENDINGS
+from ..formats.voltages import DUMP_ENDINGS
 from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
 from ..transients.dispersion import channel_frequencies, delay
@@ -37,7 +37,6 @@ SEARCH_SCHEMA = {
     }
 }
 TABLE_ENDINGS = (".ecsv", ".csv")
-DUMP_ENDINGS = (*VOLTAGE_ENDINGS[:2], ".dada")
 SEGMENTS = 32
 ITEM_SECONDS = 0.25  # dedispersed powers in an item, about
 ITEM_BYTES = 1 << 26  # most of an item, unless decimations need more

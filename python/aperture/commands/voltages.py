@@ -74,7 +74,7 @@ def check_voltages(options, what):
     """Refuses, before anything else, what is no name of a file of voltages."""
     if options.voltages is not None:
         check_output_name(
-            options.voltages, VOLTAGE_ENDINGS[:2], ["time", what, "channel"], "--voltages"
+            options.voltages, VOLTAGE_ENDINGS, ["time", what, "channel"], "--voltages"
         )
 
 

@@ -9,21 +9,17 @@ import contextlib
 import math
 import os
 import re
-import resource
 
 from ..arrays.array_description import load_array
-from ..files.file_names import TIME, check_fields, check_text, name_text, time_text
+from ..files.file_names import TIME, check_fields, check_text, time_text
 from ..files.growing_file import check_path, file_name
-from ..formats.dada import DadaWriter
-from ..formats.guppi.writer import GuppiWriter, numbered, sequence
-from ..formats.sigmf.writer import SigmfWriter, both_names
-from ..formats.voltages import DADA_ENDING, GUPPI_ENDING, SIGMF_ENDINGS, Recording
+from ..formats.voltage_files import VoltageFiles, missing_of
+from ..formats.voltages import DUMP_ENDINGS, GUPPI_ENDING, Recording
 from ..parameters.rules import as_whole, one_of, refuse, whole_numbers
 from .exact_clock import moment_of
 from .voltage_edge import arranged, time_first
 
-ID, CHANNEL = "{id}", "{channel}"
-SPARE_FILES = 64  # descriptors that are left to everything else
+ID = "{id}"
 LONGEST_ID = 64
 DESCRIPTION = ".json"  # ending of what is said of a dump
 
@@ -61,8 +57,6 @@ class DumpFiles:
         if len(self.names) != edge.inputs or not all(isinstance(name, str) for name in self.names):
             refuse("names", names, f"{edge.inputs} texts, one for each of the {edge.rows}")
         self.name = file_name(filename)
-        self.guppi = self.name.endswith(GUPPI_ENDING)
-        self.sigmf = self.name.endswith(SIGMF_ENDINGS)
         self._check_name()
         self._channels = whole_numbers("selected_channels", selected_channels, edge.channels)
         self._inputs = whole_numbers("selected_inputs", selected_inputs, edge.inputs)
@@ -71,27 +65,15 @@ class DumpFiles:
             check_path(path, True)
 
     def _check_name(self):
-        endings = (SIGMF_ENDINGS[0], GUPPI_ENDING, DADA_ENDING)
-        if not self.name.endswith((*SIGMF_ENDINGS, GUPPI_ENDING, DADA_ENDING)):
-            refuse("filename", self.name, f"a name that ends in {', '.join(endings)}")
-        check_fields(
-            self.name, ("id", "time", self.edge.field[1:-1], *([] if self.guppi else ["channel"]))
-        )
+        if self.name.endswith(GUPPI_ENDING) and self.edge.of_samples:
+            problem = "SigMF or DADA: GUPPI raw has two channels or more, and samples are one"
+            refuse("filename", self.name, problem)
+        channel = [] if self.name.endswith(GUPPI_ENDING) else ["channel"]
+        check_fields(self.name, ("id", "time", self.edge.field[1:-1], *channel))
         for field in (ID, TIME):
             if field not in os.path.basename(self.name):
-                refuse(
-                    "filename",
-                    self.name,
-                    f"a name with {field} in it, or one dump would replace another",
-                )
-        if self.guppi and self.edge.of_samples:
-            refuse(
-                "filename",
-                self.name,
-                "SigMF or DADA: GUPPI raw has two channels or more, and samples are one",
-            )
-        if self.guppi and self.edge.type == "fc32":
-            refuse("type", self.edge.type, "sc8 or sc4: GUPPI raw has 8 bits")
+                problem = f"a name with {field} in it, or one dump would replace another"
+                refuse("filename", self.name, problem)
 
     def select(self, channels=None, inputs=None):
         """A Selection; None: what the constructor was told. ParameterError: it is not allowed."""
@@ -102,81 +84,21 @@ class DumpFiles:
         return Selection(self, channels or self._channels, inputs or self._inputs)
 
 
-class Selection:
-    """
-    Channels and inputs that a dump has, and how they are spread over files.
-
-    channels, inputs: their numbers in the edge. parts: of each file (channels, numbers of inputs).
-    """
+class Selection(VoltageFiles):
+    """Channels and inputs that a dump has: their numbers in the edge."""
 
     def __init__(self, files, channels, inputs):
-        self.files, self.channels, self.inputs = files, channels, inputs
-        edge, together = files.edge, files.polarizations
-        if len(inputs) % together:
-            refuse(
-                "polarizations",
-                together,
-                f"1: {len(inputs)} {edge.rows} are written, which are no pairs",
-            )
-        self.pairs = [inputs[i : i + together] for i in range(0, len(inputs), together)]
-        self._check_format()
-        rows = self.pairs if edge.field in files.name else [inputs]
-        groups = [[channel] for channel in channels] if CHANNEL in files.name else [channels]
-        self.parts = [(group, row) for group in groups for row in rows]
-        self._patterns = [self._pattern(*part) for part in self.parts]
-        if len(set(self._patterns)) < len(self.parts):
-            refuse("names", files.names, f"such that no two {edge.rows} have one file")
-        count = len(self.parts) * (2 if files.sigmf else 1) + 1
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
-        if count > most:
-            refuse(
-                "filename",
-                files.name,
-                f"at most {most} files at a time, as this process may "
-                f"open no more (ulimit -n), and these are {count}: choose channels or inputs",
-            )
-
-    def _check_format(self):
-        files, channels = self.files, self.channels
-        one_each = CHANNEL in files.name
-        if files.sigmf and len(channels) > 1 and not one_each:
-            refuse(
-                "filename",
-                files.name,
-                f"a name with {CHANNEL} in it: a SigMF recording has "
-                f"one frequency, and {len(channels)} channels are written (or choose one of "
-                "them)",
-            )
-        if (
-            not files.sigmf
-            and not one_each
-            and channels != list(range(channels[0], channels[0] + len(channels)))
-        ):
-            refuse(
-                "channels",
-                channels,
-                "neighbours in ascending order, as GUPPI raw and DADA have them",
-            )
-        if files.guppi and len(channels) < 2:
-            refuse(
-                "channels",
-                channels,
-                "at least two: readers of GUPPI raw take those of one for real samples",
-            )
-        if files.guppi and len(self.pairs) > 1 and files.edge.field not in files.name:
-            refuse(
-                "filename",
-                files.name,
-                f"a name with {files.edge.field} in it: a GUPPI raw "
-                f"file has one of the {len(self.pairs)} {files.edge.rows} (or pairs of them)",
-            )
-
-    def _pattern(self, channels, inputs):
-        edge = self.files.edge
-        digits = len(str(edge.channels - 1))
-        return self.files.name.replace(CHANNEL, f"{channels[0]:0{digits}d}").replace(
-            edge.field, name_text(self.files.names[inputs[0]])
+        super().__init__(
+            files.name,
+            DUMP_ENDINGS,
+            files.edge,
+            channels,
+            inputs,
+            files.polarizations,
+            lambda pairs: [files.names[pair[0]] for pair in pairs],
+            more=1,
         )
+        self.files, self.channels, self.inputs = files, channels, inputs
 
     @property
     def item_bytes(self):
@@ -187,7 +109,7 @@ class Selection:
     def paths(self, id, seconds, number=1):
         """Names of the files of a recording, as the writers take them."""
         text = time_text(seconds) + (f"-{number}" if number > 1 else "")
-        return [path.replace(ID, id).replace(TIME, text) for path in self._patterns]
+        return [path.replace(ID, id).replace(TIME, text) for path in self.patterns]
 
     def description(self, id, seconds, number=1):
         """The name of the file that says what is in a dump."""
@@ -199,16 +121,11 @@ class Selection:
     def free_number(self, id, seconds):
         """The first one with which none of these files is there."""
         number = 1
-        while any(map(self._is_there, self.paths(id, seconds, number))) or os.path.lexists(
+        while any(map(self.is_there, self.paths(id, seconds, number))) or os.path.lexists(
             self.description(id, seconds, number)
         ):
             number += 1
         return number
-
-    def _is_there(self, path):
-        if self.files.guppi:
-            return bool(sequence(path)) or os.path.lexists(numbered(path, 0))
-        return any(map(os.path.lexists, both_names(path) if self.files.sigmf else [path]))
 
     def begin(self, paths, stretch, item):
         """A Section from an item on, of which a Stretch says time and frequency."""
@@ -257,13 +174,13 @@ class Section:
             site=None if array is None else (array.latitude, array.longitude, array.height),
             description=files.description,
         )
-        if files.guppi:
-            return GuppiWriter(path, recording, edge.spectra, files.blocks, False)
-        return (SigmfWriter if files.sigmf else DadaWriter)(path, recording, edge.file_dtype, False)
+        return self._selection.writer(
+            path, recording, edge.file_dtype, edge.spectra, files.blocks, False
+        )
 
     def capture(self, stretch, item):
         """Begins a capture: from the next item on the clock says something a little different."""
-        if self._selection.files.sigmf:
+        if self._selection.sigmf:
             for writer, (channels, _) in zip(self._writers, self._selection.parts):
                 frequency = stretch.frequency
                 if not self._edge.of_samples:
@@ -290,8 +207,8 @@ class Section:
         lowest = min(self._selection.channels)
         for writer, (channels, inputs) in zip(self._writers, self._selection.parts):
             places = [channel - lowest for channel in channels]
-            lost = _missing_of(inputs, missing)
-            if self._selection.files.guppi:
+            lost = missing_of(inputs, missing)
+            if self._selection.guppi:
                 self._add_blocks(writer, samples, places, inputs, moved, lost)
                 continue
             if len(channels) == 1:
@@ -332,12 +249,3 @@ class Section:
             writer.finish()
         finally:
             self.paths += [path for path in writer.paths or paths if os.path.exists(path)]
-
-
-def _missing_of(inputs, missing):
-    """The runs of a file's inputs, by their places; None where all of them are missing."""
-    of_all = [(None, *run[1:]) for run in missing if run[0] is None]
-    runs = [[run[1:] for run in missing if run[0] == number] for number in inputs]
-    if all(run == runs[0] for run in runs):
-        return of_all + [(None, *run) for run in runs[0]]
-    return of_all + [(place, *run) for place, several in enumerate(runs) for run in several]

@@ -12,7 +12,8 @@ import numpy as np
 SIGMF_ENDINGS = (".sigmf-meta", ".sigmf-data")
 GUPPI_ENDING = ".raw"
 DADA_ENDING = ".dada"
-VOLTAGE_ENDINGS = (SIGMF_ENDINGS[0], GUPPI_ENDING, SIGMF_ENDINGS[1])
+VOLTAGE_ENDINGS = (SIGMF_ENDINGS[0], GUPPI_ENDING)
+DUMP_ENDINGS = (*VOLTAGE_ENDINGS, DADA_ENDING)
 
 
 @dataclass(frozen=True)
