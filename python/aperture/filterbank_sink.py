@@ -18,7 +18,7 @@ from . import tags
 from .arrays import earth_rotation, geometry
 from .arrays.array_description import load_array
 from .beams.weights import beam_directions, find_polarizations
-from .files.file_names import check_fields, name_text, names_at
+from .files.file_names import check_different, check_fields, name_text, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
 from .files.sample_file import SampleFile, check_names, take_places
@@ -67,9 +67,7 @@ def paths_of(filename, names):
     if "{beam}" not in filename:
         return [filename]
     paths = [filename.replace("{beam}", name_text(name)) for name in names]
-    if len(set(paths)) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        refuse("filename", filename, f"such that no two beams have one file: {twice}")
+    check_different(filename, paths, "beams")
     return paths
 
 

@@ -13,7 +13,7 @@ import pmt
 
 from . import tags
 from .arrays.array_description import load_array
-from .files.file_names import TIME, check_fields, check_text, name_text, names_at
+from .files.file_names import TIME, check_different, check_fields, check_text, name_text, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
 from .filterbank_sink import PRODUCTS, row_names
@@ -141,8 +141,7 @@ class psrfits_sink(RollingSink, python_block):
                 f"a name with {{beam}} in it: there is a file for each of {len(self._names)} beams",
             )
         self._start()
-        if len(set(self._paths)) < len(self._paths):
-            refuse("filename", filename, "such that no two beams have one file")
+        check_different(filename, self._paths, "beams")
         for path in self._paths:
             check_path(path, overwrite)
         super().__init__(

@@ -7,6 +7,7 @@
 {phase_center} where there is one for each phase centre."""
 
 import re
+from collections import Counter
 
 from ..parameters.rules import refuse
 from ..parameters.times import utc_text
@@ -27,6 +28,13 @@ def check_fields(filename, allowed):
                 + " and ".join(f"{{{word}}}" for word in allowed)
                 + f" may stand; {{{field}}} means nothing",
             )
+
+
+def check_different(filename, paths, what):
+    """Refuses a name that gives two of `what` one file."""
+    twice = [path for path, count in Counter(paths).items() if count > 1]
+    if twice:
+        refuse("filename", filename, f"such that no two {what} have one file: {twice[0]}")
 
 
 def time_text(seconds):

@@ -7,9 +7,8 @@
 
 import os
 import resource
-from collections import Counter
 
-from ..files.file_names import name_text
+from ..files.file_names import check_different, name_text
 from ..parameters.rules import refuse
 from .dada import DadaWriter
 from .guppi.writer import GuppiWriter, numbered, sequence
@@ -112,9 +111,7 @@ class VoltageFiles:
             for group in groups
             for row in places
         ]
-        twice = [path for path, count in Counter(self.patterns).items() if count > 1]
-        if twice:
-            refuse("filename", name, f"such that no two {rows} have one file: {twice[0]}")
+        check_different(name, self.patterns, rows)
         count = len(self.parts) * (2 if self.sigmf else 1) + more
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
         if count > most:
