@@ -20,12 +20,13 @@ from astropy.io import fits
 from casacore.tables import table
 
 from gnuradio.aperture.arrays import earth_rotation, geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.formats.uvh5.conversion import convert
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.observations import run as run_main
 from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.tracking.directions import parse_direction
@@ -45,16 +46,7 @@ CONVERT = (SOURCE / "tools/run", "aperture_convert")
 
 
 def array_of(inputs):
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna(name, place) for name, place in PLACES.items()],
-        inputs=[Input(name[:-1], name[-1]) for name in inputs],
-        sample_rate=1e6,
-        center_frequency=1.4e9,
-    )
+    return make_array(PLACES, inputs=[Input(name[:-1], name[-1]) for name in inputs], center=1.4e9)
 
 
 def source_visibilities(array, seconds):

@@ -35,7 +35,7 @@ from gnuradio.aperture.imaging.live_visibilities import VisibilityMatrices
 from gnuradio.aperture.imaging.names import names_near
 from gnuradio.aperture.imaging.visibilities import SkyVisibilities
 from gnuradio.aperture.imaging.weighting import Weighting, parse_weighting
-from gnuradio.aperture.testing.observations import array_of, run
+from gnuradio.aperture.testing.observations import array_of, run, words
 from gnuradio.aperture.testing.tiers import ALL
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
 from gnuradio.aperture.tracking.phase_center import place_at
@@ -286,21 +286,10 @@ class TestImages(unittest.TestCase):
                 run_or_fail(
                     self,
                     "wsclean",
-                    "-quiet",
-                    "-name",
-                    "units",
-                    "-size",
-                    64,
-                    64,
-                    "-scale",
-                    "0.5deg",
-                    "-pol",
-                    "XX",
-                    "-weight",
-                    "natural",
-                    "-niter",
-                    0,
-                    "units.ms",
+                    *words(
+                        "-quiet -name units -size 64 64 -scale 0.5deg -pol XX -weight natural "
+                        "-niter 0 units.ms"
+                    ),
                     cwd=self.folder,
                     env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                 )
@@ -390,15 +379,15 @@ class TestWsclean(unittest.TestCase):
         )[1]
         commands = re.findall(r"^    ((?:.*\\\n)*.+)$", text, re.MULTILINE)
         self.assertEqual(
-            [words.split()[1 if words.startswith("tools") else 0] for words in commands],
+            [each.split()[1 if each.startswith("tools") else 0] for each in commands],
             ["aperture_fx", "aperture_image", "aperture_convert", "wsclean"],
         )
-        for words in commands:
+        for each in commands:
             run_or_fail(
                 self,
                 "sh",
                 "-c",
-                words.replace("tools/run", str(SOURCE / "tools/run")),
+                each.replace("tools/run", str(SOURCE / "tools/run")),
                 cwd=folder,
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )
@@ -429,39 +418,20 @@ class TestWsclean(unittest.TestCase):
             run_or_fail(
                 self,
                 "wsclean",
-                "-quiet",
-                "-name",
-                "exact",
-                "-size",
-                150,
-                150,
-                "-scale",
-                "40asec",
-                "-pol",
-                "XX",
-                "-direct-ft",
-                "-weight",
+                *words("-quiet -name exact -size 150 150 -scale 40asec -pol XX -direct-ft -weight"),
                 *weight.split(),
-                "-niter",
-                0,
-                "y8.ms",
+                *words("-niter 0 y8.ms"),
                 cwd=folder,
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )
             code, _, errors = run(
                 command,
                 folder / "y8.uvh5",
-                "-o",
-                folder / "exact.fits",
-                "--centre",
+                *words(f"-o {folder / 'exact.fits'} --centre"),
                 "Cas A",
                 "--width",
                 f"{150 * 40 / 3600 * 1.000035:.7f}",
-                "--pixels",
-                150,
-                "--as-is",
-                "--weight",
-                weight.replace(" ", "="),
+                *words(f"--pixels 150 --as-is --weight {weight.replace(' ', '=')}"),
             )
             self.assertEqual((code, errors), (0, ""))
             one, two = (

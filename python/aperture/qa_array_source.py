@@ -15,8 +15,9 @@ import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 from scipy.interpolate import CubicSpline
 
-from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture import Antenna, Input, Source
 from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.testing import arrays
 from gnuradio.aperture.testing.simulator_noise import model_noise, philox
 from gnuradio.aperture.tracking.directions import Direction, azimuth_elevation
 
@@ -37,15 +38,12 @@ def make_array(
     pairs = [(name, letter) for name in names for letter in polarizations]
     gains = gains or [1] * len(pairs)
     cables = cables or [0] * len(pairs)
-    return ArrayDescription(
-        name="test",
-        latitude=latitude,
-        longitude=10,
-        height=0,
-        antennas=[Antenna(*entry) for entry in zip(names, positions)],
+    return arrays.make_array(
+        [Antenna(*entry) for entry in zip(names, positions)],
         inputs=[Input(*pair, gain, cable) for pair, gain, cable in zip(pairs, gains, cables)],
-        sample_rate=sample_rate,
-        center_frequency=center_frequency,
+        rate=sample_rate,
+        center=center_frequency,
+        site=(latitude, 10, 0),
     )
 
 

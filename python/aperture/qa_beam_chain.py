@@ -11,9 +11,10 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture import array_source, pointing
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays.array_description import Antenna, Input, Source
 from gnuradio.aperture.beams.beams import Beam, grid
 from gnuradio.aperture.testing import qa_tools
+from gnuradio.aperture.testing.arrays import make_array
 
 aperture = qa_tools.on_device(aperture)
 
@@ -32,16 +33,7 @@ def array_of(sample_rate=1e6):
         Input(place.name, "x", complex(*rng.uniform(0.5, 2, 2)), rng.uniform(0, 2e-8))
         for place in places
     ]
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=places,
-        inputs=inputs,
-        sample_rate=sample_rate,
-        center_frequency=1.5e8,
-    )
+    return make_array(places, inputs=inputs, rate=sample_rate, center=1.5e8)
 
 
 def source_at(array, azimuth, elevation, time):

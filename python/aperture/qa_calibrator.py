@@ -13,7 +13,8 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
-from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays.array_model import Input, Source
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.qa_tools import DEVICE
 
 CHANNELS, RATE = 32, 2e6
@@ -21,19 +22,16 @@ CHANNELS, RATE = 32, 2e6
 
 def bench(flux=30.0):
     """Three receivers on one noise source, with unequal cables and gains."""
-    return ArrayDescription(
-        name="bench",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna(name, (0.0, 0.0, 0.0)) for name in "ABC"],
+    return make_array(
+        dict.fromkeys("ABC", (0.0, 0.0, 0.0)),
         inputs=[
             Input("A", "x"),
             Input("B", "x", 0.6 - 0.5j, 100e-9),
             Input("C", "x", -1.1 + 0.2j, -77e-9),
         ],
-        sample_rate=RATE,
-        center_frequency=1.42e9,
+        rate=RATE,
+        center=1.42e9,
+        name="bench",
         sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=flux)],
     )
 

@@ -8,9 +8,7 @@
 
 import contextlib
 import csv
-import shutil
 import sys
-import tempfile
 import threading
 import time
 import types
@@ -23,6 +21,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture.parameters.times import utc_text
 from gnuradio.aperture.testing import disks, pulse_model
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, comes_true, rx_time, to_pmt
 from gnuradio.aperture.transients import dispersion, pictures
 from gnuradio.aperture.transients.candidates import COLUMNS, Candidate
@@ -65,15 +64,12 @@ def dispersed_powers(rng, times=6000, beams=2):
     return powers
 
 
-class qa_candidate_sink(gr_unittest.TestCase):
+class qa_candidate_sink(InFolder, gr_unittest.TestCase):
     def setUp(self):
+        super().setUp()
         self.rng = np.random.default_rng(1967)
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_candidate_sink"))
         # no search says that it is done
         MODULE.PATIENCE = 0.2
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def table(self, path):
         """Lines of a table, without those of ECSV, as dictionaries."""

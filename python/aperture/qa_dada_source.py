@@ -7,8 +7,6 @@
 """Reading PSRDADA files. All comparisons are exact: nothing here is computed in floats."""
 
 import os
-import shutil
-import tempfile
 import time
 from datetime import datetime
 from fractions import Fraction
@@ -19,6 +17,7 @@ import pmt
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import dada_source, tags
+from gnuradio.aperture.testing.folders import InFolder
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[2] / "../shared/data")
 EXAMPLE = Path(DATA, "effelsberg-b2016+28.dada")
@@ -46,13 +45,10 @@ def unix(text):
     return int(datetime.strptime(text + "+0000", "%Y-%m-%d-%H:%M:%S%z").timestamp())
 
 
-class qa_dada_source(gr_unittest.TestCase):
+class qa_dada_source(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_dada_source"))
+        super().setUp()
         self.rng = np.random.default_rng(1)
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def write(self, data=b"", name="test.dada", drop=(), **keys):
         """A file with a header and data; the keys given replace those of HEADER."""

@@ -14,7 +14,8 @@ from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import delay_tracker, tags
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna, Input
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.tracking.delay_model import DelayModel
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
@@ -30,15 +31,11 @@ def array_of(extent=300.0, inputs=5, sample_rate=RATE):
         Antenna(f"A{i}", tuple(rng.uniform(-extent, extent, 3) * (1, 1, 0.02)))
         for i in range(inputs)
     ]
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=places,
+    return make_array(
+        places,
         inputs=[Input(place.name, "x", cable_delay=1e-8 * i) for i, place in enumerate(places)],
-        sample_rate=sample_rate,
-        center_frequency=FREQUENCY,
+        rate=sample_rate,
+        center=FREQUENCY,
     )
 
 
@@ -231,15 +228,12 @@ class qa_delay_tracker(gr_unittest.TestCase):
         """The delay of a baseline b to the east drifts by b w cos(dec)/c in transit (the eastern
         input's delay becomes less), of the sun 1/365 slower; signs change with the side of the
         zenith."""
-        array = ArrayDescription(
+        array = make_array(
+            {"W": (0, 0, 0), "E": (1000.0, 0, 0)},
+            rate=RATE,
+            center=FREQUENCY,
+            site=(40.0, 0.0, 0.0),
             name="pair",
-            latitude=40.0,
-            longitude=0.0,
-            height=0.0,
-            antennas=[Antenna("W", (0, 0, 0)), Antenna("E", (1000.0, 0, 0))],
-            inputs=[Input("W", "x"), Input("E", "x")],
-            sample_rate=RATE,
-            center_frequency=FREQUENCY,
         )
         expected = 1000 * geometry.EARTH_ROTATION_RATE / geometry.SPEED_OF_LIGHT
         for azimuth, elevation in ((180.0, 60.0), (0.0, 60.0)):
@@ -403,15 +397,12 @@ class qa_delay_tracker(gr_unittest.TestCase):
         never gets on."""
         site, place = (geometry.geodetic_to_ecef(40, longitude, 0) for longitude in (0, 80))
         far = (place - site) @ geometry.enu_to_ecef_rotation(40, 0)
-        array = ArrayDescription(
+        array = make_array(
+            {"W": (0, 0, 0), "E": tuple(far)},
+            rate=RATE,
+            center=2e13,
+            site=(40.0, 0.0, 0.0),
             name="far",
-            latitude=40.0,
-            longitude=0.0,
-            height=0.0,
-            antennas=[Antenna("W", (0, 0, 0)), Antenna("E", tuple(far))],
-            inputs=[Input("W", "x"), Input("E", "x")],
-            sample_rate=RATE,
-            center_frequency=2e13,
         )
         block = delay_tracker(array, "Cas A", item_size=1, phase_error=0.001)
         block.logger = type(

@@ -12,6 +12,8 @@ What the blocks compute is compared with models elsewhere, on the CPU; the emula
 same kernels. What it adds are rings, streams and copies, and these are what is tested here.
 """
 
+import functools
+
 import numpy as np
 from gnuradio import aperture, blocks, gr_unittest
 
@@ -34,7 +36,7 @@ class Case:
     """
     One block, and a stream for it.
 
-    make: device -> block
+    make: device=... -> block
     ports: bytes [item][byte] of each input port
     sizes: bytes of an item of each output port
     tags: of the first item of each port
@@ -123,139 +125,119 @@ def read_ring(ring):
     return count, ring.read(first, count)[0].tobytes(), settings
 
 
+def on_frames(block, sizes, data=None, said=(), read=None, **parameters):
+    """A case of a block with one port of frames."""
+    data = frames() if data is None else data
+    make = functools.partial(block, **parameters)
+    return Case(make, [data], sizes, [frame_tags()], (17, 3), said, read)
+
+
+def on_samples(block, size, **parameters):
+    """A case of a filter bank."""
+    make = functools.partial(block, **BANK, **parameters)
+    return Case(make, [samples()], [size], [sample_tags()], (2000, 333))
+
+
+def on_powers(block, sizes, tags=None, data=None, gap=(300, 90), said=(), **parameters):
+    """A case of a block that follows power_normalizer, or of this one."""
+    data = powers(777, 2, 16) if data is None else data
+    make = functools.partial(block, beams=2, **parameters)
+    return Case(make, [data], sizes, [tags or power_tags()], gap, said)
+
+
+FRAME_BYTES = 2 * CHANNELS * INPUTS * TIMES
 CASES = {
-    "beam_power": Case(
-        lambda device: aperture.beam_power(
-            **FRAME,
-            beams=4,
-            weights=weights(4, INPUTS),
-            spectra=32,
-            products="IQUV",
-            type="sc8",
-            device=device,
-        ),
-        [frames()],
+    "beam_power": on_frames(
+        aperture.beam_power,
         [4 * 2 * 4 * CHANNELS],
-        [frame_tags()],
-        (17, 3),
+        **FRAME,
+        beams=4,
+        weights=weights(4, INPUTS),
+        spectra=32,
+        products="IQUV",
+        type="sc8",
     ),
-    "beamformer": Case(
-        lambda device: aperture.beamformer(
-            **FRAME, beams=4, weights=weights(4, INPUTS), type="sc8", device=device
-        ),
-        [frames()],
+    "beamformer": on_frames(
+        aperture.beamformer,
         [8 * CHANNELS * 4 * TIMES],
-        [frame_tags()],
-        (17, 3),
+        **FRAME,
+        beams=4,
+        weights=weights(4, INPUTS),
+        type="sc8",
     ),
     "copy": Case(
-        lambda device: aperture.copy(2 * CHANNELS, device=device),
+        functools.partial(aperture.copy, 2 * CHANNELS),
         [spectra(0)],
         [2 * CHANNELS],
         [sample_tags()],
         (390, 7),
     ),
     "corner_turn": Case(
-        lambda device: aperture.corner_turn(**FRAME, inputs_per_port=1, type="sc8", device=device),
+        functools.partial(aperture.corner_turn, **FRAME, inputs_per_port=1, type="sc8"),
         [spectra(seed) for seed in range(INPUTS)],
-        [2 * CHANNELS * INPUTS * TIMES],
+        [FRAME_BYTES],
         [frame_tags()] * INPUTS,
         (390, 121),
     ),
-    "dedisperser": Case(
-        lambda device: aperture.dedisperser(**TRIALS, beams=2, device=device),
-        [powers(777, 2, 16)],
-        [4 * 2 * 2 * 60],
-        [power_tags()],
-        (300, 90),
-    ),
-    "exchange": Case(
+    "dedisperser": on_powers(aperture.dedisperser, [4 * 2 * 2 * 60], **TRIALS),
+    "exchange": on_frames(
         lambda device: aperture.exchange(
             **FRAME, type="sc8", input_devices=[device], output_devices=[device, device]
         ),
-        [frames()],
-        [2 * CHANNELS // 2 * INPUTS * TIMES] * 2,
-        [frame_tags()],
-        (17, 3),
+        [FRAME_BYTES // 2] * 2,
     ),
-    "f_engine": Case(
-        lambda device: aperture.f_engine(**BANK, spectra_per_frame=TIMES, device=device),
-        [samples()],
-        [8 * 8 * INPUTS * TIMES],
-        [sample_tags()],
-        (2000, 333),
+    "f_engine": on_samples(aperture.f_engine, 8 * 8 * INPUTS * TIMES, spectra_per_frame=TIMES),
+    "flagger": on_frames(
+        aperture.flagger,
+        [FRAME_BYTES, CHANNELS * INPUTS],
+        **FRAME,
+        type="sc8",
+        spectra_per_slice=TIMES,
     ),
-    "flagger": Case(
-        lambda device: aperture.flagger(
-            **FRAME, type="sc8", spectra_per_slice=TIMES, device=device
-        ),
-        [frames()],
-        [2 * CHANNELS * INPUTS * TIMES, CHANNELS * INPUTS],
-        [frame_tags()],
-        (17, 3),
-    ),
-    "item_ring": Case(
-        lambda device: aperture.item_ring(
-            2 * CHANNELS * INPUTS * TIMES, spectra=TIMES, size=2**20, device=device
-        ),
-        [frames()],
+    "item_ring": on_frames(
+        functools.partial(aperture.item_ring, FRAME_BYTES),
         [],
-        [frame_tags()],
-        (17, 3),
+        spectra=TIMES,
+        size=2**20,
         read=read_ring,
     ),
-    "pfb_channelizer": Case(
-        lambda device: aperture.pfb_channelizer(**BANK, device=device),
-        [samples()],
-        [8 * 8 * INPUTS],
-        [sample_tags()],
-        (2000, 333),
-    ),
-    "power_detector": Case(
-        lambda device: aperture.power_detector(
-            channels=CHANNELS,
-            beams=4,
-            spectra_per_frame=TIMES,
-            type="sc8",
-            spectra=32,
-            products="IQUV",
-            device=device,
-        ),
-        [frames(inputs=4)],
+    "pfb_channelizer": on_samples(aperture.pfb_channelizer, 8 * 8 * INPUTS),
+    "power_detector": on_frames(
+        aperture.power_detector,
         [4 * 2 * 4 * CHANNELS],
-        [frame_tags()],
-        (17, 3),
+        frames(inputs=4),
+        channels=CHANNELS,
+        beams=4,
+        spectra_per_frame=TIMES,
+        spectra=32,
+        products="IQUV",
+        type="sc8",
     ),
-    "power_normalizer": Case(
-        lambda device: aperture.power_normalizer(
-            channels=16,
-            beams=2,
-            sample_time=SAMPLE_TIME,
-            window=64 * SAMPLE_TIME,
-            segments=4,
-            device=device,
-        ),
-        [powers(777, 2, 16)],
+    "power_normalizer": on_powers(
+        aperture.power_normalizer,
         [4 * 2 * 16],
-        [power_tags()],
-        (300, 90),
+        channels=16,
+        sample_time=SAMPLE_TIME,
+        window=64 * SAMPLE_TIME,
+        segments=4,
     ),
-    "pulse_search": Case(
-        lambda device: aperture.pulse_search(
-            **TRIALS, beams=2, baseline=1.0, widest=16, device=device
-        ),
-        [powers(101, 2, 2 * 60)],
+    "pulse_search": on_powers(
+        aperture.pulse_search,
         [],
-        [power_tags(1 / SAMPLE_TIME / 60)],
+        power_tags(1 / SAMPLE_TIME / 60),
+        powers(101, 2, 2 * 60),
         (40, 3),
-        said=("candidates", "rejected"),
+        ("candidates", "rejected"),
+        **TRIALS,
+        baseline=1.0,
+        widest=16,
     ),
-    "xengine": Case(
-        lambda device: aperture.xengine(**FRAME, integration=4, type="sc8", device=device),
-        [frames()],
+    "xengine": on_frames(
+        aperture.xengine,
         [8 * CHANNELS * INPUTS * (INPUTS + 1) // 2],
-        [frame_tags()],
-        (17, 3),
+        **FRAME,
+        integration=4,
+        type="sc8",
     ),
 }
 
@@ -291,7 +273,7 @@ class Run:
     """The results of a block: data and tags of each port, messages, what it keeps."""
 
     def __init__(self, case, device, gap=False, times=1, fan_out=False):
-        self.block = case.make(device)
+        self.block = case.make(device=device)
         graph = Flowgraph(
             self.block,
             case.ports,

@@ -14,7 +14,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from unittest import mock
 
@@ -24,27 +23,24 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture import filterbank_sink, tags
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.formats.filterbank.header import header_bytes, sexagesimal, telescope_id
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.formats.filterbank.writer import Levels
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import comes_true
 
 BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
 
 
 def array_of(polarizations="xy", name="Effelsberg"):
-    return ArrayDescription(
+    return make_array(
+        {"1": (0.0, 0.0, 0.0), "2": (50.0, 0.0, 0.0)},
+        inputs=polarizations,
+        site=(50.5, 6.9, 400.0),
         name=name,
-        latitude=50.5,
-        longitude=6.9,
-        height=400.0,
-        antennas=[Antenna("1", (0.0, 0.0, 0.0)), Antenna("2", (50.0, 0.0, 0.0))],
-        inputs=[Input(number, letter) for number in "12" for letter in polarizations],
-        sample_rate=1e6,
-        center_frequency=1e8,
     )
 
 
@@ -108,14 +104,11 @@ def read(path):
     return header, data[place:]
 
 
-class qa_filterbank_sink(gr_unittest.TestCase):
+class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_filterbank"))
+        super().setUp()
         self.path = self.folder / "test.fil"
         self.rng = np.random.default_rng(1)
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def run_sink(self, items, found, path=None, array=None, beams=BEAMS, at_once=1000, **arguments):
         """Sends items [integration][beam][product][channel] with tags, so many a call at most;
@@ -774,15 +767,8 @@ class qa_filterbank_sink(gr_unittest.TestCase):
     def test_lost_samples_in_a_flowgraph(self):
         """An input loses samples: its own beam is filled, time goes on, the other one is whole."""
         channels, times, spectra = 8, 10, 20
-        array = ArrayDescription(
-            name="two",
-            latitude=50.0,
-            longitude=7.0,
-            height=0.0,
-            antennas=[Antenna("1", (0.0, 0.0, 0.0)), Antenna("2", (50.0, 0.0, 0.0))],
-            inputs=[Input("1", "x"), Input("2", "x")],
-            sample_rate=1e6,
-            center_frequency=1e8,
+        array = make_array(
+            {"1": (0.0, 0.0, 0.0), "2": (50.0, 0.0, 0.0)}, site=(50.0, 7.0, 0.0), name="two"
         )
         beams = [
             Beam("one", 0.0, 90.0, antennas=("1",)),

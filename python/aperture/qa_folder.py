@@ -15,8 +15,9 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
-from gnuradio.aperture import Antenna, ArrayDescription, Input, Pulsar, Source
+from gnuradio.aperture import Pulsar, Source
 from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.qa_tools import on_device
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import dedispersed, profile
@@ -370,16 +371,7 @@ class qa_folder(gr_unittest.TestCase):
     def chain(self, folder, filename, period, dm=20.0, seconds=4.0, fold_period=None):
         """A simulated pulsar through filter bank, detector, folder and file."""
         channels, bins = 8, 64
-        array = ArrayDescription(
-            name="test",
-            latitude=44,
-            longitude=11,
-            height=0,
-            sample_rate=RATE,
-            center_frequency=CENTER,
-            antennas=[Antenna("A", (0, 0, 0))],
-            inputs=[Input("A", "x")],
-        )
+        array = make_array({"A": (0, 0, 0)}, rate=RATE, center=CENTER, site=(44, 11, 0))
         source = Source(
             "p",
             azimuth=0,

@@ -9,23 +9,17 @@
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
 
-from gnuradio.aperture import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture import Source
 from gnuradio.aperture.testing import flagging_theory as theory
 from gnuradio.aperture.testing import qa_tools, reference
+from gnuradio.aperture.testing.arrays import make_array
 
 RATE, CENTER = 1e6, 1.4e9
 
 
 def two_antennas():
-    return ArrayDescription(
-        name="pair",
-        latitude=40,
-        longitude=10,
-        height=0,
-        antennas=[Antenna("A", (0, 0, 0)), Antenna("B", (30, 0, 0))],
-        inputs=[Input("A", "x"), Input("B", "x")],
-        sample_rate=RATE,
-        center_frequency=CENTER,
+    return make_array(
+        {"A": (0, 0, 0), "B": (30, 0, 0)}, rate=RATE, center=CENTER, site=(40, 10, 0), name="pair"
     )
 
 

@@ -18,10 +18,10 @@ import tempfile
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
 
-from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input
 from gnuradio.aperture.calibration.messages import apply_calibration
 from gnuradio.aperture.commands import calibrate
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.qa_tools import EPOCH, ByteSource, rx_time
 
@@ -36,16 +36,7 @@ FREQUENCIES = CENTER + WIDTH + (np.arange(CHANNELS) - CHANNELS // 2) * WIDTH
 
 
 def bench():
-    return ArrayDescription(
-        name="bench",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna(name, (0.0, 0.0, 0.0)) for name in "ABC"],
-        inputs=[Input(name, "x") for name in "ABC"],
-        sample_rate=RATE,
-        center_frequency=CENTER,
-    )
+    return make_array(dict.fromkeys("ABC", (0.0, 0.0, 0.0)), rate=RATE, center=CENTER, name="bench")
 
 
 def samples():

@@ -6,17 +6,14 @@
 #
 """xengine, power_detector and beam_power with masks of flags, and sinks with their counts."""
 
-import shutil
-import tempfile
-from pathlib import Path
-
 import h5py
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
 
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.testing import qa_tools, reference
+from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import (
     EPOCH,
     RATE,
@@ -36,15 +33,8 @@ def pack(flags):
 
 
 def array_of(inputs, polarizations="x"):
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna(f"A{n}", (10.0 * n, n * n, 0.0)) for n in range(inputs)],
-        inputs=[Input(f"A{n}", letter) for n in range(inputs) for letter in polarizations],
-        sample_rate=1e6,
-        center_frequency=1e8,
+    return make_array(
+        {f"A{n}": (10.0 * n, n * n, 0.0) for n in range(inputs)}, inputs=polarizations
     )
 
 
@@ -143,13 +133,10 @@ def detect(y, lost, spectra, products, basis, summed, mean):
     return np.stack(made, axis=2), count
 
 
-class qa_masks(gr_unittest.TestCase):
+class qa_masks(InFolder, gr_unittest.TestCase):
     def setUp(self):
+        super().setUp()
         self.rng = np.random.default_rng(1999)
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_masks"))
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def correlate(
         self,

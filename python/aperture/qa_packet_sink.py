@@ -7,9 +7,7 @@
 """packet_sink: packets as Python makes them, with the faults that were asked for; and there and
 back again by way of packet_source."""
 
-import os
 import struct
-import tempfile
 import time
 
 import numpy as np
@@ -17,17 +15,15 @@ from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.qa_packet_source import EACH, START, Receiving
 from gnuradio.aperture.testing import packets as net
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import Flowgraph, as_numbers, missing_of, rx_time
 
 
-class qa_packet_sink(gr_unittest.TestCase):
+class qa_packet_sink(InFolder, gr_unittest.TestCase):
     def setUp(self):
+        super().setUp()
         self.rng = np.random.default_rng(20261127)
-        self.folder = tempfile.TemporaryDirectory()
-        self.file = os.path.join(self.folder.name, "sent.pcap")
-
-    def tearDown(self):
-        self.folder.cleanup()
+        self.file = self.path("sent.pcap")
 
     def items(self, *shape):
         return self.rng.integers(0, 256, shape, dtype=np.uint8)

@@ -8,7 +8,6 @@
 
 import os
 import socket
-import tempfile
 import time
 
 import numpy as np
@@ -16,6 +15,7 @@ import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture.testing import packets as net
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import (
     PATIENCE,
     ByteSink,
@@ -60,20 +60,17 @@ class Receiving(Running):
         ]
 
 
-class qa_packet_source(gr_unittest.TestCase):
+class qa_packet_source(InFolder, gr_unittest.TestCase):
     def setUp(self):
+        super().setUp()
         self.rng = np.random.default_rng(20261126)
-        self.folder = tempfile.TemporaryDirectory()
-
-    def tearDown(self):
-        self.folder.cleanup()
 
     def payloads(self, *shape):
         return self.rng.integers(0, 256, shape, dtype=np.uint8)
 
     def from_file(self, frames, writer=net.write_pcap, options=None, **parameters):
         """The data of each port, its tags, and the block."""
-        filename = os.path.join(self.folder.name, "packets.pcap")
+        filename = self.path("packets.pcap")
         writer(filename, frames, **(options or {}))
         receiving = Receiving(files=[filename], **parameters)
         data, tags = receiving.run()

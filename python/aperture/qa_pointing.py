@@ -16,9 +16,10 @@ from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import pfb_channelizer, pointing, tags
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.beams.weights import beam_weights, channel_frequencies
+from gnuradio.aperture.testing.arrays import make_array
 
 START = 1704067200
 
@@ -27,16 +28,7 @@ def array_of(sample_rate=1e6, frequency=1.5e8, extent=60.0, seed=1):
     """Eight antennas in a plane, single polarisation."""
     rng = np.random.default_rng(seed)
     places = [Antenna(f"A{i}", (*rng.uniform(-extent, extent, 2), 0.0)) for i in range(8)]
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=places,
-        inputs=[Input(place.name, "x") for place in places],
-        sample_rate=sample_rate,
-        center_frequency=frequency,
-    )
+    return make_array(places, rate=sample_rate, center=frequency)
 
 
 def target(array, azimuth=150.0, elevation=60.0, time=START, name="s"):

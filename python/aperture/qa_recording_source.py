@@ -10,17 +10,15 @@ what is expected is computed by NumPy from the same bytes.
 """
 
 import os
-import shutil
-import tempfile
 import time
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import recording_source, tags
+from gnuradio.aperture.testing.folders import InFolder
 
 #: type -> of a component
 COMPONENTS = {
@@ -43,13 +41,10 @@ def levels(bits, bytes_of_file):
     )[codes]
 
 
-class qa_recording_source(gr_unittest.TestCase):
+class qa_recording_source(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_recording_source"))
+        super().setUp()
         self.rng = np.random.default_rng(1)
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def write(self, data, name="test.raw"):
         path = self.folder / name

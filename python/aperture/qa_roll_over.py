@@ -9,7 +9,6 @@
 import shutil
 import struct
 import sys
-import tempfile
 from pathlib import Path
 
 import h5py
@@ -19,10 +18,11 @@ from astropy.time import Time
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import filterbank_sink, psrfits_sink, tags, uvh5_sink, voltage_sink
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.files.roll_over import RollOver
 from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.testing.voltage_files import read_guppi
 
@@ -31,16 +31,7 @@ CHANNELS = 5
 
 
 def array_of():
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (30.0, 0.0, 0.0))],
-        inputs=[Input("A", "x"), Input("B", "x")],
-        sample_rate=1e3,
-        center_frequency=1e8,
-    )
+    return make_array({"A": (0.0, 0.0, 0.0), "B": (30.0, 0.0, 0.0)}, rate=1e3)
 
 
 def tag(item, key, value):
@@ -86,13 +77,10 @@ class asker(gr.sync_block):
         return 1
 
 
-class qa_roll_over(gr_unittest.TestCase):
+class qa_roll_over(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_roll_over"))
+        super().setUp()
         self.rng = np.random.default_rng(7)
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def run_sink(self, sink, items, found, what=None):
         """Sends items to a sink; what: item -> function that is called before it comes."""

@@ -15,8 +15,9 @@ import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
 from scipy.stats import exponnorm
 
-from gnuradio.aperture import Antenna, ArrayDescription, Input, Pulsar, Pulse, Source
+from gnuradio.aperture import Antenna, Input, Pulsar, Pulse, Source
 from gnuradio.aperture.arrays import geometry
+from gnuradio.aperture.testing import arrays
 from gnuradio.aperture.testing.simulator_noise import model_noise
 
 K = 1e4 / 2.41  # s MHz^2 cm^3 / pc
@@ -27,15 +28,12 @@ DELAY = 12.3e-6
 
 def make_array(inputs=1):
     """One antenna, or two of which the second has a longer cable."""
-    return ArrayDescription(
-        name="test",
-        latitude=44,
-        longitude=11,
-        height=0,
-        sample_rate=RATE,
-        center_frequency=CENTER,
-        antennas=[Antenna("A", (0, 0, 0)), Antenna("B", (0, 0, 0))][:inputs],
+    return arrays.make_array(
+        [Antenna("A", (0, 0, 0)), Antenna("B", (0, 0, 0))][:inputs],
         inputs=[Input("A", "x"), Input("B", "x", 1, DELAY)][:inputs],
+        rate=RATE,
+        center=CENTER,
+        site=(44, 11, 0),
     )
 
 
@@ -254,15 +252,8 @@ class qa_simulated_pulses(gr_unittest.TestCase):
     def test_moving(self):
         """A pulsar that moves with the sky: the delay of its pulses between two antennas follows
         it."""
-        array = ArrayDescription(
-            name="test",
-            latitude=44,
-            longitude=11,
-            height=0,
-            sample_rate=RATE,
-            center_frequency=CENTER,
-            antennas=[Antenna("A", (0, 0, 0)), Antenna("B", (3000.0, 0, 0))],
-            inputs=[Input("A", "x"), Input("B", "x")],
+        array = arrays.make_array(
+            {"A": (0, 0, 0), "B": (3000.0, 0, 0)}, rate=RATE, center=CENTER, site=(44, 11, 0)
         )
         ra, dec = geometry.azel_to_radec(90.0, 40.0, START[0] + START[1], 44, 11, 0)
         source = Source(

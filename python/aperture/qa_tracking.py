@@ -13,9 +13,10 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture import array_source, delay_tracker, pointing
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays.array_description import Antenna, Input, Source
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.testing import qa_tools
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.directions import Direction
 
@@ -36,18 +37,14 @@ def array_of(extent, sample_rate, cables=0.0):
         Antenna("B", (extent, -0.2 * extent, 0.0)),
         Antenna("C", (-0.4 * extent, 0.7 * extent, 0.01 * extent)),
     ]
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=places,
+    return make_array(
+        places,
         inputs=[
             Input(place.name, "x", cable_delay=cables * number)
             for number, place in enumerate(places)
         ],
-        sample_rate=sample_rate,
-        center_frequency=FREQUENCY,
+        rate=sample_rate,
+        center=FREQUENCY,
     )
 
 

@@ -10,11 +10,9 @@ import functools
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -38,9 +36,11 @@ from gnuradio.aperture import (
     uvh5_sink,
     xengine,
 )
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, save_array
+from gnuradio.aperture.arrays.array_description import Antenna, Input, save_array
 from gnuradio.aperture.parameters.ascii_text import ascii_text
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.directions import parse_direction
@@ -58,15 +58,9 @@ PLACES = {
 
 def array_of(inputs, antennas=PLACES):
     """A description; inputs as "A9x"."""
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna(name, PLACES[name]) for name in antennas],
+    return make_array(
+        {name: PLACES[name] for name in antennas},
         inputs=[Input(name[:-1], name[-1]) for name in inputs],
-        sample_rate=1e6,
-        center_frequency=1e8,
     )
 
 
@@ -94,14 +88,11 @@ def visibilities_of(voltages):
     return np.moveaxis((voltages[a] * voltages[b].conj()).sum(-1), 0, -1)
 
 
-class qa_uvh5_sink(gr_unittest.TestCase):
+class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_uvh5_sink"))
+        super().setUp()
         self.path = self.folder / "test.uvh5"
         self.rng = np.random.default_rng(1)
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def run_sink(self, array, items, found, path=None, **arguments):
         """Sends items [integration][channel][product] with tags; gives the sink."""

@@ -10,8 +10,6 @@ something."""
 import contextlib
 import json
 import resource
-import shutil
-import tempfile
 import threading
 import time
 from fractions import Fraction
@@ -26,6 +24,7 @@ from gnuradio.aperture.dumps import dumper
 from gnuradio.aperture.files import checked_file
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.disks import small_disk
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import (
     ByteSink,
     ByteSource,
@@ -148,13 +147,10 @@ class Running:
         return [from_pmt(self.status.get_message(i)) for i in range(self.status.num_messages())]
 
 
-class qa_voltage_ring(gr_unittest.TestCase):
+class qa_voltage_ring(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_voltage_ring"))
+        super().setUp()
         self.rng = np.random.default_rng(1)
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def frames(self, count, kind=np.int8):
         """[frame][channel][input][time][re, im]"""

@@ -9,8 +9,6 @@ has the sigmf package and baseband."""
 
 import os
 import resource
-import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ from gnuradio.aperture import tags, voltage_sink
 from gnuradio.aperture.files.checked_file import PartFile
 from gnuradio.aperture.formats.voltages import sc4_to_sc8
 from gnuradio.aperture.testing.disks import small_disk
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf
 
 START = 1704067200
@@ -58,13 +57,10 @@ def missing_tag(item, number, first, count):
     return tag(item, tags.missing, value)
 
 
-class qa_voltage_sink(gr_unittest.TestCase):
+class qa_voltage_sink(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_voltage_sink"))
+        super().setUp()
         self.rng = np.random.default_rng(1)
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
 
     def voltages(self, frames, channels, inputs, spectra):
         """int8 [frame][channel][input][time][re, im]"""

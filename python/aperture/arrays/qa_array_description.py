@@ -7,8 +7,6 @@
 
 import dataclasses
 import math
-import os
-import tempfile
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
@@ -19,6 +17,7 @@ from gnuradio.aperture.arrays.geometry import (
     geodetic_to_ecef,
     height_above_ellipsoid,
 )
+from gnuradio.aperture.testing.folders import InFolder
 
 GOOD = """\
 name: lab
@@ -95,7 +94,7 @@ BAD = [
 ]
 
 
-class qa_array_description(gr_unittest.TestCase):
+class qa_array_description(InFolder, gr_unittest.TestCase):
     def test_far_antennas(self):
         """Antennas of a plane, which is 340 km above the ground at 2100 km, are refused; places on
         the ground are not, whatever their distance."""
@@ -132,11 +131,8 @@ class qa_array_description(gr_unittest.TestCase):
                 make((2.1e6, 0.0, 0.0))
 
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self.folder.name, "array.yml")
-
-    def tearDown(self):
-        self.folder.cleanup()
+        super().setUp()
+        self.path = str(self.folder / "array.yml")
 
     def load(self, text):
         with open(self.path, "w", encoding="utf-8") as file:
@@ -194,7 +190,7 @@ class qa_array_description(gr_unittest.TestCase):
             file.write(b"name: \xff\xfe\x00")
         with self.assertRaisesRegex(ArrayDescriptionError, "not a text file"):
             aperture.load_array(self.path)
-        missing = os.path.join(self.folder.name, "none.yml")
+        missing = str(self.folder / "none.yml")
         with self.assertRaisesRegex(
             FileNotFoundError, "none.yml.*best-2, best-2-pulsar, mwa-32t, two-dish, y16, y8"
         ):
@@ -259,7 +255,7 @@ class qa_array_description(gr_unittest.TestCase):
 
     def test_save_errors(self):
         array = self.load(GOOD)
-        for path in (os.path.join(self.folder.name, "none", "a.yml"), "/dev/full"):
+        for path in (str(self.folder / "none" / "a.yml"), "/dev/full"):
             with self.assertRaisesRegex(OSError, path):
                 aperture.save_array(array, path)
 

@@ -14,8 +14,9 @@ from gnuradio import gr_unittest
 
 from gnuradio.aperture import load_array
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.beams.beams import Beam, beams_of, grid, load_beams, offset, tile
+from gnuradio.aperture.testing.arrays import make_array
 
 C = 299792458.0
 
@@ -42,16 +43,7 @@ def random_array(extent=(40.0, 15.0), antennas=40):
     """A compact array without regularities, so that its main beam is an ellipse."""
     rng = np.random.default_rng(3)
     places = [Antenna(f"A{i}", (*(rng.normal(size=2) * extent), 0.0)) for i in range(antennas)]
-    return ArrayDescription(
-        name="random",
-        latitude=50.0,
-        longitude=7.0,
-        height=0.0,
-        antennas=places,
-        inputs=[Input(place.name, "x") for place in places],
-        sample_rate=1e6,
-        center_frequency=1.5e8,
-    )
+    return make_array(places, center=1.5e8, site=(50.0, 7.0, 0.0), name="random")
 
 
 def powers(array, beams, where):
@@ -136,15 +128,11 @@ class qa_beams(gr_unittest.TestCase):
         self.assertGreater(found.max(axis=1).min(), level)
 
     def test_tiling_of_a_row_and_of_one_antenna(self):
-        row = ArrayDescription(
+        row = make_array(
+            {f"A{i}": (5.0 * i, 0, 0) for i in range(8)},
+            center=4e8,
+            site=(50.0, 7.0, 0.0),
             name="row",
-            latitude=50.0,
-            longitude=7.0,
-            height=0.0,
-            antennas=[Antenna(f"A{i}", (5.0 * i, 0, 0)) for i in range(8)],
-            inputs=[Input(f"A{i}", "x") for i in range(8)],
-            sample_rate=1e6,
-            center_frequency=4e8,
         )
         beams = tile(row, Beam("t", 0.0, 60.0), 10.0)
         # fans: beams east and west of each other only, over the whole width
@@ -153,15 +141,8 @@ class qa_beams(gr_unittest.TestCase):
         across = offset(0.0, 60.0, np.linspace(-5, 5, 201), np.zeros(201))
         found = powers(row, beams, geometry.direction(*across))
         self.assertGreater(found.max(axis=0).min(), 0.5 - 0.02)
-        one = ArrayDescription(
-            name="one",
-            latitude=50.0,
-            longitude=7.0,
-            height=0.0,
-            antennas=row.antennas[:1],
-            inputs=row.inputs[:1],
-            sample_rate=1e6,
-            center_frequency=4e8,
+        one = make_array(
+            row.antennas[:1], inputs=row.inputs[:1], center=4e8, site=(50.0, 7.0, 0.0), name="one"
         )
         self.assertEqual(len(tile(one, Beam("t", 0.0, 60.0), 10.0)), 1)
 

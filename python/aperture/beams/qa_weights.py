@@ -11,9 +11,10 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.beams import weights
 from gnuradio.aperture.beams.beams import Beam
+from gnuradio.aperture.testing.arrays import make_array
 
 C = 299792458.0
 EPSILON = 2.0**-24  # relative rounding of float
@@ -28,16 +29,7 @@ def array_of(polarizations="x", antennas=7, seed=1):
         for place in places
         for letter in polarizations
     ]
-    return ArrayDescription(
-        name="test",
-        latitude=-26.7,
-        longitude=116.7,
-        height=370.0,
-        antennas=places,
-        inputs=inputs,
-        sample_rate=1e7,
-        center_frequency=1.5e8,
-    )
+    return make_array(places, inputs=inputs, rate=1e7, center=1.5e8, site=(-26.7, 116.7, 370.0))
 
 
 def voltages(array, azimuth, elevation, frequency):

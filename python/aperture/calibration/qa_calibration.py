@@ -7,7 +7,6 @@
 """The calibration's object and its file: formula, grids of channels, what is not allowed."""
 
 import os
-import tempfile
 
 import numpy as np
 from gnuradio import aperture, gr_unittest
@@ -24,6 +23,7 @@ from gnuradio.aperture.calibration.calibration_file import (
     load_calibration,
     save_calibration,
 )
+from gnuradio.aperture.testing.folders import InFolder
 
 CHANNELS = 21
 FIRST, WIDTH = 1.4e9, 1e5
@@ -61,13 +61,10 @@ def calibration_of(**arguments):
     return Calibration(**{**values, **arguments})
 
 
-class qa_calibration(gr_unittest.TestCase):
+class qa_calibration(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self._folder.name, "cal.yml")
-
-    def tearDown(self):
-        self._folder.cleanup()
+        super().setUp()
+        self.path = str(self.folder / "cal.yml")
 
     def test_round_trip(self):
         """A file has all of it, magnitudes to 7 digits and phases to a millionth."""
@@ -75,7 +72,7 @@ class qa_calibration(gr_unittest.TestCase):
             written = calibration_of(**more)
             save_calibration(written, self.path)
             found = aperture.load_calibration(self.path)
-            self.assertEqual(os.listdir(self._folder.name), ["cal.yml"])
+            self.assertEqual(os.listdir(self.folder), ["cal.yml"])
             for key in (
                 "array",
                 "band",
@@ -288,16 +285,16 @@ class qa_calibration(gr_unittest.TestCase):
             load_calibration(self.path + ".not")
 
     def test_file_that_cannot_be_written(self):
-        path = os.path.join(self._folder.name, "no", "cal.yml")
+        path = str(self.folder / "no" / "cal.yml")
         with self.assertRaises(OSError) as caught:
             save_calibration(calibration_of(), path)
         self.assertEqual(caught.exception.filename, path)
         # a pipe stays a pipe
-        pipe = os.path.join(self._folder.name, "pipe.yml")
+        pipe = str(self.folder / "pipe.yml")
         os.mkfifo(pipe)
         with self.assertRaisesRegex(OSError, "not a file"):
             save_calibration(calibration_of(), pipe)
-        self.assertEqual(os.listdir(self._folder.name), ["pipe.yml"])
+        self.assertEqual(os.listdir(self.folder), ["pipe.yml"])
 
 
 if __name__ == "__main__":

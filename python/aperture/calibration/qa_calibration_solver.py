@@ -6,9 +6,6 @@
 #
 """Hidden cables and bandpasses come back from visibilities of an independent model."""
 
-import os
-import tempfile
-
 import numpy as np
 from gnuradio import aperture, gr_unittest
 
@@ -30,6 +27,7 @@ from gnuradio.aperture.testing.calibration_models import (
     products_of,
     write_observation,
 )
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.tracking.directions import azimuth_elevation
 
 CHANNELS = 45
@@ -53,14 +51,11 @@ def away(calibration, gains, names, flux=1.0, common=False):
     return np.abs(product) - 1, np.angle(product, deg=True)
 
 
-class qa_calibration_solver(gr_unittest.TestCase):
+class qa_calibration_solver(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self._folder.name, "a.uvh5")
+        super().setUp()
+        self.path = str(self.folder / "a.uvh5")
         self.rng = np.random.default_rng(11)
-
-    def tearDown(self):
-        self._folder.cleanup()
 
     def observe(self, array, gains, sources, spectra=4000, integrations=1, flagged=(), **options):
         """Writes a file of sources, list of (flux, delays [input])."""
@@ -205,7 +200,7 @@ class qa_calibration_solver(gr_unittest.TestCase):
             [(4.0, delays_towards(array, 130, 40)), (2.0, delays_towards(array, 220, 60))],
             integrations=2,
         )
-        model = os.path.join(self._folder.name, "model.yml")
+        model = str(self.folder / "model.yml")
         with open(model, "w") as file:
             file.write(
                 "sources:\n- {name: one, azimuth: 130, elevation: 40, flux: 4}\n"

@@ -19,7 +19,7 @@ from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input, Source, save_array
 from gnuradio.aperture.commands import beam_forming, beams_command
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
-from gnuradio.aperture.testing.observations import Observations, array_of, run
+from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.recordings import noise, write_dada
 from gnuradio.aperture.testing.tiers import long_test
@@ -35,12 +35,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
             ("sc8", "noise", True, (2 * 10 + 1) * 800 / 3),
         ):
             out = self.observe(
-                "--beams",
-                "grid:az=170,el=55",
-                "--format",
-                format,
-                "--normalise",
-                normalise,
+                *words(f"--beams grid:az=170,el=55 --format {format} --normalise {normalise}"),
                 source=self.array(gains=gains),
             )
             file = FilterbankFile(self.path("out.fil"))
@@ -82,14 +77,9 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                 "  - {name: stays, azimuth: 170, elevation: 55}\n"
             )
         out = self.observe(
-            "--beams",
-            self.path("beams.yaml"),
-            "--nbits",
-            8,
-            "--sum-channels",
-            4,
-            "--phase-error",
-            0.001,
+            *words(
+                f"--beams {self.path('beams.yaml')} --nbits 8 --sum-channels 4 --phase-error 0.001"
+            )
         )
         self.assertIn("beams         2, 1 of which follow the sky", out)
         self.assertIn("ra 10.0000° dec +60.0000°, follows", out)
@@ -110,24 +100,11 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         array.sources = [Source("s", ra=float(ra), dec=float(dec), flux=5.0)]
         save_array(array, self.path("slow.yaml"))
         arguments = [
-            "--input",
-            "sim:" + self.path("slow.yaml"),
-            "--channels",
-            16,
-            "--format",
-            "fc32",
-            "--normalise",
-            "signal",
-            "--duration",
-            4,
-            "--device",
-            DEVICE,
-            "-o",
-            self.path("out.fil"),
-            "--beams",
-            f"grid:ra={ra},dec={dec}",
-            "--integration",
-            0.01,
+            *words(
+                f"--input sim:{self.path('slow.yaml')} --channels 16 --format fc32 --normalise "
+                f"signal --duration 4 --device {DEVICE} -o {self.path('out.fil')} --beams "
+                f"grid:ra={ra},dec={dec} --integration 0.01"
+            )
         ]
         code, out, err = run(beams_command, *arguments)
         self.assertEqual((code, err), (0, ""))
@@ -159,14 +136,10 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         expected = {"tracks": 21, "stays": 21, "four": 9, "field": 30, "some": 9, "incoherent": 3}
         for letters, products in (("x", "power"), ("xy", "IQUV"), ("xy", "coherency")):
             out = self.observe(
-                "--beams",
-                self.path("beams.yaml"),
-                "--format",
-                "fc32",
-                "--products",
-                products,
-                "--incoherent",
-                "A2",
+                *words(
+                    f"--beams {self.path('beams.yaml')} --format fc32 --products {products} "
+                    "--incoherent A2"
+                ),
                 source=self.array(letters=letters, gains=False),
                 output=products + "-{beam}.fil",
             )
@@ -209,12 +182,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
 
                 with mock.patch.object(beam_forming, "pointing", make):
                     self.observe(
-                        "--beams",
-                        "grid:az=170,el=55",
-                        "--format",
-                        "fc32",
-                        "--duration",
-                        1e-4,
+                        *words("--beams grid:az=170,el=55 --format fc32 --duration 1e-4"),
                         source="dada:" + self.path("a.dada"),
                     )
                 np.testing.assert_allclose(
@@ -234,20 +202,11 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         save_array(array, self.path("two.yaml"))
         code, _, err = run(
             beams_command,
-            "--input",
-            "dada:" + self.path("a.dada"),
-            "--array",
-            self.path("two.yaml"),
-            "--channels",
-            32,
-            "--device",
-            DEVICE,
-            "-o",
-            self.path("out.fil"),
-            "--beams",
-            "grid:az=0,el=90",
-            "--integration",
-            1e-4,
+            *words(
+                f"--input dada:{self.path('a.dada')} --array {self.path('two.yaml')} "
+                f"--channels 32 --device {DEVICE} -o {self.path('out.fil')} --beams "
+                f"grid:az=0,el=90 --integration 1e-4"
+            ),
         )
         self.assertEqual(code, 0)
         self.assertRegex(
@@ -273,20 +232,10 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         ):
             code, _, err = run(
                 beams_command,
-                "--input",
-                self.array(),
-                "--channels",
-                32,
-                "--format",
-                "fc32",
-                "--duration",
-                0.01,
-                "--device",
-                DEVICE,
-                "-o",
-                self.path("out.fil"),
-                "--beams",
-                beams,
+                *words(
+                    f"--input {self.array()} --channels 32 --format fc32 --duration 0.01 --device "
+                    f"{DEVICE} -o {self.path('out.fil')} --beams {beams}"
+                ),
             )
             self.assertEqual(code, 0)
             self.assertEqual(
@@ -313,20 +262,11 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                 )
         code, _, err = run(
             beams_command,
-            "--input",
-            "sim:" + self.path("dead.yaml"),
-            "--channels",
-            32,
-            "--format",
-            "fc32",
-            "--duration",
-            0.01,
-            "--device",
-            DEVICE,
-            "-o",
-            self.path("out.fil"),
-            "--beams",
-            self.path("beams.yaml"),
+            *words(
+                f"--input sim:{self.path('dead.yaml')} --channels 32 --format fc32 --duration "
+                f"0.01 --device {DEVICE} -o {self.path('out.fil')} --beams "
+                f"{self.path('beams.yaml')}"
+            ),
         )
         self.assertEqual(
             (code, err),
@@ -344,29 +284,16 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         with mock.patch.object(pointing, "_follow", refuse):
             code, _, err = run(
                 beams_command,
-                "--input",
-                self.array(),
-                "--channels",
-                32,
-                "--format",
-                "fc32",
-                "--duration",
-                0.01,
-                "--device",
-                DEVICE,
-                "-o",
-                self.path("out.fil"),
-                "--beams",
-                "grid:ra=0,dec=85",
+                *words(
+                    f"--input {self.array()} --channels 32 --format fc32 --duration 0.01 --device "
+                    f"{DEVICE} -o {self.path('out.fil')} --beams grid:ra=0,dec=85"
+                ),
             )
         self.assertEqual((code, err), (1, "aperture_beams: error: no weights today\n"))
 
     def test_names_with_the_time(self):
         out = self.observe(
-            "--beams",
-            "grid:az=170,el=55,columns=2,spacing=2,name=b",
-            "--format",
-            "fc32",
+            *words("--beams grid:az=170,el=55,columns=2,spacing=2,name=b --format fc32"),
             output="{time}-{beam}.fil",
         )
         names = sorted(name for name in os.listdir(self.folder) if name.endswith(".fil"))
@@ -431,12 +358,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         ):
             found, out, err = run(
                 beams_command,
-                "--input",
-                source,
-                "--channels",
-                32,
-                "-o",
-                self.path("x.fil"),
+                *words(f"--input {source} --channels 32 -o {self.path('x.fil')}"),
                 *arguments,
             )
             self.assertEqual(found, code, err)
@@ -468,18 +390,10 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         ):
             code, _, err = run(
                 beams_command,
-                "--input",
-                given,
-                "--beams",
-                beams,
-                "--channels",
-                32,
-                "--device",
-                DEVICE,
-                "--duration",
-                1e-4,
-                "-o",
-                self.path(output),
+                *words(
+                    f"--input {given} --beams {beams} --channels 32 --device {DEVICE} --duration "
+                    f"1e-4 -o {self.path(output)}"
+                ),
             )
             self.assertEqual(code, 1)
             self.assertRegex(err, f"-o .*: is the file that {option} names, and would be replaced")
@@ -491,14 +405,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
         path = self.path("x.fil")
         out = self.interrupt(
             lambda: os.path.exists(path) and os.path.getsize(path) > 10000,
-            "--input",
-            self.array(),
-            "--beams",
-            "grid:az=170,el=55",
-            "--format",
-            "fc32",
-            "-o",
-            path,
+            *words(f"--input {self.array()} --beams grid:az=170,el=55 --format fc32 -o {path}"),
         )
         self.assertIn("integrations", out)
         self.assertGreater(FilterbankFile(path).samples, 50)

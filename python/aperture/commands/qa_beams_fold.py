@@ -21,7 +21,7 @@ from gnuradio.aperture.arrays.array_description import Source, save_array
 from gnuradio.aperture.arrays.pulses import Pulsar
 from gnuradio.aperture.commands import beams_command
 from gnuradio.aperture.formats.psrfits import read_profiles
-from gnuradio.aperture.testing.observations import Observations, array_of, run
+from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 from gnuradio.aperture.transients.folding import profile, signal_to_noise
 
@@ -52,20 +52,11 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
     def run_command(self, *arguments):
         return run(
             beams_command,
-            "--input",
-            self.pulsar(),
-            "--channels",
-            16,
-            "--duration",
-            0.8,
-            "--format",
-            "fc32",
-            "--integration",
-            0.0005,
-            "--device",
-            DEVICE,
-            "--beams",
-            "grid:az=170,el=55,columns=3,spacing=20,name=b",
+            *words(
+                f"--input {self.pulsar()} --channels 16 --duration 0.8 --format fc32 "
+                f"--integration 0.0005 --device {DEVICE} --beams "
+                "grid:az=170,el=55,columns=3,spacing=20,name=b"
+            ),
             *arguments,
         )
 
@@ -74,12 +65,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
         code, out, err = self.run_command(
             "-o",
             self.path("{beam}.fil"),
-            "--fold",
-            f"{PERIOD},dm=0.5",
-            "--subintegration",
-            0.4,
-            "--fold-bins",
-            40,
+            *words(f"--fold {PERIOD},dm=0.5 --subintegration 0.4 --fold-bins 40"),
         )
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"folded +with a period of 0.04 s: 2 sub-integrations, 800.*ms, S/N")
@@ -105,9 +91,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
                 "PEPOCH 60310\nDM 0.5\n"
             )
         code, _, err = self.run_command(
-            "--fold",
-            self.path("psr.par"),
-            "--profiles",
+            *words(f"--fold {self.path('psr.par')} --profiles"),
             self.path("p-{beam}.fits"),
             "--write-plan",
             self.path("plan.yml"),
@@ -137,28 +121,11 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
             helper.start()
             code, out, err = run(
                 beams_command,
-                "--input",
-                self.pulsar(),
-                "--channels",
-                32,
-                "--duration",
-                "inf",
-                "--format",
-                "fc32",
-                "--integration",
-                0.0005,
-                "--device",
-                DEVICE,
-                "--beams",
-                "grid:az=170,el=55,name=b",
-                "--profiles",
-                path,
-                "--fold",
-                f"{PERIOD},dm=0.5",
-                "--subintegration",
-                0.4,
-                "--fold-bins",
-                40,
+                *words(
+                    f"--input {self.pulsar()} --channels 32 --duration inf --format fc32 "
+                    f"--integration 0.0005 --device {DEVICE} --beams grid:az=170,el=55,name=b "
+                    f"--profiles {path} --fold {PERIOD},dm=0.5 --subintegration 0.4 --fold-bins 40"
+                ),
             )
         helper.join()
         self.assertEqual((code, err), (0, ""))

@@ -22,7 +22,7 @@ from gnuradio.aperture.arrays.pulses import Pulse
 from gnuradio.aperture.commands import beams_command
 from gnuradio.aperture.commands.searching import Searching
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
-from gnuradio.aperture.testing.observations import Observations, array_of, run
+from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.transients.dispersion import delay
 
@@ -55,16 +55,10 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
             beams_command,
             "--input",
             source or self.burst(),
-            "--channels",
-            32,
-            "--duration",
-            2.0,
-            "--integration",
-            0.0008,
-            "--device",
-            DEVICE,
-            "--beams",
-            "grid:az=170,el=55,columns=3,spacing=20,name=b",
+            *words(
+                f"--channels 32 --duration 2.0 --integration 0.0008 --device {DEVICE} --beams "
+                "grid:az=170,el=55,columns=3,spacing=20,name=b"
+            ),
             *arguments,
         )
 
@@ -78,9 +72,7 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         code, out, err = self.run_command(
             "-o",
             self.path("{beam}.fil"),
-            "--search",
-            "dm=0:40:0.5,baseline=0.5,window=0.5",
-            "--dump",
+            *words("--search dm=0:40:0.5,baseline=0.5,window=0.5 --dump"),
             self.path("burst-{id}-{time}.dada"),
         )
         self.assertEqual((code, err), (0, ""))
@@ -119,25 +111,12 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         save_array(array, self.path("array.yaml"))
         code, out, err = run(
             beams_command,
-            "--input",
-            "sim:" + self.path("array.yaml"),
-            "--channels",
-            32,
-            "--duration",
-            3.5,
-            "--integration",
-            0.0008,
-            "--device",
-            DEVICE,
-            "--beams",
-            "grid:az=170,el=55,name=b",
-            "--search",
-            "dm=0:40:0.5,baseline=0.5,window=0.5",
-            "--candidates",
-            self.path("c.csv"),
-            "--pictures",
-            3,
-            "--dump",
+            *words(
+                f"--input sim:{self.path('array.yaml')} --channels 32 --duration 3.5 "
+                f"--integration 0.0008 --device {DEVICE} --beams grid:az=170,el=55,name=b "
+                "--search dm=0:40:0.5,baseline=0.5,window=0.5 --candidates "
+                f"{self.path('c.csv')} --pictures 3 --dump"
+            ),
             self.path("burst-{id}-{time}.dada"),
         )
         self.assertEqual((code, err), (0, ""))
@@ -155,11 +134,10 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
     def test_short_ring(self):
         """A ring that is too short is reported before, and what was lost after."""
         code, out, err = self.run_command(
-            "--search",
-            "dm=0:40:0.5,baseline=0.5,window=0.5",
-            "--candidates",
-            self.path("c.csv"),
-            "--dump",
+            *words(
+                "--search dm=0:40:0.5,baseline=0.5,window=0.5 --candidates "
+                f"{self.path('c.csv')} --dump"
+            ),
             self.path("b-{id}-{time}.dada"),
             "--dump-seconds",
             0.06,
@@ -182,14 +160,10 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         source = replace(array_of(gains=False), sample_rate=4e5, sources=[])
         save_array(source, self.path("noise.yaml"))
         code, _, err = self.run_command(
-            "--search",
-            "dm=0:40,baseline=0.5",
-            "--candidates",
-            self.path("none.csv"),
-            "--pictures",
-            0,
-            "--write-plan",
-            self.path("plan.yml"),
+            *words(
+                f"--search dm=0:40,baseline=0.5 --candidates {self.path('none.csv')} "
+                f"--pictures 0 --write-plan {self.path('plan.yml')}"
+            ),
             source="sim:" + self.path("noise.yaml"),
         )
         self.assertEqual((code, err), (0, ""))
@@ -202,18 +176,14 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         """Ctrl-C leaves a table with what was found, and filterbank files, whole."""
         out = self.interrupt(
             lambda: os.path.exists(self.path("table.csv")) and self.rows("table.csv"),
-            "--input",
-            self.burst(),
-            "--integration",
-            0.0008,
-            "--beams",
-            "grid:az=170,el=55,name=b",
-            "-o",
+            *words(
+                f"--input {self.burst()} --integration 0.0008 --beams grid:az=170,el=55,name=b -o"
+            ),
             self.path("{beam}.fil"),
-            "--candidates",
-            self.path("table.csv"),
-            "--search",
-            "dm=0:40:0.5,baseline=0.5,window=0.5",
+            *words(
+                f"--candidates {self.path('table.csv')} --search "
+                "dm=0:40:0.5,baseline=0.5,window=0.5"
+            ),
         )
         found = self.rows("table.csv")
         self.assertRegex(out, rf"candidates +{len(found)} in ")

@@ -17,11 +17,12 @@ from gnuradio import filter as fir
 
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import save_array
-from gnuradio.aperture.arrays.array_model import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays.array_model import Input, Source
 from gnuradio.aperture.commands import beams_command, calibrate, fx
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.calibration_models import (
     WIDTH,
     array_of,
@@ -31,7 +32,7 @@ from gnuradio.aperture.testing.calibration_models import (
     products_of,
     write_observation,
 )
-from gnuradio.aperture.testing.observations import run
+from gnuradio.aperture.testing.observations import run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 
 CHANNELS = 32
@@ -45,15 +46,12 @@ FILTERS = ([1.0], [1.0, 0.25j, -0.1], [0.9, -0.2 + 0.1j])
 
 def bench():
     """Three receivers on one noise source, 30 times as strong as their own noise."""
-    return ArrayDescription(
-        name="bench",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna(name, (0.0, 0.0, 0.0)) for name in "ABC"],
+    return make_array(
+        dict.fromkeys("ABC", (0.0, 0.0, 0.0)),
         inputs=[Input(name, "x", gain, cable) for name, gain, cable in zip("ABC", GAINS, CABLES)],
-        sample_rate=RATE,
-        center_frequency=1.42e9,
+        rate=RATE,
+        center=1.42e9,
+        name="bench",
         sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=30.0)],
     )
 
@@ -379,27 +377,19 @@ class qa_calibrate(gr_unittest.TestCase):
         """Hot and cold loads give receiver temperatures, and powers in kelvin."""
         gains, receivers, frequencies = self.loads()
         out, _ = self.calibrate(
-            "-o",
-            self.path("kelvin.yml"),
-            "--hot",
-            self.path("hot.uvh5"),
-            295,
-            "--cold",
-            self.path("cold.uvh5"),
-            77,
+            *words(
+                f"-o {self.path('kelvin.yml')} --hot {self.path('hot.uvh5')} 295 --cold "
+                f"{self.path('cold.uvh5')} 77"
+            )
         )
         self.assertIn("receiver", out)
         calibration = aperture.load_calibration(self.path("kelvin.yml"))
         # a cold load that is said to be warmer than it was: C has (295 - 2.11 * 220)/1.11 < 0
         _, warnings = self.calibrate(
-            "-o",
-            self.path("k.yml"),
-            "--hot",
-            self.path("hot.uvh5"),
-            295,
-            "--cold",
-            self.path("cold.uvh5"),
-            220,
+            *words(
+                f"-o {self.path('k.yml')} --hot {self.path('hot.uvh5')} 295 --cold "
+                f"{self.path('cold.uvh5')} 220"
+            )
         )
         self.assertIn("Ax, Bx, Cx: receivers below 0 K", warnings)
         for name, receiver, gain in zip(["Ax", "Bx", "Cx"], receivers, gains):
@@ -412,16 +402,10 @@ class qa_calibrate(gr_unittest.TestCase):
         self.assertIn(
             "does not rise",
             self.refused(
-                "-o",
-                self.path("k.yml"),
-                "--hot",
-                self.path("hot.uvh5"),
-                295,
-                "0-4",
-                "--cold",
-                self.path("hot.uvh5"),
-                77,
-                "5-9",
+                *words(
+                    f"-o {self.path('k.yml')} --hot {self.path('hot.uvh5')} 295 0-4 --cold "
+                    f"{self.path('hot.uvh5')} 77 5-9"
+                )
             ),
         )
         # beside a source, and into an older calibration
@@ -463,16 +447,10 @@ class qa_calibrate(gr_unittest.TestCase):
         save_array(bench(), self.path("bench.yaml"))
         code, out, err = run(
             fx,
-            "--input",
-            "sim:" + self.path("bench.yaml"),
-            "--channels",
-            CHANNELS,
-            "--duration",
-            0.4,
-            "--device",
-            DEVICE,
-            "-o",
-            self.path(output),
+            *words(
+                f"--input sim:{self.path('bench.yaml')} --channels {CHANNELS} --duration 0.4 "
+                f"--device {DEVICE} -o {self.path(output)}"
+            ),
             *arguments,
         )
         self.assertEqual((code, err), (0, ""), err)
@@ -487,14 +465,10 @@ class qa_calibrate(gr_unittest.TestCase):
         for by in ("f-engine", "sink", "nobody"):
             for kind in ("sc8", "fc32"):
                 values, keywords = self.correlate(
-                    "--calibration",
-                    self.path("bare.yml"),
-                    "--calibrate",
-                    by,
-                    "--format",
-                    kind,
-                    "--seed",
-                    2,
+                    *words(
+                        f"--calibration {self.path('bare.yml')} --calibrate {by} --format {kind} "
+                        "--seed 2"
+                    )
                 )
                 self.assertEqual("GAINS" in keywords, by == "nobody" and kind == "sc8")
                 found[by, kind] = values[:, 1:]
@@ -510,18 +484,10 @@ class qa_calibrate(gr_unittest.TestCase):
         plan = self.path("plan.yml")
         code, _, err = run(
             fx,
-            "--input",
-            "sim:two-dish",
-            "-o",
-            "x.uvh5",
-            "--calibration",
-            "cal.yml",
-            "--calibrate",
-            "sink",
-            "--scale",
-            "kelvin",
-            "--write-plan",
-            plan,
+            *words(
+                "--input sim:two-dish -o x.uvh5 --calibration cal.yml --calibrate sink "
+                f"--scale kelvin --write-plan {plan}"
+            ),
         )
         self.assertEqual(code, 0, err)
         with open(plan) as file:
@@ -551,12 +517,10 @@ class qa_calibrate(gr_unittest.TestCase):
             save_array(bench(), self.path("bench.yaml"))
             code, _, err = run(
                 fx,
-                "--input",
-                "sim:" + self.path("bench.yaml"),
-                "--duration",
-                0.1,
-                "-o",
-                self.path("none.uvh5"),
+                *words(
+                    f"--input sim:{self.path('bench.yaml')} --duration 0.1 -o "
+                    f"{self.path('none.uvh5')}"
+                ),
                 *arguments,
             )
             with self.subTest(arguments=arguments):
@@ -583,16 +547,10 @@ class qa_calibrate(gr_unittest.TestCase):
         sim = "sim:" + self.path("array.yaml")
         code, _, err = run(
             fx,
-            "--input",
-            sim,
-            "--channels",
-            CHANNELS,
-            "--duration",
-            0.3,
-            "-o",
-            self.path("six.uvh5"),
-            "--device",
-            DEVICE,
+            *words(
+                f"--input {sim} --channels {CHANNELS} --duration 0.3 -o "
+                f"{self.path('six.uvh5')} --device {DEVICE}"
+            ),
         )
         self.assertEqual(code, 0, err)
         self.calibrate(
@@ -607,20 +565,10 @@ class qa_calibrate(gr_unittest.TestCase):
         for more in ((), ("--calibration", self.path("six.yml"))):
             code, _, err = run(
                 beams_command,
-                "--input",
-                sim,
-                "--channels",
-                CHANNELS,
-                "--duration",
-                0.3,
-                "-o",
-                self.path("six.fil"),
-                "--beams",
-                self.path("beams.yml"),
-                "--integration",
-                0.01,
-                "--device",
-                DEVICE,
+                *words(
+                    f"--input {sim} --channels {CHANNELS} --duration 0.3 -o {self.path('six.fil')} "
+                    f"--beams {self.path('beams.yml')} --integration 0.01 --device {DEVICE}"
+                ),
                 *more,
             )
             self.assertEqual((code, err), (0, ""), err)

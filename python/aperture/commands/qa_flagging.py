@@ -19,6 +19,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.commands.flagging import choose_slice, flagging_parameters
 from gnuradio.aperture.commands.running import CommandError
+from gnuradio.aperture.testing.observations import words
 
 
 def parameters_of(*arguments, channels=64, spectra=512):
@@ -73,19 +74,10 @@ class qa_flagging(gr_unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             plan, path = Path(folder, "plan.yml"), Path(folder, "a.uvh5")
             arguments = [
-                "--input",
-                "sim:two-dish",
-                "--duration",
-                "0.05",
-                "--channels",
-                "64",
-                "--device",
-                "cpu",
-                "-o",
-                str(path),
-                "--flag",
-                "--bad-channels",
-                "5-6",
+                *words(
+                    "--input sim:two-dish --duration 0.05 --channels 64 --device cpu -o "
+                    f"{path} --flag --bad-channels 5-6"
+                )
             ]
             self.assertEqual(fx.main([*arguments, "--write-plan", str(plan)]), 0)
             self.assertIn("flagging:", plan.read_text())

@@ -6,7 +6,6 @@
 #
 
 import contextlib
-import io
 import os
 import pty
 import re
@@ -14,7 +13,6 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import replace
 from unittest import mock
@@ -26,7 +24,9 @@ from gnuradio import aperture, gr_unittest
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import engines, front_end, fx, inputs, levels
 from gnuradio.aperture.commands.fx_plan import make_plan
-from gnuradio.aperture.testing import reference
+from gnuradio.aperture.testing import observations, reference
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import words
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
 from gnuradio.aperture.testing.recordings import noise, small_array, visibilities, write_dada
 from gnuradio.aperture.testing.tiers import ALL
@@ -42,13 +42,7 @@ FIRST_SAMPLE = 2456475.5 + (1 * 3600 + 37 * 60 + 40 + 100) / 86400
 
 def run(*arguments):
     """Exit code, stdout and stderr of main() in this process, on DEVICE unless said otherwise."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = fx.main(["--device", DEVICE, *map(str, arguments)])
-        except SystemExit as error:
-            code = error.code
-    return code, out.getvalue(), err.getvalue()
+    return observations.run(fx, "--device", DEVICE, *arguments)
 
 
 def start_app(*arguments, **options):
@@ -60,17 +54,10 @@ def start_app(*arguments, **options):
     )
 
 
-class qa_fx(gr_unittest.TestCase):
+class qa_fx(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = self._folder.name
+        super().setUp()
         self.output = self.path("out.uvh5")
-
-    def tearDown(self):
-        self._folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def recording(self):
         """The Effelsberg recording, or where that is not there noise with its header; and the
@@ -158,12 +145,10 @@ class qa_fx(gr_unittest.TestCase):
         noise = np.rint(rng.normal(127.5, 15, 200000)).astype(np.uint8)
         for level in (127, 90):
             code, _, errors = run(
-                "--input",
-                self.raw(np.full(200000, level, np.uint8), noise),
-                "--channels",
-                "64",
-                "-o",
-                self.output,
+                *words(
+                    f"--input {self.raw(np.full(200000, level, np.uint8), noise)} --channels 64 -o "
+                    f"{self.output}"
+                )
             )
             self.assertEqual(code, 0, errors)
             self.assertIn("input A1x does not change where the gain is measured", errors)
@@ -214,18 +199,10 @@ class qa_fx(gr_unittest.TestCase):
         # independent of levels.gains_for() but for its definition; the data have no carriers
         gains = 20 / np.sqrt(np.mean(np.abs(spectra) ** 2, axis=(1, 2)) / 2)
         code, text, _ = run(
-            "--input",
-            "dada:" + filename,
-            "--channels",
-            100,
-            "--taps",
-            6,
-            "--window",
-            "hamming",
-            "--integration",
-            1e-3,
-            "-o",
-            self.output,
+            *words(
+                f"--input dada:{filename} --channels 100 --taps 6 --window hamming "
+                f"--integration 1e-3 -o {self.output}"
+            )
         )
         self.assertEqual(code, 0)
         printed = [
@@ -236,16 +213,10 @@ class qa_fx(gr_unittest.TestCase):
 
         options = fx.parser().parse_args(
             [
-                "--input",
-                "dada:" + filename,
-                "--window",
-                "hamming",
-                "--taps",
-                "6",
-                "--device",
-                DEVICE,
-                "-o",
-                self.output,
+                *words(
+                    f"--input dada:{filename} --window hamming --taps 6 --device {DEVICE} -o "
+                    f"{self.output}"
+                )
             ]
         )
         signals = inputs.open_input(options)
@@ -296,18 +267,10 @@ class qa_fx(gr_unittest.TestCase):
         filename, samples = self.recording()
         # 64 channels: 250 - 7 = 243 spectra in integrations of 40: 6 and one of 3
         code, text, _ = run(
-            "--input",
-            "dada:" + filename,
-            "--channels",
-            64,
-            "--format",
-            "fc32",
-            "--integration",
-            40 * 64 / 16e6,
-            "--spectra-per-frame",
-            10,
-            "-o",
-            self.output,
+            *words(
+                f"--input dada:{filename} --channels 64 --format fc32 --integration "
+                f"{40 * 64 / 16e6} --spectra-per-frame 10 -o {self.output}"
+            )
         )
         self.assertEqual(code, 0)
         found = visibilities(self.output)
@@ -342,16 +305,10 @@ class qa_fx(gr_unittest.TestCase):
                 filename = self.path("band.dada")
                 write_dada(filename, samples, bandwidth=bandwidth)
                 code, text, error = run(
-                    "--input",
-                    "dada:" + filename,
-                    "--channels",
-                    10,
-                    "--taps",
-                    3,
-                    "--format",
-                    "fc32",
-                    "-o",
-                    self.output,
+                    *words(
+                        f"--input dada:{filename} --channels 10 --taps 3 --format fc32 -o "
+                        f"{self.output}"
+                    )
                 )
                 self.assertEqual(code, 0, error)
                 kind = "s8" if hop == 20 else "sc8"
@@ -376,16 +333,10 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_simulation_shows_the_source(self):
         code, text, _ = run(
-            "--input",
-            self.simulation(sample_rate=1e6, antennas=3),
-            "--duration",
-            0.5,
-            "--integration",
-            0.25,
-            "--channels",
-            50,
-            "-o",
-            self.output,
+            *words(
+                f"--input {self.simulation(sample_rate=1e6, antennas=3)} --duration 0.5 "
+                f"--integration 0.25 --channels 50 -o {self.output}"
+            )
         )
         self.assertEqual(code, 0, text)
         found = visibilities(self.output)
@@ -429,16 +380,10 @@ class qa_fx(gr_unittest.TestCase):
             ("2024-06-21T23:41", 1719013260, 0),
         ):
             code, text, _ = run(
-                "--input",
-                f"sim:{filename},start={start}",
-                "--duration",
-                1,
-                "--channels",
-                20,
-                "--track",
-                "sun",
-                "-o",
-                self.output,
+                *words(
+                    f"--input sim:{filename},start={start} --duration 1 --channels 20 --track sun "
+                    f"-o {self.output}"
+                )
             )
             self.assertEqual(code, 0, text)
             found = visibilities(self.output)
@@ -459,16 +404,10 @@ class qa_fx(gr_unittest.TestCase):
         rotated to it, but for the coherence that a delay of 46 ns costs in windows of 50 us.
         """
         common = (
-            "--input",
-            self.simulation(sample_rate=1e6, antennas=3),
-            "--duration",
-            0.5,
-            "--integration",
-            0.25,
-            "--channels",
-            50,
-            "--format",
-            "fc32",
+            *words(
+                f"--input {self.simulation(sample_rate=1e6, antennas=3)} --duration 0.5 "
+                "--integration 0.25 --channels 50 --format fc32"
+            ),
         )
         code, text, warnings = run(*common, "--track", "az=80, el=40", "-o", self.output)
         self.assertEqual((code, warnings), (0, ""), text)
@@ -504,18 +443,10 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_tracking_below_the_horizon(self):
         code, text, warnings = run(
-            "--input",
-            self.simulation(),
-            "--duration",
-            0.1,
-            "--channels",
-            16,
-            "--format",
-            "fc32",
-            "--track",
-            "B0833-45",
-            "-o",
-            self.output,
+            *words(
+                f"--input {self.simulation()} --duration 0.1 --channels 16 --format fc32 "
+                f"--track B0833-45 -o {self.output}"
+            )
         )
         self.assertEqual(code, 0, text)
         self.assertRegex(warnings, "B0833-45 is below the horizon at the start")
@@ -532,16 +463,9 @@ class qa_fx(gr_unittest.TestCase):
         cycles = 7.2921e-5 * 6e4 * far.center_frequency / 299792458 * 0.1
         self.assertGreater(cycles, 0.5)
         common = (
-            "--duration",
-            0.1,
-            "--integration",
-            0.1,
-            "--channels",
-            16,
-            "--format",
-            "fc32",
-            "-o",
-            self.output,
+            *words(
+                f"--duration 0.1 --integration 0.1 --channels 16 --format fc32 -o {self.output}"
+            ),
         )
         for source, more, told in (
             (self.path("far.yaml"), (), True),
@@ -558,16 +482,10 @@ class qa_fx(gr_unittest.TestCase):
         data = []
         for seed in (3, 3, 4):
             code, _, _ = run(
-                "--input",
-                self.simulation(),
-                "--duration",
-                0.1,
-                "--channels",
-                16,
-                "--seed",
-                seed,
-                "-o",
-                self.output,
+                *words(
+                    f"--input {self.simulation()} --duration 0.1 --channels 16 --seed {seed} -o "
+                    f"{self.output}"
+                )
             )
             self.assertEqual(code, 0)
             data.append(visibilities(self.output)["visdata"])
@@ -637,10 +555,7 @@ class qa_fx(gr_unittest.TestCase):
             (
                 [
                     "dada:" + self.path("a.dada"),
-                    "--array",
-                    self.path("array.yaml"),
-                    "-o",
-                    "array.uvh5",
+                    *words(f"--array {self.path('array.yaml')} -o array.uvh5"),
                 ],
                 "--array",
             ),
@@ -696,16 +611,10 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_interrupt_writes_all_that_was_in_flight(self):
         process = start_app(
-            "--input",
-            self.simulation(sample_rate=2e5),
-            "--duration",
-            "inf",
-            "--integration",
-            0.5,
-            "--channels",
-            64,
-            "-o",
-            self.output,
+            *words(
+                f"--input {self.simulation(sample_rate=2e5)} --duration inf --integration "
+                f"0.5 --channels 64 -o {self.output}"
+            )
         )
         try:
             self.wait_for_data(process)
@@ -727,16 +636,10 @@ class qa_fx(gr_unittest.TestCase):
 
     def test_interrupt_of_a_finite_input_is_no_success(self):
         process = start_app(
-            "--input",
-            self.simulation(sample_rate=2e5),
-            "--duration",
-            3600,
-            "--integration",
-            0.5,
-            "--channels",
-            64,
-            "-o",
-            self.output,
+            *words(
+                f"--input {self.simulation(sample_rate=2e5)} --duration 3600 "
+                f"--integration 0.5 --channels 64 -o {self.output}"
+            )
         )
         try:
             self.wait_for_data(process)
@@ -756,14 +659,7 @@ class qa_fx(gr_unittest.TestCase):
     def test_progress_on_a_terminal(self):
         leader, follower = pty.openpty()
         process = start_app(
-            "--input",
-            self.simulation(),
-            "--duration",
-            5,
-            "--channels",
-            64,
-            "-o",
-            self.output,
+            *words(f"--input {self.simulation()} --duration 5 --channels 64 -o {self.output}"),
             stderr=follower,
         )
         os.close(follower)
@@ -796,18 +692,10 @@ class qa_fx(gr_unittest.TestCase):
         code, text, _ = run("--help")
         self.assertEqual(code, 0)
         for option in (
-            "--input",
-            "--array",
-            "--channels",
-            "--taps",
-            "--window",
-            "--spectra-per-frame",
-            "--format",
-            "--integration",
-            "--duration",
-            "--device",
-            "--seed",
-            "-o",
+            *words(
+                "--input --array --channels --taps --window --spectra-per-frame --format "
+                "--integration --duration --device --seed -o"
+            ),
         ):
             self.assertIn(option, text)
 
@@ -876,7 +764,7 @@ class qa_fx(gr_unittest.TestCase):
                 (*recording, "--spectra-per-frame", str(1 << 24)),
                 "is not allowed; it must be at most 2147483647 bytes",
             ),
-            (("--input", "dada:" + self.folder), "this is a folder; a recording must be"),
+            (("--input", f"dada:{self.folder}"), "this is a folder; a recording must be"),
             (("--input", "dada:" + fifo), "this is a FIFO; a recording must be a file"),
             ((*recording, "--channels", "4096"), "the input has 16000 samples"),
         ):
@@ -887,7 +775,7 @@ class qa_fx(gr_unittest.TestCase):
     def test_output_errors(self):
         recording = ("--input", "dada:" + self.recording()[0])
         self.check_error(1, "nowhere", *recording, output=self.path("nowhere/out.uvh5"))
-        self.check_error(1, re.escape(self.folder), *recording, output=self.folder)
+        self.check_error(1, re.escape(str(self.folder)), *recording, output=self.folder)
         os.symlink("/dev/full", self.path("full.uvh5"))
         with open(self.path("old.uvh5"), "w"):
             pass
@@ -973,16 +861,10 @@ class qa_fx(gr_unittest.TestCase):
         input."""
         leader, follower = pty.openpty()
         process = start_app(
-            "--input",
-            self.simulation(sample_rate=2e5),
-            "--duration",
-            "inf",
-            "--integration",
-            0.5,
-            "--channels",
-            64,
-            "-o",
-            self.output,
+            *words(
+                f"--input {self.simulation(sample_rate=2e5)} --duration inf --integration "
+                f"0.5 --channels 64 -o {self.output}"
+            ),
             stderr=follower,
             stdout=follower,
         )
@@ -1007,18 +889,10 @@ class qa_fx(gr_unittest.TestCase):
 
         # memory that a GPU shares with the host is a file to the system, and would not fit, either
         process = start_app(
-            "--input",
-            self.simulation(),
-            "--duration",
-            60,
-            "--integration",
-            0.5,
-            "--channels",
-            256,
-            "--device",
-            "cpu",
-            "-o",
-            self.output,
+            *words(
+                f"--input {self.simulation()} --duration 60 --integration 0.5 --channels 256 "
+                f"--device cpu -o {self.output}"
+            ),
             preexec_fn=limit,
         )
         text, errors = process.communicate(timeout=PATIENCE)
@@ -1054,10 +928,7 @@ class qa_fx(gr_unittest.TestCase):
         self.check_error(
             1,
             "device: 'cuda' was asked for.*found: cpu",
-            "--input",
-            self.simulation(),
-            "--device",
-            "cuda",
+            *words(f"--input {self.simulation()} --device cuda"),
         )
 
     def test_the_exit_code_reaches_the_shell(self):

@@ -7,17 +7,16 @@
 """Configurations of aperture_observe: what is wrong with one is said with file, line and field,
 before anything starts, and by the JSON schema where that can say it."""
 
-import contextlib
-import io
 import json
 import os
-import tempfile
 
 import yaml
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import observe
 from gnuradio.aperture.commands.observe_plan import Configuration, schema_of, whole_bytes
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import run
 
 GOOD = """\
 instrument: {name: lab}
@@ -121,16 +120,6 @@ SPOILT = (
 )
 
 
-def run(*arguments):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = observe.main(list(arguments))
-        except SystemExit as error:
-            code = error.code
-    return code, out.getvalue(), err.getvalue()
-
-
 def validate(text):
     """Returns whether the schema allows a file."""
     import jsonschema
@@ -142,13 +131,10 @@ def validate(text):
     return True
 
 
-class qa_observe_plan(gr_unittest.TestCase):
+class qa_observe_plan(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self._folder.name, "lab.yml")
-
-    def tearDown(self):
-        self._folder.cleanup()
+        super().setUp()
+        self.path = str(self.folder / "lab.yml")
 
     def write(self, text):
         with open(self.path, "w", encoding="utf-8") as file:
@@ -157,7 +143,7 @@ class qa_observe_plan(gr_unittest.TestCase):
     def test_a_good_one(self):
         self.write(GOOD)
         self.assertEqual(
-            (0, f"{self.path}: nothing is wrong with it\n", ""), run("--check", self.path)
+            (0, f"{self.path}: nothing is wrong with it\n", ""), run(observe, "--check", self.path)
         )
         self.assertTrue(validate(GOOD))
         options = Configuration(self.path).options
@@ -181,7 +167,7 @@ class qa_observe_plan(gr_unittest.TestCase):
                 self.assertEqual(1, GOOD.count(before))
                 spoilt = GOOD.replace(before, after)
                 self.write(spoilt)
-                code, out, err = run(self.path)
+                code, out, err = run(observe, self.path)
                 self.assertEqual((2, ""), (code, out))
                 start = f"aperture_observe: error: {self.path}:{line}: "
                 self.assertEqual(
@@ -199,7 +185,7 @@ class qa_observe_plan(gr_unittest.TestCase):
             ((), "CONFIG.yml is missing"),
             ((os.path.dirname(self.path),), "is no file"),
         ):
-            code, _, err = run(*arguments)
+            code, _, err = run(observe, *arguments)
             self.assertEqual(2, code)
             self.assertIn(text, err)
 
@@ -226,11 +212,13 @@ class qa_observe_plan(gr_unittest.TestCase):
             line for line in parser.plan_text(options).splitlines() if "keep_uvh5" not in line
         )
         self.write(text)
-        self.assertEqual(0, run("--check", self.path)[0], run("--check", self.path))
+        self.assertEqual(
+            0, run(observe, "--check", self.path)[0], run(observe, "--check", self.path)
+        )
         self.assertTrue(validate(text))
 
     def test_schema(self):
-        code, out, _ = run("--schema")
+        code, out, _ = run(observe, "--schema")
         self.assertEqual(0, code)
         schema = json.loads(out)
         import jsonschema

@@ -13,7 +13,6 @@ import io
 import itertools
 import os
 import signal
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -30,21 +29,18 @@ from gnuradio.aperture.commands.observe_service import Service
 from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.observatory.instrument import Instrument
 from gnuradio.aperture.observatory.notify import Notifier
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 
 
-class qa_observe_service(gr_unittest.TestCase):
+class qa_observe_service(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = Path(self._folder.name)
+        super().setUp()
         gr.logging().set_default_level(gr.log_levels.err)
         array = load_array("two-dish")
         array.sample_rate = 1e5
         save_array(array, self.folder / "two.yml")
         self.events = []
-
-    def tearDown(self):
-        self._folder.cleanup()
 
     def configuration(self, more="", **outputs):
         path = self.folder / "c.yml"

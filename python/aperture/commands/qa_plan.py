@@ -12,28 +12,16 @@ import h5py
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import beams_command, fx
-from gnuradio.aperture.testing.observations import Observations, run
+from gnuradio.aperture.testing.observations import Observations, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 
 
 class qa_plan(Observations, gr_unittest.TestCase):
     FX = (
-        "--channels",
-        32,
-        "--duration",
-        0.2,
-        "--integration",
-        0.05,
-        "--taps",
-        5,
-        "--seed",
-        3,
-        "--window",
-        "kaiser(7.5)",
-        "--spectra-per-frame",
-        64,
-        "--no-overwrite",
-        "--track",
+        *words(
+            "--channels 32 --duration 0.2 --integration 0.05 --taps 5 --seed 3 --window "
+            "kaiser(7.5) --spectra-per-frame 64 --no-overwrite --track"
+        ),
         "Cas A",
         "--phase-centers",
         "az=180, el=45",
@@ -41,27 +29,11 @@ class qa_plan(Observations, gr_unittest.TestCase):
         DEVICE,
     )
     BEAMS = (
-        "--beams",
-        "grid:az=170,el=55",
-        "--incoherent",
-        "--channels",
-        32,
-        "--duration",
-        0.2,
-        "--products",
-        "power",
-        "--sum-channels",
-        2,
-        "--nbits",
-        8,
-        "--taper",
-        "gaussian",
-        "--phase-error",
-        0.5,
-        "--format",
-        "fc32",
-        "--device",
-        DEVICE,
+        *words(
+            "--beams grid:az=170,el=55 --incoherent --channels 32 --duration 0.2 "
+            "--products power --sum-channels 2 --nbits 8 --taper gaussian --phase-error "
+            f"0.5 --format fc32 --device {DEVICE}"
+        ),
     )
 
     def test_round_trip(self):
@@ -69,15 +41,10 @@ class qa_plan(Observations, gr_unittest.TestCase):
         for command, given in ((fx, self.FX), (beams_command, self.BEAMS)):
             parser = command.parser()
             given = [
-                "--input",
-                "sim:y8",
-                "-o",
+                *words("--input sim:y8 -o"),
                 "a: #\u00e4'\"x",
                 *map(str, given),
-                "--voltages",
-                "v-{channel}.sigmf-meta",
-                "--voltage-channels",
-                "3,5-6",
+                *words("--voltages v-{channel}.sigmf-meta --voltage-channels 3,5-6"),
             ]
             options = parser.parse_args(given)
             name = self.path("plan.yml")

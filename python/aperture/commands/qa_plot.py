@@ -8,7 +8,6 @@
 import contextlib
 import io
 import os
-import tempfile
 
 import h5py
 import matplotlib.pyplot as plt
@@ -21,6 +20,8 @@ from gnuradio.aperture.plots.plot_flags import lost_of
 from gnuradio.aperture.plots.plot_fringes import baseline_figure
 from gnuradio.aperture.plots.style import PlotError
 from gnuradio.aperture.plots.time_axis import Zone
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import words
 from gnuradio.aperture.testing.visibility_files import write_array, write_file
 
 
@@ -32,15 +33,14 @@ def run(*arguments):
     return code, stderr.getvalue()
 
 
-class qa_plot(gr_unittest.TestCase):
+class qa_plot(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.uvh5 = os.path.join(self._folder.name, "a.uvh5")
-        self.png = os.path.join(self._folder.name, "a.png")
+        super().setUp()
+        self.uvh5 = self.path("a.uvh5")
+        self.png = self.path("a.png")
 
     def tearDown(self):
         plt.close("all")
-        self._folder.cleanup()
 
     # the pictures
 
@@ -274,7 +274,7 @@ class qa_plot(gr_unittest.TestCase):
         self.assertFalse(os.path.exists(self.png))
 
     def test_errors(self):
-        absent = os.path.join(self._folder.name, "absent.uvh5")
+        absent = self.path("absent.uvh5")
         self.check_error("absent.uvh5: no such file", absent, "-o", self.png)
         with open(self.uvh5, "w") as file:
             file.write("not HDF5")
@@ -283,56 +283,40 @@ class qa_plot(gr_unittest.TestCase):
             file["Header/ant_1_array"] = [0]
         self.check_error("not a UVH5 file: it lacks Header/ant_2_array", self.uvh5, "-o", self.png)
         write_array(self.uvh5, 2)
-        for output in ("", "a", ".png", self._folder.name, "a.fil"):
+        for output in ("", "a", ".png", str(self.folder), "a.fil"):
             self.check_error("-o .*: its ending is to be a format: .*png", self.uvh5, "-o", output)
         self.check_error(
             "-o /nowhere/a.png: there is no folder for this file", self.uvh5, "-o", "/nowhere/a.png"
         )
-        os.mkdir(os.path.join(self._folder.name, "x.ms"))
+        os.mkdir(self.path("x.ms"))
         self.check_error(
             "x.ms: this is a measurement set, and UVH5 is read here: "
             "aperture_convert .*x.ms .*x.uvh5 makes",
-            os.path.join(self._folder.name, "x.ms/"),
+            self.path("x.ms/"),
             "-o",
             self.png,
         )
-        self.check_error(
-            f"{self._folder.name}: this is a folder", self._folder.name, "-o", self.png
-        )
+        self.check_error(f"{self.folder}: this is a folder", str(self.folder), "-o", self.png)
         self.check_error("--dpi 7: expected 30 to 600", self.uvh5, "-o", self.png, "--dpi", "7")
         self.check_error(
             "--baselines B-C: no such baseline.*A1, A2",
             self.uvh5,
-            "-o",
-            self.png,
-            "--baselines",
-            "B-C",
+            *words(f"-o {self.png} --baselines B-C"),
         )
         self.check_error(
             "--field 3.0: chooses what is shown of the pattern of an array, not of a UVH5 file",
             self.uvh5,
-            "-o",
-            self.png,
-            "--field",
-            "3",
+            *words(f"-o {self.png} --field 3"),
         )
         self.check_error(
             "--integration 0: .*not of filterbank files",
             "a.fil",
-            "-o",
-            self.png,
-            "--integration",
-            "0",
+            *words(f"-o {self.png} --integration 0"),
         )
         self.check_error(
             "--baselines A-B: .*not of the pattern",
             "best-2",
-            "-o",
-            self.png,
-            "--beams",
-            "0,90",
-            "--baselines",
-            "A-B",
+            *words(f"-o {self.png} --beams 0,90 --baselines A-B"),
         )
         self.check_error(
             "best-2: an array description is drawn with its beams: add --beams, for example",
@@ -340,7 +324,7 @@ class qa_plot(gr_unittest.TestCase):
             "-o",
             self.png,
         )
-        fifo = os.path.join(self._folder.name, "fifo.uvh5")
+        fifo = self.path("fifo.uvh5")
         os.mkfifo(fifo)
         for arguments in ((fifo,), ("best-2", "--beams", fifo)):
             self.check_error(

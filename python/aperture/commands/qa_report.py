@@ -9,7 +9,6 @@
 import base64
 import os
 import re
-import tempfile
 from html.parser import HTMLParser
 
 import h5py
@@ -20,6 +19,7 @@ from matplotlib import pyplot as plt
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.plots.plot_fringes import coverage_figure
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.visibility_files import write_array
 
@@ -45,15 +45,10 @@ class Page(HTMLParser):
         self.texts.append(data.strip())
 
 
-class qa_report(gr_unittest.TestCase):
+class qa_report(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.uvh5, self.html = (
-            os.path.join(self._folder.name, name) for name in ("a<b.uvh5", "r.html")
-        )
-
-    def tearDown(self):
-        self._folder.cleanup()
+        super().setUp()
+        self.uvh5, self.html = (self.path(name) for name in ("a<b.uvh5", "r.html"))
 
     def report(self, *arguments):
         code, _, errors = run(plot, self.uvh5, "-o", self.html, "--dpi", 40, *arguments)

@@ -6,10 +6,7 @@
 #
 """aperture_fx --devices: one file, bit for bit that of one device."""
 
-import contextlib
-import io
 import os
-import tempfile
 
 import h5py
 import numpy as np
@@ -17,6 +14,8 @@ from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import fx
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.recordings import small_array
 
@@ -30,23 +29,7 @@ def several(count):
     return ",".join(f"{KIND}:{number % FOUND}" for number in range(count))
 
 
-class qa_several_devices(gr_unittest.TestCase):
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self._folder.name, name)
-
-    def run_fx(self, *arguments):
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                code = fx.main([str(argument) for argument in arguments])
-            except SystemExit as error:
-                code = error.code
-        return code, out.getvalue(), err.getvalue()
-
+class qa_several_devices(InFolder, gr_unittest.TestCase):
     def contents(self, path):
         with h5py.File(path) as file:
             found = {
@@ -63,24 +46,23 @@ class qa_several_devices(gr_unittest.TestCase):
         array = self.path("array.yml")
         save_array(description, array)
         common = [
-            "--input",
-            f"sim:{array}",
-            "--channels",
-            30,
-            "--integration",
-            0.02,
-            "--duration",
-            0.1,
-            "--spectra-per-frame",
-            64,
+            *words(
+                f"--input sim:{array} --channels 30 --integration 0.02 --duration 0.1 "
+                "--spectra-per-frame 64"
+            ),
             *options,
         ]
-        code, text, errors = self.run_fx(
-            *common, "--device", "cpu" if KIND != "cuda" else "cuda", "-o", self.path("one.uvh5")
+        code, text, errors = run(
+            fx,
+            *common,
+            "--device",
+            "cpu" if KIND != "cuda" else "cuda",
+            "-o",
+            self.path("one.uvh5"),
         )
         self.assertEqual(code, 0, errors)
-        code, text, errors = self.run_fx(
-            *common, "--devices", several(count), "-o", self.path("several.uvh5")
+        code, text, errors = run(
+            fx, *common, "--devices", several(count), "-o", self.path("several.uvh5")
         )
         self.assertEqual(code, 0, errors)
         one, both = self.contents(self.path("one.uvh5")), self.contents(self.path("several.uvh5"))
@@ -109,23 +91,17 @@ class qa_several_devices(gr_unittest.TestCase):
             3,
             "--track",
             "az=40, el=70",
-            "--flag",
-            0.01,
-            "--format",
-            "fc32",
+            *words("--flag 0.01 --format fc32"),
         )
         self.assertIn("flagged", text)
 
     def test_plan(self):
-        code, _, errors = self.run_fx(
-            "--input",
-            "sim:two-dish",
-            "-o",
-            self.path("x.uvh5"),
-            "--devices",
-            several(2),
-            "--write-plan",
-            self.path("p.yml"),
+        code, _, errors = run(
+            fx,
+            *words(
+                f"--input sim:two-dish -o {self.path('x.uvh5')} --devices {several(2)} "
+                f"--write-plan {self.path('p.yml')}"
+            ),
         )
         self.assertEqual(code, 0, errors)
         with open(self.path("p.yml"), encoding="utf-8") as file:
@@ -138,7 +114,7 @@ class qa_several_devices(gr_unittest.TestCase):
             ("not with --devices", ["--devices", several(2), "--voltages", "{input}.raw"]),
             ("expected auto, cpu, cuda or cuda:N", ["--devices", "cpu,gpu"]),
         ):
-            code, _, errors = self.run_fx(*common, *options)
+            code, _, errors = run(fx, *common, *options)
             self.assertNotEqual(code, 0)
             self.assertIn(text, errors)
         self.assertFalse(os.path.exists(self.path("x.uvh5")))

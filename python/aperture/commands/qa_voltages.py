@@ -18,7 +18,7 @@ from gnuradio.aperture.arrays.array_description import load_array
 from gnuradio.aperture.commands import beams_command, fx
 from gnuradio.aperture.commands.voltages import numbers_of, pairs_of
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
-from gnuradio.aperture.testing.observations import Observations, array_of, run
+from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf
 
@@ -33,17 +33,10 @@ class qa_voltages(Observations, gr_unittest.TestCase):
         """The visibilities are the products of the voltages in the files, exactly."""
         out = self.run_command(
             fx,
-            "--input",
-            self.array(letters="xy"),
-            "--channels",
-            32,
-            "--duration",
-            0.1,
-            "--integration",
-            0.1,
-            "-o",
-            self.path("v.uvh5"),
-            "--voltages",
+            *words(
+                f"--input {self.array(letters='xy')} --channels 32 --duration 0.1 "
+                f"--integration 0.1 -o {self.path('v.uvh5')} --voltages"
+            ),
             self.path("v-{input}.raw"),
         )
         self.assertRegex(out, r"voltages +\S*v-A0.0000.raw .* 10 files")
@@ -68,17 +61,10 @@ class qa_voltages(Observations, gr_unittest.TestCase):
     def test_fx_sigmf(self):
         self.run_command(
             fx,
-            "--input",
-            self.array(),
-            "--channels",
-            32,
-            "--duration",
-            0.05,
-            "--format",
-            "fc32",
-            "-o",
-            self.path("v.uvh5"),
-            "--voltages",
+            *words(
+                f"--input {self.array()} --channels 32 --duration 0.05 --format fc32 -o "
+                f"{self.path('v.uvh5')} --voltages"
+            ),
             self.path("v-{channel}.sigmf-meta"),
             "--voltage-channels",
             "3,16",
@@ -105,27 +91,13 @@ class qa_voltages(Observations, gr_unittest.TestCase):
         ):
             out = self.run_command(
                 beams_command,
-                "--input",
-                self.array(),
-                "--channels",
-                32,
-                "--duration",
-                0.05,
-                "--beams",
-                "grid:az=170,el=55,columns=2,spacing=5,name=b",
-                "--incoherent",
-                "--format",
-                format,
-                "--products",
-                "power",
-                "--integration",
-                0.005,
-                "-o",
+                *words(
+                    f"--input {self.array()} --channels 32 --duration 0.05 --beams "
+                    f"grid:az=170,el=55,columns=2,spacing=5,name=b --incoherent --format {format} "
+                    "--products power --integration 0.005 -o"
+                ),
                 self.path("b-{beam}.fil"),
-                "--voltages",
-                self.path(name),
-                "--voltage-channels",
-                "4-6",
+                *words(f"--voltages {self.path(name)} --voltage-channels 4-6"),
             )
             self.assertIn("voltages", out)
             for beam in range(2):
@@ -178,14 +150,10 @@ class qa_voltages(Observations, gr_unittest.TestCase):
             more = ["--beams", "grid:az=170,el=55"] if command is beams_command else []
             code, _, err = run(
                 command,
-                "--input",
-                source,
-                "--channels",
-                32,
-                "--duration",
-                0.05,
-                "-o",
-                self.path("x.fil" if more else "x.uvh5"),
+                *words(
+                    f"--input {source} --channels 32 --duration 0.05 -o "
+                    f"{self.path('x.fil' if more else 'x.uvh5')}"
+                ),
                 *more,
                 *arguments,
                 "--device",
@@ -204,16 +172,10 @@ class qa_voltages(Observations, gr_unittest.TestCase):
             )
         self.run_command(
             fx,
-            "--plan",
-            plan,
-            "--input",
-            self.array(),
-            "--channels",
-            32,
-            "--duration",
-            0.02,
-            "-o",
-            self.path("v.uvh5"),
+            *words(
+                f"--plan {plan} --input {self.array()} --channels 32 --duration 0.02 -o "
+                f"{self.path('v.uvh5')}"
+            ),
         )
         self.assertEqual(
             sorted(name for name in os.listdir(self.folder) if "sigmf" in name),

@@ -10,13 +10,9 @@ aperture_doctor on recorded desks: folders like the kernel's, and drivers that p
 The texts of a desk are as kernels, udev's rules and dongles have them.
 """
 
-import contextlib
 import functools
-import io
 import json
 import os
-import shutil
-import tempfile
 import threading
 from types import SimpleNamespace
 from unittest import mock
@@ -29,6 +25,8 @@ from gnuradio.aperture.doctor.desk import Desk
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.receivers import examine_receivers
 from gnuradio.aperture.doctor.soapy import try_receivers
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import run
 
 RULES = """# Copyright 2012-2013 Osmocom rtl-sdr project
 SUBSYSTEMS=="usb", ATTRS{idVendor}=="0bda", ATTRS{idProduct}=="2838", \
@@ -148,10 +146,10 @@ def listed(serial, driver="rtlsdr"):
     return {"driver": driver, "serial": serial, "label": f"a {driver} :: {serial}"}
 
 
-class qa_doctor(gr_unittest.TestCase):
+class qa_doctor(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.root = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.root)
+        super().setUp()
+        self.root = str(self.folder)
         self.numbers = {}
         self.groups, self.usable = {"plugdev"}, True
         trials = mock.patch.object(
@@ -504,14 +502,8 @@ class qa_doctor(gr_unittest.TestCase):
 
     def run_command(self, *arguments, soapy=None):
         """Returns the command's exit status, and what it prints."""
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            mock.patch.object(command, "Desk", lambda: self.desk(soapy)),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-        ):
-            status = command.main(list(arguments))
-        return status, out.getvalue(), err.getvalue()
+        with mock.patch.object(command, "Desk", lambda: self.desk(soapy)):
+            return run(command, *arguments)
 
     def test_command(self):
         self.plug_in("1-1", "00000001", product="Blog V3")
@@ -558,9 +550,7 @@ class qa_doctor(gr_unittest.TestCase):
             ["receivers", "--sample-rate", "0"],
             [],
         ):
-            with self.assertRaises(SystemExit) as caught:
-                self.run_command(*arguments)
-            self.assertEqual(caught.exception.code, 2)
+            self.assertEqual(self.run_command(*arguments)[0], 2)
 
     def test_this_computer(self):
         """This computer can be examined, whatever is plugged in."""

@@ -6,13 +6,8 @@
 #
 """aperture_doctor on recordings: a healthy pair of inputs, and each fault made in one of them."""
 
-import contextlib
-import io
 import json
-import os
 import re
-import shutil
-import tempfile
 from unittest import mock
 
 import numpy as np
@@ -22,6 +17,8 @@ from gnuradio.aperture.commands import doctor as command
 from gnuradio.aperture.doctor import pairs, recordings
 from gnuradio.aperture.doctor.findings import NOTICE, PROBLEM
 from gnuradio.aperture.doctor.recordings import examine_recording, input_text
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import run
 from gnuradio.aperture.testing.receivers import Receiver, Receivers
 from gnuradio.aperture.testing.recordings import noise, write_dada
 
@@ -30,7 +27,7 @@ COUNT = 100003
 TIME = "2024-06-01T12:00:00Z"
 
 
-class qa_recordings(gr_unittest.TestCase):
+class qa_recordings(InFolder, gr_unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # two receivers on one clock that see one source; the second begins 3000.25 samples later
@@ -39,13 +36,9 @@ class qa_recordings(gr_unittest.TestCase):
         later = Receivers([Receiver(), Receiver(start=3000.25)], RATE, seed=3)
         cls.later = later.samples(1, 0, COUNT)
 
-    def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-
     def write(self, name, samples, kind="sc8", rms=20):
         """A raw file; returns its name."""
-        path = os.path.join(self.folder, f"{name}.{kind}")
+        path = self.path(f"{name}.{kind}")
         parts = np.asarray(samples, np.complex64).view(np.float32)
         if kind == "fc32":
             parts.tofile(path)
@@ -198,7 +191,7 @@ class qa_recordings(gr_unittest.TestCase):
         with mock.patch.object(recordings, "MOST_BYTES", 6 * 50000):
             notice = self.found(self.examine(*files, seconds=0.06), NOTICE)["part"]
         self.assertIn("first 50 ms were looked at, as more does not fit", notice.what)
-        status, out, _ = self.run_command(self.text(*files), "--seconds", "0.06")
+        status, out, _ = run(command, self.text(*files), "--seconds", "0.06")
         self.assertEqual(status, 0)
         self.assertIn("\nNothing wrong was found in the first 60 ms.", out)
 
@@ -344,7 +337,7 @@ class qa_recordings(gr_unittest.TestCase):
 
     def test_real_samples(self):
         """DADA of real samples: offsets are counted in these, and the band may be reversed."""
-        name = os.path.join(self.folder, "real.dada")
+        name = self.path("real.dada")
         rng = np.random.default_rng(5)
         common, own = rng.normal(size=COUNT + 100), rng.normal(size=(COUNT, 2))
         first, later = common[:COUNT], common[40 : COUNT + 40]
@@ -360,7 +353,7 @@ class qa_recordings(gr_unittest.TestCase):
 
     def test_dada(self):
         """Two polarisations that share a fifth of their power."""
-        name = os.path.join(self.folder, "recording.dada")
+        name = self.path("recording.dada")
         write_dada(name, noise(70001))
         examination = examine_recording(input_text(name), 1)
         self.assertEqual(examination.problems, [])
@@ -368,37 +361,31 @@ class qa_recordings(gr_unittest.TestCase):
 
     # the command
 
-    def run_command(self, *arguments):
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = command.main(list(arguments))
-        return status, out.getvalue(), err.getvalue()
-
     def test_command(self):
         good = [self.write(name, samples) for name, samples in zip("ab", self.pair)]
         # the kind follows from the ending
         text = self.text(*good).removeprefix("raw:")
-        status, out, err = self.run_command(text)
+        status, out, err = run(command, text)
         self.assertEqual((status, err), (0, ""))
         self.assertIn("Recording:\n  the recording: 2 inputs of sc8", out)
         self.assertIn("\n  A2x: rms 2", out)
         self.assertIn("Nothing wrong was found.", out)
         self.assertLess(max(map(len, out.splitlines())), 100)
         bad = self.text(good[0], good[0])
-        status, out, err = self.run_command(bad, "--json", "--seconds", "0.05")
+        status, out, err = run(command, bad, "--json", "--seconds", "0.05")
         self.assertEqual((status, err), (1, ""))
         self.assertEqual(json.loads(out)["findings"][-1]["name"], "identical")
         self.assertIn("50 ms were looked at", json.loads(out)["recording"][0]["summary"])
 
     def test_cannot_be_read(self):
-        missing = os.path.join(self.folder, "none.dada")
+        missing = self.path("none.dada")
         for arguments, error in (
             ((missing,), "none.dada: No such file"),
             (("a.cu8",), "rate is missing"),
             ((self.text(missing, type="sc8"), "--seconds", "0"), "--seconds 0"),
             (("sim:nowhere",), "nowhere"),
         ):
-            status, out, err = self.run_command(*arguments)
+            status, out, err = run(command, *arguments)
             self.assertEqual((status, out), (1, ""), arguments)
             self.assertIn(error, err)
 

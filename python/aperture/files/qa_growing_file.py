@@ -10,41 +10,30 @@ import errno
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from unittest import mock
 
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
 
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.files import file_lock
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import PATIENCE
 from gnuradio.aperture.testing.tiers import ALL
 
 CHANNELS, INPUTS = 64, 4
 PRODUCTS = INPUTS * (INPUTS + 1) // 2
 
-ARRAY = ArrayDescription(
-    name="test",
-    latitude=52.0,
-    longitude=5.0,
-    height=10.0,
-    antennas=[Antenna(f"A{i}", (10.0 * i, 0.0, 0.0)) for i in range(INPUTS)],
-    inputs=[Input(f"A{i}", "x") for i in range(INPUTS)],
-    sample_rate=1e6,
-    center_frequency=1e8,
-)
+ARRAY = make_array({f"A{i}": (10.0 * i, 0.0, 0.0) for i in range(INPUTS)})
 LAYOUT = Uvh5Layout(ARRAY, 1e8 + 1e3 * np.arange(CHANNELS), 1e3)
 
 
@@ -64,11 +53,10 @@ def open_file_on_a_full_disk(path):
         return open_file(path)
 
 
-class qa_growing_file(gr_unittest.TestCase):
+class qa_growing_file(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="qa_growing_file"))
+        super().setUp()
         # behind what a test cleans up itself
-        self.addCleanup(shutil.rmtree, self.folder)
         self.path = self.folder / "test.uvh5"
 
     def check(self, path=None):
@@ -119,15 +107,8 @@ class qa_growing_file(gr_unittest.TestCase):
     def test_reserves_enough(self):
         # values that cannot be compressed, and one baseline (many small chunks)
         rng = np.random.default_rng(1)
-        one = ArrayDescription(
-            name="one",
-            latitude=0.0,
-            longitude=0.0,
-            height=0.0,
-            antennas=ARRAY.antennas[:1],
-            inputs=ARRAY.inputs[:1],
-            sample_rate=1e6,
-            center_frequency=1e8,
+        one = make_array(
+            ARRAY.antennas[:1], inputs=ARRAY.inputs[:1], site=(0.0, 0.0, 0.0), name="one"
         )
         for layout in (LAYOUT, Uvh5Layout(one, [1e8], 1e3)):
             products = layout.map.product.max() + 1

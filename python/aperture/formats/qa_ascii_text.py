@@ -8,10 +8,7 @@
 not ASCII."""
 
 import json
-import os
 import re
-import shutil
-import tempfile
 from dataclasses import replace
 
 import h5py
@@ -21,7 +18,7 @@ from astropy.io import fits
 from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.arrays import earth_rotation
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays.array_description import Antenna, Source
 from gnuradio.aperture.calibration.calibration import Band, Calibration, InputCalibration
 from gnuradio.aperture.calibration.uvcal import load_uvcal, save_uvcal
 from gnuradio.aperture.commands import fx
@@ -38,7 +35,9 @@ from gnuradio.aperture.formats.voltages import Moment, Recording
 from gnuradio.aperture.imaging.dirty_image import Beam, DirtyImage, Field
 from gnuradio.aperture.imaging.image_file import write_fits
 from gnuradio.aperture.parameters.ascii_text import ascii_names, ascii_text, find_name, quoted
-from gnuradio.aperture.testing.observations import run
+from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import run, words
 from gnuradio.aperture.transients.folding import FoldedProfiles
 
 START = 1704067200
@@ -67,26 +66,10 @@ def directions():
 def array_of():
     """Names of which some differ in their accents only."""
     antennas = [Antenna(name, (10.0 * i, i, 0.0)) for i, name in enumerate(("Süd", "Sud", "Öst"))]
-    return ArrayDescription(
-        name="Nançay µ",
-        latitude=47.4,
-        longitude=2.2,
-        height=150.0,
-        antennas=antennas,
-        inputs=[Input(antenna.name, "x") for antenna in antennas],
-        sample_rate=1e6,
-        center_frequency=1.4e9,
-    )
+    return make_array(antennas, center=1.4e9, site=(47.4, 2.2, 150.0), name="Nançay µ")
 
 
-class qa_ascii_text(gr_unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="qa_ascii_text")
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class qa_ascii_text(InFolder, gr_unittest.TestCase):
     def check_text(self, path):
         """All bytes of a file, of which those that are no text are zeros."""
         with open(path, "rb") as file:
@@ -301,15 +284,7 @@ class qa_ascii_text(gr_unittest.TestCase):
         for plan in ([f"--write-plan={self.path('plan.yml')}"], []):
             code, _, errors = run(
                 fx,
-                "--input",
-                "sim:two-dish",
-                "--duration",
-                "0.02",
-                "--channels",
-                "16",
-                "--device",
-                "cpu",
-                "--track",
+                *words("--input sim:two-dish --duration 0.02 --channels 16 --device cpu --track"),
                 "23h23m24s +58°48′54″",
                 "-o",
                 self.path("fx.uvh5"),

@@ -6,14 +6,11 @@
 #
 """PSRDADA recordings of several files, and of 32 bits."""
 
-import os
-import shutil
-import tempfile
-
 import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.played_inputs import read_all
 
 HEADER = {
@@ -31,16 +28,13 @@ HEADER = {
 }
 
 
-class qa_dada(gr_unittest.TestCase):
+class qa_dada(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="qa_dada")
+        super().setUp()
         self.rng = np.random.default_rng(5)
 
-    def tearDown(self):
-        shutil.rmtree(self.folder)
-
     def write(self, name, data, **keys):
-        path = os.path.join(self.folder, name)
+        path = self.path(name)
         text = "".join(f"{key} {value}\n" for key, value in {**HEADER, **keys}.items())
         with open(path, "wb") as file:
             file.write(text.encode().ljust(4096, b"\0") + data.tobytes())

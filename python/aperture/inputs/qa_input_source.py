@@ -6,28 +6,16 @@
 #
 """Inputs as one block."""
 
-import os
-import shutil
-import tempfile
-
 import numpy as np
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import array_source, input_source
 from gnuradio.aperture.arrays.array_description import save_array
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.recordings import noise, small_array, write_dada
 
 
-class qa_input_source(gr_unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="qa_input_source")
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class qa_input_source(InFolder, gr_unittest.TestCase):
     def read(self, source):
         sink = blocks.vector_sink_b(source.output_signature().sizeof_stream_item(0))
         top = gr.top_block()

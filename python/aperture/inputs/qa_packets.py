@@ -6,10 +6,6 @@
 #
 """`pcap:` and `udp:`: packets as inputs of the commands."""
 
-import contextlib
-import io
-import os
-import tempfile
 import threading
 import time
 from unittest import mock
@@ -24,6 +20,8 @@ from gnuradio.aperture.doctor.recordings import examine_recording
 from gnuradio.aperture.inputs.input_format import InputError
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.testing import packets as net
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.observations import run, words
 from gnuradio.aperture.testing.played_inputs import read_all
 
 START, RATE, SAMPLES, COUNT = 1700000000, 1e6, 128, 400
@@ -32,42 +30,21 @@ REST = f",samples={SAMPLES},inputs=2,rate={RATE:g},freq=1.4e9"
 
 def correlate(text, output, *more):
     """Returns what aperture_fx writes: visibilities and weights, and what it says."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        code = fx.main(
-            [
-                "--device",
-                "cpu",
-                "--channels",
-                "16",
-                "--input",
-                text,
-                "-o",
-                output,
-                "--integration",
-                "0.01",
-                *more,
-            ]
-        )
-    assert code == 0, out.getvalue()
+    options = words("--device cpu --channels 16 --integration 0.01")
+    code, out, err = run(fx, "--input", text, "-o", output, *options, *more)
+    assert code == 0, out + err
     with h5py.File(output) as file:
         data = file["Data"]
         return data["visdata"][()], data["nsamples"][()], file["Header/time_array"][()]
 
 
-class qa_packets(gr_unittest.TestCase):
+class qa_packets(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
+        super().setUp()
         self.rng = np.random.default_rng(3)
         self.data = (
             self.rng.normal(scale=20, size=(COUNT * SAMPLES, 2, 2)).clip(-127, 127).astype(np.int8)
         )
-
-    def tearDown(self):
-        self._folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self._folder.name, name)
 
     def packets(self):
         return [

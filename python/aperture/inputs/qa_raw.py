@@ -7,8 +7,6 @@
 """Files of nothing but samples, lined up by their times; written by NumPy, compared exactly."""
 
 import os
-import shutil
-import tempfile
 from datetime import datetime, timezone
 from fractions import Fraction
 
@@ -25,21 +23,19 @@ from gnuradio.aperture.parameters.times import (
     time_text,
     whole_and_fraction,
 )
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.played_inputs import read_all
 
 BAND = ",rate=1e6,freq=1420.4e6"
 
 
-class qa_raw(gr_unittest.TestCase):
+class qa_raw(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="qa_raw")
+        super().setUp()
         self.rng = np.random.default_rng(11)
 
-    def tearDown(self):
-        shutil.rmtree(self.folder)
-
     def write(self, name, data):
-        path = os.path.join(self.folder, name)
+        path = self.path(name)
         with open(path, "wb") as file:
             file.write(data if isinstance(data, bytes) else data.tobytes())
         return path

@@ -9,7 +9,6 @@
 import os
 import resource
 import struct
-import tempfile
 
 import h5py
 import numpy as np
@@ -17,6 +16,7 @@ from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.formats.filterbank.header import header_bytes
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.tiers import ALL
 from gnuradio.aperture.testing.visibility_files import write_array
 
@@ -25,14 +25,7 @@ MEMORY = 4 << 30  # bytes of address space: the program itself takes about 1
 LONGEST = 20  # seconds of the processor: a picture takes about half of one
 
 
-class qa_damaged_files(gr_unittest.TestCase):
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = self._folder.name
-
-    def tearDown(self):
-        self._folder.cleanup()
-
+class qa_damaged_files(InFolder, gr_unittest.TestCase):
     def plot(self, name):
         """Exit code, message and seconds of the processor of the command in a process of its own,
         with limits."""
@@ -43,7 +36,7 @@ class qa_damaged_files(gr_unittest.TestCase):
             try:
                 os.dup2(writer, 2)
                 resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-                code = plot.main([name, "-o", os.path.join(self.folder, "a.png"), "--dpi", "30"])
+                code = plot.main([name, "-o", self.path("a.png"), "--dpi", "30"])
             finally:
                 os._exit(code)
         os.close(writer)
@@ -81,12 +74,12 @@ class qa_damaged_files(gr_unittest.TestCase):
         self.assertEqual(set(codes), {0, 1})
 
     def test_uvh5(self):
-        name = os.path.join(self.folder, "a.uvh5")
+        name = self.path("a.uvh5")
         write_array(name, 2, integrations=3)
         self.check_flipped(name, 12000)
 
     def test_filterbank(self):
-        name = os.path.join(self.folder, "a.fil")
+        name = self.path("a.fil")
         self.write_filterbank(name)
         self.check_flipped(name, 300)
 
@@ -109,7 +102,7 @@ class qa_damaged_files(gr_unittest.TestCase):
 
     def test_what_a_header_may_claim(self):
         """Lengths that the file does not have, numbers that are none, names that are none."""
-        name = os.path.join(self.folder, "a.uvh5")
+        name = self.path("a.uvh5")
 
         def replace(path, make):
             def change(file):
@@ -147,7 +140,7 @@ class qa_damaged_files(gr_unittest.TestCase):
             if text:
                 self.assertIn(text, message)
 
-        name = os.path.join(self.folder, "a.fil")
+        name = self.path("a.fil")
         for changes in (
             dict(source_name="$\n$^{"),
             dict(nchans=2**24, nifs=2**24),

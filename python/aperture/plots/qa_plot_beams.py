@@ -22,17 +22,14 @@ from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import plot
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.plots import plot_beams
-from gnuradio.aperture.testing.observations import Observations, array_of, run
+from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 
 
 class qa_plot_beams(Observations, gr_unittest.TestCase):
     def test_pictures(self):
         two = self.array(letters="xy")
         self.observe(
-            "--beams",
-            "grid:az=170,el=55,columns=3,spacing=2",
-            "--products",
-            "IQUV",
+            *words("--beams grid:az=170,el=55,columns=3,spacing=2 --products IQUV"),
             source=two,
             output="{beam}.fil",
         )

@@ -21,21 +21,12 @@ import pmt
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import filterbank_sink, pointing, uvh5_sink
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.streams.python_block import printable, python_block, text_of
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
 
-ARRAY = ArrayDescription(
-    name="test",
-    latitude=52.0,
-    longitude=5.0,
-    height=10.0,
-    antennas=[Antenna("A", (0.0, 0.0, 0.0))],
-    inputs=[Input("A", "x")],
-    sample_rate=1e6,
-    center_frequency=1e8,
-)
+ARRAY = make_array({"A": (0.0, 0.0, 0.0)})
 BEAMS = [Beam("zenith", 0.0, 90.0)]
 
 
@@ -295,16 +286,7 @@ except KeyboardInterrupt:
                     ("rx_freq", pmt.from_double(frequency)),
                 )
             ]
-            array = ArrayDescription(
-                name="test",
-                latitude=52.0,
-                longitude=5.0,
-                height=10.0,
-                antennas=[Antenna("A", (0.0, 0.0, 0.0)), Antenna("B", (1e4, 0.0, 0.0))],
-                inputs=[Input("A", "x"), Input("B", "x")],
-                sample_rate=1e6,
-                center_frequency=1e8,
-            )
+            array = make_array({"A": (0.0, 0.0, 0.0), "B": (1e4, 0.0, 0.0)})
             block = pointing(array, [Beam("moving", ra=10.0, dec=80.0)], 4)
             top = gr.top_block()
             top.connect(blocks.vector_source_c([0] * 100, True, 1, found), block)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays.array_model import Antenna, ArrayDescription, Input
 from ..formats.uvh5.writer import Uvh5Layout
+from .arrays import make_array
 
 C = 299792458.0  # m/s
 START = 1704067200  # 2024-01-01
@@ -25,15 +25,11 @@ def array_of(names, seed=3, spread=40.0, letters="x"):
     """Antennas at random places within `spread` metres."""
     rng = np.random.default_rng(seed)
     places = rng.uniform(-spread, spread, (len(names), 3)) * (1, 1, 0.05)
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=[Antenna(name, tuple(place)) for name, place in zip(names, places)],
-        inputs=[Input(name, letter) for name in names for letter in letters],
-        sample_rate=4e6,
-        center_frequency=1.42e9,
+    return make_array(
+        {name: tuple(place) for name, place in zip(names, places)},
+        inputs=letters,
+        rate=4e6,
+        center=1.42e9,
     )
 
 

@@ -7,16 +7,16 @@
 
 import contextlib
 import io
-import os
 import signal
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
-from ..arrays.array_description import Antenna, ArrayDescription, Input, Source, save_array
+from ..arrays.array_description import Antenna, Input, Source, save_array
 from ..commands import beams_command
+from .arrays import make_array
+from .folders import InFolder
 from .qa_tools import DEVICE, PATIENCE, comes_true
 
 PROGRAM = (
@@ -39,17 +39,17 @@ def array_of(letters="x", gains=True):
         for place in places
         for letter in letters
     ]
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=places,
+    return make_array(
+        places,
         inputs=inputs,
-        sample_rate=1e6,
-        center_frequency=1.5e8,
+        center=1.5e8,
         sources=[Source("s", azimuth=170.0, elevation=55.0, flux=2.0)],
     )
+
+
+def words(text):
+    """The words of a command line, in which no name has a blank."""
+    return text.split()
 
 
 def run(command, *arguments):
@@ -63,18 +63,8 @@ def run(command, *arguments):
     return code, out.getvalue(), err.getvalue()
 
 
-class Observations:
+class Observations(InFolder):
     """The base of tests with a folder in which there are files of beams."""
-
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = self._folder.name
-
-    def tearDown(self):
-        self._folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def array(self, **arguments):
         save_array(array_of(**arguments), self.path("array.yaml"))
@@ -86,14 +76,7 @@ class Observations:
             beams_command,
             "--input",
             source or self.array(),
-            "--channels",
-            32,
-            "--duration",
-            0.2,
-            "--device",
-            DEVICE,
-            "-o",
-            self.path(output),
+            *words(f"--channels 32 --duration 0.2 --device {DEVICE} -o {self.path(output)}"),
             *arguments,
         )
         self.assertEqual(code, 0, err)
@@ -107,12 +90,7 @@ class Observations:
                 sys.executable,
                 "-c",
                 PROGRAM,
-                "--channels",
-                "32",
-                "--duration",
-                "inf",
-                "--device",
-                DEVICE,
+                *words(f"--channels 32 --duration inf --device {DEVICE}"),
                 *map(str, arguments),
             ],
             stdout=subprocess.PIPE,

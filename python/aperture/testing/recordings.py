@@ -8,7 +8,8 @@
 import h5py
 import numpy as np
 
-from ..arrays.array_description import Antenna, ArrayDescription, Input, Source
+from ..arrays.array_description import Antenna, Source
+from .arrays import make_array
 
 HEADER = """HEADER DADA
 HDR_VERSION 1.0
@@ -56,15 +57,12 @@ def noise(samples, streams=2, rms=18.0, seed=7):
 def small_array(sample_rate=1e5, antennas=2):
     """Antennas 15 m apart in a line, and a source of the flux 0.5."""
     places = [Antenna(f"A{i + 1}", (15.0 * i, 0.0, 0.0)) for i in range(antennas)]
-    return ArrayDescription(
+    return make_array(
+        places,
+        rate=sample_rate,
+        center=4.08e8,
+        site=(50.0, 7.0, 100.0),
         name="line",
-        latitude=50.0,
-        longitude=7.0,
-        height=100.0,
-        antennas=places,
-        inputs=[Input(place.name, "x") for place in places],
-        sample_rate=sample_rate,
-        center_frequency=4.08e8,
         sources=[Source("s", azimuth=80.0, elevation=40.0, flux=0.5)],
     )
 

@@ -12,7 +12,8 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.arrays import earth_rotation, geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna, Input
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.delay_model import LONGEST_INTERVAL, DelayModel, longest_baseline
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
@@ -27,17 +28,13 @@ def array_of(extent=3000.0, latitude=40.0, inputs=7, cables=False):
         Antenna(f"A{i}", tuple(rng.uniform(-extent, extent, 3) * (1, 1, 0.01)))
         for i in range(inputs)
     ]
-    return ArrayDescription(
-        name="test",
-        latitude=latitude,
-        longitude=-105.0,
-        height=2000.0,
-        antennas=places,
+    return make_array(
+        places,
         inputs=[
             Input(place.name, "x", cable_delay=1e-7 * i * cables) for i, place in enumerate(places)
         ],
-        sample_rate=1e6,
-        center_frequency=1.4e9,
+        center=1.4e9,
+        site=(latitude, -105.0, 2000.0),
     )
 
 
@@ -91,15 +88,8 @@ class qa_delay_model(gr_unittest.TestCase):
 
     def test_sign(self):
         """A source in the east comes to the eastern antenna first, which must wait."""
-        array = ArrayDescription(
-            name="pair",
-            latitude=0.0,
-            longitude=0.0,
-            height=0.0,
-            antennas=[Antenna("E", (300.0, 0, 0)), Antenna("W", (-300.0, 0, 0))],
-            inputs=[Input("E", "x"), Input("W", "x")],
-            sample_rate=1e6,
-            center_frequency=1e9,
+        array = make_array(
+            {"E": (300.0, 0, 0), "W": (-300.0, 0, 0)}, center=1e9, site=(0.0, 0.0, 0.0), name="pair"
         )
         for azimuth, expected in ((90.0, (600 / C * 0.5, 0)), (270.0, (0, 600 / C * 0.5))):
             ra, dec = geometry.azel_to_radec(azimuth, 60.0, START, 0.0, 0.0)

@@ -10,10 +10,11 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.arrays import geometry
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input, Source
+from gnuradio.aperture.arrays.array_description import Source
 from gnuradio.aperture.arrays.bodies import BODIES, body_radec
 from gnuradio.aperture.beams.beams import beams_of
 from gnuradio.aperture.beams.weights import beam_directions
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.tracking.directions import (
     Direction,
     azimuth_elevation,
@@ -24,16 +25,7 @@ from gnuradio.aperture.tracking.directions import (
 
 SITE = (-26.7033, 116.6708, 377.8)
 TIME = 1577934245.75  # 2020-01-02T03:04:05.75Z: the Earth's orientation then is known everywhere
-ARRAY = ArrayDescription(
-    name="test",
-    latitude=SITE[0],
-    longitude=SITE[1],
-    height=SITE[2],
-    antennas=[Antenna("A", (0.0, 0.0, 0.0))],
-    inputs=[Input("A", "x")],
-    sample_rate=1e6,
-    center_frequency=1e8,
-)
+ARRAY = make_array({"A": (0.0, 0.0, 0.0)}, site=SITE)
 
 
 class qa_directions(gr_unittest.TestCase):

@@ -6,25 +6,20 @@
 #
 """The arrays that are plotted of visibilities, without drawing."""
 
-import os
-import tempfile
-
 import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.formats.uvh5.reader import Product, VisibilityFile
 from gnuradio.aperture.plots import style
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.visibility_files import write_array
 from gnuradio.aperture.visibilities import lags
 
 
-class qa_lags(gr_unittest.TestCase):
+class qa_lags(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.uvh5 = os.path.join(self._folder.name, "a.uvh5")
-
-    def tearDown(self):
-        self._folder.cleanup()
+        super().setUp()
+        self.uvh5 = self.path("a.uvh5")
 
     def test_lags_of_a_delay_are_the_dirichlet_kernel(self):
         channels, width, delay = 31, 12.5e3, 7.3e-6

@@ -7,19 +7,19 @@
 """Files of parts of the channels and times, joined into one."""
 
 import os
-import shutil
-import tempfile
 
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture import load_array, parse_direction
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.arrays.array_description import Antenna
 from gnuradio.aperture.formats.uvh5.header import gains_of, gains_text
 from gnuradio.aperture.formats.uvh5.merge import merge
 from gnuradio.aperture.formats.uvh5.reader import Uvh5Error
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
+from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.folders import InFolder
 
 WIDTH, CHANNELS, TIMES, LENGTH = 1e5, 7, 6, 2.0
 BEGIN = 2460000.5
@@ -28,30 +28,17 @@ BEGIN = 2460000.5
 def array_of():
     """Three antennas, in another order than in the file, and names with blanks in them."""
     antennas = [Antenna(f"Dish {i}", (10.0 * i, i * i, 0.0)) for i in (10, 2, 1)]
-    return ArrayDescription(
-        name="test",
-        latitude=52.0,
-        longitude=5.0,
-        height=10.0,
-        antennas=antennas,
-        inputs=[Input(antenna.name, "x") for antenna in antennas],
-        sample_rate=1e6,
-        center_frequency=1e9,
-    )
+    return make_array(antennas, center=1e9)
 
 
-class qa_uvh5_merge(gr_unittest.TestCase):
+class qa_uvh5_merge(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="qa_uvh5_merge")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         rng = np.random.default_rng(0)
         self.array = load_array("two-dish")
         self.products = 3
         shape = (TIMES, CHANNELS, self.products)
         self.values = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(np.complex64)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def write(self, name, channels, times, counted=100, offset=0.0, **more):
         """A file of some channels (a range) and times, as aperture_fx writes it."""

@@ -6,24 +6,19 @@
 #
 """Reading of UVH5 files."""
 
-import os
-import tempfile
-
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.formats.uvh5.reader import Product, VisibilityFile
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.visibility_files import START, write_array, write_file
 
 
-class qa_uvh5_reader(gr_unittest.TestCase):
+class qa_uvh5_reader(InFolder, gr_unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.uvh5 = os.path.join(self._folder.name, "a.uvh5")
-
-    def tearDown(self):
-        self._folder.cleanup()
+        super().setUp()
+        self.uvh5 = self.path("a.uvh5")
 
     def test_reading_averages_by_weight(self):
         random = np.random.default_rng(2)

@@ -18,7 +18,7 @@ import pmt
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture import tags
-from gnuradio.aperture.arrays.array_description import Antenna, ArrayDescription, Input
+from gnuradio.aperture.testing.arrays import make_array
 
 BEAMS = [
     aperture.Beam("zenith", 0.0, 90.0),
@@ -30,15 +30,13 @@ RATE, BANDWIDTH, FREQUENCY = 1000.0, 1.6e6, 1.42e9
 
 
 def array_of(polarizations):
-    return ArrayDescription(
+    return make_array(
+        {"1": (0.0, 0.0, 0.0)},
+        inputs=polarizations,
+        rate=BANDWIDTH,
+        center=FREQUENCY,
+        site=(-33.0, 148.26, 414.8),
         name="Parkes",
-        latitude=-33.0,
-        longitude=148.26,
-        height=414.8,
-        antennas=[Antenna("1", (0.0, 0.0, 0.0))],
-        inputs=[Input("1", letter) for letter in polarizations],
-        sample_rate=BANDWIDTH,
-        center_frequency=FREQUENCY,
     )
 
 

@@ -24,7 +24,6 @@ from gnuradio import aperture, gr
 from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import (
     Antenna,
-    ArrayDescription,
     Input,
     Source,
     load_array,
@@ -34,6 +33,7 @@ from gnuradio.aperture.commands import fx
 from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.packages.environment import PackageError
+from gnuradio.aperture.testing.arrays import make_array
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[4] / "../shared/data")
 RECORDING = Path(DATA, "effelsberg-b2016+28.dada")
@@ -50,15 +50,8 @@ PLACES = {
 
 
 def array_of(inputs, site=(52.0, 5.0, 10.0)):
-    return ArrayDescription(
-        name="test",
-        latitude=site[0],
-        longitude=site[1],
-        height=site[2],
-        antennas=[Antenna(name, place) for name, place in PLACES.items()],
-        inputs=[Input(name[:-1], name[-1]) for name in inputs],
-        sample_rate=1e6,
-        center_frequency=1.4e9,
+    return make_array(
+        PLACES, inputs=[Input(name[:-1], name[-1]) for name in inputs], center=1.4e9, site=site
     )
 
 
@@ -311,15 +304,13 @@ def write_recording(folder):
     if not RECORDING.exists():
         return
     source = aperture.dada_source(str(RECORDING))
-    array = ArrayDescription(
-        name="Effelsberg",
-        latitude=50.524836,
-        longitude=6.883616,
-        height=416.7,
-        antennas=[Antenna("Effelsberg", (0.0, 0.0, 0.0))],
+    array = make_array(
+        {"Effelsberg": (0.0, 0.0, 0.0)},
         inputs=[Input("Effelsberg", "x"), Input("Effelsberg", "y")],
-        sample_rate=source.sample_rate(),
-        center_frequency=source.center_frequency(),
+        rate=source.sample_rate(),
+        center=source.center_frequency(),
+        site=(50.524836, 6.883616, 416.7),
+        name="Effelsberg",
     )
     run_chain(source, 2, folder / "recording.uvh5", array, 64, 4, "sc8", "sc8")
 
