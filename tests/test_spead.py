@@ -146,6 +146,49 @@ class Receiving(gr.top_block):
         )
 
 
+def tag(offset, key, value):
+    made = gr.tag_t()
+    made.offset, made.key, made.value = offset, pmt.intern(key), value
+    return made
+
+
+def time_tag(samples):
+    """The tag of a first item that begins so many samples after the epoch."""
+    return tag(0, "rx_time", pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(samples / RATE)))
+
+
+class Sending(gr.top_block):
+    """A spead_sink, and the items of int8 or complex64 [item][...] that it sends."""
+
+    def __init__(self, values, tags, **parameters):
+        super().__init__()
+        self.sink = spead_sink(**parameters)
+        make, values = blocks.vector_source_c, values.reshape(len(values), -1)
+        if not np.iscomplexobj(values):
+            make, values = blocks.vector_source_b, values.view(np.uint8)
+        self.connect(make(values.ravel().tolist(), False, values.shape[1], tags), self.sink)
+
+    def send(self, test):
+        self.run()
+        test.assertIsNone(self.sink.error())
+
+
+def spead_sink(**parameters):
+    """A spead_sink of this epoch and rate that waits for nothing."""
+    return aperture.spead_sink(sync_time=SYNC, sample_rate=RATE, rate_factor=0, **parameters)
+
+
+def ordinary_receiver(port, heaps=256):
+    """What spead2 receives of a port: a stream of heaps."""
+    stream = spead2.recv.Stream(
+        spead2.ThreadPool(),
+        spead2.recv.StreamConfig(max_heaps=64),
+        spead2.recv.RingStreamConfig(heaps=heaps),
+    )
+    stream.add_udp_reader(port, bind_hostname="127.0.0.1")
+    return stream
+
+
 def pack(samples, bits):
     """Big-endian, first sample in the highest bits."""
     unsigned = np.asarray(samples) & ((1 << bits) - 1)
@@ -296,27 +339,18 @@ class TestSamples(unittest.TestCase):
 
     def send(self, values, port, begin, lost):
         top = gr.top_block()
-        sink = aperture.spead_sink(
+        sink = spead_sink(
             kind="samples",
             address=f"127.0.0.1:{port}",
             inputs=2,
             senders=[6, 7],
             samples_per_heap=32,
-            sync_time=SYNC,
-            sample_rate=RATE,
-            rate_factor=0,
         )
-        tag = gr.tag_t()
-        tag.offset, tag.key = 0, pmt.intern("rx_time")
-        tag.value = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(begin / RATE))
-        gap = gr.tag_t()
-        gap.offset, gap.key = lost[0], pmt.intern("missing")
-        gap.value = pmt.dict_add(pmt.make_dict(), pmt.intern("count"), pmt.from_uint64(lost[1]))
+        count = pmt.dict_add(pmt.make_dict(), pmt.intern("count"), pmt.from_uint64(lost[1]))
+        tags = [time_tag(begin), tag(lost[0], "missing", count)]
         for i in range(2):
-            source = blocks.vector_source_b(
-                pack(values[i], 10).tolist(), False, 5, [tag] + [gap] * i
-            )
-            top.connect(source, (sink, i))
+            packed = pack(values[i], 10).tolist()
+            top.connect(blocks.vector_source_b(packed, False, 5, tags[: 1 + i]), (sink, i))
         top.run()
         self.assertIsNone(sink.error())
         return sink
@@ -514,17 +548,18 @@ class TestVoltages(unittest.TestCase):
         frames, times = 4, 20
         values = rng.integers(-127, 128, (frames, self.CHANNELS, 6, times, 2), np.int8)
         ports = [free_port(), free_port()]
-        streams = []
-        for port in ports:
-            stream = spead2.recv.Stream(
-                spead2.ThreadPool(),
-                spead2.recv.StreamConfig(max_heaps=64),
-                spead2.recv.RingStreamConfig(heaps=256),
-            )
-            stream.add_udp_reader(port, bind_hostname="127.0.0.1")
-            streams.append(stream)
-        top = gr.top_block()
-        sink = aperture.spead_sink(
+        streams = [ordinary_receiver(port) for port in ports]
+        first = 3 * self.SPECTRA - 5  # spectra since timestamp 0
+        gap = pmt.make_dict()
+        for key, value in (
+            ("input", pmt.from_long(4)),
+            ("first", pmt.from_uint64(2 * times + 3)),
+            ("count", pmt.from_uint64(1)),
+        ):
+            gap = pmt.dict_add(gap, pmt.intern(key), value)
+        sending = Sending(
+            values,
+            [time_tag((first + 2) * self.HOP - 0.5), tag(2, "missing", gap)],
             kind="voltages",
             address=[f"127.0.0.1:{port}" for port in ports],
             inputs=6,
@@ -536,36 +571,8 @@ class TestVoltages(unittest.TestCase):
             spectra_per_heap=self.SPECTRA,
             samples_per_spectrum=self.HOP,
             taps=4,
-            sync_time=SYNC,
-            sample_rate=RATE,
-            rate_factor=0,
         )
-        first = 3 * self.SPECTRA - 5  # spectra since timestamp 0
-        tags = [
-            self.tag(
-                0,
-                "rx_time",
-                pmt.make_tuple(
-                    pmt.from_uint64(SYNC), pmt.from_double(((first + 2) * self.HOP - 0.5) / RATE)
-                ),
-            )
-        ]
-        gap = pmt.make_dict()
-        for key, value in (
-            ("input", pmt.from_long(4)),
-            ("first", pmt.from_uint64(2 * times + 3)),
-            ("count", pmt.from_uint64(1)),
-        ):
-            gap = pmt.dict_add(gap, pmt.intern(key), value)
-        tags.append(self.tag(2, "missing", gap))
-        top.connect(
-            blocks.vector_source_b(
-                values.view(np.uint8).ravel().tolist(), False, values[0].size, tags
-            ),
-            sink,
-        )
-        top.run()
-        self.assertIsNone(sink.error())
+        sending.send(self)
         spectra = values.transpose(0, 3, 1, 2, 4).reshape(frames * times, self.CHANNELS, 6, 2)
         slots = range(3, (first + frames * times) // self.SPECTRA)
         lost = (first + 2 * times + 3) // self.SPECTRA
@@ -592,13 +599,7 @@ class TestVoltages(unittest.TestCase):
                     2 * (number_ - 69) : 2 * (number_ - 69) + 2,
                 ]
                 np.testing.assert_array_equal(got, part.transpose(1, 0, 2, 3))
-        self.assertEqual(sink.counts()["missing"], 2)
-
-    @staticmethod
-    def tag(offset, key, value):
-        tag = gr.tag_t()
-        tag.offset, tag.key, tag.value = offset, pmt.intern(key), value
-        return tag
+        self.assertEqual(sending.sink.counts()["missing"], 2)
 
     def test_between_ours(self):
         """The spead_source gives what spead_sink sends, twice (a flowgraph started again)."""
@@ -609,8 +610,9 @@ class TestVoltages(unittest.TestCase):
                 senders=None, address=f"127.0.0.1:{free_port()}", allowed=["127.0.0.1"]
             ) as chain:
                 port = chain.source._addresses[0][1]
-                top = gr.top_block()
-                sink = aperture.spead_sink(
+                Sending(
+                    values,
+                    [time_tag((18 * 16 + 2) * self.HOP - 0.5)],
                     kind="voltages",
                     address=f"127.0.0.1:{port}",
                     inputs=6,
@@ -621,28 +623,9 @@ class TestVoltages(unittest.TestCase):
                     channels_per_heap=3,
                     samples_per_spectrum=self.HOP,
                     taps=4,
-                    sync_time=SYNC,
-                    sample_rate=RATE,
-                    rate_factor=0,
-                )
-                self.feed(top, values, sink)
-                top.run()
+                ).run()
                 chain.end(self)
             np.testing.assert_array_equal(chain.bytes().view(np.int8).reshape(values.shape), values)
-
-    def feed(self, top, values, sink):
-        begin = pmt.make_tuple(
-            pmt.from_uint64(SYNC), pmt.from_double(((18 * 16 + 2) * self.HOP - 0.5) / RATE)
-        )
-        top.connect(
-            blocks.vector_source_b(
-                values.view(np.uint8).ravel().tolist(),
-                False,
-                values[0].size,
-                [self.tag(0, "rx_time", begin)],
-            ),
-            sink,
-        )
 
     def test_senders_allowed(self):
         """Packets of hosts that are not listed do not even reach spead2."""
@@ -797,14 +780,22 @@ class TestProducts(unittest.TestCase):
     def test_sink(self):
         """Integrations of ours, read by spead2's ordinary receiver."""
         port = free_port()
-        stream = spead2.recv.Stream(
-            spead2.ThreadPool(),
-            spead2.recv.StreamConfig(max_heaps=64),
-            spead2.recv.RingStreamConfig(heaps=64),
-        )
-        stream.add_udp_reader(port, bind_hostname="127.0.0.1")
-        top = gr.top_block()
-        sink = aperture.spead_sink(
+        stream = ordinary_receiver(port, heaps=64)
+        tags = [time_tag((7 * 40 + 8) * 32 - 0.5)]
+        for item in range(3):
+            counts = [40] * 21
+            if item == 1:
+                counts[4], counts[20] = 0, 30
+            tags += [
+                tag(item, "spectra", pmt.from_uint64(40)),
+                tag(item, "counted", pmt.init_u64vector(21, counts)),
+            ]
+        means = [each / 40 for each in self.ours]
+        means[1] = means[1] * 40 / np.where(np.arange(21) == 20, 30, 40)
+        means[2][3, 4] = np.nan  # is as what was not there
+        Sending(
+            np.array([each.ravel() for each in means], np.complex64),
+            tags,
             kind="visibilities",
             address=f"127.0.0.1:{port}",
             inputs=6,
@@ -813,42 +804,7 @@ class TestProducts(unittest.TestCase):
             spectra_per_heap=40,
             samples_per_spectrum=32,
             taps=16,
-            sync_time=SYNC,
-            sample_rate=RATE,
-            rate_factor=0,
-        )
-        make = TestVoltages.tag
-        tags = [
-            make(
-                0,
-                "rx_time",
-                pmt.make_tuple(
-                    pmt.from_uint64(SYNC), pmt.from_double(((7 * 40 + 8) * 32 - 0.5) / RATE)
-                ),
-            )
-        ]
-        for item in range(3):
-            counts = [40] * 21
-            if item == 1:
-                counts[4], counts[20] = 0, 30
-            tags += [
-                make(item, "spectra", pmt.from_uint64(40)),
-                make(item, "counted", pmt.init_u64vector(21, counts)),
-            ]
-        means = [each / 40 for each in self.ours]
-        means[1] = means[1] * 40 / np.where(np.arange(21) == 20, 30, 40)
-        means[2][3, 4] = np.nan  # is as what was not there
-        top.connect(
-            blocks.vector_source_c(
-                np.concatenate([each.ravel() for each in means]).astype(np.complex64).tolist(),
-                False,
-                self.CHANNELS * 21,
-                tags,
-            ),
-            sink,
-        )
-        top.run()
-        self.assertIsNone(sink.error())
+        ).send(self)
         group, found = spead2.ItemGroup(), []
         for each in stream:
             if "xeng_raw" in group.update(each):
@@ -882,31 +838,8 @@ class TestBeams(unittest.TestCase):
         for own in (True, False):
             addresses = [f"127.0.0.1:{port}" for port in ports]
             if not own:
-                stream = spead2.recv.Stream(
-                    spead2.ThreadPool(),
-                    spead2.recv.StreamConfig(max_heaps=64),
-                    spead2.recv.RingStreamConfig(heaps=64),
-                )
-                stream.add_udp_reader(ports[1], bind_hostname="127.0.0.1")
-            top = gr.top_block()
-            sink = aperture.spead_sink(
-                address=addresses,
-                sync_time=SYNC,
-                sample_rate=RATE,
-                rate_factor=0,
-                antennas=64,
-                **parameters,
-            )
-            begin = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(32 * 12 / RATE))
-            top.connect(
-                blocks.vector_source_b(
-                    values.view(np.uint8).ravel().tolist(),
-                    False,
-                    values[0].size,
-                    [TestVoltages.tag(0, "rx_time", begin)],
-                ),
-                sink,
-            )
+                stream = ordinary_receiver(ports[1], heaps=64)
+            top = Sending(values, [time_tag(32 * 12)], address=addresses, antennas=64, **parameters)
             if own:
                 # all frames are in the window: nobody knows which beam's thread is the first
                 with Receiving(address=addresses, window=8, **parameters) as chain:
@@ -926,6 +859,11 @@ class TestBeams(unittest.TestCase):
             np.testing.assert_array_equal(
                 got, values[:, :, 1].transpose(1, 0, 2, 3).reshape(6, -1, 2)
             )
+
+
+#: a small sink of voltages, and a frame for it
+SMALL = dict(inputs=2, channels=4, spectra_per_frame=8, spectra_per_heap=8, taps=0)
+ZEROS = np.zeros((1, 128), np.int8)
 
 
 class TestParameters(unittest.TestCase):
@@ -957,23 +895,7 @@ class TestParameters(unittest.TestCase):
         port = free_port()
         with self.assertRaisesRegex(TimeoutError, f"127.0.0.1:{port}"):
             read_descriptors(f"127.0.0.1:{port}", 0.1)
-        top = gr.top_block()
-        sink = aperture.spead_sink(
-            address=f"127.0.0.1:{port}",
-            inputs=2,
-            channels=4,
-            spectra_per_frame=8,
-            spectra_per_heap=8,
-            taps=0,
-            sync_time=SYNC,
-            sample_rate=RATE,
-            rate_factor=0,
-        )
-        begin = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(0))
-        top.connect(
-            blocks.vector_source_b([0] * 128, False, 128, [TestVoltages.tag(0, "rx_time", begin)]),
-            sink,
-        )
+        top = Sending(ZEROS, [time_tag(0)], address=f"127.0.0.1:{port}", **SMALL)
 
         def send():
             wait_for_listener(port)
@@ -997,24 +919,9 @@ class TestParameters(unittest.TestCase):
 
     def test_off_the_grid(self):
         """Spectra that do not begin at a multiple of their length would never fit others'."""
-        top = gr.top_block()
-        sink = aperture.spead_sink(
-            inputs=2,
-            channels=4,
-            spectra_per_frame=8,
-            spectra_per_heap=8,
-            taps=0,
-            sync_time=SYNC,
-            sample_rate=RATE,
-            rate_factor=0,
-        )
-        begin = pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(3 / RATE))
-        top.connect(
-            blocks.vector_source_b([0] * 128, False, 128, [TestVoltages.tag(0, "rx_time", begin)]),
-            sink,
-        )
+        top = Sending(ZEROS, [time_tag(3)], **SMALL)
         top.run()
-        self.assertIn("3.000 samples behind a multiple of 8", sink.error())
+        self.assertIn("3.000 samples behind a multiple of 8", top.sink.error())
 
 
 if __name__ == "__main__":
