@@ -29,7 +29,7 @@ from gnuradio import aperture, blocks, gr
 from gnuradio.aperture.formats.spead.descriptors import read_descriptors
 from gnuradio.aperture.network.addresses import parse_addresses
 from gnuradio.aperture.testing.packets import free_port
-from gnuradio.aperture.testing.qa_tools import comes_true
+from gnuradio.aperture.testing.qa_tools import comes_true, gr_tag, gr_tags
 
 FLAVOUR = spead2.Flavour(4, 64, 48, 0)
 SYNC = 1700000000
@@ -146,15 +146,9 @@ class Receiving(gr.top_block):
         )
 
 
-def tag(offset, key, value):
-    made = gr.tag_t()
-    made.offset, made.key, made.value = offset, pmt.intern(key), value
-    return made
-
-
 def time_tag(samples):
     """The tag of a first item that begins so many samples after the epoch."""
-    return tag(0, "rx_time", pmt.make_tuple(pmt.from_uint64(SYNC), pmt.from_double(samples / RATE)))
+    return gr_tag(0, "rx_time", (SYNC, samples / RATE))
 
 
 class Sending(gr.top_block):
@@ -346,8 +340,7 @@ class TestSamples(unittest.TestCase):
             senders=[6, 7],
             samples_per_heap=32,
         )
-        count = pmt.dict_add(pmt.make_dict(), pmt.intern("count"), pmt.from_uint64(lost[1]))
-        tags = [time_tag(begin), tag(lost[0], "missing", count)]
+        tags = [time_tag(begin), gr_tag(lost[0], "missing", {"count": lost[1]})]
         for i in range(2):
             packed = pack(values[i], 10).tolist()
             top.connect(blocks.vector_source_b(packed, False, 5, tags[: 1 + i]), (sink, i))
@@ -550,16 +543,10 @@ class TestVoltages(unittest.TestCase):
         ports = [free_port(), free_port()]
         streams = [ordinary_receiver(port) for port in ports]
         first = 3 * self.SPECTRA - 5  # spectra since timestamp 0
-        gap = pmt.make_dict()
-        for key, value in (
-            ("input", pmt.from_long(4)),
-            ("first", pmt.from_uint64(2 * times + 3)),
-            ("count", pmt.from_uint64(1)),
-        ):
-            gap = pmt.dict_add(gap, pmt.intern(key), value)
+        gap = {"input": 4, "first": 2 * times + 3, "count": 1}
         sending = Sending(
             values,
-            [time_tag((first + 2) * self.HOP - 0.5), tag(2, "missing", gap)],
+            [time_tag((first + 2) * self.HOP - 0.5), gr_tag(2, "missing", gap)],
             kind="voltages",
             address=[f"127.0.0.1:{port}" for port in ports],
             inputs=6,
@@ -786,10 +773,7 @@ class TestProducts(unittest.TestCase):
             counts = [40] * 21
             if item == 1:
                 counts[4], counts[20] = 0, 30
-            tags += [
-                tag(item, "spectra", pmt.from_uint64(40)),
-                tag(item, "counted", pmt.init_u64vector(21, counts)),
-            ]
+            tags += gr_tags(item, {"spectra": 40, "counted": np.array(counts)})
         means = [each / 40 for each in self.ours]
         means[1] = means[1] * 40 / np.where(np.arange(21) == 20, 30, 40)
         means[2][3, 4] = np.nan  # is as what was not there

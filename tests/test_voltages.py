@@ -13,11 +13,11 @@ from places import enter_environment, fresh_folder, main
 enter_environment("formats")
 
 import numpy as np
-import pmt
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture import tags
 from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.testing.qa_tools import gr_tags
 
 START, FRACTION = 1704067200, 0.25
 WIDTH, FREQUENCY = 15625.0, 1.42e9
@@ -34,15 +34,12 @@ class TestVoltages(unittest.TestCase):
         rng = np.random.default_rng(5)
         frames = rng.integers(-127, 128, (FRAMES, CHANNELS, inputs, SPECTRA, 2)).astype(np.int8)
         values = {
-            tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
-            tags.rx_freq: pmt.from_double(FREQUENCY),
-            tags.rx_rate: pmt.from_double(WIDTH / SPECTRA),
-            tags.bandwidth: pmt.from_double(WIDTH * CHANNELS),
+            tags.rx_time: (START, FRACTION),
+            tags.rx_freq: FREQUENCY,
+            tags.rx_rate: WIDTH / SPECTRA,
+            tags.bandwidth: WIDTH * CHANNELS,
         }
-        found = [
-            gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-            for key, value in values.items()
-        ]
+        found = gr_tags(0, values)
         data = frames.view(np.uint8).reshape(FRAMES, -1)
         source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
         sink = aperture.voltage_sink(

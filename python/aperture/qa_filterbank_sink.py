@@ -18,7 +18,6 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture import filterbank_sink, tags
@@ -30,7 +29,7 @@ from gnuradio.aperture.formats.filterbank.writer import Levels
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import comes_true
+from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags
 
 BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
 
@@ -56,19 +55,15 @@ def tags_of(
 ):
     """Returns the tags that the power detector puts on an integration; None leaves a tag out."""
     values = {
-        tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
-        tags.rx_freq: frequency and pmt.from_double(frequency),
-        tags.bandwidth: bandwidth and pmt.from_double(bandwidth),
-        tags.rx_rate: rate and pmt.from_double(rate),
-        tags.spectra: spectra and pmt.from_uint64(spectra),
-        tags.partial: partial and pmt.PMT_T,
-        tags.counted: counted and pmt.init_u64vector(len(counted), counted),
+        tags.rx_time: time,
+        tags.rx_freq: frequency,
+        tags.bandwidth: bandwidth,
+        tags.rx_rate: rate,
+        tags.spectra: spectra,
+        tags.partial: partial,
+        tags.counted: np.array(counted) if counted else None,
     }
-    return [
-        gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
-        for key, value in values.items()
-        if value
-    ]
+    return gr_tags(item, values)
 
 
 def read(path):

@@ -18,7 +18,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture import Pulsar, Source
 from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.testing.arrays import make_array
-from gnuradio.aperture.testing.qa_tools import on_device
+from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags, on_device
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import dedispersed, profile
 from gnuradio.aperture.transients.par_file import parse_par
@@ -36,22 +36,15 @@ def revolutions_of(period, derivative, epoch, phase, time):
     return Decimal(phase) + dt / p - Decimal(derivative) * dt * dt / (2 * p * p)
 
 
-def tag(offset, key, value):
-    made = gr.tag_t()
-    made.offset, made.key, made.value = offset, pmt.intern(key), value
-    return made
-
-
 def stream_tags(start, rate, spectra=None, frequency=CENTER, width=RATE):
-    tags = [
-        tag(0, "rx_time", pmt.make_tuple(pmt.from_uint64(start[0]), pmt.from_double(start[1]))),
-        tag(0, "rx_rate", pmt.from_double(rate)),
-        tag(0, "rx_freq", pmt.from_double(frequency)),
-        tag(0, "bandwidth", pmt.from_double(width)),
-    ]
-    if spectra:
-        tags.append(tag(0, "spectra", pmt.from_uint64(spectra)))
-    return tags
+    values = {
+        "rx_time": start,
+        "rx_rate": rate,
+        "rx_freq": frequency,
+        "bandwidth": width,
+        "spectra": spectra,
+    }
+    return gr_tags(0, values)
 
 
 class Tags(gr.sync_block):
@@ -122,7 +115,7 @@ class qa_folder(gr_unittest.TestCase):
         """One sub-integration against sums in float64, with phases in 60 digits."""
         tags = stream_tags(start, rate, spectra)
         for item, values in (counted or {}).items():
-            tags.append(tag(item, "counted", pmt.init_u64vector(len(values), values)))
+            tags.append(gr_tag(item, "counted", np.array(values)))
         found, counts, seen, _ = fold(
             powers,
             tags,
@@ -189,7 +182,7 @@ class qa_folder(gr_unittest.TestCase):
         for spectra, late in ((1, 0), (2, 0), (1000, 1), (None, 1)):
             tags = stream_tags(START, 100.0)
             if spectra:
-                tags += [tag(item, "spectra", pmt.from_uint64(spectra)) for item in range(64)]
+                tags += [gr_tag(item, "spectra", spectra) for item in range(64)]
             found, _, _, _ = fold(powers, tags, period=0.64, epoch=epoch, bins=64)
             np.testing.assert_array_equal(found[0].ravel(), np.roll(powers.ravel(), late))
 
@@ -201,7 +194,7 @@ class qa_folder(gr_unittest.TestCase):
         powers[:, 1, 0, 3] = 0
         powers[7, 0, 0, 0] = np.nan
         for mean in (True, False):
-            tags = stream_tags(START, 100.0) + [tag(30, "counted", pmt.init_u64vector(1, [3]))]
+            tags = stream_tags(START, 100.0) + [gr_tag(30, "counted", np.array([3]))]
             found, counts, _, _ = fold(
                 powers, tags, period=0.4321, epoch=START, bins=7, subintegration=100, mean=mean
             )
@@ -227,9 +220,9 @@ class qa_folder(gr_unittest.TestCase):
         rate, period = 100.0, 0.4321
         places = (((np.arange(300) + 7 / 16) / rate / period) % 1 * 7).astype(int)
         tags = stream_tags(START, rate) + [
-            tag(item, *pair)
+            tag
             for item in range(300)
-            for pair in (("spectra", pmt.from_uint64(8)), ("counted", pmt.init_u64vector(1, [8])))
+            for tag in gr_tags(item, {"spectra": 8, "counted": np.array([8])})
         ]
         for mean in (True, False):
             block = aperture.folder(
@@ -329,13 +322,7 @@ class qa_folder(gr_unittest.TestCase):
         """Lost items do not count, and later items keep their phase."""
         rate, items = 100.0, 400
         powers = np.ones((items, 1, 1, 1), np.float32)
-        tags = stream_tags(START, rate) + [
-            tag(
-                200,
-                "rx_time",
-                pmt.make_tuple(pmt.from_uint64(START[0] + 5), pmt.from_double(START[1])),
-            )
-        ]
+        tags = stream_tags(START, rate) + [gr_tag(200, "rx_time", (START[0] + 5, START[1]))]
         _, counts, _, _ = fold(powers, tags, period=7.0, epoch=START, bins=7, subintegration=100)
         np.testing.assert_array_equal(counts[0].ravel(), [100, 100, 0, 0, 0, 100, 100])
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import pmt
 from astropy.time import Time
 from gnuradio import blocks, gr, gr_unittest
 
@@ -23,7 +22,7 @@ from gnuradio.aperture.files.roll_over import RollOver
 from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import comes_true
+from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags
 from gnuradio.aperture.testing.voltage_files import read_guppi
 
 START, FRACTION = 1704067200 + 3590, 0.75  # ten seconds before a full hour
@@ -34,27 +33,15 @@ def array_of():
     return make_array({"A": (0.0, 0.0, 0.0), "B": (30.0, 0.0, 0.0)}, rate=1e3)
 
 
-def tag(item, key, value):
-    return gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
-
-
 def tags_of(item, rate, spectra, shift=0.0):
     """Returns tags of an item at `item / rate + shift` seconds after the start."""
     time = START + int(FRACTION + item / rate + shift), (FRACTION + item / rate + shift) % 1
-    return [
-        tag(item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1]))),
-        tag(item, tags.rx_freq, pmt.from_double(1e8)),
-        tag(item, tags.rx_rate, pmt.from_double(rate)),
-        tag(item, tags.bandwidth, pmt.from_double(1e3)),
-        *counts_of(item, spectra),
-    ]
+    values = {tags.rx_time: time, tags.rx_freq: 1e8, tags.rx_rate: rate, tags.bandwidth: 1e3}
+    return gr_tags(item, values) + counts_of(item, spectra)
 
 
 def counts_of(item, spectra):
-    return [
-        tag(item, tags.spectra, pmt.from_uint64(spectra)),
-        tag(item, tags.counted, pmt.init_u64vector(1, [spectra])),
-    ]
+    return gr_tags(item, {tags.spectra: spectra, tags.counted: np.array([spectra])})
 
 
 #: tags of 500 integrations at most, each of 0.5 s
@@ -285,21 +272,11 @@ class qa_roll_over(InFolder, gr_unittest.TestCase):
         found = []
         for item in range(count):
             time = START + int(FRACTION + 10 * item), FRACTION
-            moment = pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1]))
-            folded = pmt.make_dict()
-            for key, value in (
-                ("length", pmt.from_double(10.0)),
-                ("middle", moment),
-                ("phase", pmt.from_double(0.0)),
-                ("frequency", pmt.from_double(1.0)),
-            ):
-                folded = pmt.dict_add(folded, pmt.intern(key), value)
-            found += [tag(item, tags.rx_time, moment), tag(item, "folded", folded)]
+            folded = {"length": 10.0, "middle": time, "phase": 0.0, "frequency": 1.0}
+            found += gr_tags(item, {tags.rx_time: time, "folded": folded})
             if item in (0, shift_at):
-                found += [
-                    tag(item, tags.rx_freq, pmt.from_double(1e8 + 1e6 * bool(item))),
-                    tag(item, tags.bandwidth, pmt.from_double(1e3)),
-                ]
+                frequency = 1e8 + 1e6 * bool(item)
+                found += gr_tags(item, {tags.rx_freq: frequency, tags.bandwidth: 1e3})
         sink = psrfits_sink(
             str(self.folder / name),
             array_of(),

@@ -20,7 +20,6 @@ from unittest import mock
 
 import h5py
 import numpy as np
-import pmt
 from astropy.time import Time
 from astropy.utils import iers
 from gnuradio import blocks, gr, gr_unittest
@@ -41,7 +40,7 @@ from gnuradio.aperture.parameters.ascii_text import ascii_text
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true
+from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true, gr_tag, gr_tags
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.directions import parse_direction
 
@@ -69,17 +68,13 @@ def tags_of(
 ):
     """Returns the tags that xengine puts on an integration; None leaves a tag out."""
     values = {
-        tags.rx_time: time and pmt.make_tuple(pmt.from_uint64(time[0]), pmt.from_double(time[1])),
-        tags.rx_freq: frequency and pmt.from_double(frequency),
-        tags.bandwidth: bandwidth and pmt.from_double(bandwidth),
-        tags.spectra: spectra and pmt.from_uint64(spectra),
-        tags.counted: counted and pmt.init_u64vector(len(counted), list(counted)),
+        tags.rx_time: time,
+        tags.rx_freq: frequency,
+        tags.bandwidth: bandwidth,
+        tags.spectra: spectra,
+        tags.counted: np.array(counted) if counted else None,
     }
-    return [
-        gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
-        for key, value in values.items()
-        if value
-    ]
+    return gr_tags(item, values)
 
 
 def visibilities_of(voltages):
@@ -205,15 +200,8 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
         for i, order in enumerate(([0, 1, 2, 3, 4], [4, 1, 3, 0, 2])):
             array = array_of([names[k] for k in order])
             moved = np.ascontiguousarray(samples[:, order])
-            start = pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0.5))
-            found = [
-                gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-                for key, value in (
-                    (tags.rx_time, start),
-                    (tags.rx_freq, pmt.from_double(1e8)),
-                    (tags.rx_rate, pmt.from_double(1e6)),
-                )
-            ]
+            start = {tags.rx_time: (1704067200, 0.5), tags.rx_freq: 1e8, tags.rx_rate: 1e6}
+            found = gr_tags(0, start)
             n, inputs = 16, len(names)
             source = blocks.vector_source_b(
                 moved.view(np.uint8).ravel().tolist(), False, 2 * inputs, found
@@ -579,12 +567,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
         self.expect_error(tags_of(0, frequency=float("nan")), "rx_freq nan", "finite")
         self.expect_error(tags_of(0, counted=[101]), "spectra 100", "101")
         self.expect_error(tags_of(0, counted=[1, 2]), "2 counts", "1 products")
-        found = list(tags_of(0, time=None))
-        found.append(
-            gr.tag_utils.python_to_tag(
-                (0, pmt.intern(tags.rx_time), pmt.from_double(1.5), pmt.PMT_F)
-            )
-        )
+        found = [*tags_of(0, time=None), gr_tag(0, tags.rx_time, 1.5)]
         self.expect_error(found, "rx_time 1.5")
 
     def test_frequency_changes(self):
@@ -832,11 +815,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
         """Whichever comes second is refused, and leaves the first one's file as it is."""
         array = array_of(["A9x"])
         beams = [Beam("zenith", 0.0, 90.0)]
-        power = tags_of(0) + [
-            gr.tag_utils.python_to_tag(
-                (0, pmt.intern(tags.rx_rate), pmt.from_double(1.0), pmt.PMT_F)
-            )
-        ]
+        power = [*tags_of(0), gr_tag(0, tags.rx_rate, 1.0)]
         errors = []
 
         def visibilities():

@@ -12,7 +12,6 @@ import resource
 from pathlib import Path
 
 import numpy as np
-import pmt
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import tags, voltage_sink
@@ -20,41 +19,31 @@ from gnuradio.aperture.files.checked_file import PartFile
 from gnuradio.aperture.formats.voltages import sc4_to_sc8
 from gnuradio.aperture.testing.disks import small_disk
 from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf
 
 START = 1704067200
 WIDTH, FREQUENCY = 15625.0, 1.42e9
 
 
-def tag(item, key, value):
-    return gr.tag_utils.python_to_tag((item, pmt.intern(key), value, pmt.PMT_F))
-
-
 def time_tag(item, seconds, fraction):
-    return tag(
-        item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction))
-    )
+    return gr_tag(item, tags.rx_time, (seconds, fraction))
 
 
 def tags_of(channels, spectra, item=0, time=(START, 0.125), frequency=FREQUENCY):
     """Returns the tags that the F-engine puts on the first frame of so many spectra."""
-    return [
-        time_tag(item, *time),
-        tag(item, tags.rx_freq, pmt.from_double(frequency)),
-        tag(item, tags.rx_rate, pmt.from_double(WIDTH / spectra)),
-        tag(item, tags.bandwidth, pmt.from_double(WIDTH * channels)),
-    ]
+    values = {
+        tags.rx_time: time,
+        tags.rx_freq: frequency,
+        tags.rx_rate: WIDTH / spectra,
+        tags.bandwidth: WIDTH * channels,
+    }
+    return gr_tags(item, values)
 
 
 def missing_tag(item, number, first, count):
-    value = pmt.make_dict()
-    for key, entry in (
-        (tags.input, pmt.from_long(number)),
-        (tags.first, pmt.from_uint64(first)),
-        (tags.count, pmt.from_uint64(count)),
-    ):
-        value = pmt.dict_add(value, pmt.intern(key), entry)
-    return tag(item, tags.missing, value)
+    value = {tags.input: number, tags.first: first, tags.count: count}
+    return gr_tag(item, tags.missing, value)
 
 
 class qa_voltage_sink(InFolder, gr_unittest.TestCase):
@@ -258,7 +247,7 @@ class qa_voltage_sink(InFolder, gr_unittest.TestCase):
         found = tags_of(3, 8) + [
             time_tag(2, START, 0.125 + 100 * spectrum),
             time_tag(4, START, 0.125 + 116 * spectrum),
-            tag(4, tags.rx_freq, pmt.from_double(2 * FREQUENCY)),
+            gr_tag(4, tags.rx_freq, 2 * FREQUENCY),
         ]
         sink = self.run_sink(frames, found, name="v.sigmf-data", selected_channels=[1])
         self.assertIsNone(sink.error())
@@ -270,7 +259,7 @@ class qa_voltage_sink(InFolder, gr_unittest.TestCase):
         )
         self.assertEqual(meta["captures"][1]["core:datetime"], "2024-01-01T00:00:00.1314Z")
         # another bandwidth is no matter of a capture
-        found = tags_of(3, 8) + [tag(2, tags.bandwidth, pmt.from_double(6 * WIDTH))]
+        found = tags_of(3, 8) + [gr_tag(2, tags.bandwidth, 6 * WIDTH)]
         sink = self.run_sink(frames, found, name="w.sigmf-meta", selected_channels=[1])
         self.assertRegex(sink.error(), "bandwidth 93750 after 46875")
         self.assertEqual(len(read_sigmf(self.folder / "w.sigmf-meta")[1]), 16)

@@ -17,14 +17,13 @@ import weakref
 from pathlib import Path
 
 import numpy as np
-import pmt
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import filterbank_sink, pointing, uvh5_sink
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.streams.python_block import printable, python_block, text_of
 from gnuradio.aperture.testing.arrays import make_array
-from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
+from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true, gr_tags
 
 ARRAY = make_array({"A": (0.0, 0.0, 0.0)})
 BEAMS = [Beam("zenith", 0.0, 90.0)]
@@ -278,14 +277,8 @@ except KeyboardInterrupt:
             (1e6, -1e308, "rx_freq"),
             (1e6, float("nan"), "rx_freq"),
         ):
-            found = [
-                gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-                for key, value in (
-                    ("rx_rate", pmt.from_double(rate)),
-                    ("rx_time", pmt.make_tuple(pmt.from_uint64(1704067200), pmt.from_double(0.5))),
-                    ("rx_freq", pmt.from_double(frequency)),
-                )
-            ]
+            start = {"rx_rate": rate, "rx_time": (1704067200, 0.5), "rx_freq": frequency}
+            found = gr_tags(0, start)
             array = make_array({"A": (0.0, 0.0, 0.0), "B": (1e4, 0.0, 0.0)})
             block = pointing(array, [Beam("moving", ra=10.0, dec=80.0)], 4)
             top = gr.top_block()

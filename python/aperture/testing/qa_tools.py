@@ -134,6 +134,18 @@ def from_pmt(value):
     return pmt.to_python(value)
 
 
+def gr_tag(item, key, value):
+    """A tag for GNU Radio's own sources."""
+    tag = gr.tag_t()
+    tag.offset, tag.key, tag.value = item, pmt.intern(key), to_pmt(value)
+    return tag
+
+
+def gr_tags(item, values):
+    """Tags of {key: value} for GNU Radio's own sources; None leaves one out."""
+    return [gr_tag(item, key, value) for key, value in values.items() if value is not None]
+
+
 def rx_time(seconds, fraction=0.0):
     """The value of an rx_time tag: seconds may have a part below one, of either sign."""
     whole = int(np.floor(fraction))

@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pmt
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture import tags
 from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.qa_tools import gr_tags
 
 BEAMS = [
     aperture.Beam("zenith", 0.0, 90.0),
@@ -42,17 +42,14 @@ def array_of(polarizations):
 
 def write(folder, name, items, products, nbits, polarizations, filename):
     """Writes powers into filterbank files. items: [integration][beam][product][channel]"""
-    start = pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(0.125))
-    found = [
-        gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-        for key, value in (
-            (tags.rx_time, start),
-            (tags.rx_rate, pmt.from_double(RATE)),
-            (tags.rx_freq, pmt.from_double(FREQUENCY)),
-            (tags.bandwidth, pmt.from_double(BANDWIDTH)),
-            (tags.spectra, pmt.from_uint64(10)),
-        )
-    ]
+    start = {
+        tags.rx_time: (START, 0.125),
+        tags.rx_rate: RATE,
+        tags.rx_freq: FREQUENCY,
+        tags.bandwidth: BANDWIDTH,
+        tags.spectra: 10,
+    }
+    found = gr_tags(0, start)
     source = blocks.vector_source_f(items.ravel().tolist(), False, items[0].size, found)
     sink = aperture.filterbank_sink(
         str(folder / filename),

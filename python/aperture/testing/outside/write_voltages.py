@@ -13,11 +13,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pmt
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture import tags
-from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true
+from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true, gr_tag, gr_tags
 
 START, FRACTION = 1704067200, 0.123456789
 WIDTH, FREQUENCY = 15625.0, 1.42e9
@@ -28,26 +27,15 @@ def write(folder, filename, frames, missing=(), **arguments):
     input, first, count)"""
     channels, inputs, spectra = frames.shape[1:4]
     values = {
-        tags.rx_time: pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(FRACTION)),
-        tags.rx_freq: pmt.from_double(FREQUENCY),
-        tags.rx_rate: pmt.from_double(WIDTH / spectra),
-        tags.bandwidth: pmt.from_double(WIDTH * channels),
+        tags.rx_time: (START, FRACTION),
+        tags.rx_freq: FREQUENCY,
+        tags.rx_rate: WIDTH / spectra,
+        tags.bandwidth: WIDTH * channels,
     }
-    found = [
-        gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
-        for key, value in values.items()
-    ]
+    found = gr_tags(0, values)
     for frame, number, first, count in missing:
-        value = pmt.make_dict()
-        for key, entry in (
-            (tags.input, pmt.from_long(number)),
-            (tags.first, pmt.from_uint64(first)),
-            (tags.count, pmt.from_uint64(count)),
-        ):
-            value = pmt.dict_add(value, pmt.intern(key), entry)
-        found.append(
-            gr.tag_utils.python_to_tag((frame, pmt.intern(tags.missing), value, pmt.PMT_F))
-        )
+        value = {tags.input: number, tags.first: first, tags.count: count}
+        found.append(gr_tag(frame, tags.missing, value))
     data = np.ascontiguousarray(frames).view(np.uint8).reshape(len(frames), -1)
     source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
     sink = aperture.voltage_sink(
