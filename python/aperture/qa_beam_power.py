@@ -18,20 +18,13 @@ from gnuradio.aperture.testing.qa_tools import (
     Flowgraph,
     frame_tags,
     missing_tags,
+    powers_of,
+    random_weights,
     rx_time,
     tags_of,
 )
 
 aperture = qa_tools.on_device(aperture)
-
-
-def random_weights(rng, shape):
-    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
-
-
-def powers_of(data, shape):
-    """bytes -> [integration][row][product][channel]"""
-    return np.frombuffer(data.tobytes(), dtype=np.float32).reshape((-1,) + shape)
 
 
 class qa_beam_power(gr_unittest.TestCase):

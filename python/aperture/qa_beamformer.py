@@ -19,15 +19,12 @@ from gnuradio.aperture.testing.qa_tools import (
     frame_tags,
     missing_of,
     missing_tags,
+    random_weights,
     rx_time,
     tags_of,
 )
 
 aperture = qa_tools.on_device(aperture)
-
-
-def random_weights(rng, shape):
-    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
 
 
 class qa_beamformer(gr_unittest.TestCase):

@@ -12,11 +12,10 @@ import numpy as np
 from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
+from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, ports_of, rx_time, tags_of
 
 aperture = qa_tools.on_device(aperture)
 
-EPOCH = 1700000000
 # Spectra a second. A power of two: all times below are exact in float64.
 RATE = 4096.0
 SIZES = {"sc8": 2, "sc4": 1, "fc32": 8}
@@ -47,14 +46,6 @@ def missing_tags(missing):
 class qa_corner_turn(gr_unittest.TestCase):
     def setUp(self):
         self.rng = np.random.default_rng(1609)
-
-    def ports_of(self, spectra, sample_type, inputs_per_port):
-        """[input][spectrum][channel] -> bytes [spectrum][...] of each port."""
-        ports = []
-        for first in range(0, len(spectra), inputs_per_port):
-            port = np.swapaxes(spectra[first : first + inputs_per_port], 0, 1)
-            ports.append(reference.samples_to_bytes(port, sample_type))
-        return ports
 
     def frames_of(self, data, sample_type, channels, inputs, spectra_per_frame):
         """bytes -> [frame][channel][input][time]"""
@@ -109,7 +100,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             port_tags.append(own)
         (data,), (out_tags,) = qa_tools.run(
             block,
-            self.ports_of(spectra, sample_type, inputs_per_port),
+            ports_of(spectra, sample_type, inputs_per_port),
             [SIZES[sample_type] * selected * inputs * spectra_per_frame],
             tags=port_tags,
             chunks=chunks,
@@ -217,7 +208,7 @@ class qa_corner_turn(gr_unittest.TestCase):
                 self.skipTest(f"is for the CPU, and not {block.implementation()}")
             (data,), (tags,) = qa_tools.run(
                 block,
-                self.ports_of(spectra, "fc32", 2),
+                ports_of(spectra, "fc32", 2),
                 [8 * selected * inputs * frame],
                 tags=[spectrum_tags(channels)] * 2,
                 chunks=7,
@@ -327,7 +318,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         common = min(len(row) for row in laid_out)
         graph = Flowgraph(
             block,
-            self.ports_of(spectra, "sc8", 1),
+            ports_of(spectra, "sc8", 1),
             [2 * channels * 2 * times],
             tags=port_tags,
             chunks=chunks,
@@ -407,7 +398,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             tags[0] += missing_tags(np.arange(1000)[None] % 200 == 199)
             spectra[0, 199::200] = 0
             (data,), (out_tags,) = qa_tools.run(
-                block, self.ports_of(spectra, "sc8", 1), [2 * channels * 2 * times], tags=tags
+                block, ports_of(spectra, "sc8", 1), [2 * channels * 2 * times], tags=tags
             )
             missing = np.zeros((2, 1000), dtype=bool)
             missing[0, 199::200] = True
@@ -432,7 +423,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             spectrum_tags(6) + [(500, "rx_time", rx_time(EPOCH, 513 / RATE))],
             spectrum_tags(6) + missing_tags(np.arange(1003)[None] % 50 == 3),
         ]
-        graph = Flowgraph(block, self.ports_of(spectra, "sc8", 1), [192], tags=tags)
+        graph = Flowgraph(block, ports_of(spectra, "sc8", 1), [192], tags=tags)
         runs = [graph.run() for _ in range(3)]
         self.assertEqual(len(runs[0][0][0]), 126)
         for data, again in runs[1:]:
@@ -443,7 +434,7 @@ class qa_corner_turn(gr_unittest.TestCase):
         spectra = qa_tools.random_samples(self.rng, "sc8", (1, 1003, 6))
         gate = threading.Event()
         block = aperture.corner_turn(channels=6, inputs=1, spectra_per_frame=8, type="sc8")
-        graph = Flowgraph(block, self.ports_of(spectra, "sc8", 1), [96], gates={500: gate})
+        graph = Flowgraph(block, ports_of(spectra, "sc8", 1), [96], gates={500: gate})
         with graph.running():
             graph.sinks[0].wait_for(62)
             graph.top.stop()
@@ -458,7 +449,7 @@ class qa_corner_turn(gr_unittest.TestCase):
             block = aperture.corner_turn(
                 channels=channels, inputs=2, spectra_per_frame=times, type="fc32"
             )
-            graph = Flowgraph(block, self.ports_of(spectra, "fc32", 1), [8 * channels * 2 * times])
+            graph = Flowgraph(block, ports_of(spectra, "fc32", 1), [8 * channels * 2 * times])
             cases.append((graph, spectra, channels, times))
         qa_tools.run_at_once([graph for graph, *_ in cases])
         for graph, spectra, channels, times in cases:

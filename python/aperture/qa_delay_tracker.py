@@ -16,6 +16,7 @@ from gnuradio.aperture import delay_tracker, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.item_stream import Log, clock, stream
 from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.tracking.delay_model import DelayModel
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
@@ -79,44 +80,6 @@ class messages(gr.basic_block):
 
     def of(self, port):
         return [values for name, values in self.found if name == port]
-
-
-class stream(gr.sync_block):
-    """Items of a byte with tags (item, key, value), at most so many in one call."""
-
-    def __init__(self, items, found, at_once, hook=None):
-        gr.sync_block.__init__(self, "stream", None, [np.uint8])
-        self._left, self._found, self._at_once, self._hook = items, found, at_once, hook
-
-    def work(self, inputs, outputs):
-        if self._left == 0:
-            return -1
-        first, count = self.nitems_written(0), min(len(outputs[0]), self._at_once, self._left)
-        if self._hook is not None and self._hook(first) is False:
-            return 0
-        for item, key, value in self._found:
-            if first <= item < first + count:
-                self.add_item_tag(0, item, pmt.intern(key), value)
-        self._left -= count
-        outputs[0][:count] = (first + np.arange(count)) % 251
-        return count
-
-
-def clock(item, seconds, fraction=0.0, rate=None):
-    found = [
-        (item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction)))
-    ]
-    return found + ([(item, tags.rx_rate, pmt.from_double(rate))] if rate else [])
-
-
-class Log:
-    """A logger that keeps what a block says."""
-
-    def __init__(self):
-        self.warnings = []
-
-    def warn(self, text):
-        self.warnings.append(text)
 
 
 def follow(array, direction, items, found, at_once=1000, logger=None, prepare=None, **arguments):

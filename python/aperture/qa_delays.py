@@ -6,6 +6,7 @@
 #
 """Delays and gains of pfb_channelizer and f_engine: models, times, tags, lost samples."""
 
+import functools
 import itertools
 import os
 import threading
@@ -16,24 +17,16 @@ import pmt
 from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
+from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, jump, rx_time, tags_of
 
 aperture = qa_tools.on_device(aperture)
 
 RATE = float(2**20)
-EPOCH = 1700000000
+stream_tags = functools.partial(qa_tools.stream_tags, frequency=None)
 #: spectra in a frame of f_engine
 TIMES = 7
 
 degrees = np.pi / 180
-
-
-def stream_tags(seconds=0.0, rate=RATE):
-    return [(0, "rx_time", rx_time(EPOCH, seconds)), (0, "rx_rate", rate)]
-
-
-def jump(item, seconds):
-    return (item, "rx_time", rx_time(EPOCH, seconds))
 
 
 def f64(*values):

@@ -14,39 +14,25 @@ import numpy as np
 from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
+from gnuradio.aperture.testing.qa_tools import (
+    EPOCH,
+    Flowgraph,
+    jump,
+    ports_of,
+    rx_time,
+    stream_tags,
+    tags_of,
+)
 
 aperture = qa_tools.on_device(aperture)
 
 # A power of two: times are exact in float64, also those of a channel of 16.
 RATE = float(2**20)
-EPOCH = 1700000000
 SIZES = {"sc8": 2, "fc32": 8}
 
 #: parameters of both blocks of the chain, and of one only
 BOTH = ("channels", "inputs", "inputs_per_port")
 OF_TURN = ("spectra_per_frame", "first_channel", "selected_channels", "align")
-
-
-def stream_tags(seconds=0.0, rate=RATE, frequency=408e6):
-    return [
-        (0, "rx_time", rx_time(EPOCH, seconds)),
-        (0, "rx_rate", rate),
-        (0, "rx_freq", frequency),
-    ]
-
-
-def jump(item, seconds):
-    return (item, "rx_time", rx_time(EPOCH, seconds))
-
-
-def ports_of(samples, sample_type, inputs_per_port):
-    """[input][time] (complex integers [input][time][2]) -> bytes of each port."""
-    ports = []
-    for first in range(0, len(samples), inputs_per_port):
-        port = np.swapaxes(samples[first : first + inputs_per_port], 0, 1)
-        ports.append(reference.samples_to_bytes(port, sample_type))
-    return ports
 
 
 class qa_f_engine(gr_unittest.TestCase):

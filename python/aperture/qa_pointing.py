@@ -20,6 +20,7 @@ from gnuradio.aperture.arrays.array_description import Antenna
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.beams.weights import beam_weights, channel_frequencies
 from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.item_stream import Log, clock, stream
 
 START = 1704067200
 
@@ -99,42 +100,6 @@ class messages(gr.basic_block):
         self.found.append(
             (time_of(message), np.reshape(pmt.c32vector_elements(weights), self._shape))
         )
-
-
-class Log:
-    """A logger that keeps what a block says."""
-
-    def __init__(self):
-        self.warnings = []
-
-    def warn(self, text):
-        self.warnings.append(text)
-
-
-class stream(gr.sync_block):
-    """Items of a byte with tags (item, key, value), at most so many in one call."""
-
-    def __init__(self, items, found, at_once):
-        gr.sync_block.__init__(self, "stream", None, [np.uint8])
-        self._left, self._found, self._at_once = items, found, at_once
-
-    def work(self, inputs, outputs):
-        if self._left == 0:
-            return -1
-        first, count = self.nitems_written(0), min(len(outputs[0]), self._at_once, self._left)
-        for item, key, value in self._found:
-            if first <= item < first + count:
-                self.add_item_tag(0, item, pmt.intern(key), value)
-        self._left -= count
-        outputs[0][:count] = (first + np.arange(count)) % 251
-        return count
-
-
-def clock(item, seconds, fraction=0.0, rate=None):
-    found = [
-        (item, tags.rx_time, pmt.make_tuple(pmt.from_uint64(seconds), pmt.from_double(fraction)))
-    ]
-    return found + ([(item, tags.rx_rate, pmt.from_double(rate))] if rate else [])
 
 
 def band(array):

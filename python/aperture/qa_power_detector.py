@@ -18,16 +18,12 @@ from gnuradio.aperture.testing.qa_tools import (
     Flowgraph,
     frame_tags,
     missing_tags,
+    powers_of,
     rx_time,
     tags_of,
 )
 
 aperture = qa_tools.on_device(aperture)
-
-
-def powers_of(data, shape):
-    """bytes -> [integration][row][product][channel]"""
-    return np.frombuffer(data.tobytes(), dtype=np.float32).reshape((-1,) + shape)
 
 
 def counted_of(tags, shape):

@@ -194,6 +194,17 @@ def frame_tags(seconds=0.0, rate=RATE):
     ]
 
 
+def stream_tags(seconds=0.0, rate=float(2**20), frequency=408e6):
+    """Returns the tags of a source at its first sample, `seconds` behind EPOCH."""
+    values = {"rx_time": rx_time(EPOCH, seconds), "rx_rate": rate, "rx_freq": frequency}
+    return [(0, key, value) for key, value in values.items() if value is not None]
+
+
+def jump(item, seconds):
+    """The tag of an item that comes `seconds` behind EPOCH."""
+    return (item, "rx_time", rx_time(EPOCH, seconds))
+
+
 def missing_tags(missing, split):
     """
     bool [frame][input][time] -> the tags of the edge.
@@ -506,6 +517,25 @@ def assert_steps_agree(actual, expected, *blocks):
 def as_numbers(data):
     """Random bytes that are read as float32: all are numbers then, below 2."""
     return (data.view(np.uint32) & 0xBFFFFFFF).view(data.dtype)
+
+
+def ports_of(values, sample_type, inputs_per_port):
+    """[input][time]... (complex integers with [2] behind) -> bytes [time][...] of each port."""
+    return [
+        reference.samples_to_bytes(
+            np.swapaxes(values[first : first + inputs_per_port], 0, 1), sample_type
+        )
+        for first in range(0, len(values), inputs_per_port)
+    ]
+
+
+def powers_of(data, shape):
+    """bytes -> float32 [integration] and this shape"""
+    return np.frombuffer(data.tobytes(), dtype=np.float32).reshape((-1,) + shape)
+
+
+def random_weights(rng, shape):
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
 
 
 def random_samples(rng, sample_type, shape, rms=20.0):
