@@ -100,7 +100,7 @@ class TestInstall(unittest.TestCase):
             there = {path.name for path in names if str(path.parent).endswith(folder)}
             self.assertTrue(wanted, f"nothing in the source tree for {folder}")
             self.assertEqual(wanted - there, set(), f"not installed into {folder}")
-        # helpers of tests are not there, either
+        # parts of tests are not there, either
         tests = [path for path in names if path.name.startswith("qa_") or "testing" in path.parts]
         self.assertEqual(tests, [])
 

@@ -392,7 +392,7 @@ class qa_recording_source(InFolder, gr_unittest.TestCase):
                 late = Fraction(1, 2) + (first + 17) / rate
                 ((item, seconds, fraction),) = self.times(found)
                 self.assertEqual((item, seconds), (0, 1234567890 + int(late)))
-                # whole attoseconds, turned into a double
+                # whole attoseconds, converted to a double
                 self.assertLessEqual(abs(Fraction(fraction) - (late - int(late))), 2**-53 + 10**-18)
                 self.assertEqual(source.start_time(), (seconds, fraction))
                 values = {pmt.symbol_to_string(tag.key): tag.value for tag in found}

@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Helpers of tests only: the reference model in NumPy, and how tests run flowgraphs."""
+"""Parts of tests only: the reference model in NumPy, and how tests run flowgraphs."""
