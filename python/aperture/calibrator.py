@@ -19,7 +19,7 @@ from .calibration.messages import calibration_messages
 from .calibration.sources import sky_model
 from .files.file_names import check_text
 from .parameters.rules import as_number, as_whole, inputs_of, item_bytes
-from .streams.python_block import printable, python_block, text_of
+from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.tag_values import dictionary, require, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra)
@@ -108,10 +108,8 @@ class calibrator(python_block):
         self._reference, self._filename = reference, filename
         self._lock = threading.Lock()
         self._start()
-        # NumPy deprecates what GNU Radio makes of a vector of one
-        size = self._channels * products
         super().__init__(
-            "calibrator", out_sig=None, in_sig=[(np.complex64, size) if size > 1 else np.complex64]
+            "calibrator", out_sig=None, in_sig=[vector_of(np.complex64, self._channels * products)]
         )
         for port in ("delays", "gains", "status"):
             self.message_port_register_out(pmt.intern(port))

@@ -20,7 +20,7 @@ from .files.file_names import TIME, check_fields, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
 from .parameters.rules import as_number, as_whole, item_bytes, one_of, refuse
-from .streams.python_block import python_block, text_of
+from .streams.python_block import python_block, text_of, vector_of
 from .streams.tag_values import time_of
 from .transients.candidates import Candidate, CandidateTable
 from .transients.dispersion import channel_frequencies, delay
@@ -136,7 +136,7 @@ class candidate_sink(RollingSink, python_block):
         self._roll = RollOver(self._name)
         self._table = self._thread = self._powers = None
         self._reset()
-        shape = (kind.type, self._row) if self._row > 1 else kind.type
+        shape = vector_of(kind.type, self._row)
         super().__init__("candidate_sink", in_sig=[shape] if pictures > 0 else None, out_sig=None)
         self.message_port_register_in(PORT)
         self.set_msg_handler(PORT, self._handle)

@@ -34,7 +34,7 @@ from .formats.filterbank.writer import (
 )
 from .parameters.rules import as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams
-from .streams.python_block import printable, python_block, text_of
+from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import icrs
 
@@ -202,9 +202,7 @@ class filterbank_sink(RecordingSink, python_block):
         if counts:
             kinds.append((np.uint32, self._shape[0] * self._shape[2]))
         super().__init__(
-            "filterbank_sink",
-            out_sig=None,
-            in_sig=[kind if kind[1] > 1 else kind[0] for kind in kinds],
+            "filterbank_sink", out_sig=None, in_sig=[vector_of(*kind) for kind in kinds]
         )
 
     def files(self):

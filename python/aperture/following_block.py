@@ -15,7 +15,7 @@ from .arrays import earth_rotation
 from .arrays.array_description import load_array
 from .parameters.rules import LARGEST_ITEM, as_number, as_whole, inputs_of
 from .streams.item_clock import ItemClock
-from .streams.python_block import python_block
+from .streams.python_block import python_block, vector_of
 from .streams.stream_band import Band, StreamBand
 
 LONGEST_LEAD = 3600.0  # s, for which all settings are made at the start
@@ -48,8 +48,7 @@ class following_block(python_block):
         self._real, self._inverted = bool(real), bool(inverted)
         self._lock = threading.RLock()
         self._time = None  # UTC seconds since 1970 up to which the stream has come
-        # NumPy deprecates what GNU Radio makes of a vector of one
-        items = [(np.uint8, int(item_size)) if item_size > 1 else np.uint8]
+        items = [vector_of(np.uint8, item_size)]
         super().__init__(name, items, gr.py_io_signature(0, 1, items))
 
     def updates(self):

@@ -12,7 +12,7 @@ from gnuradio import gr
 from . import tags
 from .aperture_python import exchange
 from .parameters.rules import as_whole, item_bytes, one_of
-from .streams.python_block import python_block
+from .streams.python_block import python_block, vector_of
 
 TYPES = {"fc32": np.complex64, "u32": np.uint32}
 #: the tags in which the ranges of an integration must agree
@@ -58,12 +58,10 @@ class join_channels(python_block):
         item_bytes("channels", kind.itemsize, channels=channels, products=products)
         self._channels = channels
         self._ranges = [exchange.range_of(part, ranges, channels) for part in range(ranges)]
-        # NumPy deprecates what GNU Radio makes of a vector of one
-        item = lambda count: (kind.type, count) if count > 1 else kind.type
         super().__init__(
             "join_channels",
-            [item(count * products) for _, count in self._ranges],
-            [item(channels * products)],
+            [vector_of(kind.type, count * products) for _, count in self._ranges],
+            [vector_of(kind.type, channels * products)],
         )
         self.set_tag_propagation_policy(gr.TPP_DONT)
 

@@ -14,7 +14,7 @@ from .arrays.array_description import load_array
 from .imaging.visibilities import ImagingError
 from .parameters.rules import as_number, as_whole, inputs_of, item_bytes
 from .streams.integration_tags import IntegrationTags
-from .streams.python_block import python_block, text_of
+from .streams.python_block import python_block, text_of, vector_of
 
 #: images a second that a window can show
 MOST_RATE = 5.0
@@ -109,10 +109,8 @@ class sky_display(python_block):
         self._tags, self._thread = IntegrationTags(*self._shape), None
         self._picture, self._text, self._images = None, "", 0
         self._clear()
-        # NumPy deprecates what GNU Radio makes of a vector of one
-        size = self._shape[0] * products
         super().__init__(
-            "sky_display", out_sig=None, in_sig=[(np.complex64, size) if size > 1 else np.complex64]
+            "sky_display", out_sig=None, in_sig=[vector_of(np.complex64, self._shape[0] * products)]
         )
 
     # ---- what can be asked for and set

@@ -33,7 +33,7 @@ from .parameters.rules import as_whole, inputs_of, item_bytes, one_of, refuse
 from .parameters.times import utc_text
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
-from .streams.python_block import printable, python_block, text_of
+from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import parse_direction
 from .tracking.phase_center import parse_phase_centers
@@ -258,11 +258,10 @@ class uvh5_sink(RecordingSink, python_block):
         for path in self._filenames:
             check_path(path, overwrite)
             GrowingFile.check_names(path)
-        # NumPy deprecates what GNU Radio makes of a vector of one
         size = self._channels * products
         kinds = [np.complex64, np.uint32] if counts else [np.complex64]
         super().__init__(
-            "uvh5_sink", out_sig=None, in_sig=[(kind, size) if size > 1 else kind for kind in kinds]
+            "uvh5_sink", out_sig=None, in_sig=[vector_of(kind, size) for kind in kinds]
         )
 
     def _take_calibration(self, array, calibration, calibrate, scale, gains):

@@ -24,7 +24,7 @@ from .formats.voltage_files import VoltageFiles, missing_of
 from .formats.voltages import GUPPI_ENDING, VOLTAGE_ENDINGS, Moment, Recording, sc4_to_sc8
 from .parameters.rules import as_whole, one_of, refuse, whole_numbers
 from .parameters.sample_types import SAMPLE_TYPES
-from .streams.python_block import printable, python_block, text_of
+from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.tag_values import missing_run, require, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
@@ -156,9 +156,7 @@ class voltage_sink(RecordingSink, python_block):
         for path in self._patterns:
             self._check_path(path)
         size = self._edge.item_size
-        super().__init__(
-            "voltage_sink", out_sig=None, in_sig=[(np.uint8, size) if size > 1 else np.uint8]
-        )
+        super().__init__("voltage_sink", out_sig=None, in_sig=[vector_of(np.uint8, size)])
 
     def _names_of(self, pairs):
         """The names of pairs, of which `_names` becomes {number of the first input: name}."""

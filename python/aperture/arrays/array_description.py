@@ -226,15 +226,8 @@ class _Reader(YamlReader):
 
     def fields(self, path, values, known):
         """The values of a mapping, read as its table `known` says."""
-        prefix = f"{path}." if path else ""
-        if not isinstance(values, dict):
-            refuse(path, values, f"a mapping of {', '.join(known)}")
-        for key in values:
-            if key not in known:
-                raise ArrayDescriptionError(prefix + key, f"not known; allowed: {', '.join(known)}")
-        for key, (_, needed) in known.items():
-            if needed and key not in values:
-                raise ArrayDescriptionError(prefix + key, "missing")
+        needed = [key for key, (_, is_needed) in known.items() if is_needed]
+        rules.check_mapping(path, values, known, needed, error=ArrayDescriptionError)
         return {key: known[key][0](value) for key, value in values.items()}
 
     def entries(self, path, values, known, kind):

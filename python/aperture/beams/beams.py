@@ -41,7 +41,7 @@ from ..arrays import geometry
 from ..arrays.array_description import ArrayDescription, load_array
 from ..parameters.errors import ParameterError
 from ..parameters.input_files import find_file
-from ..parameters.rules import refuse
+from ..parameters.rules import check_mapping, refuse
 from ..parameters.yaml_reader import YamlReader
 from ..tracking.directions import Direction, azimuth_elevation, parse_direction
 from .weights import array_factor, beam_masks, beam_weights, find_polarizations
@@ -356,13 +356,8 @@ def _beams_of(field, entry, array, time):
     """The beams of one entry, a mapping or the text of a direction."""
     if isinstance(entry, str):
         entry = {"direction": entry}
-    if not isinstance(entry, dict):
-        refuse(field, entry, f"a mapping of {', '.join(_FIELDS)}")
-    values = {}
-    for key, value in entry.items():
-        if key not in _FIELDS:
-            raise ParameterError(f"{field}.{key}", f"not known; allowed: {', '.join(_FIELDS)}")
-        values[key] = _convert(f"{field}.{key}", key, value)
+    check_mapping(field, entry, _FIELDS)
+    values = {key: _convert(f"{field}.{key}", key, value) for key, value in entry.items()}
     tiling = {key: values.pop(key) for key in ("width", "overlap") if key in values}
     lattice = {key: values.pop(key) for key in (*_COUNTS, "spacing") if key in values}
     if tiling and lattice:

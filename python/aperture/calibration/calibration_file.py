@@ -41,7 +41,8 @@ import numpy as np
 from ..files.checked_file import whole_file
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file
-from ..parameters.times import utc_text
+from ..parameters.rules import check_mapping
+from ..parameters.times import TIME_RULE, read_time, utc_text
 from ..parameters.yaml_reader import Scalar, YamlReader
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality, refuse
 
@@ -77,17 +78,11 @@ def _texts(field, values):
 
 
 def _time(field, value):
-    rule = "a time in UTC, such as 2024-01-01T00:00:00.000Z"
-    if not (
-        isinstance(value, str)
-        and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", value)
-    ):
-        refuse(field, value, rule)
+    text = _text(field, value)
     try:
-        whole, rest = divmod(int(np.datetime64(value[:-1], "ns").astype("int64")), 10**9)
-        return whole + rest / 1e9
+        return float(read_time(text))
     except ValueError:
-        return refuse(field, value, rule)
+        return refuse(field, value, TIME_RULE)
 
 
 def _span(field, values):
@@ -98,15 +93,8 @@ def _span(field, values):
 
 def _mapping(field, values, known, needed=()):
     """A mapping, with each value as its entry in `known` reads it."""
-    if not isinstance(values, dict):
-        refuse(field, values, f"a mapping of {', '.join(known)}")
+    check_mapping(field, values, known, needed, error=CalibrationError)
     prefix = f"{field}." if field else ""
-    for key in values:
-        if key not in known:
-            raise CalibrationError(prefix + key, f"not known; allowed: {', '.join(known)}")
-    for key in needed:
-        if key not in values:
-            raise CalibrationError(prefix + key, "missing")
     return {key: known[key](prefix + key, value) for key, value in values.items()}
 
 

@@ -14,7 +14,6 @@ says.
 
 from ..arguments.argument_types import positive_seconds
 from ..filterbank_sink import paths_of, row_names
-from ..parameters.sample_types import SAMPLE_TYPES
 from ..pointing import Drift, update_interval
 from .beam_forming import (
     BEAM_KEYS,
@@ -29,7 +28,7 @@ from .beams_plan import make_beams_plan
 from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
-from .engines import frame_multiple
+from .engines import input_text, plan_parameters
 from .folding import FOLD_SCHEMA, add_fold_options, check_fold
 from .front_end import FrontEnd
 from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
@@ -106,17 +105,9 @@ def form_beams(options):
     drift = Drift(array, beams, [array.center_frequency + signals.sample_rate / 2])
     weights_hold = drift.span(options.phase_error)
     plan = make_beams_plan(
-        inputs=signals.inputs,
-        sample_rate=signals.sample_rate,
-        real=signals.real,
-        taps=options.taps,
-        bytes_per_value=SAMPLE_TYPES[options.format].size,
-        samples=samples,
-        duration=duration,
-        channels=options.channels,
         integration=options.integration,
-        multiple=frame_multiple(options),
         weights_hold=weights_hold,
+        **plan_parameters(options, signals, samples, duration),
     )
     choose_products(options, plan, array)
     # before gains are measured, which takes a while
@@ -143,15 +134,7 @@ def form_beams(options):
         *blind_beams(beams, array, seconds + fraction),
     ):
         warn(PROGRAM, text)
-    length = (
-        "until Ctrl-C"
-        if plan.samples is None
-        else seconds_text(plan.spectra * plan.hop / plan.sample_rate)
-    )
-    say(
-        f"{options.input}: {signals.inputs} input{'s'[: signals.inputs > 1]}, "
-        f"{signals.sample_type}, {with_prefix(plan.sample_rate, 'sample/s')}, {length}"
-    )
+    say(input_text(options, signals, plan))
     say(
         f"{len(beams)} beam{'s'[: len(beams) > 1]}, {plan.channels} channels of "
         f"{with_prefix(plan.sample_rate / plan.hop, 'Hz')}, integrations of "

@@ -12,6 +12,7 @@ from ..files.growing_file import check_path
 from ..files.regular_file import check_regular
 from ..formats.uvh5.header import COMPRESSIONS
 from ..packages.environment import require
+from .input_options import add_no_overwrite
 from .output_names import is_measurement_set
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction, place_of
@@ -43,12 +44,7 @@ def parser():
         choices=tuple(COMPRESSIONS),
         help="of the visibilities in a .uvh5 (default: none), as aperture_fx has it",
     )
-    add(
-        "--no-overwrite",
-        dest="overwrite",
-        action="store_false",
-        help="refuse to replace a file (default: it is replaced when the new one is whole)",
-    )
+    add_no_overwrite(add, "a file (default: it is replaced when the new one is whole)")
     return result
 
 

@@ -6,6 +6,8 @@
 """The engines of the commands: their parameters, and their losses."""
 
 from .. import devices
+from ..parameters.sample_types import SAMPLE_TYPES
+from .tables import seconds_text, with_prefix
 
 GPU_SPECTRA = 16  # the X-engine takes 8-bit frames of a multiple of this on a GPU
 
@@ -14,6 +16,34 @@ def frame_multiple(options):
     """Returns the factor of the number of spectra in a frame."""
     on_cpu = options.device == "cpu" or (options.device == "auto" and devices() == ["cpu"])
     return 1 if on_cpu or options.format != "sc8" else GPU_SPECTRA
+
+
+def plan_parameters(options, signals, samples, duration):
+    """What all plans are made of, but for how long integrations are."""
+    return dict(
+        inputs=signals.inputs,
+        sample_rate=signals.sample_rate,
+        real=signals.real,
+        taps=options.taps,
+        bytes_per_value=SAMPLE_TYPES[options.format].size,
+        samples=samples,
+        duration=duration,
+        channels=options.channels,
+        multiple=frame_multiple(options),
+    )
+
+
+def input_text(options, signals, plan):
+    """A line about an input and how long it is taken."""
+    length = (
+        "until Ctrl-C"
+        if plan.samples is None
+        else seconds_text(plan.spectra * plan.hop / plan.sample_rate)
+    )
+    return (
+        f"{options.input}: {signals.inputs} input{'s'[: signals.inputs > 1]}, "
+        f"{signals.sample_type}, {with_prefix(plan.sample_rate, 'sample/s')}, {length}"
+    )
 
 
 def channelizer_parameters(signals, plan, options):

@@ -14,11 +14,10 @@ measurement set or a UVFITS file is made of the UVH5 file at the end.
 
 from ..arguments.argument_types import positive_seconds, whole_number
 from ..formats.uvh5.header import COMPRESSIONS
-from ..parameters.sample_types import SAMPLE_TYPES
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .correlating import CALIBRATE, Correlating
-from .engines import frame_multiple
+from .engines import input_text, plan_parameters
 from .flagging import FLAGGING_SCHEMA, add_flagging_options, flagging_parameters
 from .front_end import FrontEnd
 from .fx_output import ENDINGS, FxOutput
@@ -116,17 +115,9 @@ def correlate(options):
         check_writable(path, options.overwrite)
     samples, duration = length_of(signals, options.duration)
     plan = make_plan(
-        inputs=signals.inputs,
-        sample_rate=signals.sample_rate,
-        real=signals.real,
-        taps=options.taps,
-        bytes_per_value=SAMPLE_TYPES[options.format].size,
-        samples=samples,
-        duration=duration,
-        channels=options.channels,
         spectra_per_frame=options.spectra_per_frame,
         integration=options.integration,
-        multiple=frame_multiple(options),
+        **plan_parameters(options, signals, samples, duration),
     )
     check_several_devices(options, signals, plan)
     # parameters that the blocks refuse are reported before anything is said, or computed
@@ -146,16 +137,7 @@ def correlate(options):
         *untracked_texts(options, signals.description, plan.integration),
     ):
         warn(PROGRAM, text)
-    length = (
-        "until Ctrl-C"
-        if plan.samples is None
-        else seconds_text(plan.spectra * plan.hop / plan.sample_rate)
-    )
-    say(
-        f"{options.input}: {signals.inputs} "
-        f"input{'s'[: signals.inputs > 1]}, {signals.sample_type}, "
-        f"{with_prefix(plan.sample_rate, 'sample/s')}, {length}"
-    )
+    say(input_text(options, signals, plan))
     say(
         f"{plan.channels} channels of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}, "
         f"integrations of {seconds_text(plan.integration)}: {plan.frames} "

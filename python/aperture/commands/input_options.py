@@ -114,13 +114,12 @@ def add_input_options(add):
     add("--seed", type=whole_number(0, 2**31 - 1), metavar="N", help="of a simulation (default: 1)")
 
 
+def add_no_overwrite(add, what):
+    """Adds the option that keeps files which are there; what: they, and what happens without it."""
+    add("--no-overwrite", dest="overwrite", action="store_false", help=f"refuse to replace {what}")
+
+
 def add_output_options(add, metavar, text, required=True):
     """Adds the options of the commands that write files; text: what these are."""
     add("-o", "--output", required=required, metavar=metavar, help=text)
-    add(
-        "--no-overwrite",
-        dest="overwrite",
-        action="store_false",
-        help="refuse to replace files (default: they are replaced when the first integration "
-        "comes)",
-    )
+    add_no_overwrite(add, "files (default: they are replaced when the first integration comes)")

@@ -9,6 +9,7 @@ import os
 
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
+from .input_options import add_no_overwrite
 from .running import CommandError, run_command
 from .terminal import say, warn
 
@@ -26,12 +27,7 @@ def parser():
     add = result.add_argument
     add("input", nargs="+", metavar="PART.uvh5", help="files that aperture_fx wrote")
     add("-o", "--output", required=True, metavar="FILE.uvh5", help="file to write")
-    add(
-        "--no-overwrite",
-        dest="overwrite",
-        action="store_false",
-        help="refuse to replace a file (default: it is replaced when the new one is whole)",
-    )
+    add_no_overwrite(add, "a file (default: it is replaced when the new one is whole)")
     return result
 
 

@@ -14,7 +14,6 @@ from gnuradio import gr
 from ..arguments.version import __version__
 from ..monitoring.array_values import array_section
 from ..monitoring.beam_values import beams_section
-from ..parameters.sample_types import SAMPLE_TYPES
 from ..pointing import Drift
 from ..streams.python_block import printable
 from ..tracking.directions import parse_direction
@@ -29,7 +28,7 @@ from .beams_plan import make_beams_plan
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .correlating import Correlating, history
-from .engines import frame_multiple
+from .engines import plan_parameters
 from .flagging import flagging_parameters
 from .front_end import FrontEnd
 from .fx_plan import DEFAULT_INTEGRATION, Plan, make_plan
@@ -306,17 +305,7 @@ def make_plans(options, signals, weights_hold):
     """The plan of the correlator and, with beams, that of their powers, or None."""
     duration = math.inf if options.duration is None else options.duration
     samples, duration = length_of(signals, duration)
-    shared = dict(
-        inputs=signals.inputs,
-        sample_rate=signals.sample_rate,
-        real=signals.real,
-        taps=options.taps,
-        bytes_per_value=SAMPLE_TYPES[options.format].size,
-        samples=samples,
-        duration=duration,
-        channels=options.channels,
-        multiple=frame_multiple(options),
-    )
+    shared = plan_parameters(options, signals, samples, duration)
     if options.beams is None:
         return make_plan(
             spectra_per_frame=options.spectra_per_frame, integration=options.integration, **shared

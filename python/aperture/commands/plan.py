@@ -23,7 +23,7 @@ import os
 from ..arguments.command_parser import CommandParser
 from ..parameters.ascii_text import quoted
 from ..parameters.errors import ParameterError
-from ..parameters.rules import refuse
+from ..parameters.rules import check_mapping, refuse
 from ..parameters.yaml_reader import YamlReader
 
 #: section -> key -> attribute of the options
@@ -71,25 +71,17 @@ class PlanReader(YamlReader):
 
     def _options(self, tree, schema, actions):
         found = {}
-        for section, keys in self._mapping("", tree, schema).items():
+        check_mapping("", tree, schema)
+        for section, keys in tree.items():
             if isinstance(schema[section], Named):
                 found[schema[section].attribute] = self._named(section, keys, schema[section])
                 continue
-            for key, value in self._mapping(section, keys, schema[section]).items():
+            check_mapping(section, keys, schema[section])
+            for key, value in keys.items():
                 found[schema[section][key]] = self._value(
                     f"{section}.{key}", value, actions[schema[section][key]]
                 )
         return found
-
-    def _mapping(self, field, values, known):
-        if not isinstance(values, dict):
-            refuse(field, values, f"a mapping of {', '.join(known)}")
-        for key in values:
-            if key not in known:
-                raise ParameterError(
-                    f"{field}.{key}" if field else key, f"not known; allowed: {', '.join(known)}"
-                )
-        return values
 
     def _named(self, section, names, known):
         """{name: {key: text}} of a section of names."""
@@ -98,7 +90,8 @@ class PlanReader(YamlReader):
         found = {}
         for name, keys in names.items():
             found[str(name)] = {}
-            for key, value in self._mapping(f"{section}.{name}", keys, known).items():
+            check_mapping(f"{section}.{name}", keys, known)
+            for key, value in keys.items():
                 if not isinstance(value, str):
                     refuse(f"{section}.{name}.{key}", value, "one value")
                 found[str(name)][str(key)] = str(value)

@@ -25,6 +25,7 @@ from PyQt5 import QtCore, QtGui, QtWidgets
 
 from .. import logged
 from ..plots.style import COLOURS
+from ..plots.time_axis import STEPS
 
 INK, PAPER, FAINT = "#202020", "#FFFFFF", "#A0A0A0"
 HEADLINE_POINTS, TITLE_POINTS, LABEL_POINTS, TICK_POINTS = 11, 11, 10, 9
@@ -86,28 +87,7 @@ def set_title(plot, text):
 
 
 #: seconds between the marks of an axis of UTC
-UTC_SPACINGS = [
-    0.1,
-    0.2,
-    0.5,
-    1,
-    2,
-    5,
-    10,
-    15,
-    30,
-    60,
-    120,
-    300,
-    600,
-    900,
-    1800,
-    3600,
-    7200,
-    10800,
-    21600,
-    43200,
-]
+UTC_SPACINGS = (0.1, 0.2, 0.5, *STEPS[:-1])
 
 
 def utc_spacing(length, most):

@@ -15,7 +15,7 @@ from gnuradio import gr
 
 from .. import tags
 from ..parameters.sample_types import SAMPLE_TYPES
-from ..streams.python_block import python_block
+from ..streams.python_block import python_block, vector_of
 from ..streams.tag_values import missing_run
 
 PATIENCE = 3.0  # s longer than its samples last, that are waited for what comes from a network
@@ -55,9 +55,7 @@ class _Collector(python_block):
     """Keeps all bytes that come, of so many items at most, and the tags `missing`."""
 
     def __init__(self, size, count):
-        python_block.__init__(
-            self, "collector", [(np.uint8, size)] if size > 1 else [np.uint8], None
-        )
+        python_block.__init__(self, "collector", [vector_of(np.uint8, size)], None)
         self._room, self._used = np.empty((count, size), np.uint8), 0
         self.missing = []
 

@@ -86,7 +86,15 @@ class InputFormat:
     def parse(self, text, array=None, seed=None):
         """A Request, of what stands behind the colon."""
         whole = f"{self.kind}:{text}"
-        names, values = [], {}
+        values = {}
+        names = self.take_values(whole, text, values)
+        if not names:
+            raise InputError(f"input {whole}: expected {self.kind}:{self.names}")
+        return Request(whole, tuple(names), values, array, seed)
+
+    def take_values(self, whole, text, values):
+        """The parts of a text that are no KEY=VALUE; those that are go into `values`."""
+        names = []
         for token in split_at(text, ","):
             key, equals, value = token.partition("=")
             if equals and key in self.options:
@@ -98,9 +106,7 @@ class InputFormat:
                     f"input {whole}: there is nothing between two commas, or at an "
                     f"end; expected {self.kind}:{self.names}"
                 )
-        if not names:
-            raise InputError(f"input {whole}: expected {self.kind}:{self.names}")
-        return Request(whole, tuple(names), values, array, seed)
+        return names
 
     def _value(self, whole, key, text, values):
         if key in values:

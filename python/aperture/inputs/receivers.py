@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..arrays.array_description import Antenna, ArrayDescription, Input
 from ..parameters.rules import number_reader, whole_reader
-from .input_format import InputError, InputFormat, Option, Request, one_of, split_at
+from .input_format import InputFormat, Option, Request, one_of, split_at
 from .live_source import LiveSource, Receiver
 from .recordings import describe_with
 from .signals import Signals
@@ -185,6 +185,49 @@ class Driver:
         return None
 
 
+class NamedDriver(Driver):
+    """
+    A source of GNU Radio whose settings are methods `set_NAME(value, channel)` and
+    `get_NAME(channel)`. _names: of keys whose NAME is another; _ranges: methods that give ranges.
+    """
+
+    _names: dict = {}
+    _ranges: dict = {}
+
+    def ranges(self, key, channel):
+        if key == "bandwidth":
+            return ranges_of([])
+        found = getattr(self.block, self._ranges[key])(*(() if key == "rate" else (channel,)))
+        unit = "dB" if key == "gain" else "Hz"
+        try:
+            return ranges_of([found], unit)
+        except RuntimeError:  # the source has no such setting
+            return ranges_of([], unit)
+
+    def set(self, key, channel, value):
+        if key == "rate":
+            getattr(self.block, f"set_{self._names[key]}")(value)
+        else:
+            getattr(self.block, f"set_{self._names.get(key, key)}")(value, channel)
+
+    def get(self, key, channel):
+        if key == "rate":
+            return getattr(self.block, f"get_{self._names[key]}")()
+        return getattr(self.block, f"get_{self._names.get(key, key)}")(channel)
+
+    def antennas(self, channel):
+        return list(self.block.get_antennas(channel))
+
+    def sources(self, key):
+        return list(getattr(self.block, f"get_{key}_sources")(0))
+
+    def set_source(self, key, name):
+        getattr(self.block, f"set_{key}_source")(name, 0)
+
+    def last_pulse(self):
+        return self.block.get_time_last_pps().get_real_secs()
+
+
 class ReceiverFormat(InputFormat):
     """A kind of receivers; `open_devices` makes Drivers of texts."""
 
@@ -199,19 +242,7 @@ class ReceiverFormat(InputFormat):
         whole = f"{self.kind}:{text}"
         names, values = [], {}
         for device in split_at(text, ";"):
-            own = []
-            for token in split_at(device, ","):
-                key, equals, value = token.partition("=")
-                if equals and key in self.options:
-                    values[key] = self._value(whole, key, value, values)
-                elif token:
-                    own.append(token)
-                elif device:
-                    raise InputError(
-                        f"input {whole}: there is nothing between two commas, or at "
-                        f"an end; expected {self.kind}:{self.names}"
-                    )
-            names.append(",".join(own))
+            names.append(",".join(self.take_values(whole, device, values)))
         request = Request(whole, tuple(names), values, array, seed)
         for key in ("rate", "freq"):
             if key not in values:

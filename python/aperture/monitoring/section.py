@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass, fields
 
 from ..parameters.errors import ParameterError
-from ..parameters.rules import refuse
+from ..parameters.rules import check_mapping, refuse
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 #: lengths of a token: 128 bits of hexadecimal digits at least
@@ -47,13 +47,8 @@ class Section:
     def of(cls, values):
         """A checked Section of a mapping; raises SectionError."""
         known = {field.name for field in fields(cls)}
-        if not isinstance(values, dict):
-            refuse("monitoring", values, f"a mapping of {', '.join(sorted(known))}", SectionError)
+        check_mapping("monitoring", values, sorted(known), error=SectionError)
         for key, value in values.items():
-            if key not in known:
-                raise SectionError(
-                    f"monitoring.{key}", f"not known; allowed: {', '.join(sorted(known))}"
-                )
             if value is not None and not isinstance(value, str):
                 refuse(f"monitoring.{key}", value, "a text", SectionError)
         section = cls(**{key: value for key, value in values.items() if value is not None})

@@ -116,6 +116,19 @@ def whole_numbers(name, values, count):
     return found
 
 
+def check_mapping(field, values, known, needed=(), *, error=ParameterError):
+    """Refuses what is no mapping, or has a key that is not known or lacks one that is needed."""
+    if not isinstance(values, dict):
+        refuse(field, values, f"a mapping of {', '.join(known)}", error)
+    prefix = f"{field}." if field else ""
+    for key in values:
+        if key not in known:
+            raise error(f"{prefix}{key}", f"not known; allowed: {', '.join(known)}")
+    for key in needed:
+        if key not in values:
+            raise error(prefix + key, "missing")
+
+
 def inputs_of(array, inputs=None):
     """Returns how many inputs an array has; those that are given, too, must be as many."""
     if inputs is not None and inputs != len(array.inputs):

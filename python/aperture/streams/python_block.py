@@ -90,6 +90,12 @@ def trace(error, debug=None):
             debug(text)
 
 
+def vector_of(kind, length):
+    """The type of a port in a block's signature; NumPy deprecates what GNU Radio makes of a vector
+    of one."""
+    return (kind, int(length)) if length > 1 else kind
+
+
 class python_block(gr.sync_block):
     """
     A sync_block whose subclasses have, instead of start(), work() and stop(),

@@ -12,6 +12,7 @@ import pmt
 
 from ... import tags
 from ...parameters.rules import LARGEST_ITEM, as_whole, one_of, refuse
+from ...streams.python_block import vector_of
 from ...streams.tag_values import dictionary
 from .heaps import KINDS, SAMPLE_BITS, packed_item
 
@@ -139,8 +140,8 @@ class HeapShape:
         """A type for each port, as GNU Radio has them."""
         if self.kind == "visibilities":
             size = self.items[0] // 8
-            return [(np.complex64, size) if size > 1 else np.complex64]
-        return [(np.uint8, size) if size > 1 else np.uint8 for size in self.items]
+            return [vector_of(np.complex64, size)]
+        return [vector_of(np.uint8, size) for size in self.items]
 
 
 class StatusPort:

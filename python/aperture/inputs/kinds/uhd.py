@@ -6,10 +6,10 @@
 """`uhd:`, USRPs by way of gr-uhd."""
 
 from ..debian import import_or_name_package
-from ..receivers import Driver, ReceiverFormat, ranges_of
+from ..receivers import NamedDriver, ReceiverFormat
 
 
-class UhdDriver(Driver):
+class UhdDriver(NamedDriver):
     """A device of gr-uhd, which may be several boards that work as one."""
 
     _names = {"rate": "samp_rate", "freq": "center_freq"}
@@ -19,29 +19,14 @@ class UhdDriver(Driver):
         self.block, self.text, self._uhd = block, text, uhd
         self._timed = False
 
-    def ranges(self, key, channel):
-        if key == "bandwidth":
-            return ranges_of([])
-        arguments = () if key == "rate" else (channel,)
-        found = getattr(self.block, self._ranges[key])(*arguments)
-        # the ends of what may be long lists
-        return ranges_of([found], "dB" if key == "gain" else "Hz")
-
     def set(self, key, channel, value):
-        if key == "rate":
-            self.block.set_samp_rate(value)
-        elif key == "freq" and self._timed:
+        if key == "freq" and self._timed:
             # all channels of the device at one moment, which brings their oscillators together
             self.block.set_command_time(self.block.get_time_now() + self._uhd.time_spec(0.1))
             self.block.set_center_freq(value, channel)
             self.block.clear_command_time()
         else:
-            getattr(self.block, f"set_{self._names.get(key, key)}")(value, channel)
-
-    def get(self, key, channel):
-        if key == "rate":
-            return self.block.get_samp_rate()
-        return getattr(self.block, f"get_{self._names.get(key, key)}")(channel)
+            super().set(key, channel, value)
 
     def switch_off_automatic_gain(self, channel):
         try:
@@ -49,18 +34,9 @@ class UhdDriver(Driver):
         except RuntimeError:
             pass  # has none
 
-    def antennas(self, channel):
-        return list(self.block.get_antennas(channel))
-
-    def sources(self, key):
-        return list(getattr(self.block, f"get_{key}_sources")(0))
-
     def set_source(self, key, name):
         for board in range(self.block.get_num_mboards()):
             getattr(self.block, f"set_{key}_source")(name, board)
-
-    def last_pulse(self):
-        return self.block.get_time_last_pps().get_real_secs()
 
     def set_time_at_next_pulse(self, seconds):
         self.block.set_time_next_pps(self._uhd.time_spec(float(seconds)))
