@@ -303,7 +303,7 @@ def add_beam_options(add, required=True):
         "--taper",
         choices=TAPERS,
         default="none",
-        help="of the weights from the middle of the array to its edge (default: %(default)s)",
+        help="taper of the weights from the middle of the array to its edge (default: %(default)s)",
     )
     add(
         "--normalise",
@@ -317,5 +317,5 @@ def add_beam_options(add, required=True):
         type=number(0.001, 90, "degrees"),
         default=1.0,
         metavar="DEGREES",
-        help="that weights of beams on the sky may be off (default: %(default)s)",
+        help="error that the weights of beams on the sky may have (default: %(default)s)",
     )

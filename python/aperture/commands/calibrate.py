@@ -287,14 +287,15 @@ def parser():
     add(
         "--reference",
         metavar="INPUT",
-        help="that is left as it is but for its magnitude; of two polarisations, the antenna's "
-        "other one, too (default: the one with the most signal to noise)",
+        help="input that is left as it is but for its magnitude; with two polarisations, "
+        "the antenna's other one, too (default: the one with the most signal to "
+        "noise)",
     )
     add(
         "--integrations",
         type=integrations_of,
         metavar="FIRST-LAST",
-        help="that are used, from 0 (default: all)",
+        help="integrations that are used, from 0 (default: all)",
     )
     add(
         "--average",
@@ -308,15 +309,16 @@ def parser():
         type=number(0, 1e6, above=True),
         default=MOST_MISFIT,
         metavar="PART",
-        help="of the model that may be left as residuals beyond the noise (default: %(default)s)",
+        help="part of the model that may be left as residuals beyond the noise (default: "
+        "%(default)s)",
     )
     add(
         "--most-flagged",
         type=number(0, 1e6, above=True),
         default=MOST_FLAGGED,
         metavar="PART",
-        help="of the channels that may not be measured, for which neighbours stand (default: "
-        "%(default)s)",
+        help="part of the channels that may not be measured, for which neighbours stand "
+        "(default: %(default)s)",
     )
     add(
         "--hot",
@@ -335,7 +337,7 @@ def parser():
         "--valid",
         type=positive_seconds(False),
         metavar="SECONDS",
-        help="for how long before and after the data it may be used (default: always)",
+        help="time before and after the data for which it may be used (default: always)",
     )
     add("--plot", metavar="PNG", help="picture of the visibilities before and after")
     add("--uvcal", metavar="CAL.calh5", help="the same calibration as a file of pyuvdata's UVCal")

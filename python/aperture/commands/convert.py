@@ -42,7 +42,7 @@ def parser():
     add(
         "--compression",
         choices=tuple(COMPRESSIONS),
-        help="of the visibilities in a .uvh5 (default: none), as aperture_fx has it",
+        help="compression of the visibilities in a .uvh5 (default: none), as in aperture_fx",
     )
     add_no_overwrite(add, "a file (default: it is replaced when the new one is whole)")
     return result

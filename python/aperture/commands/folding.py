@@ -73,23 +73,23 @@ def add_fold_options(add):
     add(
         "--profiles",
         metavar="FILE.fits",
-        help="of --fold: the PSRFITS file, with {beam} in its name where there are several; {time} "
-        "becomes the UTC time of the first sub-integration (default: named after -o, or "
-        "profiles-{time}.fits)",
+        help="with --fold: the PSRFITS file, with {beam} in its name where there are "
+        "several; {time} becomes the UTC time of the first sub-integration (default: "
+        "named after -o, or profiles-{time}.fits)",
     )
     add(
         "--fold-bins",
         type=whole_number(2, 65536),
         default=128,
         metavar="N",
-        help="of --fold: bins of a revolution (default: %(default)s)",
+        help="with --fold: bins of a revolution (default: %(default)s)",
     )
     add(
         "--subintegration",
         type=positive_seconds(False),
         default=10.0,
         metavar="SECONDS",
-        help="of --fold (default: %(default)s)",
+        help="with --fold: length of a sub-integration (default: %(default)s)",
     )
 
 

@@ -182,14 +182,14 @@ def add_options(add):
     add(
         "--keep-uvh5",
         action="store_true",
-        help="of -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)",
+        help="with -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)",
     )
     add(
         "--compression",
         choices=tuple(COMPRESSIONS),
         default="none",
-        help="of the visibilities, without loss: lzf is fast, gzip smaller, bitshuffle both, where "
-        "hdf5plugin is installed (default: %(default)s)",
+        help="compression of the visibilities, without loss: lzf is fast, gzip smaller, "
+        "bitshuffle both, where hdf5plugin is installed (default: %(default)s)",
     )
     add_devices_option(add)
     add_tracking_options(add)
@@ -214,8 +214,8 @@ def add_options(add):
         "--scale",
         choices=("model", "kelvin"),
         default="model",
-        help="of calibrated visibilities: in units of the source that the calibration was measured "
-        "with, or kelvin (default: %(default)s)",
+        help="scale of calibrated visibilities: in units of the source that the "
+        "calibration was measured with, or kelvin (default: %(default)s)",
     )
     add(
         "--integration",

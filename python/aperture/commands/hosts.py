@@ -91,32 +91,33 @@ def add_host_options(add):
         "--role",
         choices=ROLES,
         default="fx",
-        help="what this host does: f channelises inputs and sends their voltages to X-engines, x "
-        "correlates a part of the channels, fx does all (default: %(default)s)",
+        help="role of this host: f channelises inputs and sends their voltages to "
+        "X-engines, x correlates a part of the channels, fx does all (default: "
+        "%(default)s)",
     )
     add(
         "--inputs-of",
         type=part,
         metavar="K/N",
-        help="of --role f: takes part K (from 0) of N of the array's inputs (default: 0/1)",
+        help="with --role f: takes part K (from 0) of N of the array's inputs (default: 0/1)",
     )
     add(
         "--channels-of",
         type=part,
         metavar="K/N",
-        help="of --role x: takes part K (from 0) of N of the channels (default: 0/1)",
+        help="with --role x: takes part K (from 0) of N of the channels (default: 0/1)",
     )
     add(
         "--to",
         type=addresses,
         metavar="HOST:PORT,...",
-        help="of --role f: addresses of all X-engines, in the order of their channels",
+        help="with --role f: addresses of all X-engines, in the order of their channels",
     )
     add(
         "--listen",
         type=addresses,
         metavar="HOST:PORT",
-        help="of --role x: address that voltages come to, or a group of multicast",
+        help="with --role x: address that voltages come to, or a group of multicast",
     )
     add(
         "--host",
@@ -135,14 +136,14 @@ def add_host_options(add):
         type=whole_number(1, 1 << 20),
         default=DEFAULT_SPECTRA,
         metavar="N",
-        help="that an F-engine sends at once (default: %(default)s)",
+        help="spectra that an F-engine sends at once (default: %(default)s)",
     )
     add(
         "--heap-window",
         type=positive_seconds(False),
         default=DEFAULT_WINDOW,
         metavar="SECONDS",
-        help="that an X-engine waits for voltages that are late (default: %(default)g)",
+        help="time that an X-engine waits for voltages that are late (default: %(default)g)",
     )
     add(
         "--rate-factor",
@@ -156,13 +157,13 @@ def add_host_options(add):
         "--interface",
         default="",
         metavar="ADDRESS",
-        help="of the network, for multicast (default: the system's choice)",
+        help="address of the network interface, for multicast (default: the system's choice)",
     )
     add(
         "--gain",
         type=number(0, above=True),
         metavar="GAIN",
-        help="of all inputs, for sc8, instead of a measured one",
+        help="gain of all inputs, for sc8, instead of a measured one",
     )
 
 

@@ -140,7 +140,7 @@ def parser():
         type=whole_number(30, 600),
         default=100,
         metavar="N",
-        help="of a picture (default: %(default)s)",
+        help="resolution of a picture, dots per inch (default: %(default)s)",
     )
     return result
 

@@ -46,7 +46,7 @@ def add_input_options(add):
         "--input",
         required=True,
         metavar="INPUT",
-        help="where the samples come from, KIND:NAME; the kinds are listed below",
+        help="source of the samples, KIND:NAME; the kinds are listed below",
     )
     add(
         "--help-input",
@@ -74,7 +74,7 @@ def add_input_options(add):
         type=whole_number(1, 64),
         default=8,
         metavar="T",
-        help="of the polyphase filter bank, 1 to 64 (default: %(default)s)",
+        help="taps of the polyphase filter bank, 1 to 64 (default: %(default)s)",
     )
     add(
         "--window",
@@ -108,10 +108,15 @@ def add_input_options(add):
     add(
         "--calibration",
         metavar="CAL.yml",
-        help="what makes the inputs equal, as aperture_calibrate writes it; takes the place of the "
-        "description's gains and cable delays",
+        help="calibration that makes the inputs equal, as aperture_calibrate writes it; "
+        "takes the place of the description's gains and cable delays",
     )
-    add("--seed", type=whole_number(0, 2**31 - 1), metavar="N", help="of a simulation (default: 1)")
+    add(
+        "--seed",
+        type=whole_number(0, 2**31 - 1),
+        metavar="N",
+        help="seed of a simulation (default: 1)",
+    )
 
 
 def add_no_overwrite(add, what):

@@ -38,7 +38,12 @@ def parser():
         epilog=EPILOG,
         formatter_class=HelpFormatter,
     )
-    result.add_argument("configuration", nargs="?", metavar="CONFIG.yml", help="what to do")
+    result.add_argument(
+        "configuration",
+        nargs="?",
+        metavar="CONFIG.yml",
+        help="the file that describes the instrument",
+    )
     result.add_argument(
         "--host", metavar="NAME", help="run what the section `hosts` says of this host"
     )

@@ -139,7 +139,12 @@ def settings():
     add_beam_options(add, required=False)
     add_search_options(add)
     add_fold_options(add)
-    add("--name", type=name_text, default="instrument", help="of the instrument, in its histories")
+    add(
+        "--name",
+        type=name_text,
+        default="instrument",
+        help="name of the instrument, in its histories",
+    )
     add(
         "--roll-seconds",
         type=positive_seconds(False),
@@ -158,8 +163,8 @@ def settings():
         type=whole_bytes,
         default=0,
         metavar="BYTES",
-        help="of the disks on which files are written, that are to be left (default: 0, nothing is "
-        "looked after)",
+        help="free space that is to be left on the disks on which files are written "
+        "(default: 0, nothing is looked after)",
     )
     add(
         "--when-full",
@@ -172,7 +177,7 @@ def settings():
         "--beam-integration",
         type=positive_seconds(False),
         metavar="SECONDS",
-        help="of the powers of beams (default: 0.001)",
+        help="integration of the powers of beams (default: 0.001)",
     )
     add(
         "--beam-file",
@@ -185,43 +190,48 @@ def settings():
         metavar="FILE",
         help="voltages of each beam, as `voltages` has them of the inputs",
     )
-    add("--beam-voltage-channels", type=channel_text, metavar="N,N-N", help="of these channels")
+    add(
+        "--beam-voltage-channels",
+        type=channel_text,
+        metavar="N,N-N",
+        help="channels whose voltages are written",
+    )
     add(
         "--ring",
         metavar="FILE",
-        help="of dumps, with {time} and {id} in the name: .sigmf-meta, .raw or .dada",
+        help="files of dumps, with {time} and {id} in the name: .sigmf-meta, .raw or .dada",
     )
     add(
         "--ring-seconds",
         type=positive_seconds(False),
         default=10.0,
         metavar="SECONDS",
-        help="that are kept in memory",
+        help="time for which voltages are kept in memory",
     )
     add(
         "--ring-bytes",
         type=whole_bytes,
         default=10**11,
         metavar="BYTES",
-        help="of all dumps together, at most",
+        help="most bytes of all dumps together",
     )
     add(
         "--no-ring-by-search",
         dest="ring_by_search",
         action="store_false",
-        help="whether candidates of the search trigger dumps",
+        help="true if candidates of the search trigger dumps",
     )
     add(
         "--restart",
         action="store_true",
-        help="whether the flowgraph is made anew when a receiver fails or integrations stop",
+        help="true if the flowgraph is made anew when a receiver fails or integrations stop",
     )
     add(
         "--restart-after",
         type=positive_seconds(False),
         default=1.0,
         metavar="SECONDS",
-        help="of the first wait before that; each one is twice the one before",
+        help="the first wait before that; each one is twice the one before",
     )
     add(
         "--restart-longest",
@@ -241,17 +251,19 @@ def settings():
         "--monitoring-listen",
         default="127.0.0.1:8080",
         metavar="ADDRESS:PORT",
-        help="of the server",
+        help="address of the server",
     )
     add(
         "--monitoring-token-file",
         metavar="FILE",
-        help="that has the token with which settings are changed, mode 0600",
+        help="file with the token with which settings are changed, mode 0600",
     )
-    add("--monitoring-tls-certificate", metavar="FILE.pem", help="off loopback")
-    add("--monitoring-tls-key", metavar="FILE.pem", help="of that, mode 0600")
-    add("--monitoring-proxy", metavar="NAME", help="the only one from which connections are taken")
-    add("--monitoring-hosts", metavar="NAME,NAME", help="by which browsers call the server")
+    add("--monitoring-tls-certificate", metavar="FILE.pem", help="certificate, needed off loopback")
+    add("--monitoring-tls-key", metavar="FILE.pem", help="key of that certificate, mode 0600")
+    add(
+        "--monitoring-proxy", metavar="NAME", help="the only proxy from which connections are taken"
+    )
+    add("--monitoring-hosts", metavar="NAME,NAME", help="names by which browsers call the server")
     return {action.dest: action for action in parser._actions}
 
 

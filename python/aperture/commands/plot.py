@@ -544,22 +544,24 @@ def parser():
     result.add_argument(
         "--time-zone",
         metavar="ZONE",
-        help="of the local time beside UTC, an IANA name such as Europe/Berlin "
+        help="zone of the local time beside UTC, an IANA name such as Europe/Berlin "
         "(default: the system's)",
     )
-    result.add_argument("--beams", metavar="BEAMS", help="of an array: as in aperture_beams --help")
+    result.add_argument(
+        "--beams", metavar="BEAMS", help="beams of an array: as in aperture_beams --help"
+    )
     result.add_argument(
         "--field",
         type=float,
         metavar="DEGREES",
-        help="of a pattern: width on the sky (default: some side lobes)",
+        help="width of a pattern on the sky (default: some side lobes)",
     )
     result.add_argument(
         "--dm",
         type=float,
         metavar="DM",
-        help="of folded profiles: the dispersion measure with which channels are "
-        "lined up (default: that of the file)",
+        help="dispersion measure with which the channels of folded profiles are lined up "
+        "(default: that of the file)",
     )
     result.add_argument(
         "--dpi",

@@ -114,31 +114,31 @@ def add_search_options(add):
     add(
         "--candidates",
         metavar="FILE.ecsv",
-        help="of --search: the table of candidates, .ecsv or .csv; {time} becomes the UTC time of "
-        "the start (default: named after -o, or candidates-{time}.ecsv)",
+        help="with --search: the table of candidates, .ecsv or .csv; {time} becomes the "
+        "UTC time of the start (default: named after -o, or candidates-{time}.ecsv)",
     )
     add(
         "--pictures",
         type=float,
         default=10.0,
         metavar="N",
-        help="of --search: pictures of candidates in a minute at most, beside the table; 0: none "
-        "(default: %(default)g)",
+        help="with --search: most pictures of candidates in a minute, beside the table; 0: "
+        "none (default: %(default)g)",
     )
     add(
         "--dump",
         metavar="FILE",
-        help="of --search: the voltages of all inputs around each candidate: .sigmf-meta, .raw "
-        "(GUPPI raw) or .dada, with {time} in the name, which becomes the UTC time of the first "
-        "spectrum; {id} becomes the name of the candidate, and {input} or {channel} makes a file "
-        "for each",
+        help="with --search: the voltages of all inputs around each candidate: "
+        ".sigmf-meta, .raw (GUPPI raw) or .dada, with {time} in the name, which "
+        "becomes the UTC time of the first spectrum; {id} becomes the name of the "
+        "candidate, and {input} or {channel} makes a file for each",
     )
     add(
         "--dump-seconds",
         type=positive_seconds(False),
         metavar="SECONDS",
-        help="of --dump: how long voltages are kept in memory (default: as long as the search "
-        "takes to find a pulse)",
+        help="with --dump: time for which voltages are kept in memory (default: as long as "
+        "the search takes to find a pulse)",
     )
 
 

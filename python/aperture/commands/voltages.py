@@ -66,7 +66,8 @@ def add_voltage_options(add, what):
         "--voltage-channels",
         type=channel_text,
         metavar="N,N-N",
-        help="of --voltages: these channels, from 0, both ends of a range included (default: all)",
+        help="with --voltages: these channels, from 0, both ends of a range included "
+        "(default: all)",
     )
 
 

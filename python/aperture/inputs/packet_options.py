@@ -54,41 +54,44 @@ def texts(text):
 OPTIONS = {
     "layout": Option(
         one_of(*LAYOUTS),
-        "of the packets: plain (a sequence number, then samples) or vdif; default: plain",
+        "layout of the packets: plain (a sequence number, then samples) or vdif; default: plain",
         "|".join(LAYOUTS),
     ),
-    "samples": Option(whole_reader(1, 1 << 20), "of each input in a packet; must be given", "N"),
+    "samples": Option(
+        whole_reader(1, 1 << 20), "samples of each input in a packet; must be given", "N"
+    ),
     "inputs": Option(
-        whole_reader(1, MOST_STREAMS), "in a packet, sample by sample; default: 1", "N"
+        whole_reader(1, MOST_STREAMS), "inputs in a packet, sample by sample; default: 1", "N"
     ),
     "streams": Option(
         numbers,
-        "that are read, in this order: threads of vdif; default: all addresses of plain, thread 0",
+        "streams that are read, in this order: threads of vdif; default: all "
+        "addresses of plain, thread 0",
         "N[+N...]",
     ),
     "coding": Option(
-        one_of(*CODINGS), "of a component: " + ", ".join(CODINGS) + "; default: s8", "NAME"
+        one_of(*CODINGS), "type of a component: " + ", ".join(CODINGS) + "; default: s8", "NAME"
     ),
     "complex": Option(
-        one_of("yes", "no"), "whether a sample is two components; default: yes", "yes|no"
+        one_of("yes", "no"), "yes if a sample is two components; default: yes", "yes|no"
     ),
     "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
     "freq": Option(CENTER, "sky frequency of the middle of the band; must be given", "HZ"),
     "time": Option(
         read_time,
-        "of packet 0, in UTC as 2024-06-01T12:30:00Z or in seconds since "
-        "1970; default: by when packets come, which is approximate (vdif says its time)",
+        "time of packet 0, in UTC as 2024-06-01T12:30:00Z or in seconds since 1970; "
+        "default: by when packets come, which is approximate (vdif says its time)",
         "TIME",
     ),
     "window": Option(
         whole_reader(2, 65536), "packets by which they may be out of order; default: 32", "N"
     ),
     "most_gap": Option(
-        number_reader(0, 1e6, "s"), "that is filled with zeros at most; default: 60", "SECONDS"
+        number_reader(0, 1e6, "s"), "longest gap that is filled with zeros; default: 60", "SECONDS"
     ),
     "senders": Option(
         texts,
-        "that are allowed: addresses or networks, as 10.1.0.0/16; default: all",
+        "senders that are allowed: addresses or networks, as 10.1.0.0/16; default: all",
         "ADDRESS[+ADDRESS...]",
     ),
 }

@@ -39,34 +39,36 @@ def _hertz(low, high, least):
 
 OPTIONS = {
     "rate": Option(_hertz(1, 1e10, 1000), "samples a second of each input", "HZ"),
-    "freq": Option(_hertz(0, 1e12, 10_000), "of the middle of the band on the sky", "HZ"),
+    "freq": Option(_hertz(0, 1e12, 10_000), "frequency of the middle of the band on the sky", "HZ"),
     "gain": Option(
         number_reader(-200, 200, "dB"),
-        "of all receivers; automatic gain is switched off "
-        "in any case (default: three quarters of what the receiver has)",
+        "gain of all receivers; automatic gain is switched off in any case (default: "
+        "three quarters of what the receiver has)",
         "DB",
     ),
     "bandwidth": Option(
-        _hertz(0, 1e10, 1000), "of the filter before sampling (default: the driver's)", "HZ"
+        _hertz(0, 1e10, 1000),
+        "bandwidth of the filter before sampling (default: the driver's)",
+        "HZ",
     ),
     "antenna": Option(_text, "connector of the receiver (default: the driver's)", "NAME"),
     "channels": Option(whole_reader(1, 64), "inputs of each receiver (default: 1)", "N"),
     "clock": Option(
         _text,
-        "where the receivers' clock comes from, as the driver calls it: "
-        "internal, external, gpsdo ... (default: the driver's)",
+        "source of the receivers' clock, as the driver calls it: internal, external, "
+        "gpsdo ... (default: the driver's)",
         "SOURCE",
     ),
     "time": Option(
         _text,
-        "where a pulse a second comes from: external, gpsdo ...; receivers that "
-        "have one are lined up by their time (default: none)",
+        "source of a pulse a second: external, gpsdo ...; receivers that have one are "
+        "lined up by their time (default: none)",
         "SOURCE",
     ),
     "clock_error": Option(
         number_reader(0, 1000, "ppm"),
-        "of receivers on crystals of their own, the "
-        "error of the worst one (default: 0, all are on one clock)",
+        "error of the worst of receivers on crystals of their own (default: 0, all "
+        "are on one clock)",
         "PPM",
     ),
     "follow_clock": Option(
@@ -78,13 +80,13 @@ OPTIONS = {
     ),
     "most_offset": Option(
         number_reader(1e-6, 100, "s"),
-        "by which receivers may begin apart that have no true time (default: 0.4)",
+        "time by which receivers may begin apart that have no true time (default: 0.4)",
         "SECONDS",
     ),
     "search": Option(
         number_reader(1e-6, 100, "s"),
-        "of samples that are compared to find by how much "
-        "(default: 0.4); longer finds fainter sources",
+        "length of the samples that are compared to find by how much (default: 0.4); "
+        "longer finds fainter sources",
         "SECONDS",
     ),
 }

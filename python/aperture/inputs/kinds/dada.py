@@ -44,9 +44,8 @@ class Dada(InputFormat):
     options = {
         "type": Option(
             one_of("f32", "s32"),
-            "of components with NBIT 32, of which the "
-            "format does not say whether they are floats or integers; default: "
-            "f32",
+            "type of components with NBIT 32: the format does not say whether they "
+            "are floats or integers; default: f32",
             "f32|s32",
         )
     }

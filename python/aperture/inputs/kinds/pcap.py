@@ -22,8 +22,8 @@ class Pcap(InputFormat):
         **OPTIONS,
         "address": Option(
             texts,
-            "of the packets that are read, ADDRESS:PORT, 0.0.0.0 being any; "
-            "of plain each is a stream; default: all packets",
+            "addresses of the packets that are read, ADDRESS:PORT, 0.0.0.0 being any; "
+            "with plain each is a stream; default: all packets",
             "ADDRESS[+ADDRESS...]",
         ),
     }

@@ -56,9 +56,9 @@ class Raw(InputFormat):
     options = {
         "type": Option(
             one_of(*TYPES),
-            "of the samples: cu8 (complex of unsigned bytes, as rtl_sdr "
-            "writes), sc8, sc16, fc32 (complex), u8, s8, s16, f32 (real); with _be high "
-            "bytes come first; default: what the file's name ends in, as .cu8",
+            "type of the samples: cu8 (complex of unsigned bytes, as rtl_sdr writes), "
+            "sc8, sc16, fc32 (complex), u8, s8, s16, f32 (real); with _be high bytes "
+            "come first; default: the ending of the file's name, as .cu8",
             "TYPE",
         ),
         "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
@@ -70,14 +70,14 @@ class Raw(InputFormat):
         ),
         "time": Option(
             times,
-            "of the first sample, in UTC as 2024-06-01T12:30:00.25Z or in "
-            "seconds since 1970; of files that began at different times one for each, "
-            "with semicolons between; default: from when the file was written",
+            "time of the first sample, in UTC as 2024-06-01T12:30:00.25Z or in "
+            "seconds since 1970; with files that began at different times one for "
+            "each, with semicolons between; default: from when the file was written",
             "TIME",
         ),
         "skip": Option(
             whole_reader(0, 1 << 40),
-            "of a header in each file, that is not read; default: 0",
+            "size of a header in each file that is not read; default: 0",
             "BYTES",
         ),
         "inverted": Option(

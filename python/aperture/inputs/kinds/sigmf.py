@@ -35,8 +35,8 @@ class SigMF(InputFormat):
         ),
         "sha512": Option(
             one_of("check", "ignore"),
-            "whether all samples are read first to compare "
-            "them with the sum in the metadata; default: ignore",
+            "check: all samples are read first to compare them with the sum in the "
+            "metadata; default: ignore",
             "check|ignore",
         ),
     }

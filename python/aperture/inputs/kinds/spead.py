@@ -45,20 +45,20 @@ class Spead(InputFormat):
             read_time, "UTC or seconds since 1970 at timestamp 0; must be given", "TIME"
         ),
         "inputs": Option(
-            whole_reader(1, 1024), "how many; default: those of --array, or of ids", "N"
+            whole_reader(1, 1024), "number of inputs; default: those of --array, or of ids", "N"
         ),
         "ids": Option(ids, "digitiser_id of each input, in order; default: 0;1;...", "N;N..."),
-        "type": Option(one_of(*SAMPLE_BITS), "of the samples; default: s10", "TYPE"),
-        "samples": Option(whole_reader(1, 1 << 24), "in a heap; default: 4096", "N"),
+        "type": Option(one_of(*SAMPLE_BITS), "type of the samples; default: s10", "TYPE"),
+        "samples": Option(whole_reader(1, 1 << 24), "samples in a heap; default: 4096", "N"),
         "heaps": Option(
             whole_reader(1, 1 << 20),
-            "of an input that are handled at once; default: those of 20 ms",
+            "heaps of an input that are handled at once; default: those of 20 ms",
             "N",
         ),
         "window": Option(
-            whole_reader(1, 65536), "how many times that a heap may be late; default: 4", "N"
+            whole_reader(1, 65536), "number of such times that a heap may be late; default: 4", "N"
         ),
-        "interface": Option(str, "address of that for multicast", "ADDRESS"),
+        "interface": Option(str, "address of the network interface for multicast", "ADDRESS"),
     }
 
     def open(self, request):

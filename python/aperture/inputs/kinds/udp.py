@@ -24,7 +24,9 @@ class Udp(InputFormat):
     options = {
         **OPTIONS,
         "interface": Option(
-            interface, "that multicast comes by, as eth1; default: the system's choice", "NAME"
+            interface,
+            "network interface that multicast comes by, as eth1; default: the system's choice",
+            "NAME",
         ),
     }
 

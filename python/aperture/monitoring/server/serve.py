@@ -238,7 +238,7 @@ def main(arguments=None):
         type=int,
         required=True,
         metavar="DESCRIPTOR",
-        help="of the socket to the process with the flowgraph",
+        help="descriptor of the socket to the process with the flowgraph",
     )
     parser.add_argument(
         "--request-time",
