@@ -173,7 +173,7 @@ def spead_sink(**parameters):
 
 
 def ordinary_receiver(port, heaps=256):
-    """What spead2 receives of a port: a stream of heaps."""
+    """The heaps of a stream that spead2 receives at a port."""
     stream = spead2.recv.Stream(
         spead2.ThreadPool(),
         spead2.recv.StreamConfig(max_heaps=64),
