@@ -19,7 +19,7 @@ from .files.checked_file import part_name
 from .files.file_names import TIME, check_fields, check_text, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .formats.guppi.writer import sequence
+from .formats.guppi.header import sequence
 from .formats.voltage_files import VoltageFiles, missing_of
 from .formats.voltages import GUPPI_ENDING, VOLTAGE_ENDINGS, Moment, Recording, sc4_to_sc8
 from .parameters.rules import as_whole, one_of, refuse, whole_numbers

@@ -11,7 +11,8 @@ import resource
 from ..files.file_names import check_different, name_text
 from ..parameters.rules import refuse
 from .dada import DadaWriter
-from .guppi.writer import GuppiWriter, numbered, sequence
+from .guppi.header import numbered, sequence
+from .guppi.writer import GuppiWriter
 from .sigmf.writer import SigmfWriter, both_names
 from .voltages import GUPPI_ENDING, SIGMF_ENDINGS
 

@@ -5,15 +5,12 @@
 #
 """Recordings of several files become one: lined up by their times, and read by recording_source."""
 
-import os
 from fractions import Fraction
 
 from .. import aperture_python
 from ..formats.recordings import MOST_SAMPLES
 from ..parameters.times import elapsed, length_text, time_text, whole_and_fraction
-from ..streams.silent_block import silent
-from .recordings import describe
-from .signals import Signals
+from .recordings import encoded, listed, signals_of_block
 
 MOST_OFF = Fraction(1, 100)  # part of a sample: inputs that are less apart are as one
 LARGEST_TERM = 10**18  # largest term of a rate as a fraction
@@ -154,9 +151,6 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
     first = recordings[0]
     start, rows, more = line_up(recordings)
     warnings = [*warnings, *(text for entry in recordings for text in entry.warnings), *more]
-    rate = first.rate
-    if max(rate.numerator, rate.denominator) > LARGEST_TERM:
-        rate = rate.limit_denominator(10**6)
     files = list(dict.fromkeys(piece.file for row in rows for piece, _ in row))
     pieces = [
         (files.index(piece.file), piece.byte, piece.samples, number, place)
@@ -168,46 +162,44 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
         for place, entry in enumerate(recordings)
         for index in range(entry.inputs)
     ]
-    parameters = dict(
-        # a name need not be UTF-8, which text would become on its way to C++
-        files=[os.fsencode(name) for name in files],
-        pieces=pieces,
-        coding=first.coding,
-        complex=first.complex,
-        inputs=len(layout),
-        layout=layout,
-        rate=(rate.numerator, rate.denominator),
-        start_time=whole_and_fraction(start),
-        center_frequency=first.center_frequency,
-        inverted=first.inverted,
-        approximate=any(entry.approximate for entry in recordings),
-    )
-
-    def source(samples):
-        return silent(aperture_python.recording_source, samples=samples, **parameters)
-
-    made = source(0)
-    description, more = describe(
+    return signals_of_pieces(
         request,
-        ", ".join(entry.name for entry in recordings[:4])
-        + (", ..." if len(recordings) > 4 else ""),
-        first.telescope,
-        len(layout),
-        float(rate),
-        first.center_frequency,
+        listed([entry.name for entry in recordings]),
+        files,
+        pieces,
+        layout,
+        first.rate,
+        start,
+        dict(
+            coding=first.coding,
+            complex=first.complex,
+            center_frequency=first.center_frequency,
+            inverted=first.inverted,
+            approximate=any(entry.approximate for entry in recordings),
+        ),
+        warnings=warnings,
+        telescope=first.telescope,
         place=first.place,
         polarizations=polarizations,
         antennas=first.antennas if len(recordings) == 1 else None,
     )
-    return Signals(
-        description,
-        made.type(),
-        float(rate),
-        first.center_frequency,
-        made.samples(),
-        source,
-        made.start_time(),
-        made.inverted(),
-        files=files,
-        warnings=[*warnings, *more],
+
+
+def signals_of_pieces(request, what, files, pieces, layout, rate, start, parameters, **about):
+    """
+    The Signals of pieces of files, as recording_source takes them; rate: Hz, start: s since 1970,
+    both Fractions; parameters: others of recording_source; about: as of signals_of_block().
+    """
+    if max(rate.numerator, rate.denominator) > LARGEST_TERM:
+        rate = rate.limit_denominator(10**6)
+    all_parameters = dict(
+        files=encoded(files),
+        pieces=pieces,
+        inputs=len(layout),
+        layout=layout,
+        rate=(rate.numerator, rate.denominator),
+        start_time=whole_and_fraction(start),
+        **parameters,
     )
+    block = aperture_python.recording_source
+    return signals_of_block(request, what, block, all_parameters, files, **about)

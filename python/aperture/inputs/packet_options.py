@@ -5,7 +5,6 @@
 #
 """Inputs of packets: their common options, and the block that they become."""
 
-import os
 from fractions import Fraction
 
 from .. import aperture_python
@@ -144,7 +143,9 @@ def signals_of_packets(request, parameters, start_time, files=()):
     rate, center = parameters["rate"], parameters["center_frequency"]
     kind = request.text.partition(":")[0]
     what = f"{kind}:" + ",".join(request.names)
-    description, warnings = describe(request, what, "", inputs, rate, center, polarizations=False)
+    description, warnings = describe(
+        request, what, inputs=inputs, sample_rate=rate, center_frequency=center, polarizations=False
+    )
     return Signals(
         description,
         made.type(),
@@ -157,8 +158,3 @@ def signals_of_packets(request, parameters, start_time, files=()):
         warnings=warnings,
         endless=True,
     )
-
-
-def encoded(names):
-    """Names of files as they go to C++: a name need not be UTF-8."""
-    return [os.fsencode(name) for name in names]

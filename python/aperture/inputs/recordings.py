@@ -10,13 +10,22 @@ import os
 
 from ..arrays.array_description import ArrayDescription, load_array
 from ..arrays.telescopes import array_of_recording
-from .input_format import InputError
+from ..streams.silent_block import silent
+from .input_format import InputError, Option, one_of
+from .signals import Signals
+
+INVERTED = Option(
+    one_of("yes", "no"),
+    "yes: the sky frequency falls where that of the baseband rises (lower sideband); default: no",
+    "yes|no",
+)
 
 
 def describe(
     request,
     what,
-    telescope,
+    telescope="",
+    *,
     inputs,
     sample_rate,
     center_frequency,
@@ -82,3 +91,59 @@ def describe_with(request, what, made, inputs, sample_rate, center_frequency):
         )
         if not math.isclose(here, there, rel_tol=1e-9)
     ]
+
+
+def encoded(names):
+    """Names of files as they go to C++: a name need not be UTF-8."""
+    return [os.fsencode(name) for name in names]
+
+
+def listed(names):
+    """The first names, for messages."""
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+
+
+def signals_of_block(
+    request, what, block, parameters, files, warnings=(), samples=0, unused=0.0, **about
+):
+    """
+    The Signals of a block that reads recordings.
+
+    Parameters
+    ----------
+    request : Request
+    what : str
+        The recording's name in messages.
+    block : callable
+        Makes the block from the parameters, a dictionary, and `samples`.
+    files, warnings : sequences of str
+        Those of Signals.
+    samples : int
+        How many of each input are read where all are asked for, 0: those that are there.
+    unused : float
+        That of Signals.
+    about
+        What else describe() takes.
+    """
+
+    def source(count):
+        return silent(block, **parameters, samples=count or samples)
+
+    made = source(0)
+    rate, center = made.sample_rate(), made.center_frequency()
+    description, more = describe(
+        request, what, inputs=made.inputs(), sample_rate=rate, center_frequency=center, **about
+    )
+    return Signals(
+        description,
+        made.type(),
+        rate,
+        center,
+        made.samples(),
+        source,
+        made.start_time(),
+        made.inverted(),
+        files=list(files),
+        warnings=[*warnings, *more],
+        unused=unused,
+    )

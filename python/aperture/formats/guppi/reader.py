@@ -11,7 +11,6 @@ The `baseband` package reads the first header. From the others, of which there m
 only the few values are read that say where a block's samples are.
 """
 
-import glob
 import os
 import re
 from collections import Counter
@@ -19,9 +18,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_after
+from ..voltages import GUPPI_ENDING
+from .header import CARD, MOST_HEADER, number_of, numbered, parse_header, sequence
 
-CARD = 80
-MOST_HEADER = 1 << 18  # bytes
 ALIGNED = 512  # bytes of which DIRECTIO makes headers a multiple
 SEARCHED = 1 << 22  # bytes at a time, where a header is not where it should be
 RATE_TOLERANCE = Fraction(1, 1000)  # largest difference of TBIN from OBSBW
@@ -115,26 +114,6 @@ class GuppiStream:
 
     def frequency(self, channel):
         return self.first_frequency + channel * self.width
-
-
-def parse_header(text):
-    """
-    Keywords and values of the cards at the beginning of some bytes, and the bytes of the header
-    without padding; None if they are no whole header.
-    """
-    values = {}
-    for begin in range(0, min(len(text), MOST_HEADER), CARD):
-        card = text[begin : begin + CARD]
-        if len(card) >= 3 and card[:3] == b"END" and not card[3:].strip(b" \0"):
-            return (values, begin + CARD) if values else None
-        if len(card) < CARD or card[8:9] != b"=" or not all(32 <= byte < 127 for byte in card):
-            return None
-        key, value = card[:8].decode().strip(), card[9:].decode()
-        quoted = re.match(r"\s*'((?:[^']|'')*)'", value)
-        values[key] = (
-            quoted[1].replace("''", "'").strip() if quoted else value.partition("/")[0].strip()
-        )
-    return None
 
 
 def _header_at(file, byte):
@@ -606,33 +585,22 @@ def pieces_of(stream, channel):
     return pieces, layout
 
 
-def _numbered(name):
-    """(what stands before the number, the number, what stands behind it) of NAME.0000.raw; None
-    of other names."""
-    match = re.fullmatch(r"(.*\.)(\d{4,})(\.raw)", name, re.DOTALL)
-    return (match[1], int(match[2]), match[3]) if match else None
-
-
-def sequence(name):
-    """NAME.0000.raw and those that are there of the numbers behind it; else the name alone."""
-    found = _numbered(name)
+def following(name):
+    """NAME.0000.raw and those that are there with the numbers behind it; else the name alone."""
+    found = number_of(name)
     if not found:
         return [name]
-    begin, first, end = found
-    parts = (_numbered(other) for other in glob.glob(f"{glob.escape(begin)}*{end}"))
-    numbers = sorted({part[1] for part in parts if part and part[0] == begin and part[1] > first})
-    return [name, *(f"{begin}{number:04}{end}" for number in numbers)]
+    return [name, *(other for other in sequence(found[0]) if number_of(other)[1] > found[1])]
 
 
 def _mind_the_gaps(names, warnings):
     """Warns of files that are missing in a sequence."""
-    parts = [_numbered(name) for name in names]
-    if None in parts or len({(begin, end) for begin, _, end in parts}) > 1:
+    parts = [number_of(name) for name in names]
+    if None in parts or len({path for path, _ in parts}) > 1:
         return
-    begin, _, end = parts[0]
-    for (_, before, _), (_, number, _) in zip(parts, parts[1:]):
+    for (path, before), (_, number) in zip(parts, parts[1:]):
         if number > before + 1:
-            lost = f"{begin}{before + 1:04}{end}" + (
-                f" to {number - 1:04}{end} are" if number > before + 2 else " is"
+            lost = numbered(path, before + 1) + (
+                f" to {number - 1:04}{GUPPI_ENDING} are" if number > before + 2 else " is"
             )
             warnings.append(f"{lost} missing between the files that are read")

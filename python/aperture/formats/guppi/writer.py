@@ -7,54 +7,11 @@
 
 import contextlib
 import errno
-import glob
 import os
-import re
 
 from ...files.checked_file import PartFile
-from ...parameters.ascii_text import ascii_text
 from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD
-from ..voltages import GUPPI_ENDING
-
-CARD = 80  # bytes
-
-
-def numbered(path, number):
-    """The name of one file of the sequence."""
-    return f"{path[: -len(GUPPI_ENDING)]}.{number:04d}{GUPPI_ENDING}"
-
-
-def sequence(path):
-    """The files of a sequence that are there, in order."""
-    stem = path[: -len(GUPPI_ENDING)]
-    found = [
-        name
-        for name in glob.glob(f"{glob.escape(stem)}.*{GUPPI_ENDING}")
-        if re.fullmatch(r"\.\d{4,}", name[len(stem) : -len(GUPPI_ENDING)])
-    ]
-    return sorted(found, key=lambda name: (len(name), name))
-
-
-def card(key, value):
-    """A line of a header. What readers that split at = and quotes stumble over is not in it."""
-    if isinstance(value, str):
-        text = re.sub(r"[^ -<>-~]|'", "_", ascii_text(value))[: CARD - 12]
-        text = f"'{text:<8}'"
-    elif isinstance(value, float):
-        # a point, without which some readers take it for a whole number
-        text = f"{value:.16G}"
-        if "." not in text:
-            text = text.replace("E", ".0E") if "E" in text else text + ".0"
-        text = f"{text:>20}"
-    else:
-        text = f"{value:>20d}"
-    return f"{key:<8}= {text}".ljust(CARD)
-
-
-def header_bytes(values):
-    """A header of these keys. There is no padding behind it: readers do not agree from where it is
-    counted."""
-    return ("".join(card(*each) for each in values.items()) + "END".ljust(CARD)).encode("ascii")
+from .header import header_bytes, numbered, sequence
 
 
 class GuppiWriter:

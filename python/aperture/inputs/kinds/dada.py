@@ -9,25 +9,13 @@ import os
 from fractions import Fraction
 
 from ... import aperture_python
+from ...formats.dada import antennas_of, known_samples, without
 from ...formats.recordings import Piece, Recording, check_recording
-from ...parameters.times import elapsed, exact, utc_after
+from ...parameters.times import exact
 from ...streams.silent_block import silent
 from ..input_format import InputFormat, Option, one_of
 from ..line_up import signals_of
-from ..recordings import describe
-from ..signals import Signals
-
-#: the keys that may differ between the files of one observation
-OF_ONE_FILE = {
-    "OBS_OFFSET",
-    "FILE_NUMBER",
-    "FILE_NAME",
-    "FILE_SIZE",
-    "OBS_OVERLAP",
-    "MJD_START",
-    "TRANSFER_SIZE",
-    "BYTES_PER_SECOND",
-}
+from ..recordings import signals_of_block
 
 
 def open_file(filename):
@@ -55,30 +43,15 @@ class Dada(InputFormat):
             return self._open_several(request)
         (name,) = request.names
         first = open_file(name)
-        description, more = describe(
+        return signals_of_block(
             request,
             name,
-            first.header().get("TELESCOPE", ""),
-            first.inputs(),
-            first.sample_rate(),
-            first.center_frequency(),
-            antennas=_antennas(first.header()),
-        )
-
-        def source(samples):
-            return silent(aperture_python.dada_source, filename=os.fsencode(name), samples=samples)
-
-        return Signals(
-            description,
-            first.type(),
-            first.sample_rate(),
-            first.center_frequency(),
-            first.samples(),
-            source,
-            first.start_time(),
-            first.inverted(),
-            files=[name],
-            warnings=[text for text in [first.warning()] if text] + more,
+            aperture_python.dada_source,
+            dict(filename=os.fsencode(name)),
+            [name],
+            [text for text in [first.warning()] if text],
+            telescope=first.header().get("TELESCOPE", ""),
+            antennas=antennas_of(first.header()),
         )
 
     def _open_several(self, request):
@@ -89,9 +62,9 @@ class Dada(InputFormat):
         recordings = []
         for header, part in sorted(parts, key=lambda entry: entry[1].pieces[0].start):
             for before, recording in recordings:
-                known = _known_samples(before, recording, header, part)
+                known = known_samples(before, recording, header, part)
                 if known is not None:
-                    recording.pieces.append(_without(known, header, part))
+                    recording.pieces.append(without(known, header, part))
                     recording.warnings += part.warnings
                     break
             else:
@@ -124,69 +97,9 @@ class Dada(InputFormat):
             [Piece(name, int(header["HDR_SIZE"]), made.samples(), seconds + exact(fraction))],
             float(header["BW"]) < 0,
             header.get("TELESCOPE", ""),
-            antennas=_antennas(header),
+            antennas=antennas_of(header),
             warnings=[text for text in [made.warning()] if text],
         )
-
-
-def _antennas(header):
-    """Names of the antennas that a header counts (NANT), None where it does not."""
-    number = int(header["NANT"]) if header.get("NANT", "unset") != "unset" else 1
-    return [f"A{i + 1}" for i in range(number)] if number > 1 else None
-
-
-def _bytes_of_item(header):
-    """Bytes of one sample of each input."""
-    return (
-        int(header["NBIT"])
-        // 8
-        * int(header["NDIM"])
-        * int(header["NPOL"])
-        * len(_antennas(header) or "1")
-    )
-
-
-def _overlap(header):
-    text = header.get("OBS_OVERLAP", "")
-    return int(text) if text.isdecimal() else 0
-
-
-def _known_samples(header, recording, later_header, later):
-    """
-    Returns how many samples of a file an earlier one of the same observation has already, where it
-    goes on at the end of that, or by OBS_OVERLAP before; None where it is not of those that do.
-    """
-
-    def observation(values):
-        return {key: value for key, value in values.items() if key not in OF_ONE_FILE}
-
-    if observation(header) != observation(later_header):
-        return None
-    last, next_ = recording.pieces[-1], later.pieces[0]
-    end = utc_after(last.start, last.samples / recording.rate)
-    known = round(elapsed(next_.start, end) * recording.rate) if next_.start < end else 0
-    if known == 0:
-        return 0
-    declared = max(_overlap(header), _overlap(later_header))
-    if not declared or known >= min(last.samples, next_.samples):
-        return None
-    if known * _bytes_of_item(header) > declared:
-        raise ValueError(
-            f"{next_.file}: its first {known} samples, {known * _bytes_of_item(header)} bytes, are "
-            f"of the time of {last.file}, but OBS_OVERLAP is {declared}: expected as many bytes"
-        )
-    return known
-
-
-def _without(known, header, recording):
-    """The piece of a file without so many samples at its beginning."""
-    piece = recording.pieces[0]
-    return Piece(
-        piece.file,
-        piece.byte + known * _bytes_of_item(header),
-        piece.samples - known,
-        utc_after(piece.start, known / recording.rate),
-    )
 
 
 FORMAT = Dada()

@@ -5,19 +5,11 @@
 #
 """`guppi:`, recordings of GUPPI raw."""
 
-import os
-
-from ... import aperture_python
-from ...formats.guppi.reader import pieces_of, read_stream, sequence
+from ...formats.guppi.reader import following, pieces_of, read_stream
 from ...formats.recordings import check_recording
 from ...parameters.rules import whole_reader
-from ...parameters.times import whole_and_fraction
-from ...streams.silent_block import silent
 from ..input_format import InputFormat, Option
-from ..recordings import describe
-from ..signals import Signals
-
-LARGEST_TERM = 10**18  # largest term of a rate as a fraction
+from ..line_up import signals_of_pieces
 
 
 class Guppi(InputFormat):
@@ -42,7 +34,7 @@ class Guppi(InputFormat):
 
     def open(self, request):
         # NAME.0000.raw brings those that follow it
-        names = sequence(request.names[0]) if len(request.names) == 1 else list(request.names)
+        names = following(request.names[0]) if len(request.names) == 1 else list(request.names)
         for name in names:
             check_recording(name)
         stream = read_stream(names, request.values.get("npol"))
@@ -53,49 +45,24 @@ class Guppi(InputFormat):
             raise ValueError(
                 f"{names[0]}: has no samples of channel {channel}: its only block ends before it"
             )
-        rate = stream.rate
-        if max(rate.numerator, rate.denominator) > LARGEST_TERM:
-            rate = rate.limit_denominator(10**6)
-        center = stream.frequency(channel)
-        parameters = dict(
-            # a name need not be UTF-8, which text would become on its way to C++
-            files=[os.fsencode(name) for name in names],
-            pieces=pieces,
-            coding=f"s{stream.bits}",
-            complex=stream.complex,
-            inputs=len(layout),
-            layout=layout,
-            rate=(rate.numerator, rate.denominator),
-            start_time=whole_and_fraction(stream.start),
-            center_frequency=center,
-            inverted=stream.width < 0,
-        )
-
-        def source(samples):
-            return silent(aperture_python.recording_source, samples=samples, **parameters)
-
-        made = source(0)
-        description, more = describe(
+        return signals_of_pieces(
             request,
             what,
-            str(stream.header.get("TELESCOP", "")),
-            len(layout),
-            float(rate),
-            center,
-            antennas=stream.antenna_names(),
-        )
-        return Signals(
-            description,
-            made.type(),
-            float(rate),
-            center,
-            made.samples(),
-            source,
-            made.start_time(),
-            made.inverted(),
-            files=names,
-            warnings=[*stream.warnings, *more],
+            names,
+            pieces,
+            layout,
+            stream.rate,
+            stream.start,
+            dict(
+                coding=f"s{stream.bits}",
+                complex=stream.complex,
+                center_frequency=stream.frequency(channel),
+                inverted=stream.width < 0,
+            ),
+            warnings=stream.warnings,
             unused=stream.unused,
+            telescope=str(stream.header.get("TELESCOP", "")),
+            antennas=stream.antenna_names(),
         )
 
     @staticmethod

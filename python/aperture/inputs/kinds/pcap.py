@@ -11,7 +11,8 @@ from gnuradio import blocks, gr
 from ... import tags
 from ...formats.recordings import check_recording
 from ..input_format import InputFormat, Option
-from ..packet_options import OPTIONS, encoded, parameters_of, signals_of_packets, texts
+from ..packet_options import OPTIONS, parameters_of, signals_of_packets, texts
+from ..recordings import encoded
 
 
 class Pcap(InputFormat):

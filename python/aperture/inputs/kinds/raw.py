@@ -14,6 +14,7 @@ from ...parameters.rules import whole_reader
 from ...parameters.times import read_time
 from ..input_format import InputFormat, Option, one_of, split_at
 from ..line_up import signals_of
+from ..recordings import INVERTED
 from ..values import CENTER, RATE
 
 #: type -> (coding, whether it is complex)
@@ -80,11 +81,7 @@ class Raw(InputFormat):
             "size of a header in each file that is not read; default: 0",
             "BYTES",
         ),
-        "inverted": Option(
-            one_of("yes", "no"),
-            "yes: the sky frequency falls where that of the baseband rises; default: no",
-            "yes|no",
-        ),
+        "inverted": INVERTED,
     }
 
     def open(self, request):

@@ -8,6 +8,7 @@
 from ...parameters.times import TIME_RULE, read_time
 from ..input_format import InputFormat, Option, one_of
 from ..line_up import signals_of
+from ..recordings import INVERTED
 from ..values import CENTER, RATE
 
 
@@ -28,11 +29,7 @@ class SigMF(InputFormat):
             f"of the first sample of all recordings, instead of what the metadata say: {TIME_RULE}",
             "TIME",
         ),
-        "inverted": Option(
-            one_of("yes", "no"),
-            "yes: the sky frequency falls where that of the baseband rises; default: no",
-            "yes|no",
-        ),
+        "inverted": INVERTED,
         "sha512": Option(
             one_of("check", "ignore"),
             "check: all samples are read first to compare them with the sum in the "

@@ -5,16 +5,12 @@
 #
 """`vdif:`, recordings of the VLBI Data Interchange Format."""
 
-import os
-
 from ... import aperture_python
 from ...formats.recordings import check_recording
 from ...formats.vdif import read_stream
 from ...parameters.times import whole_and_fraction
-from ...streams.silent_block import silent
-from ..input_format import InputFormat, Option, one_of
-from ..recordings import describe
-from ..signals import Signals
+from ..input_format import InputFormat, Option
+from ..recordings import INVERTED, describe, encoded, listed, signals_of_block
 from ..values import CENTER, RATE
 
 MOST_INPUTS = 65536
@@ -64,7 +60,7 @@ class Vdif(InputFormat):
             "VDIF does not say; default: that of --array, or 0",
             "HZ",
         ),
-        "inverted": Option(one_of("yes", "no"), "yes: lower sideband; default: no", "yes|no"),
+        "inverted": INVERTED,
     }
 
     def open(self, request):
@@ -72,7 +68,7 @@ class Vdif(InputFormat):
         for name in request.names:
             check_recording(name)
         stream = read_stream(request.names, values.get("rate"))
-        what = ", ".join(request.names[:4]) + (", ..." if len(request.names) > 4 else "")
+        what = listed(request.names)
         selected = self._selected(request, stream)
         warnings = []
         rate = stream.frames_per_second * stream.samples
@@ -89,23 +85,22 @@ class Vdif(InputFormat):
             )
         center = float(values.get("freq", 0))
         if "freq" not in values:
-            center = (
-                getattr(
-                    describe(request, what, "", len(selected), float(rate), 0.0)[0],
-                    "center_frequency",
-                    0.0,
+            if request.array is not None:
+                described, _ = describe(
+                    request,
+                    what,
+                    inputs=len(selected),
+                    sample_rate=float(rate),
+                    center_frequency=0.0,
                 )
-                if request.array is not None
-                else 0.0
-            )
+                center = described.center_frequency
             if not center:
                 warnings.append(
                     f"{what}: VDIF does not say at which frequency it was recorded: "
                     "0 Hz is taken; freq= or --array says it"
                 )
         parameters = dict(
-            # a name need not be UTF-8, which text would become on its way to C++
-            files=[os.fsencode(name) for name in request.names],
+            files=encoded(request.names),
             frame_bytes=stream.frame_bytes,
             legacy=stream.legacy,
             bits=stream.bits,
@@ -119,24 +114,14 @@ class Vdif(InputFormat):
             center_frequency=center,
             inverted=values.get("inverted") == "yes",
         )
-        everything = stream.frames * stream.samples
-
-        def source(samples):
-            return silent(aperture_python.vdif_source, samples=samples or everything, **parameters)
-
-        made = source(0)
-        description, more = describe(request, what, "", len(selected), float(rate), center)
-        return Signals(
-            description,
-            made.type(),
-            float(rate),
-            center,
-            everything,
-            source,
-            made.start_time(),
-            made.inverted(),
-            files=list(request.names),
-            warnings=[*warnings, *more],
+        return signals_of_block(
+            request,
+            what,
+            aperture_python.vdif_source,
+            parameters,
+            request.names,
+            warnings,
+            stream.frames * stream.samples,
         )
 
     @staticmethod
