@@ -8,13 +8,11 @@
 import math
 from dataclasses import dataclass
 
-from ..parameters.times import as_time, whole_and_fraction
+from ..parameters.times import FIRST_TIME, as_time, whole_and_fraction
 from .description_error import ArrayDescriptionError, as_number
 
 #: peak x width (full, at half of the peak) of a Gaussian of integral 1
 PEAK_TIMES_WIDTH = math.sqrt(4 * math.log(2) / math.pi)
-#: s: times below it count from the first sample
-FIRST_TIME = 1e8
 
 
 def after_start(time, start):

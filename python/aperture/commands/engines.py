@@ -19,7 +19,7 @@ def frame_multiple(options):
 
 
 def plan_parameters(options, signals, samples, duration):
-    """What all plans are made of, but for how long integrations are."""
+    """Returns what all plans are made of, but for how long integrations are."""
     return dict(
         inputs=signals.inputs,
         sample_rate=signals.sample_rate,

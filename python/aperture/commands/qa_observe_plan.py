@@ -52,7 +52,7 @@ SPOILT = (
     ("name: lab", "name: ../lab", 1, "instrument.name", "letters, digits, _ and -", True),
     ("  duration: 2.5", "  duration: [1]", 4, "input.duration", "one value", True),
     ("sim:two-dish", "zim:two-dish", 3, "input.source", "expected KIND:NAME", False),
-    ("sim:two-dish", "sim:two-dish,start=now", 3, "input.source", "expected a time in UTC", False),
+    ("sim:two-dish", "sim:two-dish,start=now", 3, "input.source", "expected UTC as 2024", False),
     ('  source: "sim:two-dish"\n', "", 2, "input.source", "is missing", True),
     ('"Cas A"', '"Kas A"', 7, "tracking.direction", "Kas A", False),
     ("vis-{time}.uvh5", "vis.uvh5", 9, "outputs.file", "{time}", False),

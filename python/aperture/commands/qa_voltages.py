@@ -142,7 +142,7 @@ class qa_voltages(Observations, gr_unittest.TestCase):
             (
                 fx,
                 ["--voltages", "v-{input}.raw", "--voltage-channels", "9-3"],
-                "'9-3' is not allowed",
+                "9-3: expected whole numbers from 0 to 65536",
             ),
             (beams_command, ["--voltages", "v.raw", "--normalise", "signal"], "need noise"),
             (beams_command, ["--voltages", os.path.join("none", "v.raw")], "no folder"),

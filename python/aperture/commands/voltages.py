@@ -5,12 +5,12 @@
 #
 """Voltages in a plan: files of them that are written beside what a command makes."""
 
-import argparse
 import os
-import re
 
+from ..arguments.argument_types import argument
 from ..formats.voltages import VOLTAGE_ENDINGS
 from ..parameters.errors import ParameterError
+from ..parameters.rules import numbers_reader
 from ..streams.silent_block import silent
 from ..voltage_sink import voltage_sink
 from .output_names import check_output_name
@@ -25,32 +25,11 @@ OPTIONS = {
     "selected_channels": "--voltage-channels",
     "type": "--format with --voltages",
 }
-PART = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
-def numbers_of(text):
-    """The numbers that "3,7,500-503" names, both ends of a range included."""
-    found = []
-    for part in text.split(","):
-        match = PART.fullmatch(part.strip())
-        if match is None:
-            raise ValueError(part)
-        first, last = int(match[1]), int(match[2] or match[1])
-        if not first <= last <= 65536:
-            raise ValueError(part)
-        found += range(first, last + 1)
-    return found
-
-
-def channel_text(text):
-    """A type of argparse: a text that names channels."""
-    try:
-        numbers_of(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not allowed: channels from 0, such as 512, 3,7 or 500-503"
-        ) from None
-    return text
+#: the numbers that "3,7,500-503" names
+numbers_of = numbers_reader(65536, ",", once=False)
+channel_text = argument(numbers_of, kept=True)
 
 
 def add_voltage_options(add, what):

@@ -10,10 +10,8 @@ is an option of the kind, and else a name; `\\,` is a comma in either.
 """
 
 import re
-from calendar import timegm
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from .signals import Signals
 
@@ -121,18 +119,6 @@ def split_at(text, separator):
     """Parts of a text between separators; a backslash before one makes it part of the text."""
     parts = re.split(r"(?<!\\)" + re.escape(separator), text)
     return [part.replace("\\" + separator, separator) for part in parts]
-
-
-def utc_time(text):
-    """Reads a time in UTC, as (whole seconds since 1970, fraction)."""
-    try:
-        time = datetime.fromisoformat(text.removesuffix("Z"))
-        if time.tzinfo is None and time.year >= 1970:
-            seconds = timegm(time.timetuple())
-            return seconds, time.microsecond / 1e6
-    except ValueError:
-        pass
-    raise ValueError("expected a time in UTC since 1970, such as 2024-06-21T11:00:00")
 
 
 def one_of(*words):

@@ -8,7 +8,7 @@
 from fractions import Fraction
 
 from .. import aperture_python
-from ..parameters.rules import number_reader, whole_reader
+from ..parameters.rules import number_reader, numbers_reader, whole_reader
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..parameters.times import read_time
 from ..streams.silent_block import silent
@@ -20,26 +20,6 @@ from .values import CENTER, RATE
 LAYOUTS = ("plain", "vdif")
 CODINGS = ("s8", "s16", "s16_be", "f32", "f32_be", "u8", "u16", "offset1", "offset2", "offset4")
 MOST_STREAMS = 65536
-
-
-def numbers(text):
-    """Reads whole numbers and ranges of them with a plus between, as 0+2+8-15."""
-    found = []
-    for part in text.split("+"):
-        first, dash, last = part.partition("-")
-        ends = [
-            int(end) if end.isdecimal() and len(end) < 6 else -1
-            for end in ((first, last) if dash else (first, first))
-        ]
-        if not 0 <= ends[0] <= ends[1] < MOST_STREAMS:
-            raise ValueError(
-                "expected whole numbers below 65536 or ranges of them with a plus "
-                "between, as 0+2+8-15"
-            )
-        found += range(ends[0], ends[1] + 1)
-    if len(set(found)) < len(found):
-        raise ValueError("expected each number once")
-    return found
 
 
 def texts(text):
@@ -63,7 +43,7 @@ OPTIONS = {
         whole_reader(1, MOST_STREAMS), "inputs in a packet, sample by sample; default: 1", "N"
     ),
     "streams": Option(
-        numbers,
+        numbers_reader(MOST_STREAMS - 1, "+"),
         "streams that are read, in this order: threads of vdif; default: all "
         "addresses of plain, thread 0",
         "N[+N...]",

@@ -15,6 +15,7 @@ from gnuradio.aperture.inputs import input_format, registry
 from gnuradio.aperture.inputs.input_format import InputError, InputFormat, Option, one_of, split_at
 from gnuradio.aperture.packages import environment
 from gnuradio.aperture.parameters.rules import number_reader, whole_reader
+from gnuradio.aperture.parameters.times import read_time, whole_and_fraction
 
 
 class Made(InputFormat):
@@ -70,10 +71,10 @@ class qa_inputs(gr_unittest.TestCase):
             ("2024-06-21 11:00:00.25Z", (1718967600, 0.25)),
             ("2024-06-21", (1718928000, 0.0)),
         ):
-            self.assertEqual(input_format.utc_time(text), time)
-        for text in ("", "now", "2024-06-21T25:00", "1969-12-31", "2024-06-21T11:00:00+02:00"):
-            with self.assertRaisesRegex(ValueError, "expected a time in UTC since 1970, such as"):
-                input_format.utc_time(text)
+            self.assertEqual(whole_and_fraction(read_time(text)), time)
+        for text in ("", "now", "2024-06-21T25:00", "1969-12-31", "2024-06-21T11:00:00+2:00"):
+            with self.assertRaisesRegex(ValueError, "expected UTC as 2024"):
+                read_time(text)
 
     def test_kinds(self):
         """Every module of `kinds` has one kind, and says what it is in one line."""

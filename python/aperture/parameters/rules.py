@@ -176,3 +176,25 @@ def whole_reader(low, high, even=False):
         return value
 
     return read
+
+
+def numbers_reader(highest, between, once=True):
+    """A function that reads whole numbers and ranges of them, whose ends are included, with a sign
+    between: 0+2+8-15; once: each must be another one."""
+
+    def read(text):
+        found = []
+        for part in text.split(between):
+            match = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
+            first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+            if not first <= last <= highest:
+                raise ValueError(
+                    f"expected whole numbers from 0 to {highest} or ranges of them, such as "
+                    f"0{between}2{between}8-15"
+                )
+            found += range(first, last + 1)
+        if once and len(set(found)) < len(found):
+            raise ValueError("expected each number once")
+        return found
+
+    return read

@@ -18,6 +18,7 @@ from .rules import is_number, refuse
 #: the forms of a time, for messages
 TIME_RULE = "UTC as 2024-06-01T12:30:00.25Z, or seconds since 1970, from 1970 to 9999"
 END_OF_TIME = 253402300800  # 10000-01-01T00:00:00Z
+FIRST_TIME = 1e8  # a time before it (March 1973) counts from the start of a device or a simulation
 SECONDS_PER_DAY = 86400
 #: 1970-01-01, 0 h, as a modified Julian date and as a Julian date
 UNIX_EPOCH_MJD, UNIX_EPOCH_JD = 40587, 2440587.5

@@ -11,9 +11,9 @@ import pmt
 
 from .. import tags
 from ..parameters.rules import as_number
+from ..parameters.times import FIRST_TIME
 from .tag_values import tag_value
 
-FIRST_TIME = 1e8  # an rx_time before it (March 1973) counts from the start of a device
 LOWEST_RATE, HIGHEST_RATE = 1.0, 1e15  # items a second of a stream of samples
 
 

@@ -7,7 +7,8 @@
 
 from ...array_source import DEFAULT_START_TIME, array_source
 from ...arrays.array_description import find_array, load_array
-from ..input_format import InputFormat, Option, utc_time
+from ...parameters.times import read_time, whole_and_fraction
+from ..input_format import InputFormat, Option
 from ..signals import Signals
 
 DEFAULT_SEED = 1
@@ -19,7 +20,7 @@ class Simulation(InputFormat):
     names = "ARRAY.yaml"
     options = {
         "start": Option(
-            utc_time,
+            lambda text: whole_and_fraction(read_time(text)),
             "time of the first sample in UTC, such as "
             "2024-06-21T11:00:00, for sources that move with the sky (default: "
             "2024-01-01T00:00:00)",

@@ -8,30 +8,13 @@
 from ... import aperture_python
 from ...formats.recordings import check_recording
 from ...formats.vdif import read_stream
+from ...parameters.rules import numbers_reader
 from ...parameters.times import whole_and_fraction
 from ..input_format import InputFormat, Option
 from ..recordings import INVERTED, describe, encoded, listed, signals_of_block
 from ..values import CENTER, RATE
 
 MOST_INPUTS = 65536
-
-
-def numbers(highest):
-    """Reads whole numbers from 0 on, with a plus between them."""
-
-    def read(text):
-        values = [
-            int(part) if part.isdecimal() and len(part) < 9 else -1 for part in text.split("+")
-        ]
-        if not all(0 <= value <= highest for value in values):
-            raise ValueError(
-                f"expected whole numbers from 0 to {highest} with a plus between them, as 0+1"
-            )
-        if len(set(values)) < len(values):
-            raise ValueError("expected each number once")
-        return values
-
-    return read
 
 
 class Vdif(InputFormat):
@@ -41,12 +24,14 @@ class Vdif(InputFormat):
     packages = "formats"
     options = {
         "thread": Option(
-            numbers(1023),
+            numbers_reader(1023, "+"),
             "threads that are read; default: all, in the order of their numbers",
             "N[+N...]",
         ),
         "channel": Option(
-            numbers(65535), "channels of each thread that are read; default: all", "N[+N...]"
+            numbers_reader(65535, "+"),
+            "channels of each thread that are read; default: all",
+            "N[+N...]",
         ),
         "rate": Option(
             RATE,
