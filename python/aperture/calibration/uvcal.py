@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays.earth_rotation import julian_date, unix_seconds
 from ..files.checked_file import whole_file
-from ..formats.uvh5.header import ascii_entry
+from ..formats.uvh5.header import ascii_entry, entry_text
 from ..parameters.ascii_text import ascii_text
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .solver import fit_line, over_channels
@@ -144,10 +144,6 @@ def load_uvcal(path):
         raise CalibrationError("", f"{path}: damaged, or not a CalH5 file: {text}") from None
 
 
-def _text(value):
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
 def _calibration_of(path, file):
     header, data = file["Header"], file["Data"]
     absent = [name for name in NEEDED if name not in header] + [
@@ -165,7 +161,7 @@ def _calibration_of(path, file):
             "expected, [antenna][channel][1][polarisation]",
         )
     flags = data["flags"][()].astype(bool)
-    convention = _text(header["gain_convention"][()])
+    convention = entry_text(header["gain_convention"][()])
     frequencies = header["freq_array"][()].astype(float)
     # descending frequencies are written, too
     direction = -1 if frequencies[0] > frequencies[-1] else 1
@@ -173,7 +169,7 @@ def _calibration_of(path, file):
     width = float(np.ravel(header["channel_width"][()])[0])
     band = Band.of(frequencies, abs(width))
     names = dict(
-        zip(header["antenna_numbers"][()].tolist(), map(_text, header["antenna_names"][()]))
+        zip(header["antenna_numbers"][()].tolist(), map(entry_text, header["antenna_names"][()]))
     )
     letters = {code: letter for letter, code in JONES.items()}
     center = frequencies[len(frequencies) // 2]
@@ -212,15 +208,17 @@ def _calibration_of(path, file):
         span = np.ravel(header["time_range"][()])
     elif "time_array" in header:
         span = np.repeat(np.ravel(header["time_array"][()])[:1], 2)
-    reference = _text(header["ref_antenna_name"][()]) if "ref_antenna_name" in header else ""
+    reference = entry_text(header["ref_antenna_name"][()]) if "ref_antenna_name" in header else ""
     found = [entry.name for entry in inputs]
     return Calibration(
-        array=_text(header["telescope_name"][()]),
+        array=entry_text(header["telescope_name"][()]),
         band=band,
         inputs=inputs,
-        source=_text(header["sky_catalog"][()]) if "sky_catalog" in header else "",
+        source=entry_text(header["sky_catalog"][()]) if "sky_catalog" in header else "",
         references=[reference + letter for letter in "xyrl" if reference + letter in found],
         measured=None if span is None else tuple(unix_seconds(span)),
-        history=" ".join(_text(header["history"][()]).split()) if "history" in header else "",
-        unit="Jy" if "gain_scale" in header and _text(header["gain_scale"][()]) == "Jy" else "",
+        history=" ".join(entry_text(header["history"][()]).split()) if "history" in header else "",
+        unit="Jy"
+        if "gain_scale" in header and entry_text(header["gain_scale"][()]) == "Jy"
+        else "",
     )

@@ -10,13 +10,14 @@ import argparse
 import os
 import re
 
-from ..arguments.argument_types import allowed, number, positive_seconds
+from ..arguments.argument_types import allowed, argument, number, positive_seconds
 from ..files.file_names import TIME
 from ..inputs.input_format import InputError
 from ..inputs.registry import find_kind
 from ..monitoring.section import Section
 from ..observatory.disk_guard import WHEN_FULL
 from ..parameters.errors import ParameterError
+from ..parameters.rules import NAME_PATTERN, NAME_RULE, is_name
 from . import fx
 from .beam_forming import BEAM_KEYS, add_beam_options
 from .folding import FOLD_SCHEMA, add_fold_options, check_fold
@@ -121,14 +122,13 @@ allowed(
 )
 
 
-def name_text(text):
-    """An argparse type: a name that can stand everywhere."""
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text):
-        raise argparse.ArgumentTypeError(f"{text}: expected 1 to 64 letters, digits, _ and -")
+def _name(text):
+    if not is_name(text):
+        raise ValueError(f"expected {NAME_RULE}")
     return text
 
 
-allowed(name_text, type="string", pattern="^[A-Za-z0-9_-]{1,64}$")
+name_text = argument(_name, type="string", pattern=f"^{NAME_PATTERN}$")
 
 
 def settings():

@@ -6,16 +6,15 @@
 """Messages that ask for a dump. What is in them may come from anywhere, and is checked."""
 
 import math
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 import pmt
 
 from .. import tags
+from ..parameters.rules import NAME_RULE, is_name
 from ..parameters.times import END_OF_TIME
 
-ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_NUMBERS = 1 << 16  # most inputs or channels in a list
 #: numbers of a candidate that the dump's description repeats
 CANDIDATE = ("dm", "width", "snr", "beam", "beams")
@@ -121,8 +120,8 @@ def _shown(value):
 
 def _id(value):
     name = pmt.symbol_to_string(value) if value is not None and pmt.is_symbol(value) else None
-    if name is None or not ID.fullmatch(name):
-        raise Refused(f"id: {_shown(value)!r} is not allowed: 1 to 64 letters, digits, _ and -")
+    if not is_name(name):
+        raise Refused(f"id: {_shown(value)!r} is not allowed: {NAME_RULE}")
     return name
 
 

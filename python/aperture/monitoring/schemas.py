@@ -11,8 +11,10 @@ import re
 from jsonschema import Draft7Validator, ValidationError
 from jsonschema.validators import extend
 
+from ..parameters.rules import NAME_PATTERN
+
 #: the form of ids, names and models
-ID = "^[A-Za-z0-9_-]{1,64}$"
+ID = f"^{NAME_PATTERN}$"
 
 
 class InvalidValue(ValueError):

@@ -5,14 +5,11 @@
 #
 """A running instrument, as what watches and controls it sees it."""
 
-import re
 import threading
 
 import pmt
 
-from ..parameters.rules import refuse
-
-BLOCK_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+from ..parameters.rules import NAME_RULE, is_name, refuse
 
 
 class Instrument:
@@ -67,8 +64,8 @@ class Instrument:
             A name of a block is not allowed.
         """
         for name in blocks:
-            if not (isinstance(name, str) and BLOCK_NAME.fullmatch(name)):
-                refuse("blocks", name, "names of 1 to 64 letters, digits, _ and -")
+            if not is_name(name):
+                refuse("blocks", name, f"names of {NAME_RULE}")
         with self._lock:
             self.top, self.blocks, self._about = top, dict(blocks), dict(about or {})
         for hook in list(self._start_hooks):

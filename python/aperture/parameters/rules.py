@@ -19,6 +19,8 @@ from .errors import ParameterError
 INT32 = 2**31 - 1
 LARGEST_ITEM = INT32  # bytes: GNU Radio counts them with an int
 HIGHEST = sys.float_info.max
+#: names that can stand everywhere: in files' names, addresses and command lines
+NAME_PATTERN, NAME_RULE = "[A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, _ and -"
 
 
 def refuse(name, value, rule, error=ParameterError):
@@ -114,6 +116,11 @@ def whole_numbers(name, values, count):
     if len(set(found)) < len(found):
         refuse(name, values, "each of them once")
     return found
+
+
+def is_name(text):
+    """Returns whether it is a text as NAME_RULE says."""
+    return isinstance(text, str) and re.fullmatch(NAME_PATTERN, text) is not None
 
 
 def check_mapping(field, values, known, needed=(), *, error=ParameterError):

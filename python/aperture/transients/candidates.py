@@ -5,14 +5,16 @@
 #
 """Candidates of pulses: what a message says, and a table of them on a disk."""
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
 import pmt
 
 from ..files.sample_file import SampleFile
+from ..parameters.rules import NAME_RULE, is_name
 from ..parameters.times import END_OF_TIME, utc_text
-from ..streams.tag_values import dict_value
+from ..streams.tag_values import dict_value, time_of
 
 #: column -> type of ECSV, unit, meaning
 COLUMNS = {
@@ -28,8 +30,6 @@ COLUMNS = {
     "reason": ("string", None, "why it was rejected"),
     "picture": ("string", None, "file beside the table"),
 }
-LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
-LONGEST_ID = 64
 
 
 @dataclass(frozen=True)
@@ -110,24 +110,18 @@ def _number(message, key):
 def _text(message, key):
     value = _entry(message, key)
     text = pmt.symbol_to_string(value) if pmt.is_symbol(value) else ""
-    if not 0 < len(text) <= LONGEST_ID or not LETTERS.issuperset(text):
-        raise ValueError(
-            f"{key} of a candidate is {value}: it must be a text of 1 to {LONGEST_ID} "
-            "letters, digits, - and _"
-        )
+    if not is_name(text):
+        raise ValueError(f"{key} of a candidate is {value}: it must be a text of {NAME_RULE}")
     return text
 
 
 def _time(message, key):
     value = _entry(message, key)
     if pmt.is_tuple(value) and pmt.length(value) == 2:
-        seconds, fraction = pmt.tuple_ref(value, 0), pmt.tuple_ref(value, 1)
-        try:
-            time = pmt.to_uint64(seconds), pmt.to_double(fraction)
-        except (ValueError, RuntimeError):
-            pass  # another kind, or below 0
-        else:
-            if time[0] < END_OF_TIME and 0 <= time[1] < 1:
+        # of another kind, or below 0
+        with contextlib.suppress(ValueError, RuntimeError):
+            time = time_of(value)
+            if time[0] < END_OF_TIME:
                 return time
     raise ValueError(
         f"{key} of a candidate is {value}: it must be a tuple of whole seconds since "

@@ -122,15 +122,17 @@ def gains_of(text):
     return found
 
 
+def entry_text(value):
+    """An entry of a header as text."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
 def ascii_entry(value):
     """An entry of a header, as h5py gives it, with its texts in ASCII; others as they are."""
     array = np.asarray(value)
     if array.dtype.kind not in "SUO":
         return value
-    texts = [
-        text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-        for text in array.ravel()
-    ]
+    texts = [entry_text(text) for text in array.ravel()]
     found = np.array([name.encode() for name in ascii_names(texts)], "S").reshape(array.shape)
     return found if array.shape else np.bytes_(found[()])
 

@@ -18,6 +18,7 @@ from .header import (
     POLARIZATIONS,
     ascii_entry,
     clear_not_numbers,
+    entry_text,
     gains_of,
     has_bitshuffle,
     load_bitshuffle,
@@ -54,11 +55,6 @@ SAME_TIME = 0.25  # parts of an integration
 SAME_CHANNEL = 1e-3  # parts of a channel
 
 
-def _text(value):
-    """An entry of a header as text."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
 class _Part:
     """One file. times: of its integrations; lengths: s; first: of its channels, set later."""
 
@@ -85,7 +81,7 @@ class _Part:
                 self.header[name][: self.baselines] for name in ("ant_1_array", "ant_2_array")
             ]
             self.keywords = {
-                name: _text(entry[()])
+                name: entry_text(entry[()])
                 for name, entry in self.header.get("extra_keywords", {}).items()
             }
             self.gains = gains_of(self.keywords.get(GAINS, ""))
@@ -108,7 +104,7 @@ class _Part:
     def unit(self):
         """The unit of the visibilities, for people."""
         return (
-            self.keywords.get("VISUNITS") or _text(self.header["vis_units"][()])
+            self.keywords.get("VISUNITS") or entry_text(self.header["vis_units"][()])
             if "vis_units" in self.header
             else "unknown units"
         )
@@ -117,7 +113,9 @@ class _Part:
         """The gains for 8 bits that each product has been multiplied with, [baseline][product]."""
         header = self.header
         names = dict(
-            zip(header["antenna_numbers"][()].tolist(), map(_text, header["antenna_names"][()]))
+            zip(
+                header["antenna_numbers"][()].tolist(), map(entry_text, header["antenna_names"][()])
+            )
         )
         letters = {code: pair for pair, code in POLARIZATIONS.items()}
         pairs = [letters.get(int(code), "??") for code in header["polarization_array"]]

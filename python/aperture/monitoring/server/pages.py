@@ -11,6 +11,7 @@ import pathlib
 
 from aiohttp import web
 
+from ...parameters.rules import NAME_PATTERN
 from ..schemas import InvalidValue, check
 from . import openapi, strict_json
 from .access import error, log
@@ -37,7 +38,6 @@ SILENCE = 10.0
 #: pages that are updated at the same time
 MOST_PAGES = 32
 BODY_TIME = 10.0
-NAME = "[A-Za-z0-9_-]{1,64}"
 
 
 def answer(value, status=200):
@@ -71,15 +71,17 @@ class Pages:
             web.get(f"{api}/about", self._about),
             web.get(f"{api}/state", self._state),
             web.get(f"{api}/status", self._status),
-            web.get(f"{api}/status/{{block:{NAME}}}", self._status_of),
+            web.get(f"{api}/status/{{block:{NAME_PATTERN}}}", self._status_of),
             web.get(f"{api}/fringes", self._fringes),
             web.get(f"{api}/beams", self._beams),
             web.get(f"{api}/log", self._log),
             web.get(f"{api}/candidates", self._candidates),
-            web.get(f"{api}/candidates/{{id:{NAME}}}.png", self._picture),
+            web.get(f"{api}/candidates/{{id:{NAME_PATTERN}}}.png", self._picture),
             web.get(f"{api}/sky.png", self._sky),
             web.get(f"{api}/events", self._events),
-            web.post(f"{api}/blocks/{{block:{NAME}}}/{{port:{NAME}}}", self._command),
+            web.post(
+                f"{api}/blocks/{{block:{NAME_PATTERN}}}/{{port:{NAME_PATTERN}}}", self._command
+            ),
         ]
 
     # ---- what can be read
