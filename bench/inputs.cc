@@ -19,8 +19,8 @@
  * bound is pread() alone, measured in the same run on the same number of bytes.
  */
 
-#include "formats/recording_reader.h"
-#include "formats/vdif_frames.h"
+#include "formats/recordings/recording_reader.h"
+#include "formats/vdif/vdif_frames.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_DADA_SOURCE_IMPL_H
 #define INCLUDED_APERTURE_DADA_SOURCE_IMPL_H
 
-#include "formats/dada.h"
+#include "formats/dada/dada.h"
 #include "recording_source_impl.h"
 #include <gnuradio/aperture/dada_source.h>
 

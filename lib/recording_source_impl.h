@@ -10,7 +10,7 @@
 
 #include "common/number_text.h"
 #include "formats/exact_time.h"
-#include "formats/recording_reader.h"
+#include "formats/recordings/recording_reader.h"
 #include "kernels/common/types.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/recording_source.h>

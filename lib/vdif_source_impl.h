@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_VDIF_SOURCE_IMPL_H
 #define INCLUDED_APERTURE_VDIF_SOURCE_IMPL_H
 
-#include "formats/vdif_frames.h"
+#include "formats/vdif/vdif_frames.h"
 #include "recording_source_impl.h"
 #include <gnuradio/aperture/vdif_source.h>
 

@@ -8,10 +8,10 @@
 #ifndef INCLUDED_APERTURE_TESTS_FUZZ_FILE_SCRIPT_H
 #define INCLUDED_APERTURE_TESTS_FUZZ_FILE_SCRIPT_H
 
-#include "formats/dada.h"
-#include "formats/recording_reader.h"
-#include "formats/vdif_frames.h"
-#include "formats/vdif_header.h"
+#include "formats/dada/dada.h"
+#include "formats/recordings/recording_reader.h"
+#include "formats/vdif/vdif_frames.h"
+#include "formats/vdif/vdif_header.h"
 #include "fuzzing.h"
 #include "network/pcap_file.h"
 #include "network/spead_frames.h"

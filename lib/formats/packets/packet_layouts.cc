@@ -11,7 +11,7 @@
  */
 
 #include "formats/packets/packet_layout.h"
-#include "formats/vdif_header.h"
+#include "formats/vdif/vdif_header.h"
 
 namespace gr::aperture::formats {
 

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "formats/columns.h"
-#include "formats/recording_reader.h"
+#include "formats/recordings/columns.h"
+#include "formats/recordings/recording_reader.h"
 #include "kernels/common/not_numbers.h"
 #include <algorithm>
 #include <cstring>

@@ -8,9 +8,9 @@
 #ifndef INCLUDED_APERTURE_FORMATS_VDIF_FRAMES_H
 #define INCLUDED_APERTURE_FORMATS_VDIF_FRAMES_H
 
-#include "formats/pieces.h"
-#include "formats/recorded_files.h"
-#include "formats/vdif_header.h"
+#include "formats/recordings/pieces.h"
+#include "formats/recordings/recorded_files.h"
+#include "formats/vdif/vdif_header.h"
 #include <array>
 #include <atomic>
 #include <deque>

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "formats/columns.h"
+#include "formats/recordings/columns.h"
 #include "kernels/common/simd.h"
 #include <algorithm>
 #include <stdexcept>

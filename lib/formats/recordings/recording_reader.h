@@ -9,8 +9,8 @@
 #define INCLUDED_APERTURE_FORMATS_RECORDING_READER_H
 
 #include "formats/coding.h"
-#include "formats/pieces.h"
-#include "formats/recorded_files.h"
+#include "formats/recordings/pieces.h"
+#include "formats/recordings/recorded_files.h"
 #include <memory>
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
  */
 
 #include "formats/exact_time.h"
-#include "formats/vdif_frames.h"
+#include "formats/vdif/vdif_frames.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>

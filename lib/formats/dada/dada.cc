@@ -6,7 +6,7 @@
  */
 
 #include "common/number_text.h"
-#include "formats/dada.h"
+#include "formats/dada/dada.h"
 #include <cctype>
 #include <cerrno>
 #include <cmath>

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "formats/pieces.h"
+#include "formats/recordings/pieces.h"
 #include <algorithm>
 #include <limits>
 

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "formats/recorded_files.h"
+#include "formats/recordings/recorded_files.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
