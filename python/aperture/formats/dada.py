@@ -14,17 +14,9 @@ from ..files.checked_file import PartFile
 from ..parameters.ascii_text import ascii_text
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, elapsed, utc_after, utc_text
 from .recordings import Piece
+from .voltages import components
 
 HEADER_BYTES = 4096
-#: type of a sample -> NBIT and NDIM
-KINDS = {
-    np.dtype(np.uint16): (8, 2),
-    np.dtype(np.uint32): (16, 2),
-    np.dtype(np.complex64): (32, 2),
-    np.dtype(np.int8): (8, 1),
-    np.dtype(np.int16): (16, 1),
-    np.dtype(np.float32): (32, 1),
-}
 NOT_TOLD = "LOST_MORE"  # key: runs for which the header has no room
 
 
@@ -69,15 +61,15 @@ class DadaWriter:
     recording : Recording
         The recording; with real samples its `width` is that of the band, half their rate.
     dtype : numpy.dtype
-        Type of a sample: one of KINDS, where unsigned integers are complex ones of half as many
-        bits.
+        Type of a sample, as components() takes it.
     overwrite : bool
         True if an existing file is replaced.
     """
 
     def __init__(self, path, recording, dtype, overwrite=True):
         self._recording, self._dtype = recording, np.dtype(dtype)
-        self._samples, self._lost, self._runs = 0, 0, []
+        self._samples, self._lost = 0, 0
+        self._runs, self._last = [], {}  # all, and those that the next ones may continue
         self._file = PartFile(path, overwrite)
         self.paths = [self._file.path]
         try:
@@ -87,7 +79,7 @@ class DadaWriter:
             raise
 
     def _header(self):
-        recording, (bits, dimensions) = self._recording, KINDS[self._dtype]
+        recording, (bits, dimensions) = self._recording, components(self._dtype)
         channels, inputs = len(recording.frequencies), len(recording.names)
         start = recording.start
         picoseconds = min(round(Fraction(start.fraction) * 10**12), 10**12 - 1)
@@ -147,11 +139,12 @@ class DadaWriter:
         self._samples += len(voltages)
 
     def _note(self, number, first, count, reason):
-        for run in reversed(self._runs[-inputs_at_once(self._recording) :]):
-            if run[2:] == [number, reason] and run[0] + run[1] == first:
-                run[1] += count
-                return
-        self._runs.append([first, count, number, reason])
+        last = self._last.get((number, reason))
+        if last is not None and last[0] + last[1] == first:
+            last[1] += count
+            return
+        self._last[number, reason] = run = [first, count, number, reason]
+        self._runs.append(run)
 
     def finish(self):
         """The file has its name, one of no samples vanishes; OSError: it has not."""
@@ -173,11 +166,6 @@ class DadaWriter:
             self._file.abandon()
             raise
         self._file.finish()
-
-
-def inputs_at_once(recording):
-    """Returns how many runs of missing samples may be going on at once."""
-    return 2 * len(recording.names) + 2
 
 
 def antennas_of(header):

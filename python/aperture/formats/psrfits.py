@@ -100,37 +100,37 @@ def _polyco(fits, segments, folded):
     return [fits.BinTableHDU.from_columns(columns, name="POLYCO")]
 
 
+def _shared(folded):
+    """Keys that the tables HISTORY and SUBINT have in common, with their types in the former."""
+    _, products, channels, bins = folded.powers.shape
+    return {
+        "SCALE": ("8A", "FluxDen"),
+        "POL_TYPE": ("8A", POLARIZATIONS[folded.products[0]]),
+        "NPOL": ("1I", products),
+        "NBIN": ("1J", bins),
+        "NBIN_PRD": ("1J", bins),
+        "TBIN": ("1D", 1 / folded.frequencies[0] / bins),
+        "NCHAN": ("1J", channels),
+        "CHAN_BW": ("1D", _channel_width(folded)),
+        "DM": ("1D", folded.dm),
+        "RM": ("1D", 0.0),
+    }
+
+
 def _history(fits, folded, start):
-    subints, products, channels, bins = folded.powers.shape
-    width = _channel_width(folded)
-    cells = [
-        ("DATE_PRO", "24A", _date(start)),
-        ("PROC_CMD", "256A", "gr-aperture folder"),
-        ("SCALE", "8A", "FluxDen"),
-        ("POL_TYPE", "8A", POLARIZATIONS[folded.products[0]]),
-        ("NSUB", "1J", subints),
-        ("NPOL", "1I", products),
-        ("NBIN", "1J", bins),
-        ("NBIN_PRD", "1J", bins),
-        ("TBIN", "1D", 1 / folded.frequencies[0] / bins),
-        ("CTR_FREQ", "1D", float(np.mean(folded.channels)) * 1e-6),
-        ("NCHAN", "1J", channels),
-        ("CHAN_BW", "1D", width),
-        ("DM", "1D", folded.dm),
-        ("RM", "1D", 0.0),
-        ("PR_CORR", "1I", 0),
-        ("FD_CORR", "1I", 0),
-        ("BE_CORR", "1I", 0),
-        ("RM_CORR", "1I", 0),
-        ("DEDISP", "1I", 0),
-        ("DDS_MTHD", "32A", "NONE"),
-        ("SC_MTHD", "32A", "NONE"),
-        ("CAL_MTHD", "32A", "NONE"),
-        ("CAL_FILE", "256A", "NONE"),
-        ("RFI_MTHD", "32A", "NONE"),
-    ]
+    cells = {
+        "DATE_PRO": ("24A", _date(start)),
+        "PROC_CMD": ("256A", "gr-aperture folder"),
+        "NSUB": ("1J", len(folded.powers)),
+        "CTR_FREQ": ("1D", float(np.mean(folded.channels)) * 1e-6),
+        **_shared(folded),
+        **dict.fromkeys(("PR_CORR", "FD_CORR", "BE_CORR", "RM_CORR", "DEDISP"), ("1I", 0)),
+        **dict.fromkeys(("DDS_MTHD", "SC_MTHD", "CAL_MTHD", "RFI_MTHD"), ("32A", "NONE")),
+        "CAL_FILE": ("256A", "NONE"),
+    }
     return fits.BinTableHDU.from_columns(
-        [fits.Column(name, kind, array=[value]) for name, kind, value in cells], name="HISTORY"
+        [fits.Column(name, kind, array=[value]) for name, (kind, value) in cells.items()],
+        name="HISTORY",
     )
 
 
@@ -252,31 +252,17 @@ def _subints(fits, folded, start):
         ),
     ]
     table = fits.BinTableHDU.from_columns(columns, name="SUBINT")
-    for key, value in (
-        ("INT_TYPE", "TIME"),
-        ("INT_UNIT", "SEC"),
-        ("SCALE", "FluxDen"),
-        ("NPOL", products),
-        ("POL_TYPE", POLARIZATIONS[folded.products[0]]),
-        ("TBIN", 1 / folded.frequencies[0] / bins),
-        ("NBIN", bins),
-        ("NBIN_PRD", bins),
-        ("PHS_OFFS", 0.0),
-        ("NBITS", 1),
-        ("ZERO_OFF", 0.0),
-        ("SIGNINT", 0),
-        ("NSUBOFFS", 0),
-        ("NCHAN", channels),
-        ("CHAN_BW", _channel_width(folded)),
-        ("DM", folded.dm),
-        ("RM", 0.0),
-        ("NCHNOFFS", 0),
-        ("REFFREQ", float(np.mean(folded.channels)) * 1e-6),
-        ("NSBLK", 1),
-        ("NSTOT", 0),
-        ("EPOCHS", "VALID"),
-    ):
-        table.header[key] = value
+    keys = {key: value for key, (_, value) in _shared(folded).items()} | {
+        "INT_TYPE": "TIME",
+        "INT_UNIT": "SEC",
+        "NBITS": 1,
+        "NSBLK": 1,
+        "REFFREQ": float(np.mean(folded.channels)) * 1e-6,
+        "EPOCHS": "VALID",
+        **dict.fromkeys(("PHS_OFFS", "ZERO_OFF"), 0.0),
+        **dict.fromkeys(("SIGNINT", "NSUBOFFS", "NCHNOFFS", "NSTOT"), 0),
+    }
+    table.header.update(keys)
     return table
 
 

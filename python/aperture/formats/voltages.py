@@ -57,6 +57,14 @@ class Recording:
     description: str
 
 
+def components(dtype):
+    """
+    Returns bits of a component, and components of a sample, of voltages in memory; unsigned
+    integers stand for complex ones of half as many bits, re first.
+    """
+    return (4 * dtype.itemsize, 2) if dtype.kind in "uc" else (8 * dtype.itemsize, 1)
+
+
 def sc4_to_sc8():
     """Returns the sc8 of each byte of sc4: uint16 [256], re in the low byte; -8 becomes -7."""
     value = np.arange(256)

@@ -35,39 +35,18 @@ TELESCOPE_IDS = {
     "MeerKAT": 64,
 }
 
-# keyword -> how its value is stored ("s": a string with its length in front; "l": a long of C,
-# of 8 bytes or 4; "": it has none)
-KEYWORDS = {
-    "source_name": "s",
-    "rawdatafile": "s",
-    "machine_id": "i",
-    "telescope_id": "i",
-    "data_type": "i",
-    "nchans": "i",
-    "nbits": "i",
-    "nifs": "i",
-    "nbeams": "i",
-    "ibeam": "i",
-    "nsamples": "i",
-    "barycentric": "i",
-    "pulsarcentric": "i",
-    "fch1": "d",
-    "foff": "d",
-    "tstart": "d",
-    "tsamp": "d",
-    "src_raj": "d",
-    "src_dej": "d",
-    "az_start": "d",
-    "za_start": "d",
-    "refdm": "d",
-    "period": "d",
-    "signed": "b",
-    "npuls": "l",
-    "nbins": "i",
-    "FREQUENCY_START": "",
-    "fchannel": "d",
-    "FREQUENCY_END": "",
+# how values are stored ("s": a string with its length in front; "l": a long of C, of 8 bytes or 4;
+# "": there is none) -> keywords
+_KINDS = {
+    "s": "source_name rawdatafile",
+    "i": "machine_id telescope_id data_type nchans nbits nifs nbeams ibeam nsamples nbins"
+    " barycentric pulsarcentric",
+    "d": "fch1 foff tstart tsamp src_raj src_dej az_start za_start refdm period fchannel",
+    "b": "signed",
+    "l": "npuls",
+    "": "FREQUENCY_START FREQUENCY_END",
 }
+KEYWORDS = {key: kind for kind, keys in _KINDS.items() for key in keys.split()}
 NEEDED = ("nchans", "nbits", "tsamp")
 
 

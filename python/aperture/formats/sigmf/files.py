@@ -11,8 +11,10 @@ import tarfile
 from dataclasses import dataclass
 
 from ..recordings import check_recording
+from ..voltages import SIGMF_ENDINGS
 
-META, DATA, ARCHIVE, COLLECTION = ".sigmf-meta", ".sigmf-data", ".sigmf", ".sigmf-collection"
+META, DATA = SIGMF_ENDINGS
+ARCHIVE, COLLECTION = ".sigmf", ".sigmf-collection"
 MOST_BYTES = 1 << 28  # most bytes of metadata, which is text
 
 

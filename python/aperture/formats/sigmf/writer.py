@@ -12,17 +12,8 @@ import numpy as np
 
 from ...files.checked_file import PartFile
 from ...parameters.times import utc_text
-from ..voltages import SIGMF_ENDINGS
+from ..voltages import SIGMF_ENDINGS, components
 
-#: unsigned integers stand for complex ones of half as many bits, re first
-DATATYPES = {
-    np.dtype(np.uint16): "ci8",
-    np.dtype(np.uint32): "ci16_le",
-    np.dtype(np.complex64): "cf32_le",
-    np.dtype(np.int8): "ri8",
-    np.dtype(np.int16): "ri16_le",
-    np.dtype(np.float32): "rf32_le",
-}
 #: label of an annotation -> what happened to these samples
 REASONS = {
     "missing": "nothing was received",
@@ -35,6 +26,13 @@ ENTRY = 400  # the most bytes of a capture or an annotation
 def datetime_text(moment):
     """ISO 8601 with as many digits as a double has, at most picoseconds."""
     return utc_text((moment.seconds, moment.fraction), 12).rstrip("0").rstrip(".") + "Z"
+
+
+def datatype(dtype):
+    """The name of a type of samples."""
+    bits, count = components(dtype)
+    kind = ("r", "c")[count - 1] + ("f" if dtype.kind in "fc" else "i")
+    return f"{kind}{bits}" + ("_le" if bits > 8 else "")
 
 
 def both_names(path):
@@ -57,7 +55,7 @@ class SigmfWriter:
     recording : Recording
         Recording with one channel.
     dtype : numpy.dtype
-        Type of the voltages, one of DATATYPES.
+        Type of a sample, as components() takes it.
     overwrite : bool
         True if existing files are replaced.
     """
@@ -129,7 +127,7 @@ class SigmfWriter:
         recording = self._recording
         found = {
             "core:version": "1.0.0",
-            "core:datatype": DATATYPES[self._dtype],
+            "core:datatype": datatype(self._dtype),
             "core:sample_rate": recording.rate,
             "core:num_channels": len(recording.names),
             "core:recorder": "gr-aperture",
