@@ -75,25 +75,25 @@ SCHEMA = {
 del SCHEMA["outputs"]["keep_uvh5"]  # a UVH5 file is all that is written
 REQUIRED = {"input": ["source"]}
 DESCRIPTIONS = {
-    "instrument": "what the instrument is called",
-    "input": "where the samples come from",
+    "instrument": "name of the instrument",
+    "input": "source of the samples",
     "array": "the antennas, where the input does not say",
     "engines": "the F-engine, and how long the correlator integrates",
-    "calibration": "what makes the inputs equal",
-    "tracking": "where the delays follow the sky",
+    "calibration": "calibration that makes the inputs equal",
+    "tracking": "direction on the sky that the delays follow",
     "flagging": "interference that is found and left out",
     "outputs": "the file of visibilities, when the next file of each kind begins, and what is done "
     "before the disk is full",
-    "network": "between the hosts of a correlator",
+    "network": "network between the hosts of a correlator",
     "voltages": "files of the voltages of the inputs",
-    "device": "where it is computed",
+    "device": "device on which it is computed",
     "beams": "tied-array beams, and files of their powers",
-    "search": "for dispersed pulses",
+    "search": "search for dispersed pulses",
     "fold": "profiles of a pulsar",
     "ring": "the last voltages, written when a trigger comes",
     "monitoring": "a page in the browser, metrics and control over HTTP, by a process of its own",
-    "hosts": "which part of a correlator each host has; --host says which one is started",
-    "service": "what is done when something fails",
+    "hosts": "parts of a correlator that the hosts have; --host says which one is started",
+    "service": "actions when something fails",
 }
 
 
