@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.arrays.array_model import Antenna
@@ -21,9 +22,8 @@ from gnuradio.aperture.files.growing_file import check_path, file_name
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.inputs.registry import open_input
-from gnuradio.aperture.parameters import input_files
+from gnuradio.aperture.parameters import input_files, rules
 from gnuradio.aperture.parameters.errors import ParameterError
-from gnuradio.aperture.parameters.rules import refuse
 from gnuradio.aperture.parameters.yaml_reader import YamlReader
 from gnuradio.aperture.streams.python_block import text_of
 from gnuradio.aperture.transients.par_file import read_par
@@ -60,13 +60,55 @@ class qa_parameters(gr_unittest.TestCase):
             function(*arguments)
         return caught.exception
 
+    def test_rules(self):
+        """Each rule returns what it allows, and names the rest with what is allowed."""
+        self.assertEqual(rules.as_number("lead", np.float32(2), 0, 5), 2.0)
+        self.assertIs(type(rules.as_whole("inputs", np.int16(3), 1)), int)
+        self.assertEqual(rules.whole_numbers("channels", None, 3), [0, 1, 2])
+        self.assertEqual(rules.item_bytes("channels", 8, channels=3, products=10), 240)
+        self.assertEqual(rules.numbers_reader(9, "+")("0+2+4-6"), [0, 2, 4, 5, 6])
+        for rule, text in (
+            (
+                lambda: rules.as_number("lead", True, 0, 1e6, "seconds"),
+                "lead: True is not allowed; it must be a number from 0 to 1e6 seconds",
+            ),
+            (
+                lambda: rules.as_number("rate", 0, 0, unit="Hz", above=True),
+                "rate: 0 is not allowed; it must be a number above 0 Hz",
+            ),
+            (
+                lambda: rules.as_number("size", float("inf"), 1e-5, unit="bytes"),
+                "size: inf is not allowed; it must be a number of 1e-5 bytes or more",
+            ),
+            (
+                lambda: rules.as_whole("inputs", 2.0, 1, 64),
+                "inputs: 2.0 is not allowed; it must be a whole number from 1 to 64",
+            ),
+            (
+                lambda: rules.one_of("nbits", 16, (8, 32)),
+                "nbits: 16 is not allowed; it must be 8, 32",
+            ),
+            (
+                lambda: rules.whole_numbers("channels", [1, 1], 3),
+                "channels: [1, 1] is not allowed; it must be each of them once",
+            ),
+            (
+                lambda: rules.item_bytes("channels", 8, channels=2**28, products=1),
+                "channels: an item would be 268435456 channels x 1 products x 8 bytes = "
+                "2147483648 bytes: at most 2147483647 are allowed",
+            ),
+        ):
+            with self.assertRaises(ParameterError) as caught:
+                rule()
+            self.assertEqual(str(caught.exception), text)
+
     def test_refuse(self):
-        error = self.raised_by(refuse, "channels", -3, "above 0")
+        error = self.raised_by(rules.refuse, "channels", -3, "above 0")
         self.assertIs(type(error), ParameterError)
         self.assertIsInstance(error, ValueError)
         self.assertEqual(str(error), "channels: -3 is not allowed; it must be above 0")
         self.assertEqual((error.field, error.where), ("channels", None))
-        error = self.raised_by(refuse, "names", "x" * 1000, "short", FieldError)
+        error = self.raised_by(rules.refuse, "names", "x" * 1000, "short", FieldError)
         self.assertIs(type(error), FieldError)
         self.assertLess(len(str(error)), 140)
 
@@ -90,7 +132,7 @@ class qa_parameters(gr_unittest.TestCase):
             self.assertEqual(error.where, f"F:{line}")
         reader = YamlReader("F", FieldError)
         reader.tree(io.StringIO("a: 1\nb:\n  - c: 5"))
-        error = self.raised_by(reader.with_line, refuse, "b[0].c", 5, "less", FieldError)
+        error = self.raised_by(reader.with_line, rules.refuse, "b[0].c", 5, "less", FieldError)
         self.assertEqual(str(error), "F:3: b[0].c: 5 is not allowed; it must be less")
 
     def started(self, working, script):

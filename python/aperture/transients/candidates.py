@@ -118,7 +118,7 @@ def _text(message, key):
 def _time(message, key):
     value = _entry(message, key)
     if pmt.is_tuple(value) and pmt.length(value) == 2:
-        # of another kind, or below 0
+        # a time of another kind, or below 0, raises one of these
         with contextlib.suppress(ValueError, RuntimeError):
             time = time_of(value)
             if time[0] < END_OF_TIME:
