@@ -42,12 +42,15 @@ def seconds_of_threads():
     return found
 
 
-def fx_chain(top, device):
-    """Connects it; returns the block whose output are frames, the last one, and how many frames an
-    item there is made of."""
+def noise():
+    """Samples [time][input] of sc8 as bytes."""
     rng = np.random.default_rng(1)
-    samples = rng.integers(-60, 60, (1 << 20, INPUTS, 2), dtype=np.int8)
-    source = aperture.replay(samples.tobytes(), 2 * INPUTS, repeats=0, rate=1e6, device=device)
+    return rng.integers(-60, 60, (1 << 20, INPUTS, 2), dtype=np.int8).tobytes()
+
+
+def correlated(top, source, device):
+    """Correlates a source's samples; returns the block whose output are frames, and the last one,
+    of which an item is made of 8 frames."""
     engine = aperture.f_engine(
         channels=CHANNELS,
         inputs=INPUTS,
@@ -67,7 +70,14 @@ def fx_chain(top, device):
     )
     end = aperture.discard(8 * CHANNELS * INPUTS * (INPUTS + 1) // 2, device)
     top.connect(source, engine, correlator, end)
-    return engine, end, 8
+    return engine, end
+
+
+def fx_chain(top, device):
+    """Connects it; returns the block whose output are frames, the last one, and how many frames an
+    item there is made of."""
+    source = aperture.replay(noise(), 2 * INPUTS, repeats=0, rate=1e6, device=device)
+    return *correlated(top, source, device), 8
 
 
 def copy_chain(top, device):

@@ -31,8 +31,8 @@ import time
 import numpy as np
 from gnuradio import aperture, blocks, gr
 
-CHANNELS, INPUTS, SPECTRA = 1024, 4, 128
-FRAME = 2 * CHANNELS * INPUTS * SPECTRA  # bytes
+from snapshot import CHANNELS, FRAME, INPUTS, SPECTRA, correlated, noise
+
 HOP = CHANNELS * SPECTRA  # samples of an input in a frame
 RING = 128 << 20
 
@@ -86,10 +86,8 @@ def held_back(top, source, size, rate):
 
 def fx_chain(top, device, rate):
     """Connects it; returns the block whose output are frames, and the last one."""
-    rng = np.random.default_rng(1)
-    samples = rng.integers(-60, 60, (1 << 20, INPUTS, 2), dtype=np.int8)
     source = aperture.replay(
-        samples.tobytes(),
+        noise(),
         2 * INPUTS,
         repeats=0,
         rate=1e6,
@@ -97,26 +95,7 @@ def fx_chain(top, device, rate):
         center_frequency=1e9,
         device="cpu" if rate else device,
     )
-    engine = aperture.f_engine(
-        channels=CHANNELS,
-        inputs=INPUTS,
-        inputs_per_port=INPUTS,
-        input_type="sc8",
-        output_type="sc8",
-        spectra_per_frame=SPECTRA,
-        device=device,
-    )
-    correlator = aperture.xengine(
-        channels=CHANNELS,
-        inputs=INPUTS,
-        spectra_per_frame=SPECTRA,
-        type="sc8",
-        integration=8,
-        device=device,
-    )
-    end = aperture.discard(8 * CHANNELS * INPUTS * (INPUTS + 1) // 2, device)
-    top.connect(held_back(top, source, 2 * INPUTS, rate * HOP), engine, correlator, end)
-    return engine, end
+    return correlated(top, held_back(top, source, 2 * INPUTS, rate * HOP), device)
 
 
 def copy_chain(top, device, rate):
