@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pmt
-from gnuradio import blocks, gr
+from gnuradio import blocks
+
+from gnuradio.aperture.testing.qa_tools import run_chain
 
 
 def run(signals, samples=0):
@@ -17,9 +19,7 @@ def run(signals, samples=0):
     dtype = np.dtype(np.int16 if "16" in signals.sample_type else np.int8)
     dimensions = 2 if "c" in signals.sample_type else 1
     sink = blocks.vector_sink_b(signals.inputs * dimensions * dtype.itemsize)
-    top = gr.top_block()
-    top.connect(source, sink)
-    top.run()
+    run_chain(source, sink)
     data = np.array(sink.data(), np.uint8).view(dtype).reshape(-1, signals.inputs, dimensions)
     return data, sink.tags(), source
 

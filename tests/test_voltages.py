@@ -13,11 +13,11 @@ from places import enter_environment, fresh_folder, main
 enter_environment("formats")
 
 import numpy as np
-from gnuradio import aperture, blocks, gr
+from gnuradio import aperture, blocks
 
 from gnuradio.aperture import tags
 from gnuradio.aperture.inputs.registry import open_input
-from gnuradio.aperture.testing.qa_tools import gr_tags
+from gnuradio.aperture.testing.qa_tools import gr_tags, run_chain
 
 START, FRACTION = 1704067200, 0.25
 WIDTH, FREQUENCY = 15625.0, 1.42e9
@@ -45,9 +45,7 @@ class TestVoltages(unittest.TestCase):
         sink = aperture.voltage_sink(
             self.folder / filename, CHANNELS, inputs, SPECTRA, type="sc8", **arguments
         )
-        top = gr.top_block()
-        top.connect(source, sink)
-        top.run()
+        run_chain(source, sink)
         self.assertIsNone(sink.error())
         self.files = sink.files()
         return np.concatenate(list(frames), axis=2).transpose(0, 2, 1, 3)
@@ -64,9 +62,7 @@ class TestVoltages(unittest.TestCase):
         self.assertEqual(signals.start_time[0], START)
         self.assertAlmostEqual(signals.start_time[1], FRACTION, 9)
         sink = blocks.vector_sink_b(2 * signals.inputs)
-        top = gr.top_block()
-        top.connect(signals.source(0), sink)
-        top.run()
+        run_chain(signals.source(0), sink)
         data = np.array(sink.data(), np.uint8).view(np.int8).reshape(expected.shape)
         np.testing.assert_array_equal(data, expected)
 

@@ -18,6 +18,7 @@ from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture import dada_source, tags
 from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.qa_tools import run_chain
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[2] / "../shared/data")
 EXAMPLE = Path(DATA, "effelsberg-b2016+28.dada")
@@ -262,9 +263,7 @@ class qa_dada_source(InFolder, gr_unittest.TestCase):
         source = dada_source(self.write(data), repeat=True, begin=990, samples=7)
         head = blocks.head(4, 45)
         sink = blocks.vector_sink_b(4)
-        top = gr.top_block()
-        top.connect(source, head, sink)
-        top.run()
+        run_chain(source, head, sink)
         out = np.array(sink.data(), np.uint8).view("i1").reshape(-1, 2, 2)
         np.testing.assert_array_equal(out, np.tile(data[990:997], (7, 1, 1))[:45])
         # the clock goes on: no second rx_time

@@ -17,7 +17,7 @@ from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.item_stream import Log, clock, stream
-from gnuradio.aperture.testing.qa_tools import comes_true
+from gnuradio.aperture.testing.qa_tools import comes_true, run_chain
 from gnuradio.aperture.tracking.delay_model import DelayModel
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
 
@@ -166,10 +166,8 @@ class qa_delay_tracker(gr_unittest.TestCase):
         block = delay_tracker(array, "sun", item_size=1)
         block.logger = Log()
         sink = blocks.vector_sink_b()
-        top = gr.top_block()
         source = stream(10_000, clock(0, START, 0.0, RATE), 777)
-        top.connect(source, block, sink)
-        top.run()
+        run_chain(source, block, sink)
         self.assertIsNone(block.error())
         np.testing.assert_array_equal(sink.data(), np.arange(10_000) % 251)
         self.assertEqual(
@@ -371,10 +369,8 @@ class qa_delay_tracker(gr_unittest.TestCase):
         block.logger = type(
             "log", (), {"error": lambda self, text: None, "warn": lambda self, text: None}
         )()
-        top = gr.top_block()
         source = stream(1000, clock(0, START, 0.0, RATE), 100)
-        top.connect(source, block)
-        top.run()
+        run_chain(source, block)
         self.assertRegex(block.error(), "phase_error: 0.001.*models hold")
 
 

@@ -27,7 +27,7 @@ except ImportError:
     sys.path.append(os.path.join(dirname, "bindings"))
     from gnuradio import aperture
 
-from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
+from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true, run_chain
 
 DEVICES = ("cpu", "emulated")
 ITEMS = 100003
@@ -252,9 +252,7 @@ class qa_device_block(gr_unittest.TestCase):
                     for i in range(0, 5000, 501)
                 ]
                 end = blocks.vector_sink_c()
-                top = gr.top_block()
-                top.connect(blocks.vector_source_c(samples(5000), False, 1, tags), block, end)
-                top.run()
+                run_chain(blocks.vector_source_c(samples(5000), False, 1, tags), block, end)
                 self.assertEqual(found, [(i, i) for i in range(0, 5000, 501)])
                 calls = [tag for tag in end.tags() if pmt.symbol_to_string(tag.key) == "call"]
                 self.assertEqual(sum(pmt.to_long(tag.value) for tag in calls), 5000)

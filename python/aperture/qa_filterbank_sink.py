@@ -29,7 +29,7 @@ from gnuradio.aperture.formats.filterbank.writer import Levels
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags
+from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags, run_chain
 
 BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
 
@@ -115,9 +115,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             str(path or self.path), array or array_of(), beams, items.shape[3], **arguments
         )
         sink.set_max_noutput_items(at_once)
-        top = gr.top_block()
-        top.connect(source, sink)
-        top.run()
+        run_chain(source, sink)
         return sink
 
     def powers(self, *shape):
@@ -304,9 +302,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
 
         source = blocks.vector_source_f(items.ravel().tolist(), False, 12, tags_of(0))
         between = in_between()
-        top = gr.top_block()
-        top.connect(source, between, sink)
-        top.run()
+        run_chain(source, between, sink)
         return sink, items
 
     def test_removed_while_it_grows(self):
@@ -390,9 +386,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                 # this comes in front of the first integration
                 sink = filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", nbits=8)
                 make()
-                top = gr.top_block()
-                top.connect(blocks.vector_source_f([1.0] * 12, False, 12, tags_of(0)), sink)
-                top.run()
+                run_chain(blocks.vector_source_f([1.0] * 12, False, 12, tags_of(0)), sink)
                 self.assertRegex(sink.error(), f"^{self.path}: {name}: .*which is left as it is")
                 self.assertEqual(os.lstat(name).st_mode, before.st_mode)
                 (os.rmdir if name.is_dir() and not name.is_symlink() else os.unlink)(name)
@@ -889,9 +883,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             run = self.run_sink
             source = blocks.vector_source_f(first.ravel().tolist(), False, 12, tags_of(0))
             between = in_between()
-            top = gr.top_block()
-            top.connect(source, between, block)
-            top.run()
+            run_chain(source, between, block)
             self.assertIsNone(block.error())
             named = block.files()[0]
             self.assertEqual(

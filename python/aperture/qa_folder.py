@@ -18,7 +18,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture import Pulsar, Source
 from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.testing.arrays import make_array
-from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags, on_device
+from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags, on_device, run_chain
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import dedispersed, profile
 from gnuradio.aperture.transients.par_file import parse_par
@@ -348,9 +348,7 @@ class qa_folder(gr_unittest.TestCase):
         late = segment((START[0] + 100, 0.0), 10.0, (START[0] + 105, 0.0), 0, 0.0, [1.0])
         block = aperture.aperture_python.folder(segments=[late], channels=1, bins=4)
         source = blocks.vector_source_f([1.0] * 10, False, 1, stream_tags(START, 10.0))
-        top = gr.top_block()
-        top.connect(source, block, blocks.null_sink(16))
-        top.run()
+        run_chain(source, block, blocks.null_sink(16))
         self.assertRegex(block.error(), "segments: none holds at 1704067200 s")
 
     # --- from voltages to the file ---

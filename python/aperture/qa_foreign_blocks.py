@@ -26,6 +26,7 @@ except ImportError:
     sys.path.append(os.path.join(dirname, "bindings"))
     from gnuradio import aperture
 from gnuradio.aperture.testing import qa_tools
+from gnuradio.aperture.testing.qa_tools import run_chain
 
 DEVICE = "emulated" if qa_tools.DEVICE == "cpu" else qa_tools.DEVICE
 if DEVICE.startswith("cuda") and importlib.util.find_spec("cupy") is None:
@@ -351,9 +352,7 @@ app.exec_()
                 if chunk:
                     source.set_max_noutput_items(chunk)
                     block.gateway.set_max_noutput_items(chunk)
-                top = gr.top_block()
-                top.connect(source, block, sink)
-                top.run()
+                run_chain(source, block, sink)
                 np.testing.assert_array_equal(sink.data(), x + 3 * delayed(x, 99))
 
     def test_history_of_stock_blocks_behind_a_device(self):
@@ -363,15 +362,13 @@ app.exec_()
         results = []
         for device in ("cpu", DEVICE):
             sink = blocks.vector_sink_f()
-            top = gr.top_block()
-            top.connect(
+            run_chain(
                 blocks.vector_source_f(x.tolist()),
                 aperture.copy(item_size=4, device=device),
                 filter.fir_filter_fff(3, taps),
                 aperture.copy(item_size=4, device=device),
                 sink,
             )
-            top.run()
             results.append(np.array(sink.data()))
         # the filter does not make an item of what is left at the end
         expected = np.convolve(x, taps)[: len(x) // 3 * 3 : 3]

@@ -21,7 +21,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 from PyQt5 import QtCore, QtWidgets
 
 from gnuradio.aperture.streams.python_block import python_block
-from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
+from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, run_chain
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 CHANNELS, SPECTRA = 62, 33
@@ -145,9 +145,7 @@ class qa_fringe_display(gr_unittest.TestCase):
         display = aperture.fringe_display(4, 2)
         widget = display.qwidget()
         widget.show()
-        top = gr.top_block()
-        top.connect(blocks.null_source(96), blocks.head(96, 3), display)
-        top.run()
+        run_chain(blocks.null_source(96), blocks.head(96, 3), display)
         settle(widget, lambda: "bandwidth" in widget.text())
 
     def test_gaps_alone(self):

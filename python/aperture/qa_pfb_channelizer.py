@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pmt
-from gnuradio import aperture, gr, gr_unittest
+from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.testing import qa_tools, reference
 from gnuradio.aperture.testing.qa_tools import (
@@ -19,6 +19,7 @@ from gnuradio.aperture.testing.qa_tools import (
     Flowgraph,
     jump,
     ports_of,
+    run_chain,
     rx_time,
     stream_tags,
     tags_of,
@@ -453,9 +454,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                 return super().work(inputs, outputs)
 
         feed, sink = source(*ports_of(x, "fc32", 1), chunks=n), qa_tools.ByteSink(8 * n)
-        top = gr.top_block()
-        top.connect(feed, block, sink)
-        top.run()
+        run_chain(feed, block, sink)
         y = spectra_of([sink.data()], "fc32", 1, n)
         ratio = (y / reference.pfb(x, n, reference.prototype(n, 1))).real[0].mean(axis=1)
         # the last sample of a spectrum is in a piece that begins at its first one or later

@@ -21,6 +21,7 @@ from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.beams.weights import beam_weights, channel_frequencies
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.item_stream import Log, clock, stream
+from gnuradio.aperture.testing.qa_tools import run_chain
 
 START = 1704067200
 
@@ -373,9 +374,7 @@ class qa_pointing(gr_unittest.TestCase):
                         input_type="f32" if real else "fc32",
                     )
                     sink = blocks.vector_sink_c(channels)
-                    top = gr.top_block()
-                    top.connect(source, block, channeliser, sink)
-                    top.run()
+                    run_chain(source, block, channeliser, sink)
                     power = np.mean(np.abs(np.reshape(sink.data(), (-1, channels))) ** 2, axis=0)
                     self.assertGreater(power.max(), 0.9 * power.sum())
                     self.assertAlmostEqual(block.frequencies()[power.argmax()], frequency)
@@ -470,18 +469,14 @@ class qa_pointing(gr_unittest.TestCase):
             block = pointing(array, [target(array)], 3, item_size=1)
             block.set_log_level("off")
             source = stream(100, clock(0, START) + [(10, tags.rx_rate, value)], 10)
-            top = gr.top_block()
-            top.connect(source, block)
-            top.run()
+            run_chain(source, block)
             self.assertRegex(block.error(), "rx_rate")
             self.assertLessEqual(block.nitems_read(0), 10)
         for key, value in ((tags.rx_freq, -1.0), (tags.rx_freq, math.nan), (tags.bandwidth, 0.0)):
             block = pointing(array, [target(array)], 3, item_size=1)
             block.set_log_level("off")
             source = stream(100, [(10, key, pmt.from_double(value))], 100)
-            top = gr.top_block()
-            top.connect(source, block)
-            top.run()
+            run_chain(source, block)
             self.assertRegex(block.error(), f"{key}: {value} is not allowed")
         right = follow(array, [target(array)], clock(0, START, rate=1.0), 600)
         for value in (

@@ -22,7 +22,7 @@ from gnuradio.aperture.files.roll_over import RollOver
 from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags
+from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags, run_chain
 from gnuradio.aperture.testing.voltage_files import read_guppi
 
 START, FRACTION = 1704067200 + 3590, 0.75  # ten seconds before a full hour
@@ -73,12 +73,10 @@ class qa_roll_over(InFolder, gr_unittest.TestCase):
         """Sends items to a sink; what: item -> function that is called before it comes."""
         data = np.ascontiguousarray(items).view(np.uint8).reshape(len(items), -1)
         source = blocks.vector_source_b(data.ravel().tolist(), False, data.shape[1], found)
-        top = gr.top_block()
         ask = asker(data.shape[1], {} if what is None else what, sink)
         ask.set_max_noutput_items(1)
         sink.set_max_noutput_items(3)
-        top.connect(source, ask, sink)
-        top.run()
+        run_chain(source, ask, sink)
         self.assertIsNone(sink.error())
         return sink
 

@@ -12,12 +12,13 @@ import os
 import tempfile
 
 import numpy as np
-from gnuradio import aperture, blocks, gr, gr_unittest
+from gnuradio import aperture, blocks, gr_unittest
 from scipy.stats import exponnorm
 
 from gnuradio.aperture import Antenna, Input, Pulsar, Pulse, Source
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.testing import arrays
+from gnuradio.aperture.testing.qa_tools import run_chain
 from gnuradio.aperture.testing.simulator_noise import model_noise
 
 K = 1e4 / 2.41  # s MHz^2 cm^3 / pc
@@ -50,9 +51,7 @@ def collect(sources, samples, inputs=1, max_items=None, start_time=START):
     sink = blocks.vector_sink_c(inputs)
     if max_items:
         feed.set_max_noutput_items(max_items)
-    top = gr.top_block()
-    top.connect(feed, sink)
-    top.run()
+    run_chain(feed, sink)
     return np.array(sink.data(), complex).reshape(-1, inputs).T
 
 
@@ -263,9 +262,7 @@ class qa_simulated_pulses(gr_unittest.TestCase):
             array, [source], samples=200000, start_time=START, inputs_per_port=2
         )
         sink = blocks.vector_sink_c(2)
-        top = gr.top_block()
-        top.connect(feed, sink)
-        top.run()
+        run_chain(feed, sink)
         a, b = np.array(sink.data(), complex).reshape(-1, 2).T
         frequencies = sky_frequencies(len(a))
         cross = in_band(np.fft.fft(b) * np.conj(np.fft.fft(a)), frequencies)

@@ -21,6 +21,7 @@ from gnuradio.aperture.displays.sky_view import SkyView
 from gnuradio.aperture.imaging.names import names_near
 from gnuradio.aperture.imaging.visibilities import ImagingError
 from gnuradio.aperture.streams.integration_tags import IntegrationTags
+from gnuradio.aperture.testing.qa_tools import run_chain
 from gnuradio.aperture.tracking.directions import azimuth_elevation, icrs, parse_direction
 
 START = 1718949600  # 2024-06-21T06:00:00Z: Sun, Cas A and Cyg A are up at y16
@@ -30,7 +31,6 @@ CHANNELS = 32
 def chain(display, array, samples, type="sc8", start=START, **engine):
     """Runs simulator, F-engine, X-engine and display to their end."""
     inputs = len(array.inputs)
-    top = gr.top_block()
     source = aperture.array_source(
         array, samples=samples, start_time=start, type=type, inputs_per_port=inputs
     )
@@ -43,7 +43,7 @@ def chain(display, array, samples, type="sc8", start=START, **engine):
         spectra_per_frame=128,
         **engine,
     )
-    top.connect(
+    run_chain(
         source,
         f_engine,
         aperture.xengine(
@@ -51,7 +51,6 @@ def chain(display, array, samples, type="sc8", start=START, **engine):
         ),
         display,
     )
-    top.run()
 
 
 def separation(azimuth, elevation, other):
@@ -238,9 +237,7 @@ class qa_sky_display(gr_unittest.TestCase):
     def test_tags(self):
         """An edge that nobody tagged ends with a message that says what to do."""
         display = aperture.sky_display(channels=4)
-        top = gr.top_block()
-        top.connect(blocks.vector_source_c([1] * 120, vlen=12), display)
-        top.run()
+        run_chain(blocks.vector_source_c([1] * 120, vlen=12), display)
         self.assertRegex(display.error(), "the first integration has no rx_time, rx_freq")
 
     def test_integration_tags(self):

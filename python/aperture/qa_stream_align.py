@@ -22,10 +22,10 @@ import time
 
 import numpy as np
 import pmt
-from gnuradio import aperture, gr, gr_unittest
+from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.testing import qa_tools
-from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, tags_of
+from gnuradio.aperture.testing.qa_tools import Flowgraph, run_chain, rx_time, tags_of
 
 RATE = 2.0**20  # all times of samples are exact in float64
 EPOCH = 1700000000
@@ -493,9 +493,7 @@ class qa_stream_align(gr_unittest.TestCase):
                     f"raw:{name},rate={RATE:.0f},freq=1e8{said}", inputs=1
                 )
                 sink = qa_tools.ByteSink(8)
-                top = gr.top_block()
-                top.connect(source, sink)
-                top.run()
+                run_chain(source, sink)
                 ports.append(sink.data())
                 tags.append([(t.offset, t.key, t.value) for t in sink.tags])
         return ports, tags

@@ -25,7 +25,7 @@ except ImportError:
     sys.path.append(os.path.join(dirname, "bindings"))
     from gnuradio import aperture
 
-from gnuradio.aperture.testing.qa_tools import PATIENCE
+from gnuradio.aperture.testing.qa_tools import PATIENCE, run_chain
 
 DEVICES = ("cpu", "emulated")
 
@@ -218,9 +218,7 @@ class qa_tap(gr_unittest.TestCase):
             ): (np.float32, (2, 4, 8)),
             blocks.multiply_const_vff([1.0] * 64): (np.float32, (64,)),
         }
-        top = gr.top_block()
-        top.connect(*chain, blocks.null_sink(256))
-        top.run()
+        run_chain(*chain, blocks.null_sink(256))
         for block, (kind, shape) in chain.items():
             if getattr(block, "device_name", lambda: "cpu")() != "cpu":
                 continue  # the memory is gone

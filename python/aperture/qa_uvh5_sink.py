@@ -40,7 +40,7 @@ from gnuradio.aperture.parameters.ascii_text import ascii_text
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true, gr_tag, gr_tags
+from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true, gr_tag, gr_tags, run_chain
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.directions import parse_direction
 
@@ -94,9 +94,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
         items = np.asarray(items, np.complex64)
         source = blocks.vector_source_c(items.ravel().tolist(), False, items[0].size, found)
         sink = uvh5_sink(path or self.path, array, items.shape[1], **arguments)
-        top = gr.top_block()
-        top.connect(source, sink)
-        top.run()
+        run_chain(source, sink)
         return sink
 
     def read(self, path=None):
@@ -207,8 +205,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
                 moved.view(np.uint8).ravel().tolist(), False, 2 * inputs, found
             )
             sink = uvh5_sink(self.folder / f"{i}.uvh5", array, n)
-            top = gr.top_block()
-            top.connect(
+            run_chain(
                 source,
                 pfb_channelizer(
                     channels=n,
@@ -228,7 +225,6 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
                 xengine(channels=n, inputs=inputs, spectra_per_frame=16, type="sc8", integration=3),
                 sink,
             )
-            top.run()
             self.assertIsNone(sink.error())
             # 309 spectra: 6 integrations of 48, and one of 21 that a block is filled up to 32
             self.assertEqual(sink.integrations(), 7)
@@ -478,10 +474,8 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
 
     def test_nothing_came(self):
         self.path.write_text("precious")
-        top = gr.top_block()
         sink = uvh5_sink(self.path, array_of(["A9x"]), 6)
-        top.connect(blocks.null_source(48), blocks.head(48, 0), sink)
-        top.run()
+        run_chain(blocks.null_source(48), blocks.head(48, 0), sink)
         self.assertIsNone(sink.error())
         self.assertEqual(sink.integrations(), 0)
         self.assertEqual(self.path.read_text(), "precious")
@@ -671,9 +665,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
         with immutable(self, folder):
             subprocess.run(["chattr", "-i", folder], check=True)
             source, between = blocks.vector_source_c(list(range(1, 11)), False, 1, found), until()
-            top = gr.top_block()
-            top.connect(source, between, sink)
-            top.run()
+            run_chain(source, between, sink)
             self.assertRegex(sink.error(), f"^{self.path}: .*not permitted$")
             self.assertEqual(logged, [sink.error()])
             self.assertEqual(sink.integrations(), 5)
@@ -739,9 +731,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
             channels * 6,
             found,
         )
-        top = gr.top_block()
-        top.connect(source, sink)
-        top.run()
+        run_chain(source, sink)
         self.assertIsNone(sink.error())
         file = self.read()
         antennas = [name.decode() for name in file["Header/antenna_names"]]
@@ -804,9 +794,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
             # this comes in front of the first integration
             sink = uvh5_sink(self.path, array_of(["A9x"]), 1)
             make()
-            top = gr.top_block()
-            top.connect(blocks.vector_source_c([1], False, 1, tags_of(0)), sink)
-            top.run()
+            run_chain(blocks.vector_source_c([1], False, 1, tags_of(0)), sink)
             self.assertRegex(sink.error(), f"{self.path}: {name}: .*left as it is")
             self.assertEqual(os.listdir(self.folder), [name.name])
             name.unlink()
@@ -823,9 +811,7 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
 
         def powers():
             sink = filterbank_sink(str(self.path), array, beams, 1, "power")
-            top = gr.top_block()
-            top.connect(blocks.vector_source_f([1.0], False, 1, power), sink)
-            top.run()
+            run_chain(blocks.vector_source_f([1.0], False, 1, power), sink)
             return sink
 
         for first, second in ((visibilities, powers), (powers, visibilities)):

@@ -32,6 +32,7 @@ from gnuradio.aperture.testing.qa_tools import (
     from_pmt,
     item_of,
     let_work,
+    run_chain,
     to_pmt,
     until_taken,
 )
@@ -333,9 +334,7 @@ class qa_voltage_ring(InFolder, gr_unittest.TestCase):
                 )
                 self.assertEqual(source.sample_rate(), WIDTH)
                 sink = ByteSink(data.shape[1])
-                top = gr.top_block()
-                top.connect(source, sink)
-                top.run()
+                run_chain(source, sink)
                 found = sink.data()
                 if kind in ("sc16", "s8"):
                     # the lowest integer is clamped by the source

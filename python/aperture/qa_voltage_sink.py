@@ -19,7 +19,7 @@ from gnuradio.aperture.files.checked_file import PartFile
 from gnuradio.aperture.formats.voltages import sc4_to_sc8
 from gnuradio.aperture.testing.disks import small_disk
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags
+from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags, run_chain
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf
 
 START = 1704067200
@@ -73,9 +73,7 @@ class qa_voltage_sink(InFolder, gr_unittest.TestCase):
             **{"type": "sc8", "selected_channels": None, **arguments},
         )
         sink.set_log_level("off")
-        top = gr.top_block()
-        top.connect(source, sink)
-        top.run()
+        run_chain(source, sink)
         return sink
 
     def make(self, **arguments):

@@ -19,7 +19,14 @@ from PyQt5 import QtWidgets
 
 from gnuradio.aperture.displays import look
 from gnuradio.aperture.displays.waterfall_record import WaterfallRecord, levels_of
-from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE, ByteSource, comes_true, rx_time
+from gnuradio.aperture.testing.qa_tools import (
+    DEVICE,
+    PATIENCE,
+    ByteSource,
+    comes_true,
+    run_chain,
+    rx_time,
+)
 
 DEVICES = sorted({"cpu", "emulated", DEVICE})
 
@@ -31,11 +38,9 @@ application = QtWidgets.QApplication([])
 
 def run(display, items, tags=(), chunks=4):
     """Sends items [item][...] into a display."""
-    top = gr.top_block()
     data = np.ascontiguousarray(items).view(np.uint8).reshape(len(items), -1)
     source = ByteSource(data, tags, chunks)
-    top.connect(source, display)
-    top.run()
+    run_chain(source, display)
 
 
 def settle(widget, until):

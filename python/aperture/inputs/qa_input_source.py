@@ -12,15 +12,14 @@ from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import array_source, input_source
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.qa_tools import run_chain
 from gnuradio.aperture.testing.recordings import noise, small_array, write_dada
 
 
 class qa_input_source(InFolder, gr_unittest.TestCase):
     def read(self, source):
         sink = blocks.vector_sink_b(source.output_signature().sizeof_stream_item(0))
-        top = gr.top_block()
-        top.connect(source, sink)
-        top.run()
+        run_chain(source, sink)
         return np.array(sink.data(), np.uint8)
 
     def test_recording(self):

@@ -23,7 +23,7 @@ from gnuradio.aperture import filterbank_sink, pointing, uvh5_sink
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.streams.python_block import printable, python_block, text_of
 from gnuradio.aperture.testing.arrays import make_array
-from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true, gr_tags
+from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true, gr_tags, run_chain
 
 ARRAY = make_array({"A": (0.0, 0.0, 0.0)})
 BEAMS = [Beam("zenith", 0.0, 90.0)]
@@ -261,9 +261,7 @@ except KeyboardInterrupt:
             error = staticmethod(logged.append)
 
         block.logger = log
-        top = gr.top_block()
-        top.connect(blocks.null_source(8), block)
-        top.run()
+        run_chain(blocks.null_source(8), block)
         self.assertEqual(logged, ["first"])
         self.assertEqual(block.error(), "first")
 

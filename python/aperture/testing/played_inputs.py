@@ -7,7 +7,9 @@
 
 import numpy as np
 import pmt
-from gnuradio import blocks, gr
+from gnuradio import blocks
+
+from .qa_tools import run_chain
 
 NUMBERS = {"sc8": "i1", "s8": "i1", "sc16": "<i2", "s16": "<i2", "fc32": "<f4", "f32": "<f4"}
 
@@ -21,9 +23,7 @@ def read_all(signals, samples=0):
     """
     source = signals.source(samples)
     sink = blocks.vector_sink_b(source.output_signature().sizeof_stream_item(0))
-    top = gr.top_block()
-    top.connect(source, sink)
-    top.run()
+    run_chain(source, sink)
     shape = (-1, signals.inputs, *(() if signals.real else (2,)))
     return (
         np.array(sink.data(), np.uint8).view(NUMBERS[signals.sample_type]).reshape(shape),

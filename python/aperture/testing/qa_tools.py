@@ -487,6 +487,13 @@ def run(block, ports, out_sizes, **options):
     return Flowgraph(block, ports, out_sizes, **options).run()
 
 
+def run_chain(*chain):
+    """Runs blocks, each behind the one before, to their end."""
+    top = gr.top_block()
+    top.connect(*chain)
+    top.run()
+
+
 def run_at_once(graphs):
     """All to their ends, at the same time."""
     with contextlib.ExitStack() as stack:

@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from gnuradio import aperture, blocks, gr
+from gnuradio import aperture, blocks
 
 from gnuradio.aperture import tags
 from gnuradio.aperture.testing.arrays import make_array
-from gnuradio.aperture.testing.qa_tools import gr_tags
+from gnuradio.aperture.testing.qa_tools import gr_tags, run_chain
 
 BEAMS = [
     aperture.Beam("zenith", 0.0, 90.0),
@@ -59,9 +59,7 @@ def write(folder, name, items, products, nbits, polarizations, filename):
         products=products,
         nbits=nbits,
     )
-    top = gr.top_block()
-    top.connect(source, sink)
-    top.run()
+    run_chain(source, sink)
     if sink.error() is not None:
         raise SystemExit(sink.error())
     offset, step = sink.levels() or (np.zeros(items.shape[1:]), np.zeros(items.shape[1:]))

@@ -16,7 +16,7 @@ import numpy as np
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture import tags
-from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true, gr_tag, gr_tags
+from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true, gr_tag, gr_tags, run_chain
 
 START, FRACTION = 1704067200, 0.123456789
 WIDTH, FREQUENCY = 15625.0, 1.42e9
@@ -41,9 +41,7 @@ def write(folder, filename, frames, missing=(), **arguments):
     sink = aperture.voltage_sink(
         folder / filename, channels, inputs, spectra, array="two-dish", **arguments
     )
-    top = gr.top_block()
-    top.connect(source, sink)
-    top.run()
+    run_chain(source, sink)
     if sink.error() is not None:
         raise SystemExit(sink.error())
 
