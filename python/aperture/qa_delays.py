@@ -509,42 +509,16 @@ class Delays:
         )
         self.run_block(block, self.noise())
         start = rx_time(EPOCH, self.time_of(0))
+        keys = ("model", "delay", "delay_rate", "phase", "phase_rate", "time", "holds_from")
         self.assertEqual(
             block.delays(1),
             [
-                {
-                    "model": "",
-                    "input": 1,
-                    "delay": 1e-6,
-                    "delay_rate": 0.0,
-                    "phase": 0.5,
-                    "phase_rate": 0.0,
-                    "time": start,
-                    "holds_from": start,
-                    "waiting": False,
-                },
-                {
-                    "model": "geometry",
-                    "input": 1,
-                    "delay": 3e-6,
-                    "delay_rate": 2e-9,
-                    "phase": 2.0,
-                    "phase_rate": 4.0,
-                    "time": first,
-                    "holds_from": first,
-                    "waiting": False,
-                },
-                {
-                    "model": "",
-                    "input": 1,
-                    "delay": 0.0,
-                    "delay_rate": 0.0,
-                    "phase": 0.0,
-                    "phase_rate": 0.0,
-                    "time": second,
-                    "holds_from": None,
-                    "waiting": True,
-                },
+                dict(zip(keys, values), input=1, waiting=values[-1] is None)
+                for values in (
+                    ("", 1e-6, 0.0, 0.5, 0.0, start, start),
+                    ("geometry", 3e-6, 2e-9, 2.0, 4.0, first, first),
+                    ("", 0.0, 0.0, 0.0, 0.0, second, None),
+                )
             ],
         )
 

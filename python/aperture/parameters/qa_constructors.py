@@ -34,58 +34,26 @@ class qa_constructors(gr_unittest.TestCase):
 
     def test_types(self):
         weights = np.ones((1, 2), complex)
-        for block, keywords, text in (
-            (
-                aperture.xengine,
-                {"channels": 256.0},
-                "channels: 256.0 is not allowed; it must be an integer",
-            ),
-            (aperture.xengine, {"type": 8}, "type: 8 is not allowed; it must be text"),
-            (
-                aperture.xengine,
-                {"integration": "1"},
-                "integration: '1' is not allowed; it must be a number",
-            ),
-            (
-                aperture.xengine,
-                {"normalise": "no"},
-                "normalise: 'no' is not allowed; it must be True or False",
-            ),
-            (aperture.xengine, {"device": None}, "device: None is not allowed; it must be text"),
-            (
-                aperture.xengine,
-                {"inputs": 2**40},
-                "inputs: 1099511627776 is not allowed; it must be an integer of at most 32 bits",
-            ),
-            (
-                aperture.dada_source,
-                {"filename": "x", "samples": 2**70},
-                f"samples: {2**70} is not allowed; it must be an integer of at most 64 bits",
-            ),
-            (
-                aperture.select,
-                {"products": [(1, 0), 3]},
-                "products: [(1, 0), 3] is not allowed; it must be a list of pairs of integers",
-            ),
-            (
-                aperture.f_engine,
-                {"prototype": "hann"},
-                "prototype: 'hann' is not allowed; it must be an array of real numbers",
-            ),
-            (
-                aperture.beamformer,
-                {"weights": "ones"},
-                "weights: 'ones' is not allowed; it must be an array of complex numbers",
-            ),
-            (
-                aperture.beamformer,
-                {"weights": weights, "beams": "1"},
-                "beams: '1' is not allowed; it must be an integer",
-            ),
-            (aperture.replay, {"data": 3}, "data: 3 is not allowed; it must be bytes, or an array"),
+        for block, name, value, rule in (
+            (aperture.xengine, "channels", 256.0, "an integer"),
+            (aperture.xengine, "type", 8, "text"),
+            (aperture.xengine, "integration", "1", "a number"),
+            (aperture.xengine, "normalise", "no", "True or False"),
+            (aperture.xengine, "device", None, "text"),
+            (aperture.xengine, "inputs", 2**40, "an integer of at most 32 bits"),
+            (aperture.dada_source, "samples", 2**70, "an integer of at most 64 bits"),
+            (aperture.select, "products", [(1, 0), 3], "a list of pairs of integers"),
+            (aperture.f_engine, "prototype", "hann", "an array of real numbers"),
+            (aperture.beamformer, "weights", "ones", "an array of complex numbers"),
+            (aperture.beamformer, "beams", "1", "an integer"),
+            (aperture.replay, "data", 3, "bytes, or an array"),
         ):
-            with self.subTest(block=block.__name__, **keywords):
-                self.assertEqual(self.refused(block, **keywords), text)
+            others = {"samples": {"filename": "x"}, "beams": {"weights": weights}}.get(name, {})
+            with self.subTest(block=block.__name__, name=name):
+                self.assertEqual(
+                    self.refused(block, **others, **{name: value}),
+                    f"{name}: {value!r} is not allowed; it must be {rule}",
+                )
         with self.assertRaises(ParameterTypeError) as caught:
             aperture.xengine(channels=256.0)
         self.assertEqual(caught.exception.field, "channels")
