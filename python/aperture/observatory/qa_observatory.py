@@ -8,27 +8,25 @@
 
 import os
 import socket
-import tempfile
 import unittest
-from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
 from gnuradio.aperture.observatory.backoff import Backoff
 from gnuradio.aperture.observatory.disk_guard import DiskGuard, groups_of
 from gnuradio.aperture.observatory.notify import Notifier
+from gnuradio.aperture.testing.folders import InFolder
 
 
-class qa_notify(unittest.TestCase):
+class qa_notify(InFolder, unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self._folder.name, "notify")
+        super().setUp()
+        self.path = str(self.folder / "notify")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.settimeout(1)
 
     def tearDown(self):
         self.socket.close()
-        self._folder.cleanup()
 
     def read(self):
         text = self.socket.recv(4096).decode()
@@ -85,14 +83,10 @@ class qa_backoff(unittest.TestCase):
         self.assertEqual(1, backoff.wait())
 
 
-class qa_disk_guard(unittest.TestCase):
+class qa_disk_guard(InFolder, unittest.TestCase):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.folder = Path(self._folder.name)
+        super().setUp()
         self.size = 1000
-
-    def tearDown(self):
-        self._folder.cleanup()
 
     def statvfs(self, _):
         """A disk of 100 blocks of 10 bytes; each file takes 10 blocks."""

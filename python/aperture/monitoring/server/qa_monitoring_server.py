@@ -27,6 +27,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.monitoring.section import Section, SectionError
 from gnuradio.aperture.monitoring.server import connections
 from gnuradio.aperture.testing.fed_server import TOKEN, FedServer, write_certificate, write_token
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true
 from gnuradio.aperture.testing.tiers import long_test
 
@@ -553,11 +554,10 @@ class qa_monitoring_server(gr_unittest.TestCase):
             self.assertLess(resident(self.server.pid) - before, 20e6)
 
 
-class qa_monitoring_section(unittest.TestCase):
+class qa_monitoring_section(InFolder, unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.token = write_token(self.folder.name)
+        super().setUp()
+        self.token = write_token(self.folder)
 
     def refused(self, key, **section):
         with self.assertRaises(SectionError) as raised:
@@ -565,7 +565,7 @@ class qa_monitoring_section(unittest.TestCase):
         self.assertIn(f"monitoring.{key}", str(raised.exception))
 
     def test_off_loopback_needs_a_token_and_tls_or_a_proxy(self):
-        cert, key = write_certificate(self.folder.name)
+        cert, key = write_certificate(self.folder)
         for listen in ("0.0.0.0:0", "[::]:0", "192.0.2.1:8080"):
             self.refused("token_file", listen=listen)
             self.refused("token_file", listen=listen, tls_certificate=cert, tls_key=key)
@@ -592,17 +592,17 @@ class qa_monitoring_section(unittest.TestCase):
 
     def test_the_tokens_file_is_nobody_elses(self):
         for mode in (0o644, 0o640, 0o660, 0o700, 0o604):
-            self.refused("token_file", token_file=write_token(self.folder.name, mode=mode))
+            self.refused("token_file", token_file=write_token(self.folder, mode=mode))
         for mode in (0o600, 0o400):
-            Section.of({"token_file": write_token(self.folder.name, mode=mode)})
-        link = os.path.join(self.folder.name, "link")
+            Section.of({"token_file": write_token(self.folder, mode=mode)})
+        link = self.path("link")
         os.symlink(self.token, link)
-        fifo = os.path.join(self.folder.name, "fifo")
+        fifo = self.path("fifo")
         os.mkfifo(fifo, 0o600)
-        for path in (link, fifo, self.folder.name, "/nowhere", "a\0b"):
+        for path in (link, fifo, str(self.folder), "/nowhere", "a\0b"):
             self.refused("token_file", token_file=path)
         for token in ("short", "x" * 31, "x" * 600, "ä" * 40, "a b" * 20):
-            self.refused("token_file", token_file=write_token(self.folder.name, token))
+            self.refused("token_file", token_file=write_token(self.folder, token))
 
     def test_keys_and_values(self):
         self.refused("lissten", lissten="127.0.0.1:1")
@@ -625,7 +625,7 @@ class qa_monitoring_section(unittest.TestCase):
 
     def test_tls(self):
         """Reading needs the token there; and the first bytes of plain HTTP get nothing."""
-        cert, key = write_certificate(self.folder.name)
+        cert, key = write_certificate(self.folder)
         context = ssl.create_default_context(cafile=cert)
         with FedServer(
             {
