@@ -427,7 +427,9 @@ class TestWsclean(unittest.TestCase):
             code, _, errors = run(
                 command,
                 folder / "y8.uvh5",
-                *words(f"-o {folder / 'exact.fits'} --centre"),
+                "-o",
+                folder / "exact.fits",
+                "--centre",
                 "Cas A",
                 "--width",
                 f"{150 * 40 / 3600 * 1.000035:.7f}",

@@ -101,17 +101,7 @@ class TestPackages(unittest.TestCase):
         folder = fresh_folder("bitshuffle")
         tool = SOURCE / "tools/run"
         paths = [folder / f"{name}.uvh5" for name in ("none", "bitshuffle", "converted")]
-        arguments = (
-            "--input",
-            "sim:y8",
-            "--channels",
-            "64",
-            "--duration",
-            "0.2",
-            "--integration",
-            "0.05",
-            "-o",
-        )
+        arguments = "--input sim:y8 --channels 64 --duration 0.2 --integration 0.05 -o".split()
         self.assertEqual(run_main(fx, *arguments, paths[0])[0], 0)
         run_or_fail(self, tool, "aperture_fx", *arguments, paths[1], "--compression", "bitshuffle")
         self.assertEqual(run_main(convert, *paths[1:], "--compression", "bitshuffle")[0], 0)
@@ -132,12 +122,8 @@ class TestPackages(unittest.TestCase):
         for command in (
             [
                 "aperture_fx",
-                "--input",
-                "sim:y8",
-                "-o",
+                *"--input sim:y8 --compression bitshuffle -o".split(),
                 folder / "y.uvh5",
-                "--compression",
-                "bitshuffle",
             ],
             ["aperture_plot", path, "-o", folder / "y.png"],
         ):

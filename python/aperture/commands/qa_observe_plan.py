@@ -196,17 +196,7 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
 
         parser = fx.parser()
         options = parser.parse_args(
-            [
-                "--input",
-                "sim:y8",
-                "-o",
-                "y8-{time}.uvh5",
-                "--track",
-                "sun",
-                "--flag",
-                "--integration",
-                "2",
-            ]
+            "--input sim:y8 -o y8-{time}.uvh5 --track sun --flag --integration 2".split()
         )
         text = "\n".join(
             line for line in parser.plan_text(options).splitlines() if "keep_uvh5" not in line

@@ -41,20 +41,10 @@ def write_certificate(folder):
         [
             "openssl",
             "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "1",
-            "-subj",
-            "/CN=localhost",
-            "-addext",
-            "subjectAltName=DNS:localhost",
-            "-out",
-            names[0],
-            "-keyout",
-            names[1],
+            *(
+                "-x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext "
+                f"subjectAltName=DNS:localhost -out {names[0]} -keyout {names[1]}"
+            ).split(),
         ],
         check=True,
         stdout=subprocess.DEVNULL,
@@ -122,10 +112,7 @@ class FedServer:
         self.commands, self.error = [], None
         self._process = ServerProcess(
             Section.of({"listen": "127.0.0.1:0", **(section or {})}),
-            "--request-time",
-            str(request_time),
-            "--pause",
-            str(pause),
+            *f"--request-time {request_time} --pause {pause}".split(),
         )
         self.pid = self._process.pid
         ready = threading.Event()
