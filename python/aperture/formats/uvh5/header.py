@@ -83,6 +83,29 @@ def clear_not_numbers(visibilities, samples, flags=None):
     return np.count_nonzero(used)
 
 
+def create_data(group, shape, integrations=0, **compression):
+    """
+    Makes the datasets of visibilities, flags and samples.
+
+    Parameters
+    ----------
+    group : h5py.Group
+    shape : tuple
+        [baseline][channel][polarisation] of an integration, which is a chunk: each is compressed
+        and written once.
+    integrations : int
+        How many there are; 0: they will be appended.
+    compression
+        Arguments of h5py for the visibilities.
+    """
+    most = None if integrations else (None, *shape[1:])
+    size = dict(shape=(integrations * shape[0], *shape[1:]), maxshape=most, chunks=shape)
+    group.create_dataset("visdata", dtype=np.complex64, **size, **compression)
+    # both hardly vary; gzip is the filter that every HDF5 library has
+    for name, dtype in (("flags", bool), ("nsamples", np.float32)):
+        group.create_dataset(name, dtype=dtype, compression="gzip", compression_opts=1, **size)
+
+
 def has_bitshuffle(dataset):
     """Returns whether a dataset of h5py's is compressed with it."""
     filters = dataset.id.get_create_plist()

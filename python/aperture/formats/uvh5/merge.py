@@ -18,6 +18,7 @@ from .header import (
     POLARIZATIONS,
     ascii_entry,
     clear_not_numbers,
+    create_data,
     entry_text,
     gains_of,
     has_bitshuffle,
@@ -351,22 +352,9 @@ def _write_data(file, parts, places, count, channels):
     data = file.create_group("Data")
     polarizations = first.data["visdata"].shape[-1]
     shape = (baselines, channels, polarizations)
-    common = dict(shape=(count * baselines, *shape[1:]), chunks=shape)
     like = first.data["visdata"]
-    more = (
-        dict(
-            compression=like.compression,
-            compression_opts=like.compression_opts,
-            shuffle=like.shuffle,
-        )
-        if like.compression
-        else {}
-    )
-    data.create_dataset("visdata", dtype=np.complex64, **common, **more)
-    data.create_dataset("flags", dtype=bool, compression="gzip", compression_opts=1, **common)
-    data.create_dataset(
-        "nsamples", dtype=np.float32, compression="gzip", compression_opts=1, **common
-    )
+    kept = ("compression", "compression_opts", "shuffle") if like.compression else ()
+    create_data(data, shape, count, **{name: getattr(like, name) for name in kept})
     having = [[] for _ in range(count)]
     for number, each in enumerate(places):
         for place, time in enumerate(each):

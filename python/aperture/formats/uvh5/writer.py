@@ -24,6 +24,7 @@ from .header import (
     POLARIZATIONS,
     STATISTICS,
     clear_not_numbers,
+    create_data,
     load_bitshuffle,
     map_products,
 )
@@ -211,16 +212,7 @@ class Uvh5Layout:
             self._write_header(file.create_group("Header"))
             data = file.create_group("Data")
             shape = (self.baselines, len(self.frequencies), len(self.map.polarizations))
-            # a chunk is an integration: each is compressed and written once
-            common = dict(shape=(0, *shape[1:]), maxshape=(None, *shape[1:]), chunks=shape)
-            data.create_dataset("visdata", dtype=np.complex64, **common, **self._compression)
-            # both hardly vary; gzip is the filter that every HDF5 library has
-            data.create_dataset(
-                "flags", dtype=bool, compression="gzip", compression_opts=1, **common
-            )
-            data.create_dataset(
-                "nsamples", dtype=np.float32, compression="gzip", compression_opts=1, **common
-            )
+            create_data(data, shape, **self._compression)
             if self._statistics:
                 self._write_statistics(file.create_group(STATISTICS))
             file.flush()
