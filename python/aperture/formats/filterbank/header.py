@@ -35,7 +35,7 @@ TELESCOPE_IDS = {
     "MeerKAT": 64,
 }
 
-# how values are stored ("s": a string with its length in front; "l": a long of C, of 8 bytes or 4;
+# the storage of a value ("s": a string with its length in front; "l": a long of C, of 8 bytes or 4;
 # "": there is none) -> keywords
 _KINDS = {
     "s": "source_name rawdatafile",
