@@ -180,6 +180,7 @@ void check(const array_source::parameters& p)
 
 array_source::sptr array_source::make(const parameters& p)
 {
+    check_parameters<array_source>(p);
     check(p);
     return gnuradio::make_block_sptr<array_source_impl>(p, kernel_parameters(p));
 }

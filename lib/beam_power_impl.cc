@@ -30,6 +30,7 @@ kernels::beam_power::parameters beam_power_impl::kernel_parameters(const paramet
 
 beam_power::sptr beam_power::make(const parameters& p)
 {
+    check_parameters<beam_power>(p);
     auto k = beam_power_impl::kernel_parameters(p);
     const detecting_block::parameters detecting{ k.channels,    k.inputs,
                                                  k.all_beams(), k.spectra_per_frame,

@@ -12,6 +12,7 @@ namespace gr::aperture {
 
 beamformer::sptr beamformer::make(const parameters& p)
 {
+    check_parameters<beamformer>(p);
     kernels::beamformer::parameters k;
     k.channels = p.channels;
     k.inputs = p.inputs;

@@ -14,7 +14,7 @@ namespace gr::aperture {
 
 copy::sptr copy::make(const parameters& p)
 {
-    require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
+    check_parameters<copy>(p);
     return gnuradio::make_block_sptr<copy_impl>(p, device::select(p.device));
 }
 

@@ -44,6 +44,7 @@ io_signature::sptr input_signature_of(const kernels::corner_turn::parameters& k,
 
 corner_turn::sptr corner_turn::make(const parameters& p)
 {
+    check_parameters<corner_turn>(p);
     return gnuradio::make_block_sptr<corner_turn_impl>(
         p, kernel_parameters(p), device::select(p.device));
 }

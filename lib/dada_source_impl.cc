@@ -13,6 +13,7 @@ namespace gr::aperture {
 
 dada_source::sptr dada_source::make(const parameters& p)
 {
+    check_parameters<dada_source>(p);
     const auto file = formats::open_dada(p.filename);
     require_range("begin", p.begin, 0, file.samples - 1);
     require_range("samples", p.samples, 0, file.samples - p.begin);

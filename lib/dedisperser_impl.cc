@@ -36,6 +36,7 @@ bool same(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
 dedisperser::sptr dedisperser::make(const parameters& p)
 {
+    check_parameters<dedisperser>(p);
     const auto k = kernel_parameters(p);
     const auto d = device::select(p.device);
     return gnuradio::make_block_sptr<dedisperser_impl>(

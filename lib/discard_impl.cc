@@ -13,7 +13,7 @@ namespace gr::aperture {
 
 discard::sptr discard::make(const parameters& p)
 {
-    require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
+    check_parameters<discard>(p);
     return gnuradio::make_block_sptr<discard_impl>(p.item_size, device::select(p.device));
 }
 

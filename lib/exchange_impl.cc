@@ -55,7 +55,6 @@ kernels::exchange::parameters kernel_parameters(const exchange::parameters& p,
     kernels::exchange::parameters k;
     k.channels = p.channels;
     k.inputs = p.inputs;
-    require_range("spectra_per_frame", p.spectra_per_frame, 1, 1 << 26);
     const auto type = parse_sample_type(
         "type", p.type, { sample_type::fc32, sample_type::sc8, sample_type::sc4 });
     require_range("spectra_per_slice", p.spectra_per_slice, 0, p.spectra_per_frame);
@@ -102,6 +101,7 @@ io_signature::sptr output_signature_of(const kernels::exchange::parameters& k,
 
 exchange::sptr exchange::make(const parameters& p)
 {
+    check_parameters<exchange>(p);
     require(!p.input_devices.empty(), "input_devices", "an empty list", "one or more");
     require(!p.output_devices.empty(), "output_devices", "an empty list", "one or more");
     const auto inputs = devices_of("input_devices", p.input_devices);

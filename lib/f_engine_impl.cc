@@ -63,6 +63,7 @@ int frames_in_cache(const std::optional<kernels::flagging::parameters>& flagging
 
 f_engine::sptr f_engine::make(const parameters& p)
 {
+    check_parameters<f_engine>(p);
     const auto k = kernel_parameters(p);
     return gnuradio::make_block_sptr<f_engine_impl>(
         p, k, flagging_of(p, k), device::select(p.device));

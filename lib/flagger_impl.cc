@@ -16,6 +16,7 @@ namespace gr::aperture {
 
 flagger::sptr flagger::make(const parameters& p)
 {
+    check_parameters<flagger>(p);
     const auto k = interference_flags::kernel_parameters(
         p,
         p.spectra_per_slice == 0 ? p.spectra_per_frame : p.spectra_per_slice,

@@ -58,10 +58,6 @@ std::vector<int> inputs_of(const folder::parameters& p, kernels::power_type type
 
 void check(const folder::parameters& p)
 {
-    require_range("channels", p.channels, 1, 1 << 24);
-    require_range("beams", p.beams, 1, 1 << 20);
-    require_range("products", p.products, 1, 4);
-    require_range("bins", p.bins, 2, 65536);
     require(p.subintegration > 0 && p.subintegration <= 1e6,
             "subintegration",
             text_of(p.subintegration),
@@ -81,6 +77,7 @@ void check(const folder::parameters& p)
 
 folder::sptr folder::make(const parameters& p)
 {
+    check_parameters<folder>(p);
     check(p);
     const auto type = kernels::parse_power_type("type", p.type);
     powers_size(p, p.bins, sizeof(float)); // refuses what is too large

@@ -27,8 +27,7 @@ constexpr auto longest_hold = std::chrono::milliseconds(5);
 
 item_ring::sptr item_ring::make(const parameters& p)
 {
-    require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
-    require_range("spectra", p.spectra, 1, std::numeric_limits<int>::max());
+    check_parameters<item_ring>(p);
     require(
         p.memory == "device" || p.memory == "host", "memory", p.memory, "device or host");
     require(p.size >= 2 * int64_t(p.item_size),

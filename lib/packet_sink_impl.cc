@@ -32,6 +32,7 @@ constexpr std::chrono::milliseconds longest_wait{ 20 };
 
 packet_sink::sptr packet_sink::make(const parameters& p)
 {
+    check_parameters<packet_sink>(p);
     const auto plan = plan_packets_of(p);
     const auto& s = plan.settings;
     require(s.sc4 || formats::can_pack(s.written),
@@ -45,18 +46,6 @@ packet_sink::sptr packet_sink::make(const parameters& p)
                 "addresses",
                 network::text_of(address),
                 "all of IPv4, or all of IPv6");
-    require_range("first_number", p.first_number, -1, (int64_t(1) << 62) - 1);
-    require(p.pace >= 0 && p.pace <= 1e6, "pace", text_of(p.pace), "from 0 to 10^6");
-    for (const auto& [name, value] : { std::make_pair("loss", p.loss),
-                                       std::make_pair("duplicate", p.duplicate),
-                                       std::make_pair("corrupt", p.corrupt),
-                                       std::make_pair("reorder", p.reorder) })
-        require(value >= 0 && value <= 1, name, text_of(value), "from 0 to 1");
-    require_range("distance", p.distance, 1, 1 << 20);
-    require(p.jitter >= 0 && p.jitter <= 10,
-            "jitter",
-            text_of(p.jitter),
-            "from 0 to 10 seconds");
     return gnuradio::make_block_sptr<packet_sink_impl>(p, plan);
 }
 

@@ -70,6 +70,7 @@ formats::exact_time time_of_ns(int64_t ns)
 
 packet_source::sptr packet_source::make(const parameters& p)
 {
+    check_parameters<packet_source>(p);
     const auto plan = plan_packets_of(p, p.center_frequency, p.bandwidth);
     require(!p.addresses.empty() || !p.files.empty(),
             "addresses",
@@ -77,25 +78,12 @@ packet_source::sptr packet_source::make(const parameters& p)
             "at least one, or `files`");
     require(
         !p.masks || plan.frames(), "masks", "true", "false where there are no frames");
-    require_range("window", p.window, 2, 1 << 16);
-    require_range("confirm", p.confirm, 1, 64);
-    require(p.most_gap >= 0 && p.most_gap <= 1e6,
-            "most_gap",
-            text_of(p.most_gap),
-            "from 0 to 10^6 seconds");
     require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
                 p.start_time.second < 1,
             "start_time",
             std::to_string(p.start_time.first) + " s and " +
                 text_of(p.start_time.second) + " s",
             "whole seconds before the year 10000 and a fraction of 0 to below 1");
-    require_range("socket_buffer", p.socket_buffer, 1 << 12, 1 << 30);
-    require_range("queue", p.queue, 0, int64_t(1) << 40);
-    require_range("items", p.items, 0, int64_t(1) << 62);
-    require(p.status_interval >= 0 && p.status_interval <= 1e6,
-            "status_interval",
-            text_of(p.status_interval),
-            "from 0 to 10^6 seconds");
     require(p.cores.empty() || p.cores.size() == p.addresses.size(),
             "cores",
             std::to_string(p.cores.size()) + " of them",

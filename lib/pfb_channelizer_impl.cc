@@ -36,6 +36,7 @@ int64_t spectra_of_ring(int64_t spectrum_bytes, int ports)
 
 pfb_channelizer::sptr pfb_channelizer::make(const parameters& p)
 {
+    check_parameters<pfb_channelizer>(p);
     return gnuradio::make_block_sptr<pfb_channelizer_impl>(
         p, filter_parameters(p), device::select(p.device));
 }

@@ -24,6 +24,7 @@ power_detector_impl::kernel_parameters(const parameters& p)
 
 power_detector::sptr power_detector::make(const parameters& p)
 {
+    check_parameters<power_detector>(p);
     auto k = power_detector_impl::kernel_parameters(p);
     const detecting_block::parameters detecting{ k.channels, k.beams,
                                                  k.beams,    k.spectra_per_frame,

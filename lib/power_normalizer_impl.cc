@@ -28,14 +28,6 @@ constexpr const char* names_of_counts[kernels::power_normalizer::counts_of_beam]
 };
 
 //! \throws std::invalid_argument
-void require_positive(const char* name, double value, double most)
-{
-    require(value > 0 && value <= most,
-            name,
-            text_of(value),
-            "above 0, and at most " + text_of(most));
-}
-
 //! Tuners round: to a fraction of a hertz, or some hundred at most.
 bool same_frequency(double a, double b)
 {
@@ -47,9 +39,6 @@ bool same_frequency(double a, double b)
 kernels::power_normalizer::parameters
 power_normalizer_impl::kernel_parameters(const parameters& p)
 {
-    require_positive("sample_time", p.sample_time, 10);
-    require_positive("window", p.window, 3600);
-    require_range("segments", p.segments, 4, 64);
     const double segment = std::round(p.window / p.sample_time / p.segments);
     require(segment >= 8,
             "window",
@@ -86,6 +75,7 @@ power_normalizer_impl::kernel_parameters(const parameters& p)
 
 power_normalizer::sptr power_normalizer::make(const parameters& p)
 {
+    check_parameters<power_normalizer>(p);
     return gnuradio::make_block_sptr<power_normalizer_impl>(
         power_normalizer_impl::kernel_parameters(p), p, device::select(p.device));
 }

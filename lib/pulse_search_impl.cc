@@ -22,14 +22,6 @@ const pmt::pmt_t candidates_port = pmt::mp("candidates");
 const pmt::pmt_t rejected_port = pmt::mp("rejected");
 const pmt::pmt_t status_port = pmt::mp("status");
 
-void require_number(const char* name, double value, double low, double high)
-{
-    require(value >= low && value <= high,
-            name,
-            text_of(value),
-            "from " + text_of(low) + " to " + text_of(high));
-}
-
 bool alike(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
 pmt::pmt_t with(const pmt::pmt_t& dict, const char* name, const pmt::pmt_t& value)
@@ -71,16 +63,12 @@ pulse_search_impl::kernel_parameters(const parameters& p)
     k.most_cells = p.most_cells;
     k.check();
     kernels::dispersed_band{ p.channels, p.center_frequency, p.bandwidth }.check();
-    require_number("min_dm", p.min_dm, 0, 1e9);
-    require_range("most_beams", p.most_beams, 0, 65536);
     require(p.positions.empty() || p.positions.size() == 2 * size_t(p.beams),
             "positions",
             "a list of " + std::to_string(p.positions.size()) + " numbers",
             "x and y of each of the " + std::to_string(p.beams) + " beams, or none");
     for (const double x : p.positions)
         require(std::isfinite(x), "positions", text_of(x), "a number");
-    require_number("neighbors", p.neighbors, 0, 360);
-    require_number("margin", p.margin, 0, 1e4);
     cluster_parameters(p).check();
     return k;
 }
@@ -103,6 +91,7 @@ kernels::clusters::parameters pulse_search_impl::cluster_parameters(const parame
 
 pulse_search::sptr pulse_search::make(const parameters& p)
 {
+    check_parameters<pulse_search>(p);
     pulse_search_impl::kernel_parameters(p);
     return gnuradio::make_block_sptr<pulse_search_impl>(p, device::select(p.device));
 }

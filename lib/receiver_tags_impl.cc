@@ -66,13 +66,9 @@ std::string text_of(const timestamp& t)
 
 receiver_tags::sptr receiver_tags::make(const parameters& p)
 {
-    require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
+    check_parameters<receiver_tags>(p);
     require_rate(p.rate);
     require_frequency(p.center_frequency);
-    require(p.clock == "host" || p.clock == "given" || p.clock == "none",
-            "clock",
-            p.clock,
-            "host, given or none");
     require_time("start_time", p.start_time);
     return gnuradio::make_block_sptr<receiver_tags_impl>(p);
 }

@@ -83,7 +83,6 @@ formats::recording_layout layout_of(const recording_source::parameters& p)
     formats::recording_layout layout;
     layout.written = formats::parse_coding("coding", p.coding);
     layout.complex = p.complex;
-    require_range("inputs", p.inputs, 1, 65536);
     require(p.layout.empty() || int(p.layout.size()) == p.inputs,
             "layout",
             std::to_string(p.layout.size()) + " rows",
@@ -177,6 +176,7 @@ gr::io_signature::sptr recording::output_signature() const
 
 recording_source::sptr recording_source::make(const parameters& p)
 {
+    check_parameters<recording_source>(p);
     constexpr int64_t most = 1000000000000000000;
     require(p.rate.first > 0 && p.rate.second > 0 && p.rate.first <= most &&
                 p.rate.second <= most,

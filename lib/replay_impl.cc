@@ -31,7 +31,6 @@ void require_tag(const char* parameter, double value)
 
 void check(const replay::parameters& p)
 {
-    require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
     require(!p.data.empty() && p.data.size() % p.item_size == 0,
             "data",
             std::to_string(p.data.size()) + " bytes",
@@ -50,8 +49,6 @@ void check(const replay::parameters& p)
             "finite");
     require_tag("rate", p.rate);
     require_tag("bandwidth", p.bandwidth);
-    require_range(
-        "samples_per_item", p.samples_per_item, 0, std::numeric_limits<int>::max());
 }
 
 replay::parameters with_long_data(replay::parameters p)
@@ -68,6 +65,7 @@ replay::parameters with_long_data(replay::parameters p)
 
 replay::sptr replay::make(parameters p)
 {
+    check_parameters<replay>(p);
     check(p);
     const device d = device::select(p.device);
     return gnuradio::make_block_sptr<replay_impl>(std::move(p), d);

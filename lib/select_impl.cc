@@ -29,6 +29,7 @@ io_signature::sptr input_signature_of(const kernels::product_select::parameters&
 
 select::sptr select::make(const parameters& p)
 {
+    check_parameters<select>(p);
     const kernels::product_select::parameters k{ p.channels, p.inputs, p.products };
     k.check();
     return gnuradio::make_block_sptr<select_impl>(k);

@@ -40,12 +40,11 @@ bool stands(const std::string& key)
 
 snapshot::sptr snapshot::make(const parameters& p)
 {
-    require_range("item_size", p.item_size, 1, std::numeric_limits<int>::max());
+    check_parameters<snapshot>(p);
     if (!(p.rate >= 0 && p.rate <= highest_rate)) // also of NaN
         throw std::invalid_argument("rate: " + text_of(p.rate) +
                                     " is not allowed: it must be from 0 to 1e6 items a "
                                     "second");
-    require_range("depth", p.depth, 1, 4096);
     return gnuradio::make_block_sptr<snapshot_impl>(p, device::select(p.device));
 }
 

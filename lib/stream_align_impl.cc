@@ -58,26 +58,12 @@ void require_seconds(const char* name, double seconds)
 
 void check(const stream_align::parameters& p)
 {
-    require_range("inputs", p.inputs, 1, 65536);
     require_ports(p.inputs);
-    require(p.method == "auto" || p.method == "time" || p.method == "correlation",
-            "method",
-            p.method,
-            "auto, time or correlation");
-    require_range("search_samples", p.search_samples, fewest_samples, 1 << 28);
-    require_range("most_offset", p.most_offset, 1, 1 << 28);
     require_range("reference", p.reference, 0, p.inputs - 1);
-    require(p.clock_error >= 0 && p.clock_error <= 1000,
-            "clock_error",
-            text_of(p.clock_error),
-            "0 to 1000 ppm");
-    require_seconds("interval", p.interval);
-    require_seconds("watch", p.watch);
     require(p.false_alarms > 0 && p.false_alarms < 1,
             "false_alarms",
             text_of(p.false_alarms),
             "more than 0 and less than 1");
-    require_seconds("status_interval", p.status_interval);
 }
 
 sample_type type_of(const stream_align::parameters& p)
@@ -111,6 +97,7 @@ private:
 
 stream_align::sptr stream_align::make(const parameters& p)
 {
+    check_parameters<stream_align>(p);
     check(p);
     return gnuradio::make_block_sptr<stream_align_impl>(p);
 }

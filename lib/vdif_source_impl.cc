@@ -57,10 +57,8 @@ formats::vdif_stream stream_of(const vdif_source::parameters& p)
             "frame_bytes",
             std::to_string(p.frame_bytes),
             "its header and whole samples of " + std::to_string(bits) + " bits");
-    require_range("station", p.station, 0, 65535);
     s.station = p.station;
     // frames are counted by 24 bits
-    require_range("frames_per_second", p.frames_per_second, 1, 1 << 24);
     s.frames_per_second = p.frames_per_second;
     const auto& first = p.first_frame;
     require(first.size() == 3 && first[0] >= 0 && first[0] < 64 && first[1] >= 0 &&
@@ -82,6 +80,7 @@ formats::vdif_stream stream_of(const vdif_source::parameters& p)
 
 vdif_source::sptr vdif_source::make(const parameters& p)
 {
+    check_parameters<vdif_source>(p);
     recording r;
     r.layout.written = coding_of(p.bits);
     r.layout.complex = p.complex;
@@ -103,8 +102,6 @@ vdif_source::sptr vdif_source::make(const parameters& p)
             threads.push_back(thread);
     }
     set_common(r, p, { p.frames_per_second * stream.samples(), 1 });
-    require_range("begin", p.begin, 0, int64_t(1) << 62);
-    require_range("samples", p.samples, 1, int64_t(1) << 62);
     r.samples = p.samples;
     const auto frames = std::make_shared<formats::vdif_frames>(stream, r.files);
     r.pieces = frames;

@@ -62,6 +62,7 @@ io_signature::sptr output_signature_of(const kernels::xengine::parameters& k,
 
 xengine::sptr xengine::make(const parameters& p)
 {
+    check_parameters<xengine>(p);
     kernels::xengine::parameters k;
     k.channels = p.channels;
     k.inputs = p.inputs;

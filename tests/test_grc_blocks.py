@@ -7,10 +7,10 @@ block with the same ports, its callbacks can be called, and GRC and the block ag
 which values are allowed.
 """
 
-import inspect
 import os
 import re
 import runpy
+import sys
 import time
 import unittest
 
@@ -20,14 +20,22 @@ from gnuradio import aperture, gr
 from gnuradio.grc.core.platform import Platform
 from PyQt5 import Qt
 
+from gnuradio.aperture.parameters.description import parameters_of
 from gnuradio.aperture.qa_defaults import came, chains
 from places import PATIENCE, SOURCE, fresh_folder, main, run_script, working_in
+
+sys.path.insert(0, str(SOURCE / "tools"))
+
+import grc_files
 
 # windows of displays need no screen here
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 #: parameters that have no default that could work
 NEEDED = {}
+
+#: blocks without an overlay, whose files are written by hand
+BY_HAND = set()
 
 #: parameters for which GRC and the constructor differ in the default, (block, parameter)
 OTHER_DEFAULTS = {
@@ -411,13 +419,45 @@ class TestGrcBlocks(unittest.TestCase):
             )
             self.assertEqual("need_qt_gui" in self.platform.blocks[name].flags, display, name)
 
+    def test_generated(self):
+        """The files are those that tools/update-grc makes of descriptions and overlays."""
+        stale = [str(path.relative_to(SOURCE)) for path in grc_files.stale()]
+        self.assertEqual(stale, [], "run tools/update-grc")
+        by_hand = set(self.names) - {f"aperture_{name}" for name in grc_files.overlays()}
+        self.assertEqual(by_hand, BY_HAND, "files of blocks that are written by hand")
+
     def test_documentation(self):
         """Every block says what it does, what its items are, and which tags they carry."""
         for name in self.names:
             text = self.platform.blocks[name].documentation[""]
             self.assertGreater(len(text), 300, name)
-            self.assertRegex(text, r"\b(In|Out|Port)\b", name)
-            self.assertRegex(text, r"\bTags\b", name)
+            self.assertRegex(text, r"\b(In|Out|Ports?|ports?)\b", name)
+            self.assertRegex(text, r"\b([Tt]ags?|tagged)\b", name)
+
+    def test_saved_values(self):
+        """A saved flowgraph with every parameter changed has these values when it is loaded."""
+        flowgraph = self.platform.make_flow_graph()
+        changed = {}
+        for name in self.names:
+            block = flowgraph.new_block(name)
+            block.params["id"].set_value(name)
+            for key, parameter in block.params.items():
+                if key == "id" or parameter.dtype == "gui_hint":
+                    continue
+                options = list(parameter.options)
+                other = [option for option in options if option != parameter.get_value()]
+                value = (other or options)[-1] if options else f"{parameter.get_value()}1"
+                parameter.set_value(value)
+                changed[name, key] = parameter.get_value()
+        flowgraph.rewrite()
+        path = fresh_folder("grc_saved") / "saved.grc"
+        self.platform.save_flow_graph(str(path), flowgraph)
+        again = self.platform.make_flow_graph(str(path))
+        values = {
+            (name, key): again.get_block(name).params[key].get_value() for name, key in changed
+        }
+        self.assertGreater(len(values), 500)
+        self.assertEqual(values, changed)
 
     def check_made(self, block, values):
         name = f"{block.key} {values}"
@@ -576,23 +616,9 @@ class TestGrcBlocks(unittest.TestCase):
 
 
 def constructor_defaults(name):
-    """Parameter -> default of the constructor, Python's or the bindings'."""
-    kind = getattr(aperture, name[len("aperture_") :])
-    function = kind.__init__ if inspect.isclass(kind) else kind
-    try:
-        parameters = inspect.signature(function).parameters
-        return {
-            key: parameter.default
-            for key, parameter in parameters.items()
-            if parameter.default is not parameter.empty
-        }
-    except ValueError:
-        # pybind11 writes the signature into the first line of the docstring
-        text = re.search(r"\(self: [\w.]+,? ?(.*)\) -> None", function.__doc__)[1]
-        # without those that have none; "a: int = 1" -> "a = 1"
-        text = re.sub(r", \w+: [\w.]+(?:\[[\w.]+\])?(?=,|$)", "", ", " + text)
-        text = re.sub(r"(\w+): [^=]*? = ", r"\1=", text).lstrip(", ")
-        return eval(f"dict({text})", {"array": np.array, **vars(np)})
+    """Parameter -> default of the constructor."""
+    described = parameters_of(getattr(aperture, name[len("aperture_") :]))
+    return {parameter.name: parameter.default for parameter in described if not parameter.needed}
 
 
 def _symbols(ports):

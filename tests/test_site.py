@@ -25,6 +25,8 @@ import signatures
 import site_sources
 from gnuradio import aperture
 
+from gnuradio.aperture.parameters.description import parameters_of
+
 
 class Page(html.parser.HTMLParser):
     """Links, anchors and text of an HTML page."""
@@ -97,20 +99,14 @@ class TestSources(unittest.TestCase):
         unsaid = []
         for block in self.site.blocks.values():
             page = self.site.pages[f"reference/blocks/{block.name}.md"]
-            meanings = {
-                name
-                for names, _, text in block.doc.entries("Args", "Parameters")
-                if text
-                for name in re.split(r",\s*", names)
-            }
-            for name in signatures.parameters(block.constructor):
-                self.assertIn(f"| `{name}` |", page, block.name)
-                if name not in meanings:
-                    unsaid.append(f"{block.name}: {name}")
+            for parameter in parameters_of(block.made_by):
+                self.assertIn(f"| `{parameter.name}` |", page, block.name)
+                if not parameter.meaning:
+                    unsaid.append(f"{block.name}: {parameter.name}")
             for name in block.methods:
                 self.assertIn(name, page, block.name)
             self.assertIn(block.label, page)
-        self.assertEqual(unsaid, [], "the docstring is to say what these parameters mean")
+        self.assertEqual(unsaid, [], "their descriptions are to say what these parameters mean")
 
     def test_commands(self):
         """Each program has a page and a manual page with all its options, which do not depend on
@@ -187,7 +183,8 @@ class TestSite(unittest.TestCase):
         """The pages of blocks and commands have become pages, with what stands in them."""
         for block in blocks.all_blocks(SOURCE):
             page = self.pages[self.html / f"reference/blocks/{block.name}.html"]
-            for name in (*signatures.parameters(block.constructor), *block.methods, block.label):
+            named = [parameter.name for parameter in parameters_of(block.made_by)]
+            for name in (*named, *block.methods, block.label):
                 self.assertIn(name, page.text, block.name)
         for command in commands.all_commands(SOURCE):
             page = self.pages[self.html / f"reference/commands/{command.name}.html"]
@@ -275,8 +272,8 @@ class TestDocstrings(unittest.TestCase):
 
         self.assertEqual(signatures.parameters(function), {"a": None, "b": "(1, 2)"})
         self.assertEqual(signatures.split("a, (b, c), 'd,'"), ["a", "(b, c)", "'d,'"])
-        found = signatures.parameters(aperture.xengine.__init__)
-        self.assertEqual((found["channels"], found["type"]), ("1024", "'fc32'"))
+        found = signatures.parameters(aperture.xengine.set_integration)
+        self.assertEqual(found, {"length": None, "unit": "'frames'"})
 
 
 if __name__ == "__main__":

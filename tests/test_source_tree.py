@@ -327,6 +327,26 @@ class TestSourceTree(unittest.TestCase):
         }
         self.assertEqual(public - seen, set(), "headers without bindings")
 
+    def test_parameters_are_described(self):
+        """Each field of a block's struct of parameters is in its describe()."""
+        seen, missing = 0, []
+        for header in sorted(HEADERS.glob("*.h")):
+            text = header.read_text()
+            for found in re.finditer(r"^( *)struct (\w*parameters)\b[^{;]*\{$", text, re.MULTILINE):
+                body = text[found.end() : text.index(f"\n{found[1]}}};", found.end())]
+                body = re.sub(r"//.*", "", body).split("static auto describe")[0]
+                fields = re.findall(
+                    r"^ *[\w:<>, ]+? (\w+) *(?:=[^;]*|\{[^;]*\})?;", body, re.MULTILINE
+                )
+                described = re.findall(r"parameter(?:<[^(]*>)?\(\s*\"(\w+)\"", text)
+                described += re.findall(r"(device|latency)_parameter<", text)
+                seen += len(fields)
+                missing += [
+                    f"{header.name}: {found[2]}.{name}" for name in fields if name not in described
+                ]
+        self.assertGreater(seen, 200)
+        self.assertEqual(missing, [])
+
     def test_headers_are_installed(self):
         listed = (HEADERS / "CMakeLists.txt").read_text()
         for header in HEADERS.rglob("*.h"):

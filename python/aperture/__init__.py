@@ -37,6 +37,7 @@ from .arrays.pulses import Pulsar, Pulse
 from .beams.beams import Beam, load_beams
 from .calibration.calibration import Calibration, CalibrationError
 from .calibration.calibration_file import load_calibration, save_calibration
+from .parameters.description import Parameter, parameters_of
 from .parameters.errors import ParameterError
 from .tracking.directions import Direction, parse_direction
 from .array_source import array_source

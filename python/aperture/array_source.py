@@ -13,6 +13,7 @@ from . import aperture_python
 from .arrays.array_description import Source, load_array
 from .arrays.geometry import direction, rotate_with_sky
 from .arrays.pulses import after_start
+from .parameters.description import Anything, Integer, Number, Text
 from .parameters.rules import inputs_of, refuse
 from .parameters.times import as_time
 from .tracking.directions import azimuth_elevation, parse_direction
@@ -95,45 +96,47 @@ def _transmitter(index, entry):
 
 
 def array_source(
-    array="two-dish",
-    sources=None,
-    type="fc32",
-    samples=0,
-    start_time=DEFAULT_START_TIME,
-    seed=1,
-    inputs_per_port=1,
-    noise_rms=0,
-    inputs=None,
-    interference=(),
+    array: Text(
+        "an ArrayDescription, or what load_array() takes: the path of a YAML file, or the "
+        "name of a shipped description"
+    ) = "two-dish",
+    sources: Anything(
+        "list of Source instead of the description's; [] for receiver noise only"
+    ) = None,
+    type: Text("fc32, sc16 or sc8", "fc32", "sc16", "sc8") = "fc32",
+    samples: Integer("of each input, then the stream ends; 0: endless", 0) = 0,
+    start_time: Anything(
+        "UTC seconds since 1970 of the first sample, a number or (whole seconds, "
+        "fraction); sources with ra and dec are where they are then, and move on from "
+        "there. Bodies (sun, moon, planets) also drift among the stars, as in the hour "
+        "after it: the Sun and the planets are good to an arc second for six hours, the "
+        "Moon, whose parallax changes, to 30 arc seconds for one hour"
+    ) = DEFAULT_START_TIME,
+    seed: Integer("equal seeds give equal samples", 0) = 1,
+    inputs_per_port: Integer("interleaved sample by sample", 1, 65536) = 1,
+    noise_rms: Number(
+        "rms of the receiver noise of an input of gain 1, in re and in im, each, in steps "
+        "of the output; 0: sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16"
+    ) = 0,
+    inputs: Anything(
+        "if given, how many inputs the array must have (a flowgraph that was drawn for so "
+        "many has so many ports)"
+    ) = None,
+    interference: Anything(
+        "list of transmitters nearby, each a dictionary of what "
+        "`aperture_python.array_source.transmitter` takes: frequency (Hz), power (over "
+        "that of the receiver noise; one number, or one for each input), drift (Hz/s), "
+        "sweep (Hz), start and end (s from the first sample), period (s) and duty of "
+        "pulses, name"
+    ) = (),
 ):
     """A source block: the samples that the inputs of an array would give.
 
     Receiver noise, point sources (steady ones, pulsars and bursts) with their geometric delays,
     gains and cable delays; formulas and limits are documented at the block's class,
-    `aperture.aperture_python.array_source`. Ports: inputs / inputs_per_port; an item is one sample
-    of each input of the port, [input]. Item 0 carries rx_time, rx_freq and rx_rate.
-
-    Args:
-        array: an ArrayDescription, or what load_array() takes: the path of a YAML file, or the name
-            of a shipped description
-        sources: list of Source instead of the description's; [] for receiver noise only
-        type: fc32, sc16 or sc8
-        samples: of each input, then the stream ends; 0: endless
-        start_time: UTC seconds since 1970 of the first sample, a number or (whole seconds,
-            fraction); sources with ra and dec are where they are then, and move on from there.
-            Bodies (sun, moon, planets) also drift among the stars, as in the hour after it: the
-            Sun and the planets are good to an arc second for six hours, the Moon, whose parallax
-            changes, to 30 arc seconds for one hour
-        seed: equal seeds give equal samples
-        inputs_per_port: interleaved sample by sample
-        noise_rms: rms of the receiver noise of an input of gain 1, in re and in im, each, in steps
-            of the output; 0: sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16
-        inputs: if given, how many inputs the array must have (a flowgraph that was drawn for so
-            many has so many ports)
-        interference: list of transmitters nearby, each a dictionary of what
-            `aperture_python.array_source.transmitter` takes: frequency (Hz), power (over that of
-            the receiver noise; one number, or one for each input), drift (Hz/s), sweep (Hz), start
-            and end (s from the first sample), period (s) and duty of pulses, name
+    `aperture.aperture_python.array_source`. Out: inputs / inputs_per_port ports; an
+    item is one sample of each input of the port, [input]. Tags: item 0 carries rx_time, rx_freq and
+    rx_rate.
 
     Raises ValueError that names the parameter, its value and what is allowed.
     """

@@ -15,8 +15,9 @@ from .arrays.array_description import load_array
 from .display_block import display_block
 from .displays.band import channels_of
 from .displays.bandpass_view import BandpassView
-from .parameters.rules import as_number, as_whole, inputs_of, item_bytes, names_of, one_of
-from .parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
+from .parameters.description import Anything, Integer, Number, Text
+from .parameters.rules import as_number, inputs_of, item_bytes, names_of
+from .parameters.sample_types import SAMPLE_TYPES
 from .streams.python_block import text_of
 from .streams.tag_values import dict_value
 
@@ -37,20 +38,8 @@ class bandpass_display(display_block):
     without it, clamped is how many values of a frame are at the limit of their type, and of
     visibilities it is not known. The widget is `qwidget()`; docs/displays.md says what it shows.
 
-    Args:
-        channels: of an item
-        inputs: of an item
-        edge: visibilities or frames
-        type: of the voltages: sc8 or sc4, whose level is in steps, or fc32; the visibilities are
-            taken as those of such voltages, divided by what was counted, as xengine does by default
-        spectra_per_frame: of frames
-        array: an ArrayDescription, the path of a YAML file or the name of a shipped description,
-            for names; "" or None: names are numbers from 0
-        names: of the inputs, a list of str, instead of those of the array
-        averaging: seconds; 0: the newest item only
-        dynamic_range: dB between the upper and the lower edge of the plots; 0: as the curves need
-        device: that of the block before it: auto, cpu, cuda or cuda:N
-        title: of the window
+    Tags that are used: rx_freq and bandwidth, for the sky frequency; counted and spectra, for what
+    is missing in visibilities.
 
     Raises:
         ValueError: names the parameter, its value and what is allowed
@@ -58,23 +47,41 @@ class bandpass_display(display_block):
 
     def __init__(
         self,
-        channels=1024,
-        inputs=2,
-        edge="visibilities",
-        type="fc32",
-        spectra_per_frame=256,
-        array="",
-        names=None,
-        averaging=1.0,
-        dynamic_range=0.0,
-        device="auto",
-        title="",
+        channels: Integer("of an item", 1, 2**24) = 1024,
+        inputs: Integer("of an item", 1, 4096) = 2,
+        edge: Text("visibilities or frames", "visibilities", "frames") = "visibilities",
+        type: Text(
+            "of the voltages: sc8 or sc4, whose level is in steps, or fc32; the visibilities "
+            "are taken as those of such voltages, divided by what was counted, as xengine "
+            "does by default",
+            "fc32",
+            "sc8",
+            "sc4",
+        ) = "fc32",
+        spectra_per_frame: Integer("of frames", 1, 2**24) = 256,
+        array: Text(
+            "an ArrayDescription, the path of a YAML file or the name of a shipped "
+            'description, for names; "" or None: names are numbers from 0'
+        ) = "",
+        names: Anything("of the inputs, a list of str, instead of those of the array") = None,
+        averaging: Number(
+            "seconds; 0: the newest item only", 0, 3600, unit="s", settable=True
+        ) = 1.0,
+        dynamic_range: Number(
+            "dB between the upper and the lower edge of the plots; 0: as the curves need",
+            0,
+            200,
+            unit="dB",
+            settable=True,
+        ) = 0.0,
+        device: Text("that of the block before it: auto, cpu, cuda or cuda:N") = "auto",
+        title: Text("of the window") = "",
     ):
-        self._channels = as_whole("channels", channels, 1, 1 << 24)
-        self._inputs = as_whole("inputs", inputs, 1, 4096)
-        self._spectra = as_whole("spectra_per_frame", spectra_per_frame, 1, 1 << 24)
-        self._frames = one_of("edge", edge, EDGES) == "frames"
-        each = SAMPLE_TYPES[one_of("type", type, FRAME_TYPES)].size
+        self._channels = int(channels)
+        self._inputs = int(inputs)
+        self._spectra = int(spectra_per_frame)
+        self._frames = edge == "frames"
+        each = SAMPLE_TYPES[type].size
         size = (
             item_bytes("channels", each, channels=channels, inputs=inputs, spectra=self._spectra)
             if self._frames
@@ -84,7 +91,7 @@ class bandpass_display(display_block):
         self.names = self._names(names, array)
         self._lock = threading.Lock()
         self._text, self._shown = "", None
-        self._averaging = as_number("averaging", averaging, 0, 3600, "seconds")
+        self._averaging = float(averaging)
         self.set_dynamic_range(dynamic_range)
         self._view = BandpassView(self.names, self._channels, type, self._averaging)
         self._title = str(title) or (

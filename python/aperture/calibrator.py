@@ -18,7 +18,8 @@ from .calibration.measure import MOST_MISFIT, calibrate, visibilities_of
 from .calibration.messages import calibration_messages
 from .calibration.sources import sky_model
 from .files.file_names import check_text
-from .parameters.rules import as_number, as_whole, inputs_of, item_bytes
+from .parameters.description import Anything, Integer, Number, Text
+from .parameters.rules import inputs_of, item_bytes
 from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.tag_values import dictionary, require, tag_value, time_of
 
@@ -52,52 +53,48 @@ class calibrator(python_block):
     Message port `status`: a dictionary of `event`: `calibrated`, or `not_calibrated` with a
     `reason`.
 
-    Parameters
-    ----------
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one; its inputs are the X-engine's.
-    channels : int
-        Channels of an item.
-    source : str
-        "noise", or a direction such as "sun" or "az=130, el=40", or a YAML file of sources.
-    integrations : int
-        Integrations that a measurement takes.
-    every : float
-        Seconds between measurements; 0: one at the start, and on a command.
-    reference : str
-        Name of the input that is left as it is but for its magnitude; "": that with the most signal
-        to noise in the first measurement.
-    lead : float
-        Seconds of the stream after a measurement from which its settings hold.
-    filename : str
-        If given, the file of the calibration that is in force.
-    inputs : int
-        If given, how many inputs the array must have.
+    Tags that are needed: rx_time, rx_freq, bandwidth and spectra, as xengine sends them.
 
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed; a file of sources cannot be read.
+    Raises:
+        ValueError, OSError: A parameter is not allowed; a file of sources cannot be read.
     """
 
     def __init__(
         self,
-        array="two-dish",
-        channels=1024,
-        source="noise",
-        integrations=1,
-        every=0.0,
-        reference="",
-        lead=1.0,
-        filename="",
-        inputs=None,
+        array: Text(
+            "An array description, or the file or shipped name of one; its inputs are the "
+            "X-engine's."
+        ) = "two-dish",
+        channels: Integer("Channels of an item.", 1, 2**31 - 1) = 1024,
+        source: Text(
+            '"noise", or a direction such as "sun" or "az=130, el=40", or a YAML file of sources.'
+        ) = "noise",
+        integrations: Integer("Integrations that a measurement takes.", 1, 1048576) = 1,
+        every: Number(
+            "Seconds between measurements; 0: one at the start, and on a command.",
+            0,
+            1000000,
+            unit="s",
+        ) = 0.0,
+        reference: Text(
+            'Name of the input that is left as it is but for its magnitude; "": that with the '
+            "most signal to noise in the first measurement."
+        ) = "",
+        lead: Number(
+            "Seconds of the stream after a measurement from which its settings hold.",
+            0,
+            1000000,
+            unit="s",
+        ) = 1.0,
+        filename: Text("If given, the file of the calibration that is in force.") = "",
+        inputs: Anything("If given, how many inputs the array must have.") = None,
     ):
         array = load_array(array)
-        self._channels = as_whole("channels", channels, 1)
+        self._channels = int(channels)
         inputs = inputs_of(array, inputs)
-        self._integrations = as_whole("integrations", integrations, 1, 1 << 20)
-        self._every = as_number("every", every, 0, 1e6, "seconds")
-        self._lead = as_number("lead", lead, 0, 1e6, "seconds")
+        self._integrations = int(integrations)
+        self._every = float(every)
+        self._lead = float(lead)
         products = inputs * (inputs + 1) // 2
         item_bytes("channels", 8, channels=channels, products=products)
         if reference:

@@ -19,7 +19,8 @@ from . import tags
 from .files.file_names import TIME, check_fields, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
-from .parameters.rules import as_number, as_whole, item_bytes, one_of, refuse
+from .parameters.description import Integer, Number, Switch, Text
+from .parameters.rules import as_number, item_bytes, refuse
 from .streams.python_block import python_block, text_of, vector_of
 from .streams.tag_values import time_of
 from .transients.candidates import Candidate, CandidateTable
@@ -58,64 +59,67 @@ class candidate_sink(RollingSink, python_block):
     else who writes the table) is logged, ends the flowgraph if there are powers, and is given by
     `error()`.
 
-    Parameters
-    ----------
-    filename : str
-        The table: .ecsv or .csv. {time} becomes the UTC at which the flowgraph starts, and in the
-        names of the tables that follow that of their first candidate.
-    beams, channels : int
-        Beams and channels of the powers.
-    center_frequency, bandwidth : float
-        Centre frequency and bandwidth of the powers, Hz; the centre is that of channel
-        channels // 2.
-    sample_time : float
-        From one item of powers to the next, seconds.
-    type : str
-        Type of the powers: f32, s8 or u8.
-    pictures : float
-        Most pictures in a minute of the stream; 0: none, and there is no port for powers.
-    seconds : float
-        Time for which powers are kept: longer than the sweep of a pulse and what the search takes.
-    rows_per_file : int
-        Most candidates of a table, with {time} in the name.
-    overwrite : bool
-        True if an existing table is replaced; if not, it is refused.
-    wait : bool
-        True if the stream waits for the pictures, as a recording can, which comes faster than they
-        are drawn.
-
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed; the table could not be written there.
+    Raises:
+        ValueError, OSError: A parameter is not allowed; the table could not be written there.
     """
 
     def __init__(
         self,
-        filename="candidates-{time}.ecsv",
-        beams=1,
-        channels=1024,
-        center_frequency=408e6,
-        bandwidth=20e6,
-        sample_time=51.2e-6,
-        type="f32",
-        pictures=10.0,
-        seconds=4.0,
-        rows_per_file=100000,
-        overwrite=True,
-        wait=False,
+        filename: Text(
+            "The table: .ecsv or .csv. {time} becomes the UTC at which the flowgraph starts, "
+            "and in the names of the tables that follow that of their first candidate."
+        ) = "candidates-{time}.ecsv",
+        beams: Integer("Beams and channels of the powers.", 1, 65536) = 1,
+        channels: Integer("Beams and channels of the powers.", 1, 2**24) = 1024,
+        center_frequency: Number(
+            "Centre frequency and bandwidth of the powers, Hz; the centre is that of channel "
+            "channels // 2.",
+            0,
+            1e15,
+            unit="Hz",
+        ) = 408e6,
+        bandwidth: Number(
+            "Centre frequency and bandwidth of the powers, Hz; the centre is that of channel "
+            "channels // 2.",
+            1e-3,
+            1e15,
+            unit="Hz",
+        ) = 20e6,
+        sample_time: Number(
+            "From one item of powers to the next, seconds.", 1e-9, 1e3, unit="s"
+        ) = 51.2e-6,
+        type: Text("Type of the powers: f32, s8 or u8.", "f32", "s8", "u8") = "f32",
+        pictures: Number(
+            "Most pictures in a minute of the stream; 0: none, and there is no port for powers.",
+            0,
+            6000,
+        ) = 10.0,
+        seconds: Number(
+            "Time for which powers are kept: longer than the sweep of a pulse and what the "
+            "search takes.",
+            0,
+            1e5,
+            unit="s",
+        ) = 4.0,
+        rows_per_file: Integer(
+            "Most candidates of a table, with {time} in the name.", 1, 2**31 - 1
+        ) = 100000,
+        overwrite: Switch("True if an existing table is replaced; if not, it is refused.") = True,
+        wait: Switch(
+            "True if the stream waits for the pictures, as a recording can, which comes "
+            "faster than they are drawn."
+        ) = False,
     ):
-        self._beams = as_whole("beams", beams, 1, 65536)
-        self._channels = as_whole("channels", channels, 1, 2**24)
-        self._rows_per_file = as_whole("rows_per_file", rows_per_file, 1)
-        as_number("bandwidth", bandwidth, 1e-3, 1e15, "Hz")
+        self._beams = int(beams)
+        self._channels = int(channels)
+        self._rows_per_file = int(rows_per_file)
         lowest = (channels // 2 + 0.5) * bandwidth / channels
         as_number("center_frequency", center_frequency, lowest, 1e15, "Hz")
-        self._sample_time = as_number("sample_time", sample_time, 1e-9, 1e3, "seconds")
-        self._pictures = as_number("pictures", pictures, 0, 6000, "an hour")
+        self._sample_time = float(sample_time)
+        self._pictures = float(pictures)
         as_number("seconds", seconds, sample_time, 1e5)
         self._row = self._beams * self._channels
-        kind = np.dtype(TYPES[one_of("type", type, TYPES)])
+        kind = np.dtype(TYPES[type])
         item_bytes("channels", kind.itemsize, beams=beams, channels=channels)
         self._kept = math.ceil(seconds / sample_time)
         if pictures > 0 and self._kept * self._row * kind.itemsize > MOST_KEPT:

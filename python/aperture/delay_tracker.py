@@ -12,6 +12,7 @@ import pmt
 
 from . import tags
 from .following_block import following_block
+from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, refuse
 from .streams.python_block import printable, text_of
 from .streams.tag_values import dict_value, dictionary, time_value
@@ -85,51 +86,52 @@ class delay_tracker(following_block):
     `refused` with a `reason` for a direction that is none), `direction` (its name), `azimuth` and
     `elevation` (degrees), `time`. Delays are sent below the horizon, too.
 
-    Parameters
-    ----------
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one.
-    direction : Direction or str
-        sun, Cas A, B0329+54, "23:23:24 +58:48:54", "az=180, el=45", as `aperture.parse_direction`
-        has them.
-    channels : int
-        Channels of the F-engine; it makes a difference for real samples of an inverted band only.
-    center_frequency : float
-        Hz, of channel channels//2. 0: as the stream says.
-    phase_error : float
-        Degrees by which straight lines between exact delays may be wrong, 0.001 to 90.
-    lead : float
-        Seconds, 0 to 3600: beside the F-engine, at least what the stream's buffers hold between the
-        source and the F-engine.
-    status_period : float
-        Seconds of the stream between messages of status; 0: at changes only.
-    item_size, inputs, real, inverted, samples_per_item
-        As `pointing` has them.
-
-    Raises
-    ------
-    ValueError
-        A parameter is not allowed.
+    Raises:
+        ValueError: A parameter is not allowed.
     """
 
     def __init__(
         self,
-        array="two-dish",
-        direction="zenith",
-        channels=1024,
-        center_frequency=0.0,
-        phase_error=0.1,
-        lead=1.0,
-        status_period=10.0,
-        item_size=8,
-        inputs=None,
-        real=False,
-        inverted=False,
-        samples_per_item=1,
+        array: Text("An array description, or the file or shipped name of one.") = "two-dish",
+        direction: Text(
+            'sun, Cas A, B0329+54, "23:23:24 +58:48:54", "az=180, el=45", as '
+            "`aperture.parse_direction` has them."
+        ) = "zenith",
+        channels: Integer(
+            "Channels of the F-engine; it makes a difference for real samples of an inverted "
+            "band only.",
+            1,
+            2**24,
+        ) = 1024,
+        center_frequency: Number(
+            "Hz, of channel channels//2. 0: as the stream says.", 0, unit="Hz"
+        ) = 0.0,
+        phase_error: Number(
+            "Degrees by which straight lines between exact delays may be wrong, 0.001 to 90.",
+            0.001,
+            90,
+            unit="deg",
+            settable=True,
+        ) = 0.1,
+        lead: Number(
+            "Seconds, 0 to 3600: beside the F-engine, at least what the stream's buffers hold "
+            "between the source and the F-engine.",
+            0,
+            3600,
+            unit="s",
+        ) = 1.0,
+        status_period: Number(
+            "Seconds of the stream between messages of status; 0: at changes only.", 0, unit="s"
+        ) = 10.0,
+        item_size: Integer("As `pointing` has them.", 1, 2**31 - 1) = 8,
+        inputs: Anything("As `pointing` has them.") = None,
+        real: Switch("As `pointing` has them.") = False,
+        inverted: Switch("As `pointing` has them.") = False,
+        samples_per_item: Integer("As `pointing` has them.", 1, 2**31 - 1) = 1,
     ):
-        self._status_period = as_number("status_period", status_period, 0, unit="seconds")
-        self._given = as_number("center_frequency", center_frequency, 0, unit="Hz")
-        self._phase_error = as_number("phase_error", phase_error, 1e-3, 90, "degrees")
+        self._status_period = float(status_period)
+        self._given = float(center_frequency)
+        self._phase_error = float(phase_error)
         super().__init__(
             "delay_tracker",
             array,

@@ -32,6 +32,7 @@ from .formats.filterbank.writer import (
     RecentMean,
     cells_of,
 )
+from .parameters.description import Anything, Integer, Switch, Text
 from .parameters.rules import as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of, vector_of
@@ -120,67 +121,60 @@ class filterbank_sink(RecordingSink, python_block):
     else who writes this file, or who removes, replaces, cuts or extends it while it grows) is
     logged, ends the flowgraph, and is given by `error()`. Files are whole up to then.
 
-    Parameters
-    ----------
-    filename : str
-        The file, or with {beam} in it the files, to be written. {time} becomes the rx_time of the
-        first integration in UTC, to the second: `obs-{time}.fil` becomes obs-20240101T123456Z.fil.
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one.
-    beams : list
-        Objects of `aperture.Beam`, or dictionaries as in a file of beams (see `pointing`);
-        incoherent ones are the last, as in beam_power's items.
-    channels : int
-        Channels of an item.
-    products : str
-        power, I, IQUV or coherency, as in the power detector.
-    nbits : int
-        32 (float) or 8.
-    overwrite : bool
-        True if existing files are replaced (when the first integration comes); if not, they are
-        refused, at once where their names are known.
-    machine_id : int
-        SIGPROC's number of the machine.
-    telescope : int
-        SIGPROC's number of the telescope; None: that of the description's name, if there is one.
-    level_integrations : int
-        Integrations that set the levels of 8 bits, and what is filled in with 32, from 2.
-    rows : int
-        If given, how many beams an item must have (a flowgraph that was drawn for so many has items
-        of that size).
-    counts : bool
-        True if there is a second port, for the counts of a block that takes masks
-        (`spectra_per_slice`).
-
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed; a file could not be written there.
+    Raises:
+        ValueError, OSError: A parameter is not allowed; a file could not be written there.
     """
 
     def __init__(
         self,
-        filename="beams-{time}.fil",
-        array="two-dish",
-        beams=ZENITH,
-        channels=1024,
-        products="power",
-        nbits=32,
-        overwrite=True,
-        machine_id=0,
-        telescope=None,
-        level_integrations=64,
-        rows=None,
-        counts=False,
+        filename: Text(
+            "The file, or with {beam} in it the files, to be written. {time} becomes the "
+            "rx_time of the first integration in UTC, to the second: `obs-{time}.fil` becomes "
+            "obs-20240101T123456Z.fil."
+        ) = "beams-{time}.fil",
+        array: Text("An array description, or the file or shipped name of one.") = "two-dish",
+        beams: Anything(
+            "Objects of `aperture.Beam`, or dictionaries as in a file of beams (see "
+            "`pointing`); incoherent ones are the last, as in beam_power's items."
+        ) = ZENITH,
+        channels: Integer("Channels of an item.", 1, 2**31 - 1) = 1024,
+        products: Text(
+            "power, I, IQUV or coherency, as in the power detector.",
+            "power",
+            "I",
+            "IQUV",
+            "coherency",
+        ) = "power",
+        nbits: Integer("32 (float) or 8.") = 32,
+        overwrite: Switch(
+            "True if existing files are replaced (when the first integration comes); if not, "
+            "they are refused, at once where their names are known."
+        ) = True,
+        machine_id: Integer("SIGPROC's number of the machine.", 0, 2**31 - 1) = 0,
+        telescope: Anything(
+            "SIGPROC's number of the telescope; None: that of the description's name, if "
+            "there is one."
+        ) = None,
+        level_integrations: Integer(
+            "Integrations that set the levels of 8 bits, and what is filled in with 32, from 2.",
+            2,
+            1048576,
+        ) = 64,
+        rows: Anything(
+            "If given, how many beams an item must have (a flowgraph that was drawn for so "
+            "many has items of that size)."
+        ) = None,
+        counts: Switch(
+            "True if there is a second port, for the counts of a block that takes masks "
+            "(`spectra_per_slice`)."
+        ) = False,
     ):
         array = load_array(array)
-        as_whole("channels", channels, 1)
-        self._machine = as_whole("machine_id", machine_id, 0)
-        self._level_integrations = as_whole("level_integrations", level_integrations, 2, 1 << 20)
+        self._machine = int(machine_id)
+        self._level_integrations = int(level_integrations)
         self._telescope = (
             telescope_id(array.name) if telescope is None else as_whole("telescope", telescope, 0)
         )
-        one_of("products", products, PRODUCTS)
         one_of("nbits", nbits, (8, 32))
         if products != "power" and len(find_polarizations(array)) != 2:
             refuse("products", products, f"power: array {array.name!r} has one polarisation")

@@ -9,6 +9,7 @@ import time as host
 
 from . import aperture_python
 from .arrays.array_description import load_array
+from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, refuse
 from .transients.par_file import TimingModel, read_par
 from .transients.phase_model import Segment, par_segments, period_segments
@@ -60,23 +61,46 @@ def phase_segments(
 
 
 def folder(
-    par=None,
-    period=1.0,
-    period_derivative=0.0,
-    epoch=(0, 0.0),
-    phase=0.0,
-    array=None,
-    start_time=None,
-    hours=24.0,
-    channels=1024,
-    beams=1,
-    products=1,
-    bins=128,
-    subintegration=10.0,
-    type="f32",
-    mean=True,
-    counts=False,
-    latency=0.1,
+    par: Anything(
+        "a .par file, a transients.par_file.TimingModel, or a list of "
+        "transients.phase_model.Segment, in the place of the period; None: the period"
+    ) = None,
+    period: Number("seconds, at the telescope", 1e-6, 1e6, unit="s") = 1.0,
+    period_derivative: Number("seconds a second", -0.001, 0.001) = 0.0,
+    epoch: Anything(
+        "UTC since 1970, of period and phase: a number or (whole seconds, fraction)"
+    ) = (0, 0.0),
+    phase: Number("revolutions at the epoch", -1000000000000000.0, 1000000000000000.0) = 0.0,
+    array: Anything(
+        "an ArrayDescription, or the file or shipped name of one: the site, with `par`"
+    ) = None,
+    start_time: Anything(
+        "UTC since 1970 from which on a .par file's model is computed; None: an hour ago"
+    ) = None,
+    hours: Number(
+        "how long; what comes outside of it ends the flowgraph", 0, 8800, open=True
+    ) = 24.0,
+    channels: Integer("of an item", 1, 2**24) = 1024,
+    beams: Integer("of an item, or pairs of them", 1, 1048576) = 1,
+    products: Integer("of each beam, 1 to 4", 1, 4) = 1,
+    bins: Integer("of a revolution", 2, 65536) = 128,
+    subintegration: Number("seconds that become one item", 0, 1e6, open=True, unit="s") = 10.0,
+    type: Text("of the powers, f32, s8 or u8", "f32", "s8", "u8") = "f32",
+    mean: Switch(
+        "the powers are means of what was counted, as power_detector's by default; or sums"
+    ) = True,
+    counts: Switch(
+        "whether port 1 takes what was counted in each power, u32 [beam or "
+        "pair][channel], from power_detector or beam_power with masks"
+    ) = False,
+    latency: Number(
+        "the longest wait of a call for more input, in seconds",
+        0,
+        10,
+        unit="s",
+        category="Advanced",
+        settable=True,
+    ) = 0.1,
 ):
     """A block that folds the powers of beams with the period of a pulsar.
 
@@ -84,27 +108,6 @@ def folder(
     `aperture.aperture_python.folder`. The phase is given by a .par file, whose model is predicted
     for the site of the array (polynomials of an hour each, from `start_time` for `hours`), or by a
     period at the telescope.
-
-    Args:
-        par: a .par file, a transients.par_file.TimingModel, or a list of
-            transients.phase_model.Segment, in the place of the period; None: the period
-        period: seconds, at the telescope
-        period_derivative: seconds a second
-        epoch: UTC since 1970, of period and phase: a number or (whole seconds, fraction)
-        phase: revolutions at the epoch
-        array: an ArrayDescription, or the file or shipped name of one: the site, with `par`
-        start_time: UTC since 1970 from which on a .par file's model is computed; None: an hour ago
-        hours: how long; what comes outside of it ends the flowgraph
-        channels: of an item
-        beams: of an item, or pairs of them
-        products: of each beam, 1 to 4
-        bins: of a revolution
-        subintegration: seconds that become one item
-        type: of the powers, f32, s8 or u8
-        mean: the powers are means of what was counted, as power_detector's by default; or sums
-        counts: whether port 1 takes what was counted in each power, u32 [beam or pair][channel],
-            from power_detector or beam_power with masks
-        latency: the longest wait of a call for more input, in seconds
 
     Raises ValueError that names the parameter (of a .par file also the line), its value and what is
     allowed; OSError.

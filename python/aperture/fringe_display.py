@@ -14,7 +14,8 @@ from . import tags
 from .arrays.array_description import load_array
 from .display_block import display_block
 from .displays.band import Times, channels_of
-from .parameters.rules import as_whole, inputs_of, item_bytes, names_of, refuse
+from .parameters.description import Anything, Integer, Text
+from .parameters.rules import inputs_of, item_bytes, names_of, refuse
 from .streams.tag_values import dict_value
 
 #: baselines that are followed by default, at most
@@ -38,18 +39,8 @@ class fringe_display(display_block):
     stream_align, or from an F-engine with an input on each port: which inputs are not aligned, and
     why, which the window says of them.
 
-    Args:
-        channels: of an integration
-        inputs: of the correlator
-        names: of the inputs, a list of str; by default those of `array`, or the inputs' numbers
-            from 0
-        array: an ArrayDescription, the path of a YAML file or the name of a shipped description,
-            for names; None: there is none
-        baselines: pairs of inputs, by number or name, whose curves are drawn, each first and
-            second; by default the first ones of all pairs. Any other can be chosen in the window
-        history: integrations that are drawn, 10 to 10000
-        window: of the newest integrations, of which coherence, delay and rate are taken, 1 to 256
-        device: that of xengine: auto, cpu, cuda or cuda:N
+    Tags: rx_time and rx_rate give the axis of time (UTC), rx_freq and bandwidth the frequencies;
+    missing integrations are gaps.
 
     Raises:
         ValueError: names the parameter, its value and what is allowed
@@ -57,19 +48,29 @@ class fringe_display(display_block):
 
     def __init__(
         self,
-        channels=1024,
-        inputs=2,
-        names=None,
-        array=None,
-        baselines=None,
-        history=300,
-        window=16,
-        device="auto",
+        channels: Integer("of an integration", 1, 2**24) = 1024,
+        inputs: Integer("of the correlator", 2, 4096) = 2,
+        names: Anything(
+            "of the inputs, a list of str; by default those of `array`, or the inputs' "
+            "numbers from 0"
+        ) = None,
+        array: Anything(
+            "an ArrayDescription, the path of a YAML file or the name of a shipped "
+            "description, for names; None: there is none"
+        ) = None,
+        baselines: Anything(
+            "pairs of inputs, by number or name, whose curves are drawn, each first and "
+            "second; by default the first ones of all pairs. Any other can be chosen in the "
+            "window"
+        ) = None,
+        history: Integer("integrations that are drawn, 10 to 10000", 10, 10000) = 300,
+        window: Integer(
+            "of the newest integrations, of which coherence, delay and rate are taken", 1, 256
+        ) = 16,
+        device: Text("that of xengine: auto, cpu, cuda or cuda:N") = "auto",
     ):
-        self._channels = as_whole("channels", channels, 1, 1 << 24)
-        self._inputs = as_whole("inputs", inputs, 2, 4096)
-        as_whole("history", history, 10, 10000)
-        as_whole("window", window, 1, 256)
+        self._channels = int(channels)
+        self._inputs = int(inputs)
         size = item_bytes("channels", 8, channels=channels, products=inputs * (inputs + 1) // 2)
         self.names = self._names(names, array)
         #: all pairs of inputs (first, second), as the window offers them

@@ -8,7 +8,7 @@
 from gnuradio import gr
 
 from .aperture_python import f_engine, receiver_tags, xengine
-from .parameters.rules import as_number
+from .parameters.description import Integer, Number, Switch, Text
 
 FRAME_BYTES = 1 << 20
 MOST_SPECTRA, FEWEST_SPECTRA = 1024, 16
@@ -41,38 +41,50 @@ class fx_correlator(gr.hier_block2):
     [channel][product] of fc32, an item an integration, for fringe_display, uvh5_sink and select.
     Message ports: delays and gains in, to the F-engine; status out, of both.
 
-    Args:
-        channels: of the band: even, 4 to 65536
-        integration: seconds that are summed to one item, rounded to frames
-        inputs: antennas times polarisations
-        input_type: fc32, sc16, sc8, sc4, f32, s16, s12, s10 or s8
-        inputs_per_port: interleaved sample by sample
-        sample_rate: samples a second of an input, for sources that do not say it; 0: the stream
-            says it (tag rx_rate)
-        center_frequency: Hz, the sky frequency of the middle of the band, for sources that do not
-            say it; 0: the stream says it (tag rx_freq), or it is not known
-        inverted: the mixer mirrored the band
-        device: auto, cpu, cuda or cuda:N
-
     Raises:
         ValueError: names the parameter, its value and what is allowed
     """
 
     def __init__(
         self,
-        channels=1024,
-        integration=0.5,
-        inputs=2,
-        input_type="fc32",
-        inputs_per_port=1,
-        sample_rate=0.0,
-        center_frequency=0.0,
-        inverted=False,
-        device="auto",
+        channels: Integer("of the band: even, 4 to 65536", 4, 65536) = 1024,
+        integration: Number(
+            "seconds that are summed to one item, rounded to frames",
+            0,
+            1e9,
+            open=True,
+            unit="s",
+            settable=True,
+        ) = 0.5,
+        inputs: Integer("antennas times polarisations", 1, 65536) = 2,
+        input_type: Text(
+            "fc32, sc16, sc8, sc4, f32, s16, s12, s10 or s8",
+            "fc32",
+            "sc16",
+            "sc8",
+            "sc4",
+            "f32",
+            "s16",
+            "s12",
+            "s10",
+            "s8",
+        ) = "fc32",
+        inputs_per_port: Integer("interleaved sample by sample", 1, 65536) = 1,
+        sample_rate: Number(
+            "samples a second of an input, for sources that do not say it; 0: the stream says "
+            "it (tag rx_rate)",
+            0,
+            unit="Hz",
+        ) = 0.0,
+        center_frequency: Number(
+            "Hz, the sky frequency of the middle of the band, for sources that do not say it; "
+            "0: the stream says it (tag rx_freq), or it is not known",
+            0,
+            unit="Hz",
+        ) = 0.0,
+        inverted: Switch("the mixer mirrored the band") = False,
+        device: Text("auto, cpu, cuda or cuda:N") = "auto",
     ):
-        as_number("integration", integration, 0, 1e9, "seconds", above=True)
-        as_number("sample_rate", sample_rate, 0, unit="Hz")
-        as_number("center_frequency", center_frequency, 0, unit="Hz")
         # checks all that both take
         spectra = spectra_in_frame(
             max(int(channels), 1),

@@ -11,7 +11,8 @@ from gnuradio import gr
 
 from . import tags
 from .aperture_python import exchange
-from .parameters.rules import as_whole, item_bytes, one_of
+from .parameters.description import Integer, Text
+from .parameters.rules import as_whole, item_bytes
 from .streams.python_block import python_block, vector_of
 
 TYPES = {"fc32": np.complex64, "u32": np.uint32}
@@ -32,28 +33,21 @@ class join_channels(python_block):
     of its range, the flowgraph ends with an error (`error()`), because it is of another integration
     or band.
 
-    Parameters
-    ----------
-    channels : int
-        Channels of all ranges.
-    inputs : int
-        Inputs of the X-engines.
-    ranges : int
-        Number of ranges: 1 to channels.
-    type : str
-        fc32, visibilities; u32, the counts of X-engines that take masks.
-
-    Raises
-    ------
-    ValueError
-        Names the parameter, its value and what is allowed.
+    Raises:
+        ValueError: Names the parameter, its value and what is allowed.
     """
 
-    def __init__(self, channels=1024, inputs=2, ranges=2, type="fc32"):
-        as_whole("channels", channels, 1, 1 << 24)
-        as_whole("inputs", inputs, 1, 65536)
+    def __init__(
+        self,
+        channels: Integer("Channels of all ranges.", 1, 2**24) = 1024,
+        inputs: Integer("Inputs of the X-engines.", 1, 65536) = 2,
+        ranges: Integer("Number of ranges: 1 to channels.", 1, 2**24) = 2,
+        type: Text(
+            "fc32, visibilities; u32, the counts of X-engines that take masks.", "fc32", "u32"
+        ) = "fc32",
+    ):
         as_whole("ranges", ranges, 1, channels)
-        kind = np.dtype(TYPES[one_of("type", type, TYPES)])
+        kind = np.dtype(TYPES[type])
         products = inputs * (inputs + 1) // 2
         item_bytes("channels", kind.itemsize, channels=channels, products=products)
         self._channels = channels

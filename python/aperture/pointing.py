@@ -15,7 +15,8 @@ from . import c32vector, tags
 from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
 from .beams.weights import beam_directions, beam_weights, channel_frequencies
-from .following_block import LONGEST_LEAD, following_block
+from .following_block import following_block
+from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, is_number, refuse
 from .streams.stream_band import Band
 from .streams.tag_values import dictionary, time_value
@@ -146,72 +147,86 @@ class pointing(following_block):
     Any error (an rx_rate below 1 item/s, an rx_freq below 0) is logged, ends the flowgraph,
     and is given by `error()`.
 
-    Parameters
-    ----------
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one.
-    beams : list
-        Objects of `aperture.Beam`, or dictionaries as in a file of beams or texts such as sun, Cas
-        A or "23:23:24 +58:48:54", of which a tiling that follows the sky is made for the host's
-        clock: for a recording, `load_beams(file, array, time)` makes it. Incoherent ones are left
-        out: they have no weights.
-    channels : int
-        Channels of the beamformer.
-    center_frequency, bandwidth : float
-        Hz, of channel channels//2 and of all channels, where these are not those of the whole
-        stream. 0: those of the stream. A warning is logged, once, where the stream's band does
-        not hold the one that is given.
-    phase_error : float
-        Degrees by which the weight of any input may be wrong, 0.001 to 90.
-    frame_length : float
-        Seconds, 0 to 3600, that a frame of the beamformer lasts: its spectra_per_frame times the
-        time from one spectrum to the next. What it lasts comes on top of the error where this is 0.
-    lead : float
-        Seconds, 0 to 3600: beside the channeliser, at least what the stream's buffers hold between
-        the source and the beamformer.
-    calibration, taper, normalise
-        As in `beam_weights`.
-    item_size : int
-        Bytes of an item of the stream.
-    inputs : int
-        If given, how many inputs the array must have.
-    real : bool
-        True if the stream's samples are real.
-    inverted : bool
-        True if the band of real samples is inverted, as the channeliser is told.
-    samples_per_item : int
-        Samples of each input in an item; more than one of packed ones.
-    tracked : Direction or str
-        The direction that the F-engine's delays follow (see `delay_tracker`): the weights do the
-        rest. None: there are no such delays.
-
-    Raises
-    ------
-    ValueError
-        A parameter is not allowed.
+    Raises:
+        ValueError: A parameter is not allowed.
     """
 
     def __init__(
         self,
-        array="two-dish",
-        beams=ZENITH,
-        channels=1024,
-        center_frequency=0,
-        bandwidth=0,
-        phase_error=1.0,
-        frame_length=0.0,
-        lead=1.0,
-        calibration=None,
-        taper="none",
-        normalise="noise",
-        item_size=8,
-        inputs=None,
-        real=False,
-        inverted=False,
-        samples_per_item=1,
-        tracked=None,
+        array: Text("An array description, or the file or shipped name of one.") = "two-dish",
+        beams: Anything(
+            "Objects of `aperture.Beam`, or dictionaries as in a file of beams or texts such "
+            'as sun, Cas A or "23:23:24 +58:48:54", of which a tiling that follows the sky is '
+            "made for the host's clock: for a recording, `load_beams(file, array, time)` "
+            "makes it. Incoherent ones are left out: they have no weights.",
+            settable=True,
+        ) = ZENITH,
+        channels: Integer("Channels of the beamformer.", 1, 2**24) = 1024,
+        center_frequency: Number(
+            "Hz, of channel channels//2 and of all channels, where these are not those of the "
+            "whole stream. 0: those of the stream. A warning is logged, once, where the "
+            "stream's band does not hold the one that is given.",
+            0,
+            unit="Hz",
+        ) = 0,
+        bandwidth: Number(
+            "Hz, of channel channels//2 and of all channels, where these are not those of the "
+            "whole stream. 0: those of the stream. A warning is logged, once, where the "
+            "stream's band does not hold the one that is given.",
+            0,
+            unit="Hz",
+        ) = 0,
+        phase_error: Number(
+            "Degrees by which the weight of any input may be wrong, 0.001 to 90.",
+            0.001,
+            90,
+            unit="deg",
+            settable=True,
+        ) = 1.0,
+        frame_length: Number(
+            "Seconds, 0 to 3600, that a frame of the beamformer lasts: its spectra_per_frame "
+            "times the time from one spectrum to the next. What it lasts comes on top of the "
+            "error where this is 0.",
+            0,
+            3600,
+            unit="s",
+        ) = 0.0,
+        lead: Number(
+            "Seconds, 0 to 3600: beside the channeliser, at least what the stream's buffers "
+            "hold between the source and the beamformer.",
+            0,
+            3600,
+            unit="s",
+        ) = 1.0,
+        calibration: Anything(
+            "A calibration, or the file of one, that the weights apply; None: none.", settable=True
+        ) = None,
+        taper: Text(
+            "The taper of the inputs' weights, as `beam_weights` takes it.", settable=True
+        ) = "none",
+        normalise: Text(
+            "What the weights keep: the noise, the signal, or neither, as `beam_weights` takes it.",
+            "noise",
+            "signal",
+            "none",
+            settable=True,
+        ) = "noise",
+        item_size: Integer("Bytes of an item of the stream.", 1, 2**31 - 1) = 8,
+        inputs: Anything("If given, how many inputs the array must have.") = None,
+        real: Switch("True if the stream's samples are real.") = False,
+        inverted: Switch(
+            "True if the band of real samples is inverted, as the channeliser is told."
+        ) = False,
+        samples_per_item: Integer(
+            "Samples of each input in an item; more than one of packed ones.", 1, 2**31 - 1
+        ) = 1,
+        tracked: Anything(
+            "The direction that the F-engine's delays follow (see `delay_tracker`): the "
+            "weights do the rest. None: there are no such delays.",
+            settable=True,
+        ) = None,
     ):
-        self._frame_length = as_number("frame_length", frame_length, 0, LONGEST_LEAD, "seconds")
+        self._frame_length = float(frame_length)
         super().__init__(
             "pointing", array, channels, lead, item_size, inputs, real, inverted, samples_per_item
         )

@@ -19,7 +19,8 @@ from .files.roll_over import RollingSink, RollOver
 from .filterbank_sink import PRODUCTS, row_names
 from .folder import phase_segments
 from .formats.psrfits import write_profiles
-from .parameters.rules import as_number, as_whole, item_bytes, one_of, refuse
+from .parameters.description import Anything, Integer, Number, Switch, Text
+from .parameters.rules import as_number, item_bytes, refuse
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import dict_value, require, tag_value, time_of
@@ -58,59 +59,50 @@ class psrfits_sink(RollingSink, python_block):
     An error (a tag that is missing, a full disk) is logged, ends the flowgraph, and is given by
     `error()`.
 
-    Parameters
-    ----------
-    filename : str
-        The files to be written, such as `{beam}-{time}.fits`.
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one: the site.
-    beams : list
-        The beams, as for filterbank_sink.
-    channels, bins : int
-        Channels and bins of an item.
-    products : str
-        power, I, IQUV or coherency, as in the power detector.
-    source : str
-        The pulsar's name; empty: that of the .par file, or of the beam.
-    dm : float
-        pc/cm^3; None: that of the .par file, or 0.
-    par, period, period_derivative, epoch, phase, start_time, hours
-        As of `folder`: the model goes into the file.
-    overwrite : bool
-        True if existing files are replaced.
-    rows : int
-        If given, how many beams an item must have.
-
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed; a file could not be written there.
+    Raises:
+        ValueError, OSError: A parameter is not allowed; a file could not be written there.
     """
 
     def __init__(
         self,
-        filename="pulsar-{time}.fits",
-        array="two-dish",
-        beams=ZENITH,
-        channels=1024,
-        bins=128,
-        products="power",
-        source="",
-        dm=None,
-        par=None,
-        period=1.0,
-        period_derivative=0.0,
-        epoch=(0, 0.0),
-        phase=0.0,
-        start_time=None,
-        hours=24.0,
-        overwrite=True,
-        rows=None,
+        filename: Text(
+            "The files to be written, such as `{beam}-{time}.fits`."
+        ) = "pulsar-{time}.fits",
+        array: Text(
+            "An array description, or the file or shipped name of one: the site."
+        ) = "two-dish",
+        beams: Anything(
+            "Of `aperture.Beam`, or of dictionaries as in a file of beams (see `pointing`)."
+        ) = ZENITH,
+        channels: Integer("Channels and bins of an item.", 1, 2**31 - 1) = 1024,
+        bins: Integer("Channels and bins of an item.", 2, 65536) = 128,
+        products: Text(
+            "power, I, IQUV or coherency, as in the power detector.",
+            "power",
+            "I",
+            "IQUV",
+            "coherency",
+        ) = "power",
+        source: Text("The pulsar's name; empty: that of the .par file, or of the beam.") = "",
+        dm: Anything("pc/cm^3; None: that of the .par file, or 0.") = None,
+        par: Anything(
+            "a .par file, a transients.par_file.TimingModel, or a list of "
+            "transients.phase_model.Segment, in the place of the period; None: the period"
+        ) = None,
+        period: Number("seconds, at the telescope") = 1.0,
+        period_derivative: Number("seconds a second", -0.001, 0.001) = 0.0,
+        epoch: Anything(
+            "UTC since 1970, of period and phase: a number or (whole seconds, fraction)"
+        ) = (0, 0.0),
+        phase: Number("turns at the epoch", -1000000000000000.0, 1000000000000000.0) = 0.0,
+        start_time: Anything(
+            "UTC since 1970 from which on a .par file's model is computed; None: an hour ago"
+        ) = None,
+        hours: Number("how long; what comes outside of it ends the flowgraph") = 24.0,
+        overwrite: Switch("True if existing files are replaced.") = True,
+        rows: Anything("If given, how many beams an item must have.") = None,
     ):
         array = load_array(array)
-        as_whole("channels", channels, 1)
-        as_whole("bins", bins, 2, 65536)
-        one_of("products", products, PRODUCTS)
         check_text("source", source)
         if par is not None and par != "" and not isinstance(par, (list, tuple, TimingModel)):
             par = read_par(par)

@@ -603,7 +603,7 @@ class qa_array_source(gr_unittest.TestCase):
             ({"type": "sc4"}, "type: 'sc4' is not allowed.*fc32, sc16, sc8"),
             ({"samples": -1}, "samples: -1 is not allowed"),
             ({"inputs_per_port": 2}, "inputs_per_port: 2 is not allowed.*inputs, 3"),
-            ({"inputs_per_port": 0}, "inputs_per_port: 0 is not allowed.*inputs, 3"),
+            ({"inputs_per_port": 0}, "inputs_per_port: 0 is not allowed.*from 1 to 65536"),
             ({"noise_rms": -1}, "noise_rms: -1 is not allowed"),
             ({"noise_rms": math.nan}, "noise_rms: nan is not allowed"),
             ({"inputs": 2}, "inputs: 2 is not allowed; it must be 3"),

@@ -473,7 +473,7 @@ class qa_beamformer(gr_unittest.TestCase):
     def test_errors(self):
         cases = (
             ({"beams": 0}, "beams: 0 is not allowed; it must be 1 to 4096"),
-            ({"type": "sc16"}, "type: 'sc16' is not allowed; it must be one of sc8, sc4, fc32"),
+            ({"type": "sc16"}, "type: 'sc16' is not allowed; it must be fc32, sc8 or sc4"),
             (
                 {"inputs": 3, "beams": 2, "weights": np.ones(5)},
                 "weights: 5 numbers is not allowed; it must be 6 numbers (2 coherent beams x "

@@ -401,7 +401,7 @@ class qa_flagger(gr_unittest.TestCase):
             ({"most_power": 1, "least_power": 2}, "most_power: 1 is not allowed"),
             ({"bad_channels": [1024]}, "bad_channels: 1024 is not allowed; it must be channels"),
             ({"grown_slices": 99}, "grown_slices: 99 is not allowed"),
-            ({"type": "sc16"}, "type: 'sc16' is not allowed; it must be one of fc32, sc8, sc4"),
+            ({"type": "sc16"}, "type: 'sc16' is not allowed; it must be fc32, sc8 or sc4"),
         )
         for parameters, message in cases:
             with self.assertRaises(ValueError) as caught:

@@ -718,10 +718,10 @@ class qa_packet_source(InFolder, gr_unittest.TestCase):
 
     def test_parameters_that_are_refused(self):
         for values, message in (
-            (dict(layout="spead"), "layout: spead.*plain, best2, vdif"),
+            (dict(layout="spead"), "layout: 'spead'.*plain, vdif or best2"),
             (dict(addresses=[]), "addresses: an empty list"),
             (dict(addresses=["localhost:1"]), "addresses: localhost:1.*numbers"),
-            (dict(coding="s9"), "coding: s9.*s8.*sc4"),
+            (dict(coding="s9"), "coding: 's9'.*s8.*sc4"),
             (dict(samples=0), "samples: 0"),
             (dict(samples=60000), "samples: 60000.*65507"),
             (dict(samples=3, coding="offset2", complex=False), "samples: 3.*whole bytes"),

@@ -266,11 +266,14 @@ class qa_power_detector(gr_unittest.TestCase):
     def test_errors(self):
         cases = (
             ({"spectra": 100}, "spectra: 100 is not allowed; it must be a divisor or"),
-            ({"products": "IQ"}, "products: 'IQ' is not allowed; it must be one of power"),
+            (
+                {"products": "IQ"},
+                "products: 'IQ' is not allowed; it must be power, I, IQUV or coherency",
+            ),
             ({"products": "I", "beams": 3}, "beams: 3 is not allowed; it must be even"),
             ({"summed_channels": 3}, "summed_channels: 3 is not allowed; it must be a div"),
-            ({"basis": "x"}, "basis: 'x' is not allowed; it must be one of linear, circular"),
-            ({"type": "sc4"}, "type: 'sc4' is not allowed; it must be one of fc32, sc8"),
+            ({"basis": "x"}, "basis: 'x' is not allowed; it must be linear or circular"),
+            ({"type": "sc4"}, "type: 'sc4' is not allowed; it must be fc32 or sc8"),
         )
         for parameters, message in cases:
             with self.assertRaises(ValueError) as caught:

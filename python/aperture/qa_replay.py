@@ -157,7 +157,7 @@ class qa_replay(gr_unittest.TestCase):
             (dict(start_time=(1700000000, 1.0)), "start_time.*fraction"),
             (dict(start_time=(2**60, 0.0)), "start_time.*year 10000"),
             (dict(center_frequency=float("nan")), "center_frequency.*nan"),
-            (dict(rate=-1.0), "rate.*-1.*above 0"),
+            (dict(rate=-1.0), "rate.*-1.*at least 0 Hz"),
             (dict(bandwidth=float("inf")), "bandwidth.*inf"),
             (dict(samples_per_item=-1), "samples_per_item.*-1"),
             (dict(device="toaster"), "device.*toaster.*cpu"),

@@ -292,8 +292,8 @@ class qa_snapshot(gr_unittest.TestCase):
     def test_parameters_that_are_refused(self):
         for values, message in (
             (dict(item_size=0), "item_size.*0.*1"),
-            (dict(rate=-1), "rate.*-1.*0 to 1e6"),
-            (dict(rate=float("nan")), "rate.*nan.*0 to 1e6"),
+            (dict(rate=-1), "rate.*-1.*0 to 1000000"),
+            (dict(rate=float("nan")), "rate.*nan.*0 to 1000000"),
             (dict(depth=0), "depth.*0.*1"),
             (dict(depth=5000), "depth.*5000.*4096"),
             (dict(device="toaster"), "device.*toaster.*cpu"),

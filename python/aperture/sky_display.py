@@ -12,7 +12,8 @@ import numpy as np
 
 from .arrays.array_description import load_array
 from .imaging.visibilities import ImagingError
-from .parameters.rules import as_number, as_whole, inputs_of, item_bytes
+from .parameters.description import Anything, Integer, Number, Text
+from .parameters.rules import as_number, inputs_of, item_bytes
 from .streams.integration_tags import IntegrationTags
 from .streams.python_block import python_block, text_of, vector_of
 
@@ -38,62 +39,58 @@ class sky_display(python_block):
     own: the flowgraph does not wait for them. `qwidget()` makes the window, which needs a
     QApplication; without one the block computes all the same, and `picture()` gives the result.
 
-    Parameters
-    ----------
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one; its inputs are the X-engine's.
-    channels : int
-        Channels of an item.
-    inputs : int
-        If given, how many inputs the array must have.
-    centre : Direction or str
-        "sky": all that is above the horizon; otherwise what a field is around: "Cas A", "sun",
-        "23:23:24 +58:48:54", "az=180, el=45".
-    width : float
-        Width of a field, in degrees; 0: 64 beams.
-    pixels : int
-        Along each side; 0: enough for the longest baseline, as far as two images a second allow.
-        Baselines whose fringes pixels cannot show are left out, and the window says so.
-    weight : str
-        natural, uniform, briggs, or briggs=R with R from -2 to 2.
-    averaging : float
-        Seconds of visibilities in an image; 0: the newest only.
-    dynamic_range : float
-        dB from the brightest to the darkest colour; 0: linear, all values.
-    rate : float
-        Images a second at most, up to 5.
-    tracked : Direction or str
-        The direction that the F-engine's delays track (see `delay_tracker`); "" or None: nothing.
-    title : str
-        Title of the window; "": that of the array.
-
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed; the array's file cannot be read.
+    Raises:
+        ValueError, OSError: A parameter is not allowed; the array's file cannot be read.
     """
 
     def __init__(
         self,
-        array="two-dish",
-        channels=1024,
-        inputs=None,
-        centre="sky",
-        width=0.0,
-        pixels=0,
-        weight="briggs",
-        averaging=2.0,
-        dynamic_range=0.0,
-        rate=2.5,
-        tracked="",
-        title="",
+        array: Text(
+            "An array description, or the file or shipped name of one; its inputs are the "
+            "X-engine's."
+        ) = "two-dish",
+        channels: Integer("Channels of an item.", 1, 2**31 - 1) = 1024,
+        inputs: Anything("If given, how many inputs the array must have.") = None,
+        centre: Text(
+            '"sky": all that is above the horizon; otherwise what a field is around: "Cas A", '
+            '"sun", "23:23:24 +58:48:54", "az=180, el=45".',
+            settable=True,
+        ) = "sky",
+        width: Number("Of a field; 0: 64 beams.", 0, 110, unit="degrees", settable=True) = 0.0,
+        pixels: Integer(
+            "Along each side; 0: enough for the longest baseline, as far as two images a "
+            "second allow. Baselines whose fringes pixels cannot show are left out, and the "
+            "window says so.",
+            0,
+        ) = 0,
+        weight: Text(
+            "natural, uniform, briggs, or briggs=R with R from -2 to 2.", settable=True
+        ) = "briggs",
+        averaging: Number(
+            "Seconds of visibilities in an image; 0: the newest only.",
+            0,
+            3600,
+            unit="s",
+            settable=True,
+        ) = 2.0,
+        dynamic_range: Number(
+            "dB from the brightest to the darkest colour; 0: linear, all values.",
+            0,
+            100,
+            unit="dB",
+            settable=True,
+        ) = 0.0,
+        rate: Number("Images a second at most.", 0, 5, open=True) = 2.5,
+        tracked: Text(
+            'The direction that the F-engine\'s delays track (see `delay_tracker`); "" or '
+            "None: nothing."
+        ) = "",
+        title: Text('Title of the window; "": that of the array.') = "",
     ):
         array = load_array(array)
-        as_whole("channels", channels, 1)
         inputs = inputs_of(array, inputs)
         products = inputs * (inputs + 1) // 2
         item_bytes("channels", 8, channels=channels, products=products)
-        as_number("rate", rate, 0, MOST_RATE, "images a second", above=True)
         # not at the top: SciPy takes as long to load as all else of gnuradio.aperture
         from .displays.sky_view import SkyView
 

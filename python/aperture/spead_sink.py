@@ -22,7 +22,8 @@ from .formats.spead.heaps import (
 )
 from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses
-from .parameters.rules import as_number, as_whole, refuse
+from .parameters.description import Anything, Integer, Number, Switch, Text
+from .parameters.rules import as_whole, refuse
 from .streams.python_block import python_block
 from .streams.tag_values import dict_value, missing_run, tag_value, time_of
 
@@ -52,78 +53,86 @@ class spead_sink(python_block):
     seconds, and an end of stream when the flowgraph ends. Message port `status`: what was counted,
     once a second (`counts()` gives the same).
 
-    Parameters
-    ----------
-    kind : str
-        samples, voltages, visibilities or beams.
-    address : str or list of str
-        HOST:PORT, as 239.10.10.1+7:7148 for eight in a row. With voltages and visibilities each
-        address gets an equal range of the channels, in order; with beams each gets one beam; with
-        samples each input has as many, which take turns, or all have one.
-    sample_rate, sync_time : float or str
-        Hz, and seconds since 1970 at timestamp 0; a text is taken as exactly what it says.
-    inputs : int
-        Inputs, or beams, of what comes in.
-    first_input, sent_inputs : int
-        The inputs of voltages that are sent (0: all from the first on).
-    senders : list of int
-        digitiser_id of each input, or feng_id of each `polarizations` inputs, that are sent; None:
-        0, 1, ...
-    channels, first_channel, polarizations, spectra_per_frame, spectra_per_heap, \
-channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
-        As those of `spead_source`. channels_per_heap is 0 for one heap of a range, or a divisor of
-        the channels of an address.
-    normalised : bool
-        True if products that come in were divided by their counts.
-    antennas : int
-        The number of antennas in each beam, beam_ants.
-    packet_size : int
-        Bytes of payload of a packet. Samples are sent with a packet for each heap by their size.
-    rate_factor : float
-        Packets are paced to so many times the rate of the signal, so that receivers get no bursts;
-        0: they are sent as fast as they come.
-    descriptor_interval : float
-        Seconds; 0: none are sent.
-    ttl, interface : int, str
-        Routers on the way of multicast, and the address of the network interface.
-    buffer_size : int
-        Bytes that wait in the kernel.
-
-    Raises
-    ------
-    ValueError
-        A parameter is not allowed. (Where spead2 is not installed, the start of the flowgraph logs
-        the command that installs it, and it ends.)
+    Raises:
+        ValueError: A parameter is not allowed. (Where spead2 is not installed, the start of
+            the flowgraph logs the command that installs it, and it ends.)
     """
 
     def __init__(
         self,
-        kind="voltages",
-        address="127.0.0.1:7148",
-        sample_rate=1712e6,
-        sync_time=0,
-        inputs=2,
-        first_input=0,
-        sent_inputs=0,
-        senders=None,
-        channels=1024,
-        first_channel=0,
-        polarizations=2,
-        spectra_per_frame=256,
-        spectra_per_heap=256,
-        channels_per_heap=0,
-        samples_per_spectrum=0,
-        taps=8,
-        sample_type="s10",
-        samples_per_heap=4096,
-        normalised=True,
-        antennas=1,
-        packet_size=8192,
-        rate_factor=1.05,
-        descriptor_interval=5.0,
-        ttl=1,
-        interface="",
-        buffer_size=1 << 22,
+        kind: Text(
+            "samples, voltages, visibilities or beams.",
+            "samples",
+            "voltages",
+            "visibilities",
+            "beams",
+        ) = "voltages",
+        address: Text(
+            "HOST:PORT, as 239.10.10.1+7:7148 for eight in a row. With voltages and "
+            "visibilities each address gets an equal range of the channels, in order; with "
+            "beams each gets one beam; with samples each input has as many, which take turns, "
+            "or all have one."
+        ) = "127.0.0.1:7148",
+        sample_rate: Anything(
+            "Hz: timestamps a second; a text is taken as exactly what it says."
+        ) = 1712e6,
+        sync_time: Anything(
+            "Seconds since 1970 at timestamp 0; a text is taken as exactly what it says."
+        ) = 0,
+        inputs: Integer("Inputs, or beams, of what comes in.", 1, 65536) = 2,
+        first_input: Integer("The first input of voltages that is sent.", 0, 65535) = 0,
+        sent_inputs: Integer(
+            "How many inputs of voltages are sent; 0: all from the first on.", 0, 65536
+        ) = 0,
+        senders: Anything(
+            "digitiser_id of each input, or feng_id of each `polarizations` inputs, that are "
+            "sent; None: 0, 1, ..."
+        ) = None,
+        channels: Integer("Channels of a frame or an integration.", 1, 2**31 - 1) = 1024,
+        first_channel: Integer("The first of them among all of the array.", 0, 2**31 - 1) = 0,
+        polarizations: Integer(
+            "Inputs of each sender of voltages; 1 or 2 of visibilities.", 1, 16
+        ) = 2,
+        spectra_per_frame: Integer(
+            "Spectra of an item that comes in, a multiple of those of a heap.", 1, 2**31 - 1
+        ) = 256,
+        spectra_per_heap: Integer(
+            "Spectra of a heap; those of an integration for visibilities.", 1, 2**31 - 1
+        ) = 256,
+        channels_per_heap: Integer(
+            "0: one heap for a range of channels; otherwise a divisor of an address's channels.",
+            0,
+            2**31 - 1,
+        ) = 0,
+        samples_per_spectrum: Integer(
+            "Samples from one spectrum to the next; 0: twice the channels, as of real samples.",
+            0,
+            2**31 - 1,
+        ) = 0,
+        taps: Integer(
+            "Taps of the F-engine: timestamps are those of the first sample of a spectrum.", 0, 1024
+        ) = 8,
+        sample_type: Text("The type of samples.", "s10", "s12", "s8") = "s10",
+        samples_per_heap: Integer("Samples of a heap of samples.", 1, 2**31 - 1) = 4096,
+        normalised: Switch("True if products that come in were divided by their counts.") = True,
+        antennas: Integer("The number of antennas in each beam, beam_ants.", 0, 2**31 - 1) = 1,
+        packet_size: Integer(
+            "Bytes of payload of a packet. Samples are sent with a packet for each heap by "
+            "their size.",
+            64,
+            65000,
+        ) = 8192,
+        rate_factor: Number(
+            "Packets are paced to so many times the rate of the signal, so that receivers get "
+            "no bursts; 0: they are sent as fast as they come.",
+            0,
+        ) = 1.05,
+        descriptor_interval: Number("Seconds; 0: none are sent.", 0) = 5.0,
+        ttl: Integer("Routers that multicast passes at most.", 0, 255) = 1,
+        interface: Text(
+            'Address of the network interface for multicast; "": the system chooses.'
+        ) = "",
+        buffer_size: Anything("Bytes that wait in the kernel.") = 1 << 22,
     ):
         rate = SampleClock(sync_time, sample_rate).rate
         addresses = parse_addresses("address", address)
@@ -153,9 +162,8 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
         self._clock = SampleClock(sync_time, sample_rate, shape.offset)
         self._addresses, self._turns = addresses, 1
         self._first_input = as_whole("first_input", first_input, 0, inputs - 1)
-        self._sent = (
-            as_whole("sent_inputs", sent_inputs, 0, inputs - first_input) or inputs - first_input
-        )
+        most = inputs - first_input
+        self._sent = as_whole("sent_inputs", sent_inputs, 0, most) or most
         if kind != "voltages":
             self._first_input, self._sent = 0, inputs
         elif self._sent % shape.polarizations:
@@ -169,15 +177,14 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
                 channels_per_heap,
                 f"a divisor of the {channels // len(addresses)} channels of an address",
             )
-        self._antennas = as_whole("antennas", antennas, 0)
+        self._antennas = int(antennas)
         self._make_heaps(
             sender_ids(senders, self._senders()) if kind in ("samples", "voltages") else None,
             address,
         )
         self._normalised = bool(normalised)
         seconds = shape.heap_ticks / rate
-        factor = as_number("rate_factor", rate_factor, 0, 1e6)
-        as_whole("packet_size", packet_size, 64, 65000)
+        factor = float(rate_factor)
         if kind == "samples":
             packet_size = min(65000, shape.heap_bytes)
         self._sending = dict(
@@ -188,7 +195,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
             packet_size=packet_size,
             rate=float(factor * self._payload.nbytes / seconds),
             number=self._number,
-            ttl=as_whole("ttl", ttl, 0, 255),
+            ttl=int(ttl),
             interface=interface,
             buffer_size=as_whole("buffer_size", buffer_size, 4096),
             descriptor=descriptor_of(
@@ -196,7 +203,7 @@ channels_per_heap, samples_per_spectrum, taps, sample_type, samples_per_heap
                 shape.samples_per_heap if kind == "samples" else self._payload.shape[1:],
                 SAMPLE_BITS[shape.sample_type],
             ),
-            interval=as_number("descriptor_interval", descriptor_interval, 0, 1e9),
+            interval=float(descriptor_interval),
         )
         self._sender, self._last_counts = None, {}
         super().__init__("spead_sink", in_sig=shape.signature(), out_sig=None)

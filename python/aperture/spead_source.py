@@ -17,7 +17,8 @@ from .formats.spead.heap_shape import HeapShape, StatusPort, runs, sender_ids
 from .formats.spead.heaps import KINDS, MISSING_PRODUCT, product_order
 from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses, parse_senders
-from .parameters.rules import as_number, as_whole, refuse
+from .parameters.description import Anything, Integer, Number, Text
+from .parameters.rules import as_whole, refuse
 from .streams.python_block import python_block
 from .streams.tag_values import missing_value, time_value
 
@@ -55,101 +56,102 @@ class spead_source(python_block):
     another ended. Memory: window + 4 chunks. Message port `status`: what was counted, once a second
     (`counts()` gives the same).
 
-    Parameters
-    ----------
-    kind : str
-        samples, voltages, visibilities or beams.
-    address : str or list of str
-        HOST:PORT, as 239.10.10.1+7:7148 for eight in a row; of groups of multicast, which are
-        joined, or of this computer (":7148" is any of its addresses). With beams one for each.
-    sample_rate : float or str
-        Hz, timestamps a second: samples of the digitisers.
-    sync_time : float or str
-        Seconds since 1970 at timestamp 0; a text is taken as exactly what it says.
-    center_frequency : float
-        Hz on the sky: of samples, of the middle of the band; else of channel n // 2 of all
-        `total_channels` n.
-    inputs : int
-        Inputs, or beams.
-    senders : list of int
-        The values of digitiser_id (of each input) or feng_id, in the order of the inputs; None: 0,
-        1, ...
-    channels, first_channel, total_channels : int
-        Channels that are received, the first of them, and all that there are (0: no more than
-        these).
-    polarizations : int
-        Inputs of each sender of voltages; of visibilities 1 or 2.
-    spectra_per_frame, spectra_per_heap : int
-        Spectra of an item that goes out, a multiple of those of a heap. For visibilities,
-        spectra_per_heap are those of an integration.
-    channels_per_heap : int
-        A divisor of channels; 0: all of them.
-    samples_per_spectrum : int
-        Samples from a spectrum to the next; 0: 2 total_channels, as of real samples.
-    taps : int
-        Taps of the F-engine: timestamps are those of the first sample that a spectrum was made of,
-        rx_time is that of the middle. (katgpucbf has 16 unless told otherwise.)
-    sample_type, samples_per_heap, heaps_per_chunk : str, int, int
-        With samples: s10, s12 or s8; samples of a heap; heaps of an input that are one chunk.
-    window : int
-        Chunks that are open.
-    align : int
-        The first chunk, also after a long gap, is at a multiple of so many since timestamp 0: the
-        frames of an integration, so that those of several receivers begin together.
-    most_gap : float
-        Seconds that are filled.
-    restart : int
-        See above.
-    silence : float
-        Seconds.
-    packet_size, buffer_size : int
-        Bytes of the longest packet, and that may wait in the kernel (at most net.core.rmem_max,
-        unless root).
-    interface : str
-        Address of the network interface for multicast; "": the system chooses.
-    allowed : list of str
-        Addresses of hosts whose packets are taken; empty: all.
-    cores : list of int
-        Processors of the receiving threads, one for each (of beams, one a beam).
-
-    Raises
-    ------
-    ValueError
-        A parameter is not allowed. (Where spead2 is not installed, the start of the flowgraph logs
-        the command that installs it, and it ends.)
+    Raises:
+        ValueError: A parameter is not allowed. (Where spead2 is not installed, the start of
+            the flowgraph logs the command that installs it, and it ends.)
     """
 
     def __init__(
         self,
-        kind="voltages",
-        address=":7148",
-        sample_rate=1712e6,
-        sync_time=0,
-        center_frequency=0.0,
-        inputs=2,
-        senders=None,
-        channels=1024,
-        first_channel=0,
-        total_channels=0,
-        polarizations=2,
-        spectra_per_frame=256,
-        spectra_per_heap=256,
-        channels_per_heap=0,
-        samples_per_spectrum=0,
-        taps=8,
-        sample_type="s10",
-        samples_per_heap=4096,
-        heaps_per_chunk=64,
-        window=4,
-        align=1,
-        most_gap=60.0,
-        restart=16,
-        silence=3.0,
-        packet_size=9200,
-        buffer_size=1 << 26,
-        interface="",
-        allowed=(),
-        cores=(),
+        kind: Text(
+            "samples, voltages, visibilities or beams.",
+            "samples",
+            "voltages",
+            "visibilities",
+            "beams",
+        ) = "voltages",
+        address: Text(
+            "HOST:PORT, as 239.10.10.1+7:7148 for eight in a row; of groups of multicast, "
+            'which are joined, or of this computer (":7148" is any of its addresses). With '
+            "beams one for each."
+        ) = ":7148",
+        sample_rate: Anything("Hz: timestamps a second, the samples of the digitisers.") = 1712e6,
+        sync_time: Anything(
+            "Seconds since 1970 at timestamp 0; a text is taken as exactly what it says."
+        ) = 0,
+        center_frequency: Number(
+            "Hz on the sky: of samples, of the middle of the band; else of channel n // 2 of "
+            "all `total_channels` n."
+        ) = 0.0,
+        inputs: Integer("Inputs, or beams.", 1, 65536) = 2,
+        senders: Anything(
+            "The values of digitiser_id (of each input) or feng_id, in the order of the "
+            "inputs; None: 0, 1, ..."
+        ) = None,
+        channels: Integer("Channels that are received.", 1, 2**31 - 1) = 1024,
+        first_channel: Integer("The first of them among all of the array.", 0, 2**31 - 1) = 0,
+        total_channels: Integer(
+            "All channels of the array; 0: no more than the last that is received.", 0, 2**31 - 1
+        ) = 0,
+        polarizations: Integer(
+            "Inputs of each sender of voltages; of visibilities 1 or 2.", 1, 16
+        ) = 2,
+        spectra_per_frame: Integer(
+            "Spectra of an item that goes out, a multiple of those of a heap. For "
+            "visibilities, spectra_per_heap are those of an integration.",
+            1,
+            2**31 - 1,
+        ) = 256,
+        spectra_per_heap: Integer(
+            "Spectra of an item that goes out, a multiple of those of a heap. For "
+            "visibilities, spectra_per_heap are those of an integration.",
+            1,
+            2**31 - 1,
+        ) = 256,
+        channels_per_heap: Integer("A divisor of channels; 0: all of them.", 0, 2**31 - 1) = 0,
+        samples_per_spectrum: Integer(
+            "Samples from a spectrum to the next; 0: 2 total_channels, as of real samples.",
+            0,
+            2**31 - 1,
+        ) = 0,
+        taps: Integer(
+            "Taps of the F-engine: timestamps are those of the first sample that a spectrum "
+            "was made of, rx_time is that of the middle. (katgpucbf has 16 unless told "
+            "otherwise.)",
+            0,
+            1024,
+        ) = 8,
+        sample_type: Text("The type of samples.", "s10", "s12", "s8") = "s10",
+        samples_per_heap: Integer("Samples of a heap of samples.", 1, 2**31 - 1) = 4096,
+        heaps_per_chunk: Integer(
+            "Heaps of an input of samples that are one chunk.", 1, 2**31 - 1
+        ) = 64,
+        window: Integer("Chunks that are open.", 1, 65536) = 4,
+        align: Integer(
+            "The first chunk, also after a long gap, is at a multiple of so many since "
+            "timestamp 0: the frames of an integration, so that those of several receivers "
+            "begin together.",
+            1,
+            2**31 - 1,
+        ) = 1,
+        most_gap: Number("Seconds that are filled with zeros at most.", 0, unit="s") = 60.0,
+        restart: Integer(
+            "Heaps of one sender, in a row, that move the window by a jump.", 1, 65536
+        ) = 16,
+        silence: Number(
+            "Seconds after which a sender is not waited for at the end.", 0, unit="s"
+        ) = 3.0,
+        packet_size: Integer("Bytes of the longest packet.", 64, 65536) = 9200,
+        buffer_size: Anything(
+            "Bytes that may wait in the kernel (at most net.core.rmem_max, unless root)."
+        ) = 1 << 26,
+        interface: Text(
+            'Address of the network interface for multicast; "": the system chooses.'
+        ) = "",
+        allowed: Anything("Addresses of hosts whose packets are taken; empty: all.") = (),
+        cores: Anything(
+            "Processors of the receiving threads, one for each (of beams, one a beam)."
+        ) = (),
     ):
         clock = SampleClock(sync_time, sample_rate)
         self._shape = shape = HeapShape(
@@ -198,7 +200,7 @@ class spead_source(python_block):
         else:
             streams = [(self._addresses, -1)]
             ids = sender_ids(senders, shape.senders)
-        self._window = as_whole("window", window, 1, 65536)
+        self._window = int(window)
         heaps = shape.slots * shape.senders * shape.ranges
         self._chunk_bytes, self._heaps = heaps * shape.heap_bytes, heaps
         if (self._window + QUEUED) * self._chunk_bytes > MOST_MEMORY:
@@ -219,13 +221,11 @@ class spead_source(python_block):
             channels_per_heap=shape.channels_per_heap,
             ranges=shape.ranges,
             window=self._window,
-            restart=as_whole("restart", restart, 1, 65536),
+            restart=int(restart),
         )
         spead.placement(**self._placed)  # complains now
-        self._align = as_whole("align", align, 1)
-        self._most_gap = int(
-            min(2**40, as_number("most_gap", most_gap, 0, 1e9) * self._clock.rate // self._ticks)
-        )
+        self._align = int(align)
+        self._most_gap = int(min(2**40, float(most_gap) * self._clock.rate // self._ticks))
         self._receiving = dict(
             streams=streams,
             sender=KINDS[kind].sender,
@@ -233,12 +233,12 @@ class spead_source(python_block):
             heaps=heaps,
             window=self._window,
             unfinished=shape.senders * shape.ranges,
-            packet_size=as_whole("packet_size", packet_size, 64, 65536),
+            packet_size=int(packet_size),
             buffer_size=as_whole("buffer_size", buffer_size, 4096),
             interface=interface,
             allowed=parse_senders("allowed", allowed),
             cores=[as_whole("cores", core, 0, 65535) for core in cores],
-            silence=as_number("silence", silence, 0, 1e6),
+            silence=float(silence),
         )
         self._receiver, self._last_counts = None, {}
         self._finish = False

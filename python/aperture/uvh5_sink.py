@@ -20,16 +20,9 @@ from .calibration.calibration_file import load_calibration
 from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .formats.uvh5.header import (
-    COMPRESSIONS,
-    GAINS,
-    MOUNTS,
-    NOT_APPLIED,
-    gains_text,
-    load_bitshuffle,
-    map_products,
-)
-from .parameters.rules import as_whole, inputs_of, item_bytes, one_of, refuse
+from .formats.uvh5.header import GAINS, NOT_APPLIED, gains_text, load_bitshuffle, map_products
+from .parameters.description import Anything, Integer, Switch, Text
+from .parameters.rules import inputs_of, item_bytes, one_of, refuse
 from .parameters.times import utc_text
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
@@ -128,96 +121,109 @@ class uvh5_sink(RecordingSink, python_block):
     name, somebody else who writes this file) is logged, ends the flowgraph, and is given by
     `error()`.
 
-    Parameters
-    ----------
-    filename : str
-        The file to be written. {time} in it becomes the rx_time of the first integration in UTC, to
-        the second: `vis-{time}.uvh5` becomes vis-20240101T123456Z.uvh5. {phase_center} becomes the
-        name of the phase centre, and must be there where these are several.
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one; its inputs are the X-engine's.
-    channels : int
-        Channels of an item.
-    overwrite : bool
-        True if an existing file is replaced (when the first integration comes); if not, it is
-        refused, at once where its name is known.
-    history : str
-        For the file's `history`.
-    mount : str
-        Mount of the antennas: fixed, alt-az, equatorial, phased, ... (`uvh5.MOUNTS`).
-    inputs : int
-        If given, how many inputs the array must have (a flowgraph that was drawn for so many has
-        items of that size).
-    phase_centers : Direction, str, or list of them
-        Directions in which the phases are to be zero: sun, Cas A, "23:23:24 +58:48:54", "az=180,
-        el=45", as `aperture.parse_direction` has them. None: they are left as they are.
-    tracked : Direction or str
-        The direction that the F-engine's delays track (see `delay_tracker`), so that the phases are
-        zero there. None: nothing.
-    calibration : Calibration, or str
-        The calibration that makes the inputs equal, or the name of its file; "" or None: nothing.
-        The file's history and extra keywords (CALIB, CALSTATE) name it.
-    calibrate : str
-        "apply": the visibilities are corrected here; "applied": the F-engine has done so; "note":
-        they are as they were received.
-    scale : str
-        "model": corrected visibilities are those of the source that the calibration was measured
-        with (in Jy where its fluxes are: the file's vis_units says so); "kelvin": they are in
-        kelvin, as hot and cold loads say (extra keyword VISUNITS).
-    gains : list of float
-        Factor of the voltages of each input that is to be known for no more than 8 bits, as
-        `aperture_fx` measures it. It is taken out of calibrated visibilities, and noted for
-        others (extra keyword GAINS, which aperture_calibrate heeds). None: 1.
-    compression : str
-        Compression of the visibilities, without loss: "none"; "lzf", fast, and read by all that
-        reads by h5py; "gzip", smaller, and read by all HDF5 libraries; "bitshuffle", fast and
-        smaller than lzf, and read where hdf5plugin is installed, which it needs, too.
-    statistics : snapshot
-        A snapshot of the frames of which the visibilities are made: what it takes of them is
-        measured, for each input (rms, kurtosis, clamped and missing voltages), and written into a
-        group InputStatistics of the file. None: nothing is.
-    statistics_type : str
-        Type of these frames: sc8, sc4 or fc32.
-    statistics_channels : int
-        Number of channels in these frames, where they are those of a range of the channels; 0: all
-        channels.
-    counts : bool
-        True if there is a second port, for the counts of an X-engine that takes masks
-        (`spectra_per_slice`).
-
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed; the file could not be written there.
-    RuntimeError
-        The package for bitshuffle is not there: the message has the command that installs it.
+    Raises:
+        ValueError, OSError: A parameter is not allowed; the file could not be written there.
+        RuntimeError: The package for bitshuffle is not there: the message has the command that
+            installs it.
     """
 
     def __init__(
         self,
-        filename="visibilities-{time}.uvh5",
-        array="two-dish",
-        channels=1024,
-        overwrite=True,
-        history="",
-        mount="fixed",
-        inputs=None,
-        phase_centers=None,
-        tracked=None,
-        calibration="",
-        calibrate="apply",
-        scale="model",
-        gains=None,
-        compression="none",
-        statistics=None,
-        statistics_type="fc32",
-        counts=False,
-        statistics_channels=0,
+        filename: Text(
+            "The file to be written. {time} in it becomes the rx_time of the first "
+            "integration in UTC, to the second: `vis-{time}.uvh5` becomes "
+            "vis-20240101T123456Z.uvh5. {phase_center} becomes the name of the phase centre, "
+            "and must be there where these are several."
+        ) = "visibilities-{time}.uvh5",
+        array: Text(
+            "An array description, or the file or shipped name of one; its inputs are the "
+            "X-engine's."
+        ) = "two-dish",
+        channels: Integer("Channels of an item.", 1, 2**31 - 1) = 1024,
+        overwrite: Switch(
+            "True if an existing file is replaced (when the first integration comes); if not, "
+            "it is refused, at once where its name is known."
+        ) = True,
+        history: Text("For the file's `history`.") = "",
+        mount: Text(
+            "Mount of the antennas: fixed, alt-az, equatorial, phased, ... (`uvh5.MOUNTS`).",
+            "fixed",
+            "alt-az",
+            "equatorial",
+            "x-y",
+            "phased",
+            "orbiting",
+            "alt-az+nasmyth-r",
+            "alt-az+nasmyth-l",
+            "other",
+            "bizarre",
+        ) = "fixed",
+        inputs: Anything(
+            "If given, how many inputs the array must have (a flowgraph that was drawn for so "
+            "many has items of that size)."
+        ) = None,
+        phase_centers: Anything(
+            'Directions in which the phases are to be zero: sun, Cas A, "23:23:24 +58:48:54", '
+            '"az=180, el=45", as `aperture.parse_direction` has them. None: they are left as '
+            "they are."
+        ) = None,
+        tracked: Anything(
+            "The direction that the F-engine's delays track (see `delay_tracker`), so that "
+            "the phases are zero there. None: nothing."
+        ) = None,
+        calibration: Text(
+            'The calibration that makes the inputs equal, or the name of its file; "" or '
+            "None: nothing. The file's history and extra keywords (CALIB, CALSTATE) name it."
+        ) = "",
+        calibrate: Text(
+            '"apply": the visibilities are corrected here; "applied": the F-engine has done '
+            'so; "note": they are as they were received.',
+            "apply",
+            "applied",
+            "note",
+        ) = "apply",
+        scale: Text(
+            '"model": corrected visibilities are those of the source that the calibration was '
+            "measured with (in Jy where its fluxes are: the file's vis_units says so); "
+            '"kelvin": they are in kelvin, as hot and cold loads say (extra keyword '
+            "VISUNITS).",
+            "model",
+            "kelvin",
+        ) = "model",
+        gains: Anything(
+            "Factor of the voltages of each input that is to be known for no more than 8 "
+            "bits, as `aperture_fx` measures it. It is taken out of calibrated visibilities, "
+            "and noted for others (extra keyword GAINS, which aperture_calibrate heeds). "
+            "None: 1."
+        ) = None,
+        compression: Text(
+            'Compression of the visibilities, without loss: "none"; "lzf", fast, and read by '
+            'all that reads by h5py; "gzip", smaller, and read by all HDF5 libraries; '
+            '"bitshuffle", fast and smaller than lzf, and read where hdf5plugin is installed, '
+            "which it needs, too.",
+            "none",
+            "lzf",
+            "gzip",
+            "bitshuffle",
+        ) = "none",
+        statistics: Anything(
+            "A snapshot of the frames of which the visibilities are made: what it takes of "
+            "them is measured, for each input (rms, kurtosis, clamped and missing voltages), "
+            "and written into a group InputStatistics of the file. None: nothing is."
+        ) = None,
+        statistics_type: Text("The type of these frames.", "fc32", "sc8", "sc4") = "fc32",
+        counts: Switch(
+            "True if there is a second port, for the counts of an X-engine that takes masks "
+            "(`spectra_per_slice`)."
+        ) = False,
+        statistics_channels: Integer(
+            "Number of channels in these frames, where they are those of a range of the "
+            "channels; 0: all channels.",
+            0,
+        ) = 0,
     ):
         array = load_array(array)
-        as_whole("channels", channels, 1)
-        one_of("mount", mount, MOUNTS)
-        if one_of("compression", compression, COMPRESSIONS) == "bitshuffle":
+        if compression == "bitshuffle":
             load_bitshuffle()
         self._compression = compression
         inputs = inputs_of(array, inputs)

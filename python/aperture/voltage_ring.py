@@ -19,7 +19,8 @@ from .dumps.dump_files import DumpFiles
 from .dumps.dumper import Dumper
 from .dumps.trigger import read_trigger
 from .dumps.voltage_edge import VoltageEdge
-from .parameters.rules import as_number, as_whole, is_number, refuse
+from .parameters.description import Anything, Integer, Number, Switch, Text
+from .parameters.rules import as_number, is_number, refuse
 from .parameters.times import as_time
 from .streams.python_block import python_block
 from .streams.tag_values import dictionary, time_value
@@ -128,83 +129,91 @@ class voltage_ring(gr.hier_block2):
     Out: messages on the port `status`, dictionaries of `event` (accepted, refused, writing, written
     or failed), `id`, and what docs/voltage-ring.md lists.
 
-    Parameters
-    ----------
-    filename : str
-        Names of the files of a dump, with {id} and {time} (UTC of the first sample, to the second;
-        -2 and so on where that is taken); {input} or {beam} makes a file for each (a name of
-        `names`), {channel} one for each channel.
-    kind : str
-        The kind of the voltages: "samples", "inputs" or "beams".
-    type : str
-        Type of a sample: fc32, sc8 or sc4; with samples also sc16, f32, s16 or s8.
-    channels, spectra_per_frame : int
-        Channels and spectra of a frame; with samples they mean nothing.
-    inputs : int
-        Inputs or beams of a frame, or samples of an item.
-    size : int
-        Bytes of the ring.
-    seconds, rate : float
-        Instead of `size`, if above 0: the seconds that it holds, at so many items a second, frames
-        or samples.
-    memory : str
-        The place of the ring: "device" or "host".
-    selected_channels, selected_inputs : list of int
-        Those that a dump has of which the message says nothing; None: all.
-    polarizations : int
-        1, or 2: of the inputs that are written two at a time are the polarisations of a pair.
-    names : list of str
-        Names of the inputs or beams of the edge; None: their numbers.
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one, for the telescope's name and
-        place; None or "": they are not known.
-    description : str
-        For SigMF's core:description.
-    queue : int
-        Dumps that may wait or be written at the same time, 1 to 1000; more are refused.
-    disk_limit : float
-        Bytes of voltages that all dumps together may write; None: as many as the disk takes.
-    longest_wait : float
-        Seconds, 0 to 1e6, that a trigger's end may be ahead of the stream.
-    blocks_per_file : int
-        Frames in each file of a GUPPI sequence.
-    hold : bool
-        True for a recording, which comes faster than it can be searched and written: the stream
-        waits until what dumps need is written, and, with `follow()`, until nobody asks for more of
-        it.
-    device : str
-        The device of the block whose edge this is: auto, cpu, cuda or cuda:N.
-
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed, the memory is not there, or a file could not be written there.
+    Raises:
+        ValueError, OSError: A parameter is not allowed, the memory is not there, or a file
+            could not be written there.
     """
 
     def __init__(
         self,
-        filename="dump-{id}-{time}.dada",
-        kind="inputs",
-        type="fc32",
-        channels=1024,
-        inputs=2,
-        spectra_per_frame=256,
-        size=1 << 27,
-        seconds=0.0,
-        rate=0.0,
-        memory="device",
-        selected_channels=None,
-        selected_inputs=None,
-        polarizations=1,
-        names=None,
-        array=None,
-        description="",
-        queue=16,
-        disk_limit=1e11,
-        longest_wait=3600.0,
-        blocks_per_file=128,
-        device="auto",
-        hold=False,
+        filename: Text(
+            "Names of the files of a dump, with {id} and {time} (UTC of the first sample, to "
+            "the second; -2 and so on where that is taken); {input} or {beam} makes a file "
+            "for each (a name of `names`), {channel} one for each channel."
+        ) = "dump-{id}-{time}.dada",
+        kind: Text(
+            'The kind of the voltages: "samples", "inputs" or "beams".',
+            "samples",
+            "inputs",
+            "beams",
+        ) = "inputs",
+        type: Text(
+            "Type of a sample: fc32, sc8 or sc4; with samples also sc16, f32, s16 or s8.",
+            "fc32",
+            "sc8",
+            "sc4",
+            "sc16",
+            "f32",
+            "s16",
+            "s8",
+        ) = "fc32",
+        channels: Integer(
+            "Channels and spectra of a frame; with samples they mean nothing.", 1, 2**31 - 1
+        ) = 1024,
+        inputs: Integer("Inputs or beams of a frame, or samples of an item.", 1, 2**31 - 1) = 2,
+        spectra_per_frame: Integer(
+            "Channels and spectra of a frame; with samples they mean nothing.", 1, 2**31 - 1
+        ) = 256,
+        size: Anything("Bytes of the ring.") = 1 << 27,
+        seconds: Number(
+            "Instead of `size`, if above 0: the seconds that it holds, at so many items a "
+            "second, frames or samples.",
+            0,
+        ) = 0.0,
+        rate: Number(
+            "Instead of `size`, if above 0: the seconds that it holds, at so many items a "
+            "second, frames or samples.",
+            0,
+        ) = 0.0,
+        memory: Text('The place of the ring: "device" or "host".', "device", "host") = "device",
+        selected_channels: Anything(
+            "Those that a dump has of which the message says nothing; None: all."
+        ) = None,
+        selected_inputs: Anything(
+            "Those that a dump has of which the message says nothing; None: all."
+        ) = None,
+        polarizations: Integer(
+            "2: of the inputs that are written two at a time are the polarisations of a pair.", 1, 2
+        ) = 1,
+        names: Anything("Names of the inputs or beams of the edge; None: their numbers.") = None,
+        array: Anything(
+            "An array description, or the file or shipped name of one, for the telescope's "
+            'name and place; None or "": they are not known.'
+        ) = None,
+        description: Text("For SigMF's core:description.") = "",
+        queue: Integer(
+            "Dumps that may wait or be written at the same time, 1 to 1000; more are refused.",
+            1,
+            1000,
+        ) = 16,
+        disk_limit: Number(
+            "Bytes of voltages that all dumps together may write; None: as many as the disk takes."
+        ) = 1e11,
+        longest_wait: Number(
+            "Seconds, 0 to 1e6, that a trigger's end may be ahead of the stream.",
+            0,
+            1000000.0,
+            unit="s",
+        ) = 3600.0,
+        blocks_per_file: Integer("Frames in each file of a GUPPI sequence.", 1, 2**31 - 1) = 128,
+        device: Text(
+            "The device of the block whose edge this is: auto, cpu, cuda or cuda:N."
+        ) = "auto",
+        hold: Switch(
+            "True for a recording, which comes faster than it can be searched and written: "
+            "the stream waits until what dumps need is written, and, with `follow()`, until "
+            "nobody asks for more of it."
+        ) = False,
     ):
         self._edge = VoltageEdge.checked(kind, type, channels, inputs, spectra_per_frame)
         files = DumpFiles(
@@ -218,10 +227,8 @@ class voltage_ring(gr.hier_block2):
             description,
             blocks_per_file,
         )
-        as_whole("queue", queue, 1, 1000)
         if disk_limit is not None:
             as_number("disk_limit", disk_limit, 0, 2**62 - 1024, "bytes", above=True)
-        as_number("longest_wait", longest_wait, 0, LONGEST_WAIT, "seconds")
         gr.hier_block2.__init__(
             self,
             "voltage_ring",

@@ -22,7 +22,8 @@ from .files.roll_over import RecordingSink, RollOver
 from .formats.guppi.header import sequence
 from .formats.voltage_files import VoltageFiles, missing_of
 from .formats.voltages import GUPPI_ENDING, VOLTAGE_ENDINGS, Moment, Recording, sc4_to_sc8
-from .parameters.rules import as_whole, one_of, refuse, whole_numbers
+from .parameters.description import Anything, Integer, Switch, Text
+from .parameters.rules import refuse, whole_numbers
 from .parameters.sample_types import SAMPLE_TYPES
 from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.tag_values import missing_run, require, tag_value, time_of
@@ -70,68 +71,57 @@ class voltage_sink(RecordingSink, python_block):
     that is missing, a full disk, somebody else who writes this file) is logged, ends the flowgraph,
     and is given by `error()`.
 
-    Parameters
-    ----------
-    filename : str
-        The files to be written. {time} becomes the rx_time of the first frame in UTC, to the
-        second; {input} or {beam} (as `kind` says) a name, {channel} the number of a channel.
-    channels : int
-        Channels of a frame.
-    inputs : int
-        Inputs or beams of a frame.
-    spectra_per_frame : int
-        Spectra of a frame.
-    type : str
-        fc32, sc8 or sc4; of GUPPI raw one of the latter.
-    kind : str
-        The kind of the voltages: "inputs" or "beams".
-    polarizations : int
-        1, or 2: of the inputs or beams that are written, the first and second are the two
-        polarisations of a pair, the third and fourth those of the next one, and so on.
-    selected_channels, selected_inputs : list of int
-        Those that are written, from 0; None: all. With channels that is the first one if nothing is
-        said, since SigMF takes two files for each.
-    names : list of str
-        Names of the inputs or beams, or pairs, that are written; None: their numbers.
-    array : ArrayDescription, or str
-        An array description, or the file or shipped name of one, for the telescope's name and
-        place; None or "": they are not known.
-    description : str
-        For SigMF's core:description.
-    overwrite : bool
-        True if existing files are replaced; if not, they are refused, at once where their names are
-        known.
-    blocks_per_file : int
-        Frames in each file of a GUPPI sequence.
-
-    Raises
-    ------
-    ValueError, OSError
-        A parameter is not allowed; a file could not be written there.
+    Raises:
+        ValueError, OSError: A parameter is not allowed; a file could not be written there.
     """
 
     def __init__(
         self,
-        filename="voltages-{time}-{channel}.sigmf-meta",
-        channels=1024,
-        inputs=2,
-        spectra_per_frame=256,
-        type="fc32",
-        kind="inputs",
-        polarizations=1,
-        selected_channels=(0,),
-        selected_inputs=None,
-        names=None,
-        array=None,
-        description="",
-        overwrite=True,
-        blocks_per_file=128,
+        filename: Text(
+            "The files to be written. {time} becomes the rx_time of the first frame in UTC, "
+            "to the second; {input} or {beam} (as `kind` says) a name, {channel} the number "
+            "of a channel."
+        ) = "voltages-{time}-{channel}.sigmf-meta",
+        channels: Integer("Channels of a frame.", 1, 2**31 - 1) = 1024,
+        inputs: Integer("Inputs or beams of a frame.", 1, 2**31 - 1) = 2,
+        spectra_per_frame: Integer("Spectra of a frame.", 1, 2**31 - 1) = 256,
+        type: Text(
+            "fc32, sc8 or sc4; of GUPPI raw one of the latter.", "fc32", "sc8", "sc4"
+        ) = "fc32",
+        kind: Text('The kind of the voltages: "inputs" or "beams".', "inputs", "beams") = "inputs",
+        polarizations: Integer(
+            "1, or 2: of the inputs or beams that are written, the first and second are the "
+            "two polarisations of a pair, the third and fourth those of the next one, and so "
+            "on.",
+            1,
+            2,
+        ) = 1,
+        selected_channels: Anything(
+            "Those that are written, from 0; None: all. With channels that is the first one "
+            "if nothing is said, since SigMF takes two files for each."
+        ) = (0,),
+        selected_inputs: Anything(
+            "Those that are written, from 0; None: all. With channels that is the first one "
+            "if nothing is said, since SigMF takes two files for each."
+        ) = None,
+        names: Anything(
+            "Names of the inputs or beams, or pairs, that are written; None: their numbers."
+        ) = None,
+        array: Anything(
+            "An array description, or the file or shipped name of one, for the telescope's "
+            'name and place; None or "": they are not known.'
+        ) = None,
+        description: Text("For SigMF's core:description.") = "",
+        overwrite: Switch(
+            "True if existing files are replaced; if not, they are refused, at once where "
+            "their names are known."
+        ) = True,
+        blocks_per_file: Integer("Frames in each file of a GUPPI sequence.", 1, 2**31 - 1) = 128,
     ):
-        one_of("kind", kind, KINDS)
         self._edge = VoltageEdge.checked(kind, type, channels, inputs, spectra_per_frame)
         self._shape = self._edge.channels, self._edge.inputs, self._edge.spectra
-        self._polarizations = int(one_of("polarizations", polarizations, (1, 2)))
-        self._blocks = as_whole("blocks_per_file", blocks_per_file, 1)
+        self._polarizations = int(polarizations)
+        self._blocks = int(blocks_per_file)
         check_text("description", description)
         array = None if array is None or array == "" else load_array(array)
         self._array, self._description = array, description

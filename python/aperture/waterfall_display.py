@@ -7,8 +7,9 @@
 
 from .display_block import display_block
 from .displays.band import Times, channels_of
-from .displays.waterfall_record import TYPES, WaterfallRecord, occupancy, powers
-from .parameters.rules import as_whole, item_bytes, names_of, one_of
+from .displays.waterfall_record import WaterfallRecord, occupancy, powers
+from .parameters.description import Anything, Integer, Text
+from .parameters.rules import item_bytes, names_of
 from .parameters.sample_types import SAMPLE_TYPES
 
 #: items a second that are taken at most, of which those that come together make a line
@@ -26,18 +27,8 @@ class waterfall_display(display_block):
     those that come together are averaged. The widget is `qwidget()`; docs/displays.md says what it
     shows.
 
-    Args:
-        channels: of a spectrum
-        rows: spectra in an item; of masks their inputs
-        type: f32 (values that are powers), fc32 or sc8 (the squares of whose magnitudes are), or
-            mask: items [channel][input][byte] of flagger, as percent of the slices
-        names: of the rows, a list of str; by default their numbers from 0
-        scale: dB or linear; Stokes Q, U and V can be below 0, which has no dB
-        unit: of the power: the axis says "dB of it", or the unit itself if the scale is linear;
-            by default none
-        history: lines that are drawn, 10 to 10000
-        slices: in a mask, spectra_per_frame / spectra_per_slice of the flagger
-        device: that of the block before it: auto, cpu, cuda or cuda:N
+    Tags: rx_time and rx_rate give the axis of time (UTC), rx_freq and bandwidth the frequencies.
+    Without them, times are those of this computer's clock, and channels have numbers.
 
     Raises:
         ValueError: names the parameter, its value and what is allowed
@@ -45,22 +36,34 @@ class waterfall_display(display_block):
 
     def __init__(
         self,
-        channels=1024,
-        rows=1,
-        type="fc32",
-        names=None,
-        scale="dB",
-        unit="",
-        history=200,
-        device="auto",
-        slices=1,
+        channels: Integer("of a spectrum", 1, 2**24) = 1024,
+        rows: Integer("spectra in an item; of masks their inputs", 1, 65536) = 1,
+        type: Text(
+            "f32 (values that are powers), fc32 or sc8 (the squares of whose magnitudes are), "
+            "or mask: items [channel][input][byte] of flagger, as percent of the slices",
+            "fc32",
+            "sc8",
+            "f32",
+            "mask",
+        ) = "fc32",
+        names: Anything("of the rows, a list of str; by default their numbers from 0") = None,
+        scale: Text(
+            "dB or linear; Stokes Q, U and V can be below 0, which has no dB", "dB", "linear"
+        ) = "dB",
+        unit: Text(
+            'of the power: the axis says "dB of it", or the unit itself if the scale is '
+            "linear; by default none"
+        ) = "",
+        history: Integer("lines that are drawn, 10 to 10000", 10, 10000) = 200,
+        device: Text("that of the block before it: auto, cpu, cuda or cuda:N") = "auto",
+        slices: Integer(
+            "in a mask, spectra_per_frame / spectra_per_slice of the flagger", 1, 1048576
+        ) = 1,
     ):
-        self._channels = as_whole("channels", channels, 1, 1 << 24)
-        self._rows = as_whole("rows", rows, 1, 1 << 16)
-        self._slices = as_whole("slices", slices, 1, 1 << 20)
-        as_whole("history", history, 10, 10000)
-        self._type = one_of("type", type, (*TYPES, "mask"))
-        one_of("scale", scale, ("dB", "linear"))
+        self._channels = int(channels)
+        self._rows = int(rows)
+        self._slices = int(slices)
+        self._type = type
         if type == "mask":
             scale, unit = "linear", "%"
         element = (slices + 7) // 8 if type == "mask" else SAMPLE_TYPES[type].size

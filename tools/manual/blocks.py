@@ -12,6 +12,7 @@ import yaml
 from gnuradio import aperture, gr
 
 from gnuradio.aperture import aperture_python
+from gnuradio.aperture.parameters.description import parameters_of
 
 #: methods of GNU Radio's own, and of what all blocks on a device have
 COMMON = (
@@ -31,7 +32,6 @@ class Block:
         self.made_by = getattr(aperture, self.name)
         self.doc = docstrings.parse(inspect.getdoc(self.made_by))
         is_class = inspect.isclass(self.made_by)
-        self.constructor = self.made_by.__init__ if is_class else self.made_by
         # a function in Python makes a block in C++
         self.type = self.made_by if is_class else getattr(aperture_python, self.name)
         self.methods = {
@@ -61,26 +61,22 @@ class Block:
 
 
 def _parameters(block):
-    meanings = {}
-    for names, kind, text in block.doc.entries("Args", "Parameters"):
-        for name in re.split(r",\s*", names):
-            meanings[name] = kind, text
     labels = block.labels()
     rows = []
-    for name, default in signatures.parameters(block.constructor).items():
-        kind, text = meanings.get(name, ("", ""))
-        meaning = docstrings.cell(text)
-        if kind:
-            meaning = f"*{docstrings.cell(kind)}.* {meaning}"
-        shown = "" if default is None else "`" + default.replace("|", "\\|") + "`"
-        rows.append(f"| `{name}` | {docstrings.cell(labels.get(name, ''))} | {shown} | {meaning} |")
+    for parameter in parameters_of(block.made_by):
+        shown = "" if parameter.needed else f"`{parameter.default!r}`".replace("|", "\\|")
+        rule = parameter.rule if parameter.choices or parameter.limited else ""
+        rows.append(
+            f"| `{parameter.name}` | {docstrings.cell(labels.get(parameter.name, ''))} | {shown} "
+            f"| {docstrings.cell(rule)} | {docstrings.cell(parameter.meaning)} |"
+        )
     if not rows:
         return []
     return [
         "## Parameters",
         "",
-        "| parameter | in GRC | default | meaning |",
-        "|---|---|---|---|",
+        "| parameter | in GRC | default | allowed | meaning |",
+        "|---|---|---|---|---|",
         *rows,
         "",
     ]
@@ -194,9 +190,6 @@ def page(block, mentions):
         *_raises(block),
         *_methods(block),
     ]
-    text = (block.grc.get("documentation") or "").strip("\n")
-    if text:
-        lines += ["## What GNU Radio Companion says", "", "```text", text, "```", ""]
     if mentions:
         lines += [
             "## Pages and examples with it",

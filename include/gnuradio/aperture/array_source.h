@@ -282,12 +282,19 @@ public:
                                "differ by 5e5 samples at most"),
             required_parameter(
                 "sources", &parameters::sources, "list of array_source.source"),
-            parameter("sample_rate", &parameters::sample_rate, "Hz"),
-            parameter("center_frequency", &parameters::center_frequency, "f0, Hz"),
-            parameter(
-                "latitude", &parameters::latitude, "degrees, for sources that move"),
-            parameter("type", &parameters::type, "fc32, sc16 or sc8"),
-            parameter("samples", &parameters::samples, "of each input; 0: endless"),
+            parameter("sample_rate", &parameters::sample_rate, "Hz")
+                .range(1, 1e12)
+                .in("Hz"),
+            parameter("center_frequency", &parameters::center_frequency, "f0, Hz")
+                .range(0, 1e15)
+                .in("Hz"),
+            parameter("latitude", &parameters::latitude, "degrees, for sources that move")
+                .range(-90, 90)
+                .in("degrees"),
+            parameter("type", &parameters::type, "fc32, sc16 or sc8")
+                .one_of("fc32", "sc16", "sc8"),
+            parameter("samples", &parameters::samples, "of each input; 0: endless")
+                .range(0),
             parameter("start_time",
                       &parameters::start_time,
                       "of the first sample: whole seconds since 1970 and the fraction of "
@@ -296,11 +303,14 @@ public:
                 "seed", &parameters::seed, "64 bits; equal seeds give equal samples"),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "interleaved sample by sample"),
+                      "interleaved sample by sample")
+                .range(1, 65536),
             parameter("noise_rms",
                       &parameters::noise_rms,
                       "rms of the receiver noise in re and in im, each, in steps; 0: "
-                      "sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16"),
+                      "sqrt(1/2) for fc32 (power 1), 20 for sc8, 1000 for sc16")
+                .range(0, 1e15)
+                .called("Noise RMS"),
             parameter("interference",
                       &parameters::interference,
                       "list of array_source.transmitter"));

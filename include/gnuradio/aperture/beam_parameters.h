@@ -36,11 +36,14 @@ auto describe_weighting(const char* meaning_of_masks)
             "weights",
             &Parameters::weights,
             "first weights of all beams, as of set_weights(); zeros if empty",
-            &Parameters::inputs),
+            &Parameters::inputs)
+            .can_be_set(),
         parameter<Parameters, std::vector<float>>(
             "gains",
             &Parameters::gains,
-            "what voltages are multiplied with, one for each beam; ones if empty"),
+            "what voltages are multiplied with, one for each beam; ones if empty")
+            .called("Gain per Beam")
+            .can_be_set(),
         parameter<Parameters, std::vector<int>>(
             "masks", &Parameters::masks, meaning_of_masks, &Parameters::inputs));
 }
@@ -59,16 +62,23 @@ struct detection_parameters {
         return std::make_tuple(
             parameter("products",
                       &detection_parameters::products,
-                      "power, I, IQUV or coherency"),
+                      "power, I, IQUV or coherency")
+                .one_of("power", "I", "IQUV", "coherency"),
             parameter("basis",
                       &detection_parameters::basis,
-                      "of the pairs, linear (x, y) or circular (r, l)"),
+                      "of the pairs, linear (x, y) or circular (r, l)")
+                .one_of("linear", "circular")
+                .called("Polarisations"),
             parameter("spectra",
                       &detection_parameters::spectra,
-                      "in an integration: a divisor of spectra_per_frame, or a multiple"),
+                      "in an integration: a divisor of spectra_per_frame, or a multiple")
+                .range(1)
+                .called("Spectra per Integration"),
             parameter("summed_channels",
                       &detection_parameters::summed_channels,
-                      "neighbouring channels that become one; a divisor of channels"),
+                      "neighbouring channels that become one; a divisor of channels")
+                .range(1, 1 << 24)
+                .called("Channels Summed"),
             parameter("mean",
                       &detection_parameters::mean,
                       "divide by what was counted and by summed_channels; or else sums"));

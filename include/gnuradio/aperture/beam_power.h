@@ -60,15 +60,19 @@ public:
     {
         return std::tuple_cat(
             std::make_tuple(
-                parameter("channels", &parameters::channels, "of a frame"),
-                parameter("inputs", &parameters::inputs, "of a frame"),
-                parameter("beams", &parameters::beams, "coherent ones, 0 to 4096"),
-                parameter("incoherent_beams", &parameters::incoherent_beams, "0 to 4096"),
+                parameter("channels", &parameters::channels, "of a frame")
+                    .range(1, 1 << 24),
+                parameter("inputs", &parameters::inputs, "of a frame").range(1, 65536),
+                parameter("beams", &parameters::beams, "coherent ones, 0 to 4096")
+                    .range(0, 4096),
+                parameter("incoherent_beams", &parameters::incoherent_beams, "0 to 4096")
+                    .range(0, 4096),
                 parameter("spectra_per_frame",
                           &parameters::spectra_per_frame,
-                          "spectra in a frame"),
-                parameter(
-                    "type", &parameters::type, "of the voltages, fc32, sc8 or sc4")),
+                          "spectra in a frame")
+                    .range(1, 1 << 30),
+                parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4")
+                    .one_of("fc32", "sc8", "sc4")),
             describe_weighting<parameters>(
                 "[beam][input], 0 for inputs that a beam leaves out, the "
                 "incoherent beams behind the coherent ones; ones if empty, which "
@@ -79,9 +83,10 @@ public:
                           &parameters::spectra_per_slice,
                           "spectra of a bit of the masks of inputs that come in on port "
                           "1, a divisor of spectra_per_frame; 0: there are no masks, and "
-                          "no counts"),
-                parameter("device", &parameters::device, meaning_of_device),
-                parameter("latency", &parameters::latency, meaning_of_latency)));
+                          "no counts")
+                    .range(0, 1 << 30),
+                device_parameter<parameters>(),
+                latency_parameter<parameters>()));
     }
 
     static sptr make(const parameters& p);

@@ -63,22 +63,25 @@ public:
     {
         return std::tuple_cat(
             std::make_tuple(
-                parameter("channels", &parameters::channels, "of a frame"),
-                parameter("inputs", &parameters::inputs, "of a frame"),
-                parameter("beams", &parameters::beams, "1 to 4096"),
+                parameter("channels", &parameters::channels, "of a frame")
+                    .range(1, 1 << 24),
+                parameter("inputs", &parameters::inputs, "of a frame").range(1, 65536),
+                parameter("beams", &parameters::beams, "1 to 4096").range(1, 4096),
                 parameter("spectra_per_frame",
                           &parameters::spectra_per_frame,
-                          "spectra in a frame"),
-                parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4"),
+                          "spectra in a frame")
+                    .range(1, 1 << 30),
+                parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4")
+                    .one_of("fc32", "sc8", "sc4"),
                 parameter(
                     "output_type",
                     &parameters::output_type,
-                    "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)")),
+                    "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)")
+                    .one_of("fc32", "sc8")),
             describe_weighting<parameters>(
                 "[beam][input], 0 for inputs that a beam leaves out; ones if empty"),
-            std::make_tuple(
-                parameter("device", &parameters::device, meaning_of_device),
-                parameter("latency", &parameters::latency, meaning_of_latency)));
+            std::make_tuple(device_parameter<parameters>(),
+                            latency_parameter<parameters>()));
     }
 
     static sptr make(const parameters& p);

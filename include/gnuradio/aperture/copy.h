@@ -38,9 +38,10 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("item_size", &parameters::item_size, "bytes of an item"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+            parameter("item_size", &parameters::item_size, "bytes of an item")
+                .range(1, 2147483647),
+            device_parameter<parameters>(),
+            latency_parameter<parameters>());
     }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed

@@ -54,38 +54,56 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter(
-                "channels", &parameters::channels, "of each spectrum that comes in"),
-            parameter("inputs", &parameters::inputs, "of all ports together"),
+            parameter("channels", &parameters::channels, "of each spectrum that comes in")
+                .range(1, 1 << 24),
+            parameter("inputs", &parameters::inputs, "of all ports together")
+                .range(1, 65536),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "spectra of each input item, one after the other"),
+                      "spectra of each input item, one after the other")
+                .range(1, 65536),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
-                      "spectra in a frame; frames of 1 to 128 MB work best"),
-            parameter("type", &parameters::type, "fc32, sc8 or sc4"),
+                      "spectra in a frame; frames of 1 to 128 MB work best")
+                .range(1, 1 << 30),
+            parameter("type", &parameters::type, "fc32, sc8 or sc4")
+                .one_of("fc32", "sc8", "sc4"),
             parameter("first_channel",
                       &parameters::first_channel,
-                      "first channel that is passed on"),
+                      "first channel that is passed on")
+                .range(0, (1 << 24) - 1),
             parameter("selected_channels",
                       &parameters::selected_channels,
-                      "how many are passed on; 0: all from the first on"),
+                      "how many are passed on; 0: all from the first on")
+                .range(0, 1 << 24)
+                .called("Selected Channels (0 = all)"),
             parameter("align",
                       &parameters::align,
                       "seconds; drop spectra until the first at or after a multiple of "
-                      "it since 1970"),
+                      "it since 1970")
+                .range(0)
+                .in("s")
+                .called("Align to (s)"),
             parameter(
                 "most_gap",
                 &parameters::most_gap,
                 "seconds; an rx_time that jumps further is not filled with missing "
-                "spectra, but ends what is unfinished and begins the alignment anew"),
+                "spectra, but ends what is unfinished and begins the alignment anew")
+                .range(0, 1e6)
+                .in("s")
+                .called("Longest Gap (s)")
+                .under("Advanced"),
             parameter("relative_time",
                       &parameters::relative_time,
                       "rx_time counts from the device's start, whatever its value; below "
-                      "1e8 s (1973) it does anyway"),
-            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+                      "1e8 s (1973) it does anyway")
+                .called("Times since Start")
+                .under("Advanced"),
+            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock)
+                .called("Follow Clock of Times")
+                .under("Advanced"),
+            device_parameter<parameters>(),
+            latency_parameter<parameters>());
     }
 
     static sptr make(const parameters& p);

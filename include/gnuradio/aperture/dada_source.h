@@ -58,17 +58,21 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            required_parameter("filename", &parameters::filename, "the file"),
+            required_parameter("filename", &parameters::filename, "the file")
+                .called("File"),
             parameter("repeat",
                       &parameters::repeat,
                       "start again at `begin` after the last sample; the clock goes on, "
                       "without a gap"),
             parameter("begin",
                       &parameters::begin,
-                      "first sample to read, counted from that after the header"),
+                      "first sample to read, counted from that after the header")
+                .range(0)
+                .called("First Sample"),
             parameter("samples",
                       &parameters::samples,
-                      "of each input, per pass; 0: all to the end of the file"));
+                      "of each input, per pass; 0: all to the end of the file")
+                .range(0));
     }
 
     /*!

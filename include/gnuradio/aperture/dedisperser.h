@@ -60,33 +60,44 @@ public:
         return std::make_tuple(
             required_parameter("center_frequency",
                                &parameters::center_frequency,
-                               "of channel channels // 2, Hz"),
-            required_parameter(
-                "bandwidth", &parameters::bandwidth, "of all channels, Hz"),
+                               "of channel channels // 2, Hz")
+                .in("Hz"),
+            required_parameter("bandwidth", &parameters::bandwidth, "of all channels, Hz")
+                .above(0)
+                .in("Hz"),
             required_parameter("sample_time",
                                &parameters::sample_time,
-                               "from one item of powers to the next, s"),
+                               "from one item of powers to the next, s")
+                .above(0)
+                .in("s")
+                .called("Sample Time (s)"),
             required_parameter("dms",
                                &parameters::dms,
                                "dispersion measures of the trials in any order, pc/cm^3; "
-                               "see transients.plan_trials()"),
+                               "see transients.plan_trials()")
+                .called("Dispersion Measures"),
             parameter("decimations",
                       &parameters::decimations,
                       "times that are summed for a value, of each trial: powers of two; "
                       "empty: all 1"),
-            parameter("beams", &parameters::beams, "of an item of powers"),
-            parameter("channels", &parameters::channels, "of an item of powers"),
+            parameter("beams", &parameters::beams, "of an item of powers")
+                .range(1, 65536),
+            parameter("channels", &parameters::channels, "of an item of powers")
+                .range(1, 1 << 24),
             parameter("times_per_item",
                       &parameters::times_per_item,
                       "times of the input for each item that comes out; a multiple of "
-                      "every decimation"),
-            parameter("type", &parameters::type, "of the powers, f32, s8 or u8"),
+                      "every decimation")
+                .range(1, 1 << 28),
+            parameter("type", &parameters::type, "of the powers, f32, s8 or u8")
+                .one_of("f32", "s8", "u8"),
             parameter("tolerance",
                       &parameters::tolerance,
                       "how far a delay may be from the exact one, in values of the "
-                      "trial, from 0.5 (rounded) to 64; more shares more sums"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+                      "trial, from 0.5 (rounded) to 64; more shares more sums")
+                .range(0.5, 64),
+            device_parameter<parameters>(),
+            latency_parameter<parameters>());
     }
 
     static sptr make(const parameters& p);

@@ -58,35 +58,45 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("channels", &parameters::channels, "of all ranges"),
-            parameter("inputs", &parameters::inputs, "of all ranges"),
-            parameter("spectra_per_frame",
-                      &parameters::spectra_per_frame,
-                      "spectra in a frame"),
-            parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4"),
+            parameter("channels", &parameters::channels, "of all ranges")
+                .range(1, 1 << 24),
+            parameter("inputs", &parameters::inputs, "of all ranges").range(1, 65536),
+            parameter(
+                "spectra_per_frame", &parameters::spectra_per_frame, "spectra in a frame")
+                .range(1, 1 << 26),
+            parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4")
+                .one_of("fc32", "sc8", "sc4"),
             parameter(
                 "input_devices",
                 &parameters::input_devices,
                 "of each input port, that of the block before it: auto, cpu, cuda or "
-                "cuda:N"),
+                "cuda:N")
+                .called("Devices of the Inputs"),
             parameter(
                 "output_devices",
                 &parameters::output_devices,
                 "of each output port, that of the block behind it; all are the CPU, "
-                "or all are GPUs"),
+                "or all are GPUs")
+                .called("Devices of the Outputs"),
             parameter("spectra_per_slice",
                       &parameters::spectra_per_slice,
                       "above 0: what is exchanged are not the frames but their masks "
-                      "[channel][input][byte], of slices of so many spectra"),
+                      "[channel][input][byte], of slices of so many spectra")
+                .range(0, 1 << 30),
             parameter("by",
                       &parameters::by,
                       "how items move between GPUs: copies (of the GPUs' copy engines), "
                       "nccl (which has to be installed), or auto: copies where the GPUs "
-                      "reach each other's memory, otherwise nccl"),
+                      "reach each other's memory, otherwise nccl")
+                .one_of("auto", "copies", "nccl"),
             parameter("most_gap",
                       &parameters::most_gap,
-                      "seconds that are filled with missing frames at most"),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+                      "seconds that are filled with missing frames at most")
+                .range(0, 1e6)
+                .in("s")
+                .called("Longest Gap (s)")
+                .under("Advanced"),
+            latency_parameter<parameters>());
     }
 
     static sptr make(const parameters& p);

@@ -49,17 +49,24 @@ public:
             std::make_tuple(
                 parameter("spectra_per_frame",
                           &parameters::spectra_per_frame,
-                          "spectra in a frame; frames of 1 to 128 MB work best"),
+                          "spectra in a frame; frames of 1 to 128 MB work best")
+                    .range(1, 1 << 30),
                 parameter("first_channel",
                           &parameters::first_channel,
-                          "first channel that goes into frames"),
+                          "first channel that goes into frames")
+                    .range(0, (1 << 24) - 1),
                 parameter("selected_channels",
                           &parameters::selected_channels,
-                          "how many do; 0: all from the first on"),
+                          "how many do; 0: all from the first on")
+                    .range(0, 1 << 24)
+                    .called("Selected Channels (0 = all)"),
                 parameter("align",
                           &parameters::align,
                           "seconds; drop spectra until the first at or after a multiple "
-                          "of it since 1970")),
+                          "of it since 1970")
+                    .range(0)
+                    .in("s")
+                    .called("Align to (s)")),
             flagging_parameters::describe<parameters>(
                 "spectra of a slice for flags, a divisor of spectra_per_frame, at most "
                 "65536; 0: nothing is flagged, and there is no port of masks"));

@@ -49,20 +49,21 @@ public:
     static auto describe()
     {
         return std::tuple_cat(
-            std::make_tuple(parameter("channels", &parameters::channels, "of a frame"),
-                            parameter("inputs", &parameters::inputs, "of a frame"),
-                            parameter("spectra_per_frame",
-                                      &parameters::spectra_per_frame,
-                                      "spectra in a frame"),
-                            parameter("type",
-                                      &parameters::type,
-                                      "of the voltages, fc32, sc8 or sc4")),
+            std::make_tuple(
+                parameter("channels", &parameters::channels, "of a frame")
+                    .range(1, 1 << 24),
+                parameter("inputs", &parameters::inputs, "of a frame").range(1, 65536),
+                parameter("spectra_per_frame",
+                          &parameters::spectra_per_frame,
+                          "spectra in a frame")
+                    .range(1, 1 << 30),
+                parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4")
+                    .one_of("fc32", "sc8", "sc4")),
             flagging_parameters::describe<parameters>(
                 "spectra of a slice, a divisor of spectra_per_frame, at most 65536; 0: "
                 "as many as a frame has"),
-            std::make_tuple(
-                parameter("device", &parameters::device, meaning_of_device),
-                parameter("latency", &parameters::latency, meaning_of_latency)));
+            std::make_tuple(device_parameter<parameters>(),
+                            latency_parameter<parameters>()));
     }
 
     static sptr make(const parameters& p);

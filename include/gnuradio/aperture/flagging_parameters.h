@@ -45,49 +45,76 @@ struct flagging_parameters {
     {
         return std::make_tuple(
             parameter<Parameters, int>(
-                "spectra_per_slice", &Parameters::spectra_per_slice, meaning_of_slices),
+                "spectra_per_slice", &Parameters::spectra_per_slice, meaning_of_slices)
+                .range(0, 65536),
             parameter<Parameters, double>(
                 "kurtosis_false_alarms",
                 &Parameters::kurtosis_false_alarms,
                 "spectral kurtosis: the fraction of cells of noise that are flagged, "
                 "half of them below and half above its limits; needs slices of at least "
-                "64 spectra. 0: off, as for all numbers that follow"),
+                "64 spectra. 0: off, as for all numbers that follow")
+                .can_be_set()
+                .range(0, 0.5)
+                .called("Kurtosis: False Alarms"),
             parameter<Parameters, double>(
                 "least_power",
                 &Parameters::least_power,
-                "flagged where the mean |x|^2 of a cell is below"),
+                "flagged where the mean |x|^2 of a cell is below")
+                .can_be_set()
+                .range(0, 1e30),
             parameter<Parameters, double>(
-                "most_power", &Parameters::most_power, "flagged where it is above"),
+                "most_power", &Parameters::most_power, "flagged where it is above")
+                .can_be_set()
+                .range(0, 1e30),
             parameter<Parameters, double>(
                 "time_sigma",
                 &Parameters::time_sigma,
                 "flagged where the mean power is so many standard deviations away from "
-                "the median of the last 32 slices, itself included"),
+                "the median of the last 32 slices, itself included")
+                .can_be_set()
+                .range(0, 1e30)
+                .called("Threshold along Time (sigma)"),
             parameter<Parameters, double>(
                 "channel_sigma",
                 &Parameters::channel_sigma,
-                "likewise, from the median of the 32 channels around it"),
+                "likewise, from the median of the 32 channels around it")
+                .can_be_set()
+                .range(0, 1e30)
+                .called("Threshold along Channels (sigma)"),
             parameter<Parameters, double>(
                 "time_sum_sigma",
                 &Parameters::time_sum_sigma,
                 "SumThreshold along time, over 1, 2, 4, 8 and 16 slices: the first "
-                "threshold, in standard deviations as of time_sigma"),
+                "threshold, in standard deviations as of time_sigma")
+                .can_be_set()
+                .range(0, 1e30)
+                .called("SumThreshold along Time (sigma)"),
             parameter<Parameters, double>("channel_sum_sigma",
                                           &Parameters::channel_sum_sigma,
-                                          "likewise along channels"),
+                                          "likewise along channels")
+                .can_be_set()
+                .range(0, 1e30)
+                .called("SumThreshold along Channels (sigma)"),
             parameter<Parameters, std::vector<int>>(
                 "bad_channels",
                 &Parameters::bad_channels,
-                "channels of the frames that are always flagged"),
+                "channels of the frames that are always flagged")
+                .can_be_set(),
             parameter<Parameters, int>(
                 "grown_slices",
                 &Parameters::grown_slices,
                 "slices before and after a flagged one that are flagged, too; before it "
-                "only within its frame"),
+                "only within its frame")
+                .can_be_set()
+                .range(0, 31)
+                .called("Flags Grow by Slices"),
             parameter<Parameters, int>(
                 "grown_channels",
                 &Parameters::grown_channels,
-                "channels on each side of a flagged one that are flagged, too"));
+                "channels on each side of a flagged one that are flagged, too")
+                .can_be_set()
+                .range(0, 1024)
+                .called("Flags Grow by Channels"));
     }
 };
 

@@ -105,22 +105,32 @@ public:
                                "list of folder.segment, in order of time: the model of "
                                "the phase; what comes outside of them ends the "
                                "flowgraph"),
-            parameter("channels", &parameters::channels, "of an item"),
-            parameter("beams", &parameters::beams, "of an item (or pairs of them)"),
-            parameter("products", &parameters::products, "of each beam, 1 to 4"),
-            parameter("bins", &parameters::bins, "of a turn, 2 to 65536"),
+            parameter("channels", &parameters::channels, "of an item").range(1, 1 << 24),
+            parameter("beams", &parameters::beams, "of an item (or pairs of them)")
+                .range(1, 1 << 20),
+            parameter("products", &parameters::products, "of each beam, 1 to 4")
+                .range(1, 4),
+            parameter("bins", &parameters::bins, "of a turn, 2 to 65536")
+                .range(2, 65536)
+                .called("Phase Bins"),
             parameter("subintegration",
                       &parameters::subintegration,
-                      "seconds of what is folded into one item of the output"),
-            parameter("type", &parameters::type, "of the powers: f32, s8 or u8"),
+                      "seconds of what is folded into one item of the output")
+                .above(0, 1e6)
+                .in("s")
+                .called("Sub-integration (s)"),
+            parameter("type", &parameters::type, "of the powers: f32, s8 or u8")
+                .one_of("f32", "s8", "u8"),
             parameter("mean",
                       &parameters::mean,
-                      "powers are means of what was counted; or else sums"),
+                      "powers are means of what was counted; or else sums")
+                .called("Powers Are Means"),
             parameter("counts",
                       &parameters::counts,
                       "input port 1 has what was counted in each power, u32 [beam or "
-                      "pair][channel], with each item"),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+                      "pair][channel], with each item")
+                .called("Counts Port"),
+            latency_parameter<parameters>());
     }
 
     /*!

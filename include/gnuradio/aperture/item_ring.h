@@ -51,23 +51,28 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("item_size", &parameters::item_size, "bytes of an item")
+                .range(1, 2147483647),
             parameter("spectra",
                       &parameters::spectra,
-                      "spectra of an item, in which `missing` tags count; 1 of samples"),
+                      "spectra of an item, in which `missing` tags count; 1 of samples")
+                .range(1),
             parameter("size",
                       &parameters::size,
-                      "bytes of the ring, which is of whole items, at least two"),
+                      "bytes of the ring, which is of whole items, at least two")
+                .range(1),
             parameter(
                 "memory",
                 &parameters::memory,
                 "where the ring is: device (of the block; on the CPU the host's) or "
-                "host"),
+                "host")
+                .one_of("device", "host"),
             parameter("hold",
                       &parameters::hold,
                       "whether the stream waits until keep_from() lets its oldest items "
-                      "go: of a recording, which comes faster than others look at it"),
-            parameter("device", &parameters::device, meaning_of_device));
+                      "go: of a recording, which comes faster than others look at it")
+                .called("Hold the Stream"),
+            device_parameter<parameters>());
     }
 
     //! What the tags say of the items from one on, up to the next setting.

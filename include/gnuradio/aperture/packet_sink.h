@@ -69,7 +69,8 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif"),
+            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif")
+                .one_of("plain", "vdif", "best2"),
             parameter("addresses",
                       &parameters::addresses,
                       "address:port of each, in numbers; of a file, what is written "
@@ -81,15 +82,31 @@ public:
                 "coding",
                 &parameters::coding,
                 "how a component is written: s8, s16, s16_be, u8, u16, u16_be, f32, "
-                "f32_be, offset1, offset2, offset4, or sc4: both in one byte"),
+                "f32_be, offset1, offset2, offset4, or sc4: both in one byte")
+                .one_of("s8",
+                        "sc4",
+                        "s16",
+                        "s16_be",
+                        "f32",
+                        "f32_be",
+                        "u8",
+                        "offset1",
+                        "offset2",
+                        "offset4",
+                        "u16",
+                        "u16_be"),
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
-            parameter("samples", &parameters::samples, "of each input in a packet"),
+            parameter("samples", &parameters::samples, "of each input in a packet")
+                .range(1, 1 << 20)
+                .called("Samples per Packet"),
             parameter(
                 "inputs",
                 &parameters::inputs,
-                "of a packet, which alternate sample by sample: of vdif, its channels"),
+                "of a packet, which alternate sample by sample: of vdif, its channels")
+                .range(1, 65536)
+                .called("Inputs per Packet"),
             parameter(
                 "streams",
                 &parameters::streams,
@@ -98,37 +115,55 @@ public:
                 "0 alone"),
             parameter("rate",
                       &parameters::rate,
-                      "samples a second of each input; of best2, spectra a second"),
+                      "samples a second of each input; of best2, spectra a second")
+                .range(1e-3, 1e12)
+                .in("Hz")
+                .called("Sample Rate"),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "inputs of a port; 0: all in one"),
+                      "inputs of a port; 0: all in one")
+                .range(0, 65536)
+                .called("Inputs per Port (0 = all)"),
             parameter("packets_per_frame",
                       &parameters::packets_per_frame,
-                      "of each channel, one after the other in a frame"),
+                      "of each channel, one after the other in a frame")
+                .range(1, 1 << 20),
             parameter("first_number",
                       &parameters::first_number,
                       "of the first packet; -1: of vdif by the first item's rx_time (the "
-                      "host's where there is none), else 0"),
-            parameter(
-                "pace",
-                &parameters::pace,
-                "times the rate at which packets are sent; 0: as fast as they come"),
-            parameter("loss", &parameters::loss, "probability that a packet is lost"),
+                      "host's where there is none), else 0")
+                .range(-1, 4e18),
+            parameter("pace",
+                      &parameters::pace,
+                      "times the rate at which packets are sent; 0: as fast as they come")
+                .range(0, 1e6),
+            parameter("loss", &parameters::loss, "probability that a packet is lost")
+                .range(0, 1)
+                .called("Lost (probability)"),
             parameter("duplicate",
                       &parameters::duplicate,
-                      "probability that a packet is sent twice"),
+                      "probability that a packet is sent twice")
+                .range(0, 1)
+                .called("Sent Twice (probability)"),
             parameter("corrupt",
                       &parameters::corrupt,
-                      "probability that a bit of a packet is changed"),
-            parameter("reorder",
-                      &parameters::reorder,
-                      "probability that a packet is held back"),
+                      "probability that a bit of a packet is changed")
+                .range(0, 1)
+                .called("Corrupted (probability)"),
+            parameter(
+                "reorder", &parameters::reorder, "probability that a packet is held back")
+                .range(0, 1)
+                .called("Held Back (probability)"),
             parameter("distance",
                       &parameters::distance,
-                      "packets of a stream that pass one that is held back"),
+                      "packets of a stream that pass one that is held back")
+                .range(1, 1 << 20)
+                .called("Held Back for (packets)"),
             parameter("jitter",
                       &parameters::jitter,
-                      "seconds, by a random part of which each packet is late"),
+                      "seconds, by a random part of which each packet is late")
+                .range(0, 10)
+                .in("s"),
             parameter("seed", &parameters::seed, "of the faults"),
             parameter("interface",
                       &parameters::interface,

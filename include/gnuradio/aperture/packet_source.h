@@ -81,7 +81,8 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif"),
+            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif")
+                .one_of("plain", "vdif", "best2"),
             parameter("addresses",
                       &parameters::addresses,
                       "address:port of each, in numbers: 0.0.0.0:4015, 239.1.2.3:4015 or "
@@ -94,15 +95,36 @@ public:
             parameter("coding",
                       &parameters::coding,
                       "how a component is written: s8, s16, s16_be, f32 and so on, as "
-                      "recording_source has them, or sc4: both of a sample in one byte"),
+                      "recording_source has them, or sc4: both of a sample in one byte")
+                .one_of("offset1",
+                        "offset2",
+                        "offset4",
+                        "offset8",
+                        "u8",
+                        "s8",
+                        "u16",
+                        "u16_be",
+                        "s16",
+                        "s16_be",
+                        "u32",
+                        "u32_be",
+                        "s32",
+                        "s32_be",
+                        "f32",
+                        "f32_be",
+                        "sc4"),
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
-            parameter("samples", &parameters::samples, "of each input in a packet"),
+            parameter("samples", &parameters::samples, "of each input in a packet")
+                .range(1, 1 << 20)
+                .called("Samples per Packet"),
             parameter(
                 "inputs",
                 &parameters::inputs,
-                "of a packet, which alternate sample by sample: of vdif, its channels"),
+                "of a packet, which alternate sample by sample: of vdif, its channels")
+                .range(1, 65536)
+                .called("Inputs per Packet"),
             parameter(
                 "streams",
                 &parameters::streams,
@@ -111,13 +133,20 @@ public:
                 "else 0 alone"),
             parameter("rate",
                       &parameters::rate,
-                      "samples a second of each input; of best2, spectra a second"),
+                      "samples a second of each input; of best2, spectra a second")
+                .range(1e-3, 1e12)
+                .in("Hz")
+                .called("Sample Rate"),
             parameter("center_frequency",
                       &parameters::center_frequency,
-                      "Hz, of the middle of the band; of frames, of channel n/2"),
+                      "Hz, of the middle of the band; of frames, of channel n/2")
+                .finite()
+                .in("Hz"),
             parameter("bandwidth",
                       &parameters::bandwidth,
-                      "Hz, of all channels of a frame; 0: channels times rate"),
+                      "Hz, of all channels of a frame; 0: channels times rate")
+                .range(0)
+                .in("Hz"),
             parameter(
                 "start_time",
                 &parameters::start_time,
@@ -126,27 +155,38 @@ public:
                 "it)"),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "inputs of a port; 0: all in one"),
+                      "inputs of a port; 0: all in one")
+                .range(0, 65536)
+                .called("Inputs per Port (0 = all)"),
             parameter("packets_per_frame",
                       &parameters::packets_per_frame,
-                      "of each channel, one after the other in a frame"),
+                      "of each channel, one after the other in a frame")
+                .range(1, 1 << 20),
             parameter("masks",
                       &parameters::masks,
                       "whether port 1 has masks of the packets that frames lack, with "
                       "`samples` spectra a slice"),
             parameter("window",
                       &parameters::window,
-                      "packets of a stream by which others may be behind the newest one"),
+                      "packets of a stream by which others may be behind the newest one")
+                .range(2, 65536)
+                .in("packets"),
             parameter("confirm",
                       &parameters::confirm,
-                      "packets of a sender that make a new place in time be believed"),
+                      "packets of a sender that make a new place in time be believed")
+                .range(1, 64)
+                .called("Packets to Believe"),
             parameter("most_gap",
                       &parameters::most_gap,
-                      "seconds that are filled with zeros at most"),
+                      "seconds that are filled with zeros at most")
+                .range(0, 1e6)
+                .in("s")
+                .called("Longest Gap Filled (s)"),
             parameter("senders",
                       &parameters::senders,
                       "that are allowed: addresses, networks such as 10.1.0.0/16, or "
-                      "addresses and ports; empty: all"),
+                      "addresses and ports; empty: all")
+                .called("Allowed Senders"),
             parameter("interface",
                       &parameters::interface,
                       "that multicast comes by, as eth0 or its address; empty: the "
@@ -156,14 +196,23 @@ public:
                       "that the threads run on, one for each address; empty: any"),
             parameter("socket_buffer",
                       &parameters::socket_buffer,
-                      "bytes that the system is asked for, for each address"),
+                      "bytes that the system is asked for, for each address")
+                .range(4096, 1 << 30)
+                .in("bytes"),
             parameter("queue",
                       &parameters::queue,
-                      "bytes that may wait behind the window for the flowgraph"),
-            parameter("items", &parameters::items, "after which it ends; 0: never"),
+                      "bytes that may wait behind the window for the flowgraph")
+                .range(0, 1099511627776.0)
+                .in("bytes"),
+            parameter("items", &parameters::items, "after which it ends; 0: never")
+                .range(0, 4e18)
+                .called("Items (0 = no end)"),
             parameter("status_interval",
                       &parameters::status_interval,
-                      "seconds from one `counts` on port `status` to the next; 0: none"));
+                      "seconds from one `counts` on port `status` to the next; 0: none")
+                .range(0, 1e6)
+                .in("s")
+                .called("Status every (s)"));
     }
 
     /*!

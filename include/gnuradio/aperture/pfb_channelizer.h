@@ -96,36 +96,43 @@ public:
         return std::make_tuple(
             parameter("channels",
                       &parameters::channels,
-                      "n, even, 4 to 65536; fast for products of 2, 3 and 5"),
-            parameter("inputs", &parameters::inputs, "of all ports together"),
+                      "n, even, 4 to 65536; fast for products of 2, 3 and 5")
+                .range(4, 65536),
+            parameter("inputs", &parameters::inputs, "of all ports together")
+                .range(1, 65536),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "interleaved sample by sample"),
+                      "interleaved sample by sample")
+                .range(1, 65536),
             parameter(
                 "input_type",
                 &parameters::input_type,
                 "fc32, sc16, sc8, sc4, or real f32, s16, s12, s10, s8; s12 and s10 are "
-                "packed, an item of one input is 2 samples in 3 bytes or 4 in 5"),
-            parameter(
-                "output_type",
-                &parameters::output_type,
-                "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)"),
-            parameter("taps", &parameters::taps, "1 to 64"),
+                "packed, an item of one input is 2 samples in 3 bytes or 4 in 5")
+                .one_of("fc32", "sc16", "sc8", "sc4", "f32", "s16", "s12", "s10", "s8"),
+            parameter("output_type",
+                      &parameters::output_type,
+                      "fc32, or sc8 (rounded half to even, clamped to +-127 and counted)")
+                .one_of("fc32", "sc8"),
+            parameter("taps", &parameters::taps, "1 to 64").range(1, 64),
             parameter("window",
                       &parameters::window,
                       "hann, hamming, blackman, rect or kaiser(beta)"),
             parameter(
                 "prototype",
                 &parameters::prototype,
-                "taps x n numbers (real samples: taps x 2n) to use instead of `window`"),
+                "taps x n numbers (real samples: taps x 2n) to use instead of `window`")
+                .called("Prototype Filter"),
             parameter("gain",
                       &parameters::gain,
                       "first gain of all inputs and channels; 0 means 1, and is refused "
-                      "for sc8 from other types"),
+                      "for sc8 from other types")
+                .can_be_set(),
             parameter("inverted",
                       &parameters::inverted,
                       "the band was mirrored: complex samples are conjugated, real "
-                      "channels reversed"),
+                      "channels reversed")
+                .called("Band Inverted"),
             parameter("most_delay",
                       &parameters::most_delay,
                       "samples by which an input may be delayed, or be ahead; 0: as many "
@@ -134,19 +141,31 @@ public:
                       "(on a GPU, "
                       "a quarter of a ring). The buffer before the block grows by four "
                       "times as "
-                      "many"),
+                      "many")
+                .range(0, 1 << 28)
+                .in("samples")
+                .called("Longest Delay (samples)")
+                .under("Advanced"),
             parameter(
                 "most_gap",
                 &parameters::most_gap,
                 "seconds; an rx_time that jumps further is not filled with missing "
-                "spectra, but ends what is unfinished and begins the alignment anew"),
+                "spectra, but ends what is unfinished and begins the alignment anew")
+                .range(0, 1e6)
+                .in("s")
+                .called("Longest Gap (s)")
+                .under("Advanced"),
             parameter("relative_time",
                       &parameters::relative_time,
                       "rx_time counts from the device's start, whatever its value; below "
-                      "1e8 s (1973) it does anyway"),
-            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+                      "1e8 s (1973) it does anyway")
+                .called("Times since Start")
+                .under("Advanced"),
+            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock)
+                .called("Follow Clock of Times")
+                .under("Advanced"),
+            device_parameter<parameters>(),
+            latency_parameter<parameters>());
     }
 
     static sptr make(const parameters& p);

@@ -61,21 +61,25 @@ public:
     {
         return std::tuple_cat(
             std::make_tuple(
-                parameter("channels", &parameters::channels, "of a frame"),
-                parameter("beams", &parameters::beams, "of a frame"),
+                parameter("channels", &parameters::channels, "of a frame")
+                    .range(1, 1 << 24),
+                parameter("beams", &parameters::beams, "of a frame").range(1, 65536),
                 parameter("spectra_per_frame",
                           &parameters::spectra_per_frame,
-                          "spectra in a frame"),
-                parameter("type", &parameters::type, "of the voltages, fc32 or sc8")),
+                          "spectra in a frame")
+                    .range(1, 1 << 30),
+                parameter("type", &parameters::type, "of the voltages, fc32 or sc8")
+                    .one_of("fc32", "sc8")),
             detection_parameters::describe(),
             std::make_tuple(
                 parameter("spectra_per_slice",
                           &parameters::spectra_per_slice,
                           "spectra of a bit of the masks of beams that come in on port "
                           "1, a divisor of spectra_per_frame; 0: there are no masks, and "
-                          "no counts"),
-                parameter("device", &parameters::device, meaning_of_device),
-                parameter("latency", &parameters::latency, meaning_of_latency)));
+                          "no counts")
+                    .range(0, 1 << 30),
+                device_parameter<parameters>(),
+                latency_parameter<parameters>()));
     }
 
     static sptr make(const parameters& p);

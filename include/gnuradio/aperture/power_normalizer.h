@@ -57,39 +57,57 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("channels", &parameters::channels, "of an item"),
-            parameter("beams", &parameters::beams, "or pairs, of an item"),
+            parameter("channels", &parameters::channels, "of an item").range(1, 1 << 24),
+            parameter("beams", &parameters::beams, "or pairs, of an item")
+                .range(1, 65536),
             parameter("sample_time",
                       &parameters::sample_time,
-                      "from one item to the next, in seconds"),
-            parameter("type", &parameters::type, "of what comes out, f32 or s8"),
-            parameter("steps", &parameters::steps, "of s8: the rms in steps"),
-            parameter("window",
-                      &parameters::window,
-                      "seconds that mean and rms are taken from"),
-            parameter("segments", &parameters::segments, "of the window, 4 to 64"),
+                      "from one item to the next, in seconds")
+                .above(0, 10)
+                .in("s")
+                .called("Time of a Sample (s)"),
+            parameter("type", &parameters::type, "of what comes out, f32 or s8")
+                .one_of("f32", "s8")
+                .called("Output Type"),
+            parameter("steps", &parameters::steps, "of s8: the rms in steps")
+                .above(0, 64)
+                .called("Steps of the RMS"),
+            parameter(
+                "window", &parameters::window, "seconds that mean and rms are taken from")
+                .above(0, 3600)
+                .in("s"),
+            parameter("segments", &parameters::segments, "of the window, 4 to 64")
+                .range(4, 64)
+                .called("Segments of the Window"),
             parameter("cell_threshold",
                       &parameters::cell_threshold,
                       "an item's channel is flagged where its power is that far above "
                       "the mean, in units of the rms, and those of both neighbours are "
-                      "below half of it; 0: none"),
+                      "below half of it; 0: none")
+                .range(0)
+                .called("Threshold of Cells"),
             parameter("channel_threshold",
                       &parameters::channel_threshold,
                       "a channel is flagged where its mean or its rms is above those of "
-                      "its neighbours by so many times the usual difference; 0: none"),
+                      "its neighbours by so many times the usual difference; 0: none")
+                .range(0)
+                .called("Threshold of Channels"),
             parameter("spectrum_threshold",
                       &parameters::spectrum_threshold,
                       "an item of a beam is flagged where the sum over its channels, "
                       "each limited to 3 times its rms, is that far from the mean, in "
-                      "units of the sum's rms; 0: none"),
+                      "units of the sum's rms; 0: none")
+                .range(0)
+                .called("Threshold of Spectra"),
             parameter("zero_dm",
                       &parameters::zero_dm,
-                      "subtract the mean of all channels from each item"),
+                      "subtract the mean of all channels from each item")
+                .called("Subtract DM 0"),
             parameter("bad_channels",
                       &parameters::bad_channels,
                       "numbers of channels that are always flagged"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+            device_parameter<parameters>(),
+            latency_parameter<parameters>());
     }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed

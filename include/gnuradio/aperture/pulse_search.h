@@ -65,70 +65,104 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("beams", &parameters::beams, "of an item"),
-            parameter("channels", &parameters::channels, "of the powers"),
+            parameter("beams", &parameters::beams, "of an item").range(1, 65536),
+            parameter("channels", &parameters::channels, "of the powers")
+                .range(1, 1 << 24),
             parameter("center_frequency",
                       &parameters::center_frequency,
-                      "of channel channels // 2 of the powers, in Hz"),
-            parameter("bandwidth", &parameters::bandwidth, "of the powers, in Hz"),
+                      "of channel channels // 2 of the powers, in Hz")
+                .in("Hz"),
+            parameter("bandwidth", &parameters::bandwidth, "of the powers, in Hz")
+                .above(0)
+                .in("Hz"),
             parameter(
-                "sample_time", &parameters::sample_time, "of the powers, in seconds"),
+                "sample_time", &parameters::sample_time, "of the powers, in seconds")
+                .range(1e-9, 1e3)
+                .in("s"),
             parameter("dms",
                       &parameters::dms,
-                      "list of the trials' dispersion measures, in pc/cm^3"),
+                      "list of the trials' dispersion measures, in pc/cm^3")
+                .called("Dispersion Measures"),
             parameter("decimations",
                       &parameters::decimations,
                       "list of a power of two for each trial: times that became one "
                       "value; empty: all 1"),
             parameter("times_per_item",
                       &parameters::times_per_item,
-                      "times of the powers in an item"),
-            parameter("threshold", &parameters::threshold, "least S/N of a candidate"),
+                      "times of the powers in an item")
+                .range(1, 1 << 28),
+            parameter("threshold", &parameters::threshold, "least S/N of a candidate")
+                .range(1, 1e6)
+                .called("Threshold (S/N)"),
             parameter("baseline",
                       &parameters::baseline,
                       "seconds of the window over which baseline and rms are taken; "
-                      "several times as long as the widest boxcar"),
+                      "several times as long as the widest boxcar")
+                .above(0, 1e6)
+                .in("s")
+                .called("Window of the Baseline (s)"),
             parameter("widest",
                       &parameters::widest,
-                      "the widest boxcar, in values of a trial, 1 to 4096"),
+                      "the widest boxcar, in values of a trial, 1 to 4096")
+                .range(1, 4096)
+                .called("Widest Boxcar"),
             parameter(
                 "growth",
                 &parameters::growth,
                 "the largest ratio of one boxcar's width to that of the one before, "
-                "1.04 to 2"),
+                "1.04 to 2")
+                .range(1.04, 2)
+                .called("Growth of Boxcars"),
             parameter("min_dm",
                       &parameters::min_dm,
-                      "candidates of a smaller dispersion measure are rejected"),
+                      "candidates of a smaller dispersion measure are rejected")
+                .range(0, 1e9)
+                .called("Least DM"),
             parameter("most_beams",
                       &parameters::most_beams,
-                      "candidates that more beams see are rejected; 0: none are"),
+                      "candidates that more beams see are rejected; 0: none are")
+                .range(0, 65536),
             parameter(
                 "positions",
                 &parameters::positions,
                 "list of x and y of each beam, one after the other, in degrees; with "
                 "it, most_beams counts only beams that are further than `neighbors` "
-                "from the one with the largest S/N"),
-            parameter("neighbors", &parameters::neighbors, "see positions, degrees"),
+                "from the one with the largest S/N")
+                .called("Positions of the Beams"),
+            parameter("neighbors", &parameters::neighbors, "see positions, degrees")
+                .range(0, 360)
+                .called("Distance of Neighbors (deg)"),
             parameter("link_time",
                       &parameters::link_time,
                       "cells belong together that are apart by at most so much of the "
-                      "wider one's width, ..."),
+                      "wider one's width, ...")
+                .range(0, 100)
+                .called("Link in Time"),
             parameter("link_trials",
                       &parameters::link_trials,
-                      "... by so many trials in the order of dispersion measures, ..."),
+                      "... by so many trials in the order of dispersion measures, ...")
+                .range(1, 1 << 20)
+                .called("Link in Trials"),
             parameter("link_widths",
                       &parameters::link_widths,
-                      "... and of which one is at most so many times as wide"),
+                      "... and of which one is at most so many times as wide")
+                .range(1, 1e4)
+                .called("Link in Widths"),
             parameter(
                 "margin",
                 &parameters::margin,
                 "seconds before and after the sweep of a pulse in start and end of a "
-                "candidate"),
+                "candidate")
+                .range(0, 1e4)
+                .in("s")
+                .called("Margin of Times (s)"),
             parameter("most_cells",
                       &parameters::most_cells,
-                      "cells that are taken of each beam and item at most"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+                      "cells that are taken of each beam and item at most")
+                .range(1, 1 << 20)
+                .called("Most Cells per Beam"),
+            device_parameter<parameters>(),
+            latency_parameter<parameters>());
     }
 
     static sptr make(const parameters& p);

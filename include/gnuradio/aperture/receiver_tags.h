@@ -54,27 +54,39 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("item_size", &parameters::item_size, "bytes of an item")
+                .range(1, 2147483647),
             parameter("rate",
                       &parameters::rate,
-                      "items a second, for rx_rate; 0: none is added"),
+                      "items a second, for rx_rate; 0: none is added")
+                .can_be_set()
+                .range(0)
+                .in("Hz")
+                .called("Sample Rate"),
             parameter("center_frequency",
                       &parameters::center_frequency,
                       "Hz, the sky frequency of the middle of the band, for rx_freq; 0: "
-                      "none is added"),
+                      "none is added")
+                .can_be_set()
+                .finite()
+                .in("Hz"),
             parameter("clock",
                       &parameters::clock,
                       "where rx_time comes from: host (the host's clock when the first "
-                      "items came, approximate), given (start_time) or none"),
+                      "items came, approximate), given (start_time) or none")
+                .one_of("host", "given", "none")
+                .called("Time from"),
             parameter("start_time",
                       &parameters::start_time,
                       "of the first item, for clock given: (whole seconds since 1970, "
-                      "fraction of a second)"),
+                      "fraction of a second)")
+                .called("Start Time (s)"),
             parameter(
                 "replace",
                 &parameters::replace,
                 "whether the source's own rx_time, rx_rate and rx_freq are replaced "
-                "by what is given here; jumps of the source's rx_time are kept"));
+                "by what is given here; jumps of the source's rx_time are kept")
+                .called("Replace the Source's"));
     }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed

@@ -92,7 +92,8 @@ public:
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
-            parameter("inputs", &parameters::inputs, "how many there are"),
+            parameter("inputs", &parameters::inputs, "how many there are")
+                .range(1, 65536),
             parameter("layout",
                       &parameters::layout,
                       "rows of (set, offset, stride), one for each input: its sample t "
@@ -100,7 +101,8 @@ public:
                       "beginning; empty: all are in set 0, sample by sample"),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "inputs of a port; 0: all in one"),
+                      "inputs of a port; 0: all in one")
+                .range(0, 65536),
             parameter("rate",
                       &parameters::rate,
                       "samples a second of one input, as (numerator, denominator)"),
@@ -109,14 +111,18 @@ public:
                       "of sample 0 of the clock: seconds since 1970 and their fraction"),
             parameter("center_frequency",
                       &parameters::center_frequency,
-                      "of the middle of the band, Hz"),
+                      "of the middle of the band, Hz")
+                .finite()
+                .in("Hz"),
             parameter("inverted",
                       &parameters::inverted,
                       "the sky frequency falls where that of the baseband rises"),
-            parameter("begin", &parameters::begin, "first sample to read, on the clock"),
+            parameter("begin", &parameters::begin, "first sample to read, on the clock")
+                .range(0),
             parameter("samples",
                       &parameters::samples,
-                      "of each input, per pass; 0: all to the last one"),
+                      "of each input, per pass; 0: all to the last one")
+                .range(0),
             parameter("repeat",
                       &parameters::repeat,
                       "start again at `begin` after the last sample; the clock goes on, "

@@ -63,24 +63,33 @@ public:
                 &parameters::data,
                 "whole items, one after the other: bytes, or a NumPy array "
                 "of any type and shape"),
-            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("item_size", &parameters::item_size, "bytes of an item")
+                .range(1, 2147483647),
             parameter("repeats",
                       &parameters::repeats,
-                      "how often the data is sent; 0: for ever"),
+                      "how often the data is sent; 0: for ever")
+                .range(0),
             parameter("start_time",
                       &parameters::start_time,
                       "of the first item: whole seconds since 1970 and the fraction of a "
                       "second"),
-            parameter("center_frequency", &parameters::center_frequency, "Hz: rx_freq"),
-            parameter(
-                "rate", &parameters::rate, "items a second: rx_rate; 0: not tagged"),
+            parameter("center_frequency", &parameters::center_frequency, "Hz: rx_freq")
+                .finite()
+                .in("Hz"),
+            parameter("rate", &parameters::rate, "items a second: rx_rate; 0: not tagged")
+                .range(0)
+                .in("Hz")
+                .called("Items a Second"),
             parameter("bandwidth",
                       &parameters::bandwidth,
-                      "Hz, of what comes from a channeliser; 0: not tagged"),
+                      "Hz, of what comes from a channeliser; 0: not tagged")
+                .range(0)
+                .in("Hz"),
             parameter("samples_per_item",
                       &parameters::samples_per_item,
-                      "of one input, of what comes from a channeliser; 0: not tagged"),
-            parameter("device", &parameters::device, meaning_of_device));
+                      "of one input, of what comes from a channeliser; 0: not tagged")
+                .range(0),
+            device_parameter<parameters>());
     }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed

@@ -39,12 +39,14 @@ public:
     //! What the parameters mean.
     static auto describe()
     {
-        return std::make_tuple(parameter("channels", &parameters::channels, "of an item"),
-                               parameter("inputs", &parameters::inputs, "the X-engine's"),
-                               parameter("products",
-                                         &parameters::products,
-                                         "list of pairs of inputs, each 0 to inputs - 1; "
-                                         "aperture.products() makes it from names"));
+        return std::make_tuple(
+            parameter("channels", &parameters::channels, "of an item").range(1, 1 << 24),
+            parameter("inputs", &parameters::inputs, "the X-engine's").range(1, 65536),
+            parameter("products",
+                      &parameters::products,
+                      "list of pairs of inputs, each 0 to inputs - 1; "
+                      "aperture.products() makes it from names")
+                .can_be_set());
     }
 
     static sptr make(const parameters& p);

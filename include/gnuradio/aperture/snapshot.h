@@ -47,16 +47,21 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("item_size", &parameters::item_size, "bytes of an item"),
+            parameter("item_size", &parameters::item_size, "bytes of an item")
+                .range(1, 2147483647),
             parameter("rate",
                       &parameters::rate,
                       "items a second that are taken at most; 0: one whenever "
-                      "read() or read_after() has been called since the last"),
+                      "read() or read_after() has been called since the last")
+                .range(0, 1e6)
+                .called("Items per Second"),
             parameter("depth",
                       &parameters::depth,
                       "items that are kept, the newest ones: 1 to 4096; with `rate`, so "
-                      "many that come at once can all be taken"),
-            parameter("device", &parameters::device, meaning_of_device));
+                      "many that come at once can all be taken")
+                .range(1, 4096)
+                .called("Items Kept"),
+            device_parameter<parameters>());
     }
 
     //! An item, and what the tags up to it say of it.

@@ -58,61 +58,96 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("inputs", &parameters::inputs, "one on each port"),
-            parameter("type", &parameters::type, "of a sample: fc32, sc16, sc8 or sc4"),
+            parameter("inputs", &parameters::inputs, "one on each port").range(1, 65536),
+            parameter("type", &parameters::type, "of a sample: fc32, sc16, sc8 or sc4")
+                .one_of("fc32", "sc16", "sc8", "sc4"),
             parameter("method",
                       &parameters::method,
                       "auto (by true rx_time where there is one, by correlation "
                       "otherwise), time (by rx_time alone, which must be no guess; ports "
                       "without one are taken as having begun with the others) or "
-                      "correlation"),
+                      "correlation")
+                .one_of("auto", "time", "correlation")
+                .called("Line Up by"),
             parameter("search_samples",
                       &parameters::search_samples,
                       "of each input that are compared at least; a source that has the "
-                      "coherence c in common is found from about (8/c)^2 on"),
+                      "coherence c in common is found from about (8/c)^2 on")
+                .range(1024, 1 << 28)
+                .called("Samples Compared"),
             parameter("most_offset",
                       &parameters::most_offset,
-                      "the most samples by which inputs without true times may be apart"),
+                      "the most samples by which inputs without true times may be apart")
+                .range(1, 1 << 28)
+                .in("samples")
+                .called("Largest Offset (samples)"),
             parameter("reference",
                       &parameters::reference,
                       "the input with which the others are lined up, and whose time is "
-                      "that of all"),
+                      "that of all")
+                .range(0, 65535)
+                .called("Reference Input"),
             parameter(
                 "clock_error",
                 &parameters::clock_error,
                 "of receivers on crystals of their own, the largest error of one in "
-                "millionths (ppm); 0: all are on one clock"),
+                "millionths (ppm); 0: all are on one clock")
+                .range(0, 1000)
+                .in("ppm"),
             parameter("interval",
                       &parameters::interval,
                       "seconds from one measurement by correlation to the next; 0: they "
                       "are made at the start, when the receivers are tuned, after losses "
-                      "of unknown length and on request only"),
+                      "of unknown length and on request only")
+                .can_be_set()
+                .range(0)
+                .in("s")
+                .called("Measure Every (s)"),
             parameter(
                 "watch",
                 &parameters::watch,
-                "seconds from one look for slips of the inputs to the next; 0: none"),
+                "seconds from one look for slips of the inputs to the next; 0: none")
+                .can_be_set()
+                .range(0)
+                .in("s")
+                .called("Look for Slips Every (s)"),
             parameter(
                 "unaligned",
                 &parameters::unaligned,
                 "whether inputs whose offset is unknown are passed on as they come, "
-                "and not as missing"),
+                "and not as missing")
+                .can_be_set()
+                .called("Pass Unaligned Inputs"),
             parameter("false_alarms",
                       &parameters::false_alarms,
                       "probability that inputs that have nothing in common are taken as "
-                      "lined up by a measurement"),
+                      "lined up by a measurement")
+                .above(0, 1),
             parameter("most_gap",
                       &parameters::most_gap,
                       "an rx_time that jumps by more seconds is not filled with zeros, "
-                      "but begins the alignment anew"),
+                      "but begins the alignment anew")
+                .range(0, 1e6)
+                .in("s")
+                .called("Longest Gap (s)")
+                .under("Advanced"),
             parameter(
                 "relative_time",
                 &parameters::relative_time,
                 "whether rx_time counts from the start of each device, whatever its "
-                "value; below 1e8 s (March 1973) it does anyway"),
-            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock),
+                "value; below 1e8 s (March 1973) it does anyway")
+                .called("Times since Start")
+                .under("Advanced"),
+            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock)
+                .called("Follow Clock of Times")
+                .under("Advanced"),
             parameter("status_interval",
                       &parameters::status_interval,
-                      "seconds from one `state` on port `status` to the next; 0: none"));
+                      "seconds from one `state` on port `status` to the next; 0: none")
+                .can_be_set()
+                .range(0)
+                .in("s")
+                .called("State Every (s)"));
     }
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed

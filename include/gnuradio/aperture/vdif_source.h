@@ -75,12 +75,14 @@ public:
                                "bytes of a frame with its header, a multiple of 8"),
             required_parameter("frames_per_second",
                                &parameters::frames_per_second,
-                               "frames of a thread in a second"),
+                               "frames of a thread in a second")
+                .range(1, 1 << 24),
             required_parameter(
                 "selected", &parameters::selected, "(thread, channel) of each input"),
             required_parameter("samples",
                                &parameters::samples,
-                               "of each input, per pass, from `begin` on"),
+                               "of each input, per pass, from `begin` on")
+                .range(1),
             parameter("legacy", &parameters::legacy, "headers have 16 bytes, and not 32"),
             parameter("bits", &parameters::bits, "of a component: 1, 2, 4, 8 or 16"),
             parameter("complex",
@@ -88,11 +90,14 @@ public:
                       "whether a sample is two components, re and im"),
             parameter("channels",
                       &parameters::channels,
-                      "in each frame, a power of two; they alternate sample by sample"),
-            parameter("station", &parameters::station, "its 16 bits in the header"),
+                      "in each frame, a power of two; they alternate sample by sample")
+                .range(1, 1 << 24),
+            parameter("station", &parameters::station, "its 16 bits in the header")
+                .range(0, 65535),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "inputs of a port; 0: all in one"),
+                      "inputs of a port; 0: all in one")
+                .range(0, 65536),
             parameter("first_frame",
                       &parameters::first_frame,
                       "(reference epoch, second, frame) whose first sample is sample 0 "
@@ -102,11 +107,14 @@ public:
                       "of sample 0 of the clock: seconds since 1970 and their fraction"),
             parameter("center_frequency",
                       &parameters::center_frequency,
-                      "of the middle of the band, Hz"),
+                      "of the middle of the band, Hz")
+                .finite()
+                .in("Hz"),
             parameter("inverted",
                       &parameters::inverted,
                       "the sky frequency falls where that of the baseband rises"),
-            parameter("begin", &parameters::begin, "first sample to read, on the clock"),
+            parameter("begin", &parameters::begin, "first sample to read, on the clock")
+                .range(0),
             parameter("repeat",
                       &parameters::repeat,
                       "start again at `begin` after the last sample; the clock goes on, "

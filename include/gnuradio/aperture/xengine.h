@@ -59,27 +59,34 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("channels", &parameters::channels, "of a frame"),
-            parameter("inputs", &parameters::inputs, "of a frame"),
+            parameter("channels", &parameters::channels, "of a frame").range(1, 1 << 24),
+            parameter("inputs", &parameters::inputs, "of a frame").range(1, 65536),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
-                      "spectra in a frame; of sc8 and sc4 on a GPU a multiple of 16"),
-            parameter("type", &parameters::type, "fc32, sc8 or sc4"),
+                      "spectra in a frame; of sc8 and sc4 on a GPU a multiple of 16")
+                .range(1, 1 << 30),
+            parameter("type", &parameters::type, "fc32, sc8 or sc4")
+                .one_of("fc32", "sc8", "sc4"),
             parameter(
-                "integration", &parameters::integration, "length in `integration_unit`"),
+                "integration", &parameters::integration, "length in `integration_unit`")
+                .can_be_set()
+                .above(0, 1e9),
             parameter("integration_unit",
                       &parameters::integration_unit,
-                      "frames, or seconds (rounded to whole frames, at least one)"),
+                      "frames, or seconds (rounded to whole frames, at least one)")
+                .one_of("frames", "seconds"),
             parameter("normalise",
                       &parameters::normalise,
-                      "divide each product by its own number of counted spectra"),
+                      "divide each product by its own number of counted spectra")
+                .can_be_set(),
             parameter(
                 "spectra_per_slice",
                 &parameters::spectra_per_slice,
                 "spectra of a bit of the masks that come in on port 1, a divisor of "
-                "spectra_per_frame; 0: there are no masks, and no counts"),
-            parameter("device", &parameters::device, meaning_of_device),
-            parameter("latency", &parameters::latency, meaning_of_latency));
+                "spectra_per_frame; 0: there are no masks, and no counts")
+                .range(0, 1 << 30),
+            device_parameter<parameters>(),
+            latency_parameter<parameters>());
     }
 
     static sptr make(const parameters& p);

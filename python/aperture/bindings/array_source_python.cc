@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(array_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9e08e21d134ecc5a8398f9b3d7cfde0e) */
+/* BINDTOOL_HEADER_FILE_HASH(0451f3213c6c55706cbda72ed661d6fb) */
 /***********************************************************************************/
 
 #include "block_binding.h"

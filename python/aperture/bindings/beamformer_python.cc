@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(065c02b844a54b03919ec98fd8a9191d) */
+/* BINDTOOL_HEADER_FILE_HASH(3396ada361c960868d60e1e1514e5171) */
 /***********************************************************************************/
 
 #include "block_binding.h"

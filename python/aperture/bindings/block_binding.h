@@ -19,7 +19,6 @@
 #include <complex>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -62,21 +61,6 @@ struct python_argument<std::vector<std::complex<float>>>
     : array_argument<std::complex<float>> {
 };
 
-//! "    name: meaning", in lines of at most 90 letters.
-inline std::string argument_text(const char* name, const char* meaning)
-{
-    std::istringstream words(meaning);
-    std::string text, line = std::string("    ") + name + ":";
-    for (std::string word; words >> word;) {
-        if (line.size() + 1 + word.size() > 90) {
-            text += line + "\n";
-            line = "       ";
-        }
-        line += " " + word;
-    }
-    return text + line + "\n";
-}
-
 //! Bytes that are taken as they are: any object with Python's buffer interface.
 template <>
 struct python_argument<std::vector<char>> {
@@ -92,6 +76,84 @@ struct python_argument<std::vector<char>> {
         return { first, first + info.size * info.itemsize };
     }
 };
+
+template <class value>
+struct is_pair : std::false_type {
+};
+template <class first, class second>
+struct is_pair<std::pair<first, second>> : std::true_type {
+};
+template <class value>
+struct is_vector : std::false_type {
+};
+template <class element>
+struct is_vector<std::vector<element>> : std::true_type {
+};
+
+//! The name of a C++ type in descriptions of parameters, as Python writes it.
+template <class value>
+std::string kind_of()
+{
+    if constexpr (std::is_same_v<value, bool>)
+        return "bool";
+    else if constexpr (std::is_integral_v<value>)
+        return "int";
+    else if constexpr (std::is_floating_point_v<value>)
+        return "float";
+    else if constexpr (std::is_same_v<value, std::string>)
+        return "str";
+    else if constexpr (std::is_same_v<value, std::complex<float>>)
+        return "complex";
+    else if constexpr (std::is_same_v<value, std::vector<char>>)
+        return "buffer";
+    else if constexpr (is_pair<value>::value)
+        return "tuple[" + kind_of<typename value::first_type>() + ", " +
+               kind_of<typename value::second_type>() + "]";
+    else if constexpr (std::is_same_v<value, std::vector<float>>)
+        return "array[float32]";
+    else if constexpr (std::is_same_v<value, std::vector<int>>)
+        return "array[int32]";
+    else if constexpr (std::is_same_v<value, std::vector<std::complex<float>>>)
+        return "array[complex64]";
+    else if constexpr (is_vector<value>::value)
+        return "list[" + kind_of<typename value::value_type>() + "]";
+    else
+        return "object"; // of a class that is bound, too
+}
+
+//! Descriptions of parameters for Python: a list of the arguments of its class Parameter.
+template <class described, class parameters>
+pybind11::list descriptions_of()
+{
+    namespace py = pybind11;
+    using namespace py::literals;
+    py::list list;
+    const parameters defaults;
+    const auto add = [&](const auto& d) {
+        using description = std::decay_t<decltype(d)>;
+        py::list choices;
+        for (const char* choice : d.choices)
+            if (choice)
+                choices.append(choice);
+        py::dict entry("name"_a = d.name,
+                       "kind"_a = kind_of<typename description::value>(),
+                       "meaning"_a = d.meaning,
+                       "least"_a = d.least,
+                       "most"_a = d.most,
+                       "open"_a = d.open,
+                       "choices"_a = py::tuple(choices),
+                       "unit"_a = d.unit,
+                       "label"_a = d.label,
+                       "category"_a = d.category,
+                       "settable"_a = d.settable);
+        if constexpr (!description::required)
+            entry["default"] =
+                python_argument<typename description::value>::from(defaults.*d.member);
+        list.append(entry);
+    };
+    std::apply([&](const auto&... d) { (add(d), ...); }, described::describe());
+    return list;
+}
 
 //! The argument of a parameter in Python, with its default if it has one.
 template <class parameters, class description>
@@ -127,17 +189,6 @@ void bind_constructor(binding& c,
           about);
 }
 
-//! The documentation of a class: `about`, and what its arguments mean.
-template <class described>
-std::string text_of(const std::string& about)
-{
-    std::string text = about + "\nArgs:\n";
-    std::apply(
-        [&](const auto&... p) { ((text += argument_text(p.name, p.meaning)), ...); },
-        described::describe());
-    return text;
-}
-
 /*!
  * Binds a struct that has a description: its constructor and its members.
  * \param scope the class or module that it belongs to
@@ -145,7 +196,7 @@ std::string text_of(const std::string& about)
 template <class described, class scope>
 void bind_struct(scope& s, const char* name, const char* about)
 {
-    pybind11::class_<described> c(s, name, text_of<described>(about).c_str());
+    pybind11::class_<described> c(s, name, about);
     std::apply(
         [&](const auto&... p) {
             bind_constructor<described>(
@@ -156,6 +207,7 @@ void bind_struct(scope& s, const char* name, const char* about)
             (c.def_readwrite(p.name, p.member, p.meaning), ...);
         },
         described::describe());
+    c.def_static("_describe", &descriptions_of<described, described>);
 }
 
 /*!
@@ -176,7 +228,7 @@ auto bind_block(
 {
     namespace py = pybind11;
     const std::string text =
-        text_of<block>(about) +
+        about +
         "\nRaises:\n"
         "    ValueError: names the parameter, its value and what is allowed\n" +
         raises;
@@ -194,6 +246,7 @@ auto bind_block(
                 p...);
         },
         block::describe());
+    c.def_static("_describe", &descriptions_of<block, typename block::parameters>);
     return c;
 }
 

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(copy.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ff91c83da7bf420947e4c9c13fb3adea) */
+/* BINDTOOL_HEADER_FILE_HASH(08148f91c264a33144b9e5f30b485591) */
 /***********************************************************************************/
 
 #include "block_binding.h"

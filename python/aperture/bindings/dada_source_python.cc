@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(dada_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(f35de12d2ebff0caf217a401e50ad7c8) */
+/* BINDTOOL_HEADER_FILE_HASH(11d878028b47aa841d071f76263c81f0) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -36,7 +36,7 @@ and inverted() says that the channeliser has to reverse them. -128 is passed on;
 would have to be conjugated it becomes +127 and is counted by clamped() (16 bit: -32768,
 +32767).
 
-Item 0 carries rx_time (UTC_START, or MJD_START if there is none, OBS_OFFSET and `begin` added
+Tags: item 0 carries rx_time (UTC_START, or MJD_START if there is none, OBS_OFFSET and `begin` added
 in integer arithmetic), rx_freq (the middle of the band) and rx_rate.
 
 A file that is shorter than FILE_SIZE (with or without its header: both are in use), or not a

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(discard.h) */
-/* BINDTOOL_HEADER_FILE_HASH(38ed8b3c9ddedc5e2a4fb81ef362e7e4) */
+/* BINDTOOL_HEADER_FILE_HASH(921bac2698cf1016419b44b02eacb28d) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -24,7 +24,7 @@ void bind_discard(py::module& m)
         m, "discard", R"doc(Counts items and drops them, without a look at their data.
 
 The end of a chain on a device, for tests, teaching and benchmarks: nothing is copied to the
-host. One port in, of items of any size; no port out.
+host. One port in, of items of any size; no port out. Tags are not read.
 )doc");
     c.def("items",
           &block::items,

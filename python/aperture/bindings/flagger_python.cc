@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(flagger.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9a62b812d0554c56297fd8e900a2d90f) */
+/* BINDTOOL_HEADER_FILE_HASH(c15fbd654252efa89a0964bbbbd41fec) */
 /***********************************************************************************/
 
 #include "block_binding.h"

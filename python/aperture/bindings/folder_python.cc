@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(folder.h) */
-/* BINDTOOL_HEADER_FILE_HASH(232b9cf16b454f539b437bfbbd92a405) */
+/* BINDTOOL_HEADER_FILE_HASH(ec498200aba6ec38ccf63871e1b75eb7) */
 /***********************************************************************************/
 
 #include "block_binding.h"

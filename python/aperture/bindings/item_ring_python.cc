@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(item_ring.h) */
-/* BINDTOOL_HEADER_FILE_HASH(70560a5e2a161d48cf22a7f482bb3b4f) */
+/* BINDTOOL_HEADER_FILE_HASH(b965b295003ffcdd04071b70366cb5bd) */
 /***********************************************************************************/
 
 #include "block_binding.h"

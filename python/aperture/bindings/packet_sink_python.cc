@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(packet_sink.h) */
-/* BINDTOOL_HEADER_FILE_HASH(969116f8c4f29e4fa47c9e95113f724a) */
+/* BINDTOOL_HEADER_FILE_HASH(94bb0a0225eb972095b7102ff9d55bdb) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -31,7 +31,8 @@ parameters that say it. Packets go to `addresses`, streams being spread over the
 or, with a `file`, are written as captured ones (pcap).
 
 They are sent at `pace` times their `rate`; 0: as fast as they come. A packet of which all
-samples are missing is not sent. Samples at the end that do not fill a packet are not sent
+samples are missing is not sent. Tags: the rx_time of item 0 is the time of VDIF (without one, it
+is the host's). Samples at the end that do not fill a packet are not sent
 either.
 
 Packets may be sent as a bad network would pass them on: some are lost, come twice

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ffc9178cf7bb57764a7b31cfec3f52b0) */
+/* BINDTOOL_HEADER_FILE_HASH(d578334c655d8acce4317ef80ed1168e) */
 /***********************************************************************************/
 
 #include "about_detection.h"

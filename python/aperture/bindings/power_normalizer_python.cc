@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_normalizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a7ebb32820c2711d84380fffb692d8c1) */
+/* BINDTOOL_HEADER_FILE_HASH(507839431fb1b14ad0679faa6225460d) */
 /***********************************************************************************/
 
 #include "block_binding.h"

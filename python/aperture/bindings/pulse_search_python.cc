@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pulse_search.h) */
-/* BINDTOOL_HEADER_FILE_HASH(3a6fff3c04d6d2b4bfa24f6dc2326245) */
+/* BINDTOOL_HEADER_FILE_HASH(82210375ebe59f83d0b0a5299255d88c) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -37,7 +37,8 @@ dictionaries of
 - start, end: between which the pulse sweeps the band at the antennas, with a margin
 
 `status` has events, among them `left_out` (`count` cells that there was no room for) and, once a
-second and at the end, `counts`. There is no port out.
+second and at the end, `counts`. There is no port out. Tags: rx_time gives the time; rx_rate,
+rx_freq and bandwidth, where they come, must agree with the parameters.
 )doc");
     c.def("implementation", &block::implementation, "What computes, a string.");
     c.def("widths", &block::widths, "The boxcars, in values of a trial: a list.");

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(receiver_tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a3f2c7d4b063af12f794efbc81561044) */
+/* BINDTOOL_HEADER_FILE_HASH(9fc113e7b70fe839bfa4243596afd915) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(recording_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(aadcad8f6f943b7559193eacaa163c1c) */
+/* BINDTOOL_HEADER_FILE_HASH(6165ff9862db4cf4c4c1ed2911a2d2e3) */
 /***********************************************************************************/
 
 #include "block_binding.h"

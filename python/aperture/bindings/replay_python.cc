@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(replay.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a5c6152fa3bab7c2dada9b2c829990dc) */
+/* BINDTOOL_HEADER_FILE_HASH(411eca4fa9e0e789a81a389db6648484) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(select.h) */
-/* BINDTOOL_HEADER_FILE_HASH(0f5deded7ed15147a27f349a2f7108ef) */
+/* BINDTOOL_HEADER_FILE_HASH(22d3c77aed183be7a27be775e8b3b12f) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(snapshot.h) */
-/* BINDTOOL_HEADER_FILE_HASH(5c8255c791518b20ac95f6ed80d0ce1e) */
+/* BINDTOOL_HEADER_FILE_HASH(e72473a343119489a7d50c0efaec79ba) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -83,7 +83,8 @@ nothing.
 All items are consumed as they come. At most `rate` a second are copied to the host, the newest
 ones of what came together; nothing is copied of the others, and the edge never waits for whoever
 looks at them. The last item of a stream that ends is taken in any case. One port in, of items of
-any size; no port out.
+any size; no port out. Tags: rx_time, rx_rate and rx_freq give time, rate and frequency of an
+item; tags that hold until the next one, and those on the item itself, come with it.
 )doc");
     c.def(
         "read",

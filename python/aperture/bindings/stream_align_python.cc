@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(0ad3fa3c01adcb380f4a8a2f188080fb) */
+/* BINDTOOL_HEADER_FILE_HASH(0ca72eaf8f1bfd3f84fd5ce9de5f51af) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(a524a6175c8072526b69bb824f9e1c34) */
+/* BINDTOOL_HEADER_FILE_HASH(66cfc9abdfe02fec34fbfe831ecaca3c) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -7,6 +7,7 @@
 
 from gnuradio import gr
 
+from ..parameters.description import Integer, Text
 from ..parameters.rules import refuse
 from .registry import open_input
 
@@ -20,20 +21,28 @@ class input_source(gr.hier_block2):
     recording does not say when it began, and the date of its file is all there is. The text of an
     input is that of `aperture_fx --input`; `aperture_fx --help` lists the kinds.
 
-    Args:
-        input: KIND:NAME[,NAME...][,key=value...], as sim:two-dish or sigmf:a.sigmf-meta
-        type: of the samples, as the input has them: fc32, sc16, sc8, f32, s16 or s8
-        inputs: how many the input has
-        array: description of the array, a file or the name of a shipped one; empty: what the input
-            says
-        samples: of each input, then the stream ends; 0: all there are, of simulations without end
-
     Raises:
         ValueError: names the parameter or the file, its value and what is allowed
         PackageError: a RuntimeError that names the command that installs what is missing
     """
 
-    def __init__(self, input="sim:two-dish", type="fc32", inputs=2, array="", samples=0):
+    def __init__(
+        self,
+        input: Text(
+            "KIND:NAME[,NAME...][,key=value...], as sim:two-dish or sigmf:a.sigmf-meta"
+        ) = "sim:two-dish",
+        type: Text(
+            "of the samples, as the input has them: fc32, sc16, sc8, f32, s16 or s8"
+        ) = "fc32",
+        inputs: Integer("how many the input has", 1) = 2,
+        array: Text(
+            "description of the array, a file or the name of a shipped one; empty: what the "
+            "input says"
+        ) = "",
+        samples: Integer(
+            "of each input, then the stream ends; 0: all there are, of simulations without end", 0
+        ) = 0,
+    ):
         if not isinstance(input, str):
             refuse("input", input, "a text, KIND:NAME")
         signals = open_input(input, None if array == "" else array)

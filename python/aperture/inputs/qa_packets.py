@@ -175,6 +175,22 @@ class qa_packets(InFolder, gr_unittest.TestCase):
             ):
                 open_input(text)
 
+    def test_spead(self):
+        """Heaps of digitisers: what has to be given, and what is made of it."""
+        given = "spead:127.0.0.1:7148,rate=1712e6,freq=1284e6,sync=1700000000"
+        signals = open_input(given + ",ids=4;7,type=s12")
+        self.assertEqual((signals.sample_type, len(signals.description.inputs)), ("s12", 2))
+        self.assertEqual((signals.sample_rate, signals.center_frequency), (1712e6, 1284e6))
+        for text, problem in (
+            (given.replace(",rate=1712e6", "") + ",inputs=2", "rate is missing"),
+            (given, "inputs is missing"),
+            (given + ",ids=1;2,inputs=3", "ids has 2 numbers for 3 inputs"),
+            (given + ",ids=1;1", "different numbers"),
+            (given + ",inputs=2,type=s9", "s9"),
+        ):
+            with self.assertRaisesRegex(InputError, problem):
+                open_input(text)
+
 
 if __name__ == "__main__":
     gr_unittest.run(qa_packets)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..aperture_python import snapshot
 from ..displays.band import Times, channels_of
-from ..parameters.constructors import parameters_of
+from ..parameters.constructors import values_of
 from ..streams.item_formats import item_format
 from .beam_values import direction_text
 
@@ -31,7 +31,7 @@ class BeamLook:
     """
 
     def __init__(self, top, name, block, pointing=None):
-        about = parameters_of(block)
+        about = values_of(block)
         size = block.output_signature().sizeof_stream_item(0)
         _, (self.beams, self._products, self.channels) = item_format(block, 0, size)
         self.name, self._kind = name, about["products"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..beams.beams import Beam
-from ..parameters.constructors import parameters_of
+from ..parameters.constructors import values_of
 from ..parameters.times import END_OF_TIME
 from ..tracking.directions import parse_direction
 from . import schemas
@@ -77,7 +77,7 @@ def _as_complex(value):
 
 
 def _f_engine(block):
-    about = parameters_of(block)
+    about = values_of(block)
     inputs = int(about.get("inputs", 1))
     channels = min(int(about.get("channels", 1)), MOST_CHANNELS)
     which = schemas.integer(0, inputs - 1, "which input; all without it")
@@ -144,7 +144,7 @@ def _integration(block):
 
 
 def _weights(block):
-    about = parameters_of(block)
+    about = values_of(block)
     beams, inputs = int(about.get("beams", 1)), int(about.get("inputs", 1))
     most = min(beams * inputs, MOST_CHANNELS)
 

@@ -11,7 +11,7 @@ import pmt
 from .. import tags
 from ..aperture_python import snapshot
 from ..displays.band import Times, channels_of
-from ..parameters.constructors import parameters_of
+from ..parameters.constructors import values_of
 
 #: integrations a second that are looked at, and bytes a second, at most
 MOST_RATE, BYTES_A_SECOND = 2.0, 32e6
@@ -28,7 +28,7 @@ class VisibilityLook:
 
     def __init__(self, top, name, block):
         inner = getattr(block, "xengine", block)
-        about = parameters_of(inner)
+        about = values_of(inner)
         self.name = name
         self.channels, self.inputs = int(about["channels"]), int(about["inputs"])
         #: type of the voltages, whose levels are judged by it

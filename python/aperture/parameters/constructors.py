@@ -10,16 +10,16 @@ is as right as it is hard to read: pybind11's has the whole signature and all th
 it becomes one line, which names the parameter, its value and what is allowed.
 """
 
-import ast
 import functools
 import inspect
 import operator
-import re
 import weakref
 from numbers import Complex
 
 import numpy as np
 
+from .description import parameters_of as described
+from .description import with_arguments
 from .errors import ParameterTypeError
 from .input_files import look_for
 from .rules import refuse
@@ -38,6 +38,7 @@ KINDS = {
     "list[list[int]]": "a list of rows of integers",
     "list[tuple[int, int]]": "a list of pairs of integers",
     "tuple[int, int]": "two integers",
+    "list[object]": "a list",
     "tuple[int, float]": "two numbers, an integer and a fraction",
     "array[complex64]": "an array of complex numbers",
     "array[float32]": "an array of real numbers",
@@ -46,28 +47,6 @@ KINDS = {
 
 #: parameters of blocks in C++ that are input files: a name, or a list of names
 FILES = ("filename", "files")
-
-#: The names that versions of pybind11 have for one type, and the one that is used here: up to
-#: 2.11 List[int], from 2.12 on list[int], in 3 collections.abc.Sequence[typing.SupportsInt].
-NAMES = [
-    (r"\b(typing|typing_extensions|collections\.abc)\.", ""),
-    (r"\b(List|Sequence)\b", "list"),
-    (r"\bTuple\b", "tuple"),
-    (r"\bBuffer\b", "buffer"),
-    (r"\b(int|SupportsInt)( \| SupportsIndex)?(?!\w)", "int"),
-    (r"\b(complex|SupportsComplex)( \| Supports(Float|Index))*(?!\w)", "complex"),
-    (r"\b(float|SupportsFloat)( \| SupportsIndex)?(?!\w)", "float"),
-    (r"\bnumpy\.ndarray\[numpy\.(\w+)\]", r"array[\1]"),
-    (r"\bnumpy\.NDArray\[numpy\.(\w+)\]", r"array[\1]"),
-    (r"\bAnnotated\[numpy\.ArrayLike, numpy\.(\w+)\]", r"array[\1]"),
-]
-
-
-def _kind(text):
-    """The name of a type in a signature of any version of pybind11 to the one used here."""
-    for pattern, name in NAMES:
-        text = re.sub(pattern, name, text)
-    return text
 
 
 def split(text, at=","):
@@ -84,26 +63,6 @@ def split(text, at=","):
         else:
             parts[-1] += letter
     return [part.strip() for part in parts]
-
-
-def _parameters_of_pybind(signature):
-    """Returns the parameters in "__init__(self: module.xengine, channels: int = 1024, ...) ->
-    None": {name: (type, whether it has to be given)}."""
-    found = {}
-    for part in split(signature[signature.index("(") + 1 : signature.rindex(")")])[1:]:
-        name, rest = part.split(":", 1)
-        kind, *default = split(rest, "=")
-        found[name.strip()] = _kind(kind), not default
-    return found
-
-
-def _parameters_of_python(function):
-    """Returns the same of a function in Python: None as the type, which it checks itself."""
-    return {
-        name: (None, entry.default is entry.empty)
-        for name, entry in inspect.signature(function).parameters.items()
-        if name != "self"
-    }
 
 
 def _fits(value, kind):
@@ -139,43 +98,27 @@ def _fits(value, kind):
     return None
 
 
-#: blocks in C++ -> (the signature of their constructor, arguments, keywords)
+#: blocks in C++ -> {name: value} of what they were made with
 _made = weakref.WeakKeyDictionary()
 
 
-def parameters_of(block):
+def values_of(block):
     """
     Returns the parameters of a block in C++: {name: value} of all that are numbers or texts, also
     where they were left at their defaults; {} if it is not known.
     """
-    if block not in _made:
-        return {}
-    signature, arguments, keywords = _made[block]
-    values = {}
-    for part in split(signature[signature.index("(") + 1 : signature.rindex(")")])[1:]:
-        name, rest = part.split(":", 1)
-        try:
-            values[name.strip()] = ast.literal_eval(split(rest, "=")[1])
-        except (IndexError, ValueError, SyntaxError):
-            values[name.strip()] = None  # no default, or one that is no literal
-    values.update(zip(list(values), arguments))
+    return _made.get(block, {})
+
+
+def _remember(block, parameters, arguments, keywords):
+    values = {name: parameter.default for name, parameter in parameters.items()}
+    values.update(zip(parameters, arguments))
     values.update(keywords)
-    return {name: value for name, value in values.items() if isinstance(value, (int, float, str))}
-
-
-def _remember(block, signature, arguments, keywords):
-    # data that a block was given may be large
-    plain = [value if isinstance(value, (int, float, str)) else None for value in arguments]
     try:
-        _made[block] = (
-            signature,
-            plain,
-            {
-                name: value
-                for name, value in keywords.items()
-                if isinstance(value, (int, float, str))
-            },
-        )
+        # data that a block was given may be large
+        _made[block] = {
+            name: value for name, value in values.items() if isinstance(value, (int, float, str))
+        }
     except TypeError:  # a struct of parameters, which is no block
         pass
 
@@ -197,8 +140,7 @@ def complain(name, parameters, arguments, keywords):
     """
     Raises a TypeError for arguments that do not fit, if it is known why.
 
-    name: of the block; parameters: {name: (type or None, whether it must be given)}; arguments,
-    keywords: as given.
+    name: of the block; parameters: {name: Parameter}; arguments, keywords: as given.
     """
     for given in keywords:
         if given not in parameters:
@@ -219,10 +161,10 @@ def complain(name, parameters, arguments, keywords):
         if given in values:
             raise TypeError(f"{given}: is given to {name} twice, by its place and by its name")
     values.update(keywords)
-    for given, (_, needed) in parameters.items():
-        if needed and given not in values:
+    for given, parameter in parameters.items():
+        if parameter.needed and given not in values:
             raise TypeError(f"{given}: is missing, and {name} needs it")
-    known = {given: parameters[given][0] for given in values if parameters[given][0]}
+    known = {given: parameters[given].kind for given in values}
     for given, kind in known.items():
         if _fits(values[given], kind) is False:
             refuse(given, values[given], KINDS.get(kind, kind), ParameterTypeError)
@@ -248,7 +190,9 @@ def clear_errors(block):
     which another is returned.
     """
     function = block.__init__ if inspect.isclass(block) else block
+    parameters = {parameter.name: parameter for parameter in described(block)}
     in_python = inspect.isfunction(function)
+    signature = inspect.signature(function) if in_python else None
 
     @functools.wraps(function)
     def checked(*arguments, **keywords):
@@ -256,7 +200,10 @@ def clear_errors(block):
         try:
             if in_python:
                 # apart from the call: type errors from within that are none of its arguments'
-                signature.bind(*arguments, **keywords)
+                bound = signature.bind(*arguments, **keywords).arguments
+                for name, value in bound.items():
+                    if name in parameters and value is not parameters[name].default:
+                        parameters[name].check(value)
             else:
                 named = [name in FILES for name in parameters][: len(ours)]
                 ours = [*map(_found_if, named, ours), *ours[len(named) :]]
@@ -264,7 +211,7 @@ def clear_errors(block):
                     name: _found_if(name in FILES, value) for name, value in keywords.items()
                 }
                 function(arguments[0], *ours, **keywords)
-                _remember(arguments[0], text, ours, keywords)
+                _remember(arguments[0], parameters, ours, keywords)
                 return
         except TypeError as error:
             if not in_python and "incompatible constructor arguments" not in str(error):
@@ -275,17 +222,13 @@ def clear_errors(block):
         raise TypeError(
             f"{block.__name__}: these arguments do not fit: it takes "
             + ", ".join(
-                f"{name} ({KINDS.get(kind, kind)})" if kind else name
-                for name, (kind, _) in parameters.items()
+                name if parameter.kind == "object" else f"{name} ({KINDS[parameter.kind]})"
+                for name, parameter in parameters.items()
             )
         )
 
-    if in_python:
-        signature = inspect.signature(function)
-        parameters = _parameters_of_python(function)
-    else:
-        text = function.__doc__.split("\n")[0]
-        parameters = _parameters_of_pybind(text)
+    if all(parameter.meaning for parameter in parameters.values()):
+        block.__doc__ = checked.__doc__ = with_arguments(block.__doc__, parameters.values())
     if not inspect.isclass(block):
         return checked
     block.__init__ = checked
@@ -295,5 +238,5 @@ def clear_errors(block):
 def clear_errors_of(module):
     """clear_errors() of all blocks of a module of pybind11's."""
     for block in vars(module).values():
-        if inspect.isclass(block) and (block.__init__.__doc__ or "").startswith("__init__(self: "):
+        if hasattr(block, "_describe"):
             clear_errors(block)

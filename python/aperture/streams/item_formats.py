@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from ..parameters.constructors import parameters_of
+from ..parameters.constructors import values_of
 from ..parameters.sample_types import SAMPLE_TYPES
 
 #: GNU Radio's letters at the end of names of blocks
@@ -95,8 +95,8 @@ def item_format(block, port, size):
     elif callable(signature):  # gr.sync_block and its kin, in Python
         kind = signature().port_types(port + 1)[-1]
         found = kind.subdtype or (kind, ())
-    elif name in OURS and (port == 0 or name in ALL_PORTS) and parameters_of(block):
-        found = OURS[name](parameters_of(block))
+    elif name in OURS and (port == 0 or name in ALL_PORTS) and values_of(block):
+        found = OURS[name](values_of(block))
     else:
         found = _by_name(name, size)
     if found is None or found[0].itemsize * int(np.prod(found[1])) != size:
