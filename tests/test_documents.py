@@ -59,8 +59,11 @@ VERBS = re.compile(
 )
 #: a docstring without a first sentence begins with the fields or the parameters
 NO_SENTENCE = re.compile(r"[a-z]+(, [a-z]+)*[;:] |Parameters\n|Args:")
-#: the beginning of a comment in Python
+#: the beginning of a comment in Python, and in C++
 PYTHON = re.compile(r"(?:^|(?<=  ))#[:!]*\s+(.*)")
+CPP = re.compile(r"(?:^|(?<=\s))(?://[!/<]*\s+|/\*[!*]?\s+)(.*)")
+#: folders whose comments in C++ are still to be written anew
+TO_BE_WRITTEN = ("bench", "include", "lib", "python", "tests")
 
 
 def comments(text, mark):
@@ -461,19 +464,23 @@ class TestDocuments(unittest.TestCase):
     def test_sentences(self):
         """Comments and docstrings begin with their subject or verb, in the glossary's words."""
         found, number = [], 0
-        for folder in ("apps", "bench", "examples", "python", "tests", "tools"):
+        for folder in ("apps", "bench", "examples", "include", "lib", "python", "tests", "tools"):
             for path in (SOURCE / folder).rglob("*"):
-                if not path.is_file() or path.suffix not in ("", ".py"):
+                name = str(path.relative_to(SOURCE))
+                is_cpp = path.suffix in (".h", ".cc", ".cu", ".cuh")
+                if (is_cpp and name.startswith(TO_BE_WRITTEN)) or not (
+                    is_cpp or (path.is_file() and path.suffix in ("", ".py"))
+                ):
                     continue
                 text = path.read_text()
-                if not path.suffix and "python" not in text[:30]:
+                if not (is_cpp or path.suffix or "python" in text[:30]):
                     continue
                 wrong = [
                     (line, sentence)
-                    for line, sentence in comments(text, PYTHON)
+                    for line, sentence in comments(text, CPP if is_cpp else PYTHON)
                     if first_word(sentence) in NO_SUBJECT or OTHER_WORDS.search(sentence)
                 ]
-                for line, sentence in docstrings(text):
+                for line, sentence in () if is_cpp else docstrings(text):
                     number += 1
                     word = first_word(sentence)
                     if (
@@ -483,7 +490,7 @@ class TestDocuments(unittest.TestCase):
                         or OTHER_WORDS.search(sentence)
                     ):
                         wrong.append((line, sentence))
-                found += [f"{path.relative_to(SOURCE)}:{line}: {text}" for line, text in wrong]
+                found += [f"{name}:{line}: {text}" for line, text in wrong]
         self.assertGreater(number, 3000)
         self.assertEqual(found, [])
 
