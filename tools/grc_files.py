@@ -162,6 +162,7 @@ def file_of(name, overlay):
     for tab, keys in overlay.get("categories", {}).items():
         for key in keys:
             extra.setdefault(key, {}).update(category=tab, hide="default")
+    described = [parameter for parameter in described if parameter.group is None]
     # parameters that the call leaves out, or has an expression for in which they do not stand
     left_out = {
         key

@@ -39,6 +39,7 @@ from .calibration.calibration import Calibration, CalibrationError
 from .calibration.calibration_file import load_calibration, save_calibration
 from .parameters.description import Parameter, parameters_of
 from .parameters.errors import ParameterError
+from .parameters.groups import FileCalibration, HeapSizes, RingSize
 from .tracking.directions import Direction, parse_direction
 from .array_source import array_source
 from .bandpass_display import bandpass_display

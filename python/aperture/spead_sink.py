@@ -22,7 +22,8 @@ from .formats.spead.heaps import (
 )
 from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses
-from .parameters.description import Anything, Integer, Number, Switch, Text
+from .parameters.description import Anything, Integer, Number, Switch, Text, Together, fields_of
+from .parameters.groups import HeapSizes
 from .parameters.rules import as_whole, refuse
 from .streams.python_block import python_block
 from .streams.tag_values import dict_value, missing_run, tag_value, time_of
@@ -31,6 +32,8 @@ MOST_MEMORY = 1 << 34  # bytes of the heaps of a slot
 BESIDE = 0.25  # timestamps that rx_time may be beside a whole one
 INT32 = 2**31 - 1
 SENDER = "source or engine"
+#: descriptions of the arguments that both blocks of SPEAD have
+SIZES = fields_of(HeapSizes)
 
 
 class spead_sink(python_block):
@@ -88,32 +91,16 @@ class spead_sink(python_block):
             "digitiser_id of each input, or feng_id of each `polarizations` inputs, that are "
             "sent; None: 0, 1, ..."
         ) = None,
-        channels: Integer("Channels of a frame or an integration.", 1, 2**31 - 1) = 1024,
-        first_channel: Integer("The first of them among all of the array.", 0, 2**31 - 1) = 0,
-        polarizations: Integer(
-            "Inputs of each sender of voltages; 1 or 2 of visibilities.", 1, 16
-        ) = 2,
-        spectra_per_frame: Integer(
-            "Spectra of an item that comes in, a multiple of those of a heap.", 1, 2**31 - 1
-        ) = 256,
-        spectra_per_heap: Integer(
-            "Spectra of a heap; those of an integration for visibilities.", 1, 2**31 - 1
-        ) = 256,
-        channels_per_heap: Integer(
-            "0: one heap for a range of channels; otherwise a divisor of an address's channels.",
-            0,
-            2**31 - 1,
-        ) = 0,
-        samples_per_spectrum: Integer(
-            "Samples from one spectrum to the next; 0: twice the channels, as of real samples.",
-            0,
-            2**31 - 1,
-        ) = 0,
-        taps: Integer(
-            "Taps of the F-engine: timestamps are those of the first sample of a spectrum.", 0, 1024
-        ) = 8,
-        sample_type: Text("The type of samples.", "s10", "s12", "s8") = "s10",
-        samples_per_heap: Integer("Samples of a heap of samples.", 1, 2**31 - 1) = 4096,
+        channels: SIZES.channels = 1024,
+        first_channel: SIZES.first_channel = 0,
+        polarizations: SIZES.polarizations = 2,
+        spectra_per_frame: SIZES.spectra_per_frame = 256,
+        spectra_per_heap: SIZES.spectra_per_heap = 256,
+        channels_per_heap: SIZES.channels_per_heap = 0,
+        samples_per_spectrum: SIZES.samples_per_spectrum = 0,
+        taps: SIZES.taps = 8,
+        sample_type: SIZES.sample_type = "s10",
+        samples_per_heap: SIZES.samples_per_heap = 4096,
         normalised: Switch("True if products that come in were divided by their counts.") = True,
         antennas: Integer("The number of antennas in each beam, beam_ants.", 0, 2**31 - 1) = 1,
         packet_size: Integer(
@@ -133,6 +120,9 @@ class spead_sink(python_block):
             'Address of the network interface for multicast; "": the system chooses.'
         ) = "",
         buffer_size: Anything("Bytes that wait in the kernel.") = 1 << 22,
+        sizes: Together(
+            HeapSizes, "The sizes of heaps in one object; None: by their arguments."
+        ) = None,
     ):
         rate = SampleClock(sync_time, sample_rate).rate
         addresses = parse_addresses("address", address)

@@ -17,13 +17,16 @@ from .formats.spead.heap_shape import HeapShape, StatusPort, runs, sender_ids
 from .formats.spead.heaps import KINDS, MISSING_PRODUCT, product_order
 from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses, parse_senders
-from .parameters.description import Anything, Integer, Number, Text
+from .parameters.description import Anything, Integer, Number, Text, Together, fields_of
+from .parameters.groups import HeapSizes
 from .parameters.rules import as_whole, refuse
 from .streams.python_block import python_block
 from .streams.tag_values import missing_value, time_value
 
 MOST_MEMORY = 1 << 36  # bytes of all chunks
 WAIT = 0.05  # s that a call waits for heaps
+#: descriptions of the arguments that both blocks of SPEAD have
+SIZES = fields_of(HeapSizes)
 
 
 class spead_source(python_block):
@@ -88,41 +91,19 @@ class spead_source(python_block):
             "The values of digitiser_id (of each input) or feng_id, in the order of the "
             "inputs; None: 0, 1, ..."
         ) = None,
-        channels: Integer("Channels that are received.", 1, 2**31 - 1) = 1024,
-        first_channel: Integer("The first of them among all of the array.", 0, 2**31 - 1) = 0,
+        channels: SIZES.channels = 1024,
+        first_channel: SIZES.first_channel = 0,
         total_channels: Integer(
             "All channels of the array; 0: no more than the last that is received.", 0, 2**31 - 1
         ) = 0,
-        polarizations: Integer(
-            "Inputs of each sender of voltages; of visibilities 1 or 2.", 1, 16
-        ) = 2,
-        spectra_per_frame: Integer(
-            "Spectra of an item that goes out, a multiple of those of a heap. For "
-            "visibilities, spectra_per_heap are those of an integration.",
-            1,
-            2**31 - 1,
-        ) = 256,
-        spectra_per_heap: Integer(
-            "Spectra of an item that goes out, a multiple of those of a heap. For "
-            "visibilities, spectra_per_heap are those of an integration.",
-            1,
-            2**31 - 1,
-        ) = 256,
-        channels_per_heap: Integer("A divisor of channels; 0: all of them.", 0, 2**31 - 1) = 0,
-        samples_per_spectrum: Integer(
-            "Samples from a spectrum to the next; 0: 2 total_channels, as of real samples.",
-            0,
-            2**31 - 1,
-        ) = 0,
-        taps: Integer(
-            "Taps of the F-engine: timestamps are those of the first sample that a spectrum "
-            "was made of, rx_time is that of the middle. (katgpucbf has 16 unless told "
-            "otherwise.)",
-            0,
-            1024,
-        ) = 8,
-        sample_type: Text("The type of samples.", "s10", "s12", "s8") = "s10",
-        samples_per_heap: Integer("Samples of a heap of samples.", 1, 2**31 - 1) = 4096,
+        polarizations: SIZES.polarizations = 2,
+        spectra_per_frame: SIZES.spectra_per_frame = 256,
+        spectra_per_heap: SIZES.spectra_per_heap = 256,
+        channels_per_heap: SIZES.channels_per_heap = 0,
+        samples_per_spectrum: SIZES.samples_per_spectrum = 0,
+        taps: SIZES.taps = 8,
+        sample_type: SIZES.sample_type = "s10",
+        samples_per_heap: SIZES.samples_per_heap = 4096,
         heaps_per_chunk: Integer(
             "Heaps of an input of samples that are one chunk.", 1, 2**31 - 1
         ) = 64,
@@ -152,6 +133,9 @@ class spead_source(python_block):
         cores: Anything(
             "Processors of the receiving threads, one for each (of beams, one a beam)."
         ) = (),
+        sizes: Together(
+            HeapSizes, "The sizes of heaps in one object; None: by their arguments."
+        ) = None,
     ):
         clock = SampleClock(sync_time, sample_rate)
         self._shape = shape = HeapShape(

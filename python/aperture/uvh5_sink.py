@@ -21,7 +21,8 @@ from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
 from .formats.uvh5.header import GAINS, NOT_APPLIED, gains_text, load_bitshuffle, map_products
-from .parameters.description import Anything, Integer, Switch, Text
+from .parameters.description import Anything, Integer, Switch, Text, Together, fields_of
+from .parameters.groups import FileCalibration
 from .parameters.rules import inputs_of, item_bytes, one_of, refuse
 from .parameters.times import utc_text
 from .streams.input_statistics import StatisticsReader
@@ -39,6 +40,7 @@ CALIBRATE = {
     "applied": "applied by the F-engine",
     "note": NOT_APPLIED,
 }
+CALIBRATED = fields_of(FileCalibration)
 
 
 @dataclass(frozen=True)
@@ -171,31 +173,10 @@ class uvh5_sink(RecordingSink, python_block):
             "The direction that the F-engine's delays track (see `delay_tracker`), so that "
             "the phases are zero there. None: nothing."
         ) = None,
-        calibration: Text(
-            'The calibration that makes the inputs equal, or the name of its file; "" or '
-            "None: nothing. The file's history and extra keywords (CALIB, CALSTATE) name it."
-        ) = "",
-        calibrate: Text(
-            '"apply": the visibilities are corrected here; "applied": the F-engine has done '
-            'so; "note": they are as they were received.',
-            "apply",
-            "applied",
-            "note",
-        ) = "apply",
-        scale: Text(
-            '"model": corrected visibilities are those of the source that the calibration was '
-            "measured with (in Jy where its fluxes are: the file's vis_units says so); "
-            '"kelvin": they are in kelvin, as hot and cold loads say (extra keyword '
-            "VISUNITS).",
-            "model",
-            "kelvin",
-        ) = "model",
-        gains: Anything(
-            "Factor of the voltages of each input that is to be known for no more than 8 "
-            "bits, as `aperture_fx` measures it. It is taken out of calibrated visibilities, "
-            "and noted for others (extra keyword GAINS, which aperture_calibrate heeds). "
-            "None: 1."
-        ) = None,
+        calibration: CALIBRATED.calibration = "",
+        calibrate: CALIBRATED.calibrate = "apply",
+        scale: CALIBRATED.scale = "model",
+        gains: CALIBRATED.gains = None,
         compression: Text(
             'Compression of the visibilities, without loss: "none"; "lzf", fast, and read by '
             'all that reads by h5py; "gzip", smaller, and read by all HDF5 libraries; '
@@ -221,6 +202,9 @@ class uvh5_sink(RecordingSink, python_block):
             "channels; 0: all channels.",
             0,
         ) = 0,
+        calibrated: Together(
+            FileCalibration, "The calibration in one object; None: by its arguments."
+        ) = None,
     ):
         array = load_array(array)
         if compression == "bitshuffle":

@@ -19,7 +19,8 @@ from .dumps.dump_files import DumpFiles
 from .dumps.dumper import Dumper
 from .dumps.trigger import read_trigger
 from .dumps.voltage_edge import VoltageEdge
-from .parameters.description import Anything, Integer, Number, Switch, Text
+from .parameters.description import Anything, Integer, Number, Switch, Text, Together, fields_of
+from .parameters.groups import RingSize
 from .parameters.rules import as_number, is_number, refuse
 from .parameters.times import as_time
 from .streams.python_block import python_block
@@ -94,6 +95,10 @@ class _dumping(python_block):
         self.message_port_pub(pmt.intern(STATUS), dictionary(entries))
 
 
+#: descriptions of the arguments that give the size
+RING = fields_of(RingSize)
+
+
 class voltage_ring(gr.hier_block2):
     """
     Keeps the last voltages of an edge in memory, and writes some of them when a trigger asks.
@@ -164,17 +169,9 @@ class voltage_ring(gr.hier_block2):
         spectra_per_frame: Integer(
             "Channels and spectra of a frame; with samples they mean nothing.", 1, 2**31 - 1
         ) = 256,
-        size: Anything("Bytes of the ring.") = 1 << 27,
-        seconds: Number(
-            "Instead of `size`, if above 0: the seconds that it holds, at so many items a "
-            "second, frames or samples.",
-            0,
-        ) = 0.0,
-        rate: Number(
-            "Instead of `size`, if above 0: the seconds that it holds, at so many items a "
-            "second, frames or samples.",
-            0,
-        ) = 0.0,
+        size: RING.size = 1 << 27,
+        seconds: RING.seconds = 0.0,
+        rate: RING.rate = 0.0,
         memory: Text('The place of the ring: "device" or "host".', "device", "host") = "device",
         selected_channels: Anything(
             "Those that a dump has of which the message says nothing; None: all."
@@ -214,6 +211,9 @@ class voltage_ring(gr.hier_block2):
             "the stream waits until what dumps need is written, and, with `follow()`, until "
             "nobody asks for more of it."
         ) = False,
+        ring: Together(
+            RingSize, "The size of the ring in one object; None: by its arguments."
+        ) = None,
     ):
         self._edge = VoltageEdge.checked(kind, type, channels, inputs, spectra_per_frame)
         files = DumpFiles(

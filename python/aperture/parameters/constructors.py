@@ -19,7 +19,7 @@ from numbers import Complex
 import numpy as np
 
 from .description import parameters_of as described
-from .description import with_arguments
+from .description import spread, with_arguments
 from .errors import ParameterTypeError
 from .input_files import look_for
 from .rules import refuse
@@ -197,13 +197,11 @@ def clear_errors(block):
     @functools.wraps(function)
     def checked(*arguments, **keywords):
         ours = arguments[inspect.isclass(block) :]
+        bound = None
         try:
             if in_python:
                 # apart from the call: type errors from within that are none of its arguments'
                 bound = signature.bind(*arguments, **keywords).arguments
-                for name, value in bound.items():
-                    if name in parameters and value is not parameters[name].default:
-                        parameters[name].check(value)
             else:
                 named = [name in FILES for name in parameters][: len(ours)]
                 ours = [*map(_found_if, named, ours), *ours[len(named) :]]
@@ -216,8 +214,12 @@ def clear_errors(block):
         except TypeError as error:
             if not in_python and "incompatible constructor arguments" not in str(error):
                 raise
-        else:
-            return function(*arguments, **keywords)
+        if bound is not None:
+            bound = spread(block.__name__, parameters.values(), bound)
+            for name, value in bound.items():
+                if name in parameters and value is not parameters[name].default:
+                    parameters[name].check(value)
+            return function(**bound)
         complain(block.__name__, parameters, ours, keywords)
         raise TypeError(
             f"{block.__name__}: these arguments do not fit: it takes "

@@ -16,8 +16,9 @@ import inspect
 import math
 import textwrap
 from dataclasses import dataclass
+from types import SimpleNamespace
 
-from .rules import HIGHEST, as_number, as_whole, one_of
+from .rules import HIGHEST, as_number, as_whole, one_of, refuse
 
 #: stands for a default where a parameter has to be given
 REQUIRED = inspect.Parameter.empty
@@ -41,6 +42,8 @@ class Parameter:
     settable: bool = False
     name: str = ""
     default: object = REQUIRED
+    #: a dataclass whose object stands for the arguments that have the names of its fields
+    group: type | None = None
 
     @property
     def needed(self):
@@ -115,6 +118,37 @@ def Switch(meaning, **more):
 def Anything(meaning, **more):
     """A value that the block checks itself."""
     return Parameter("object", meaning, **more)
+
+
+def Together(group, meaning):
+    """An object of a dataclass in the place of the arguments that have the names of its fields."""
+    return Parameter("object", meaning, group=group)
+
+
+def fields_of(group):
+    """The Parameters of the fields of a dataclass, as attributes of their names."""
+    return SimpleNamespace(**group.__annotations__)
+
+
+def spread(name, parameters, given):
+    """
+    The arguments {name: value} that were given to a block of this name, with those that come
+    together spread over the arguments that they stand for.
+    """
+    spread_out = dict(given)
+    for parameter in parameters:
+        value = given.get(parameter.name)
+        if parameter.group is None or value is None:
+            continue
+        if not isinstance(value, parameter.group):
+            refuse(parameter.name, value, f"None, or a {parameter.group.__name__}")
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        for field in fields.keys() & given.keys():
+            raise TypeError(
+                f"{field}: is given to {name} twice, by its name and in {parameter.name}"
+            )
+        spread_out.update(fields)
+    return spread_out
 
 
 def parameters_of(block):

@@ -6,6 +6,7 @@
 #
 """Blocks name the parameter that does not fit and what it may be, in one line."""
 
+import dataclasses
 import inspect
 import math
 
@@ -162,6 +163,26 @@ class qa_constructors(gr_unittest.TestCase):
             self.assertTrue(str(caught.exception).endswith(f"; it must be {words}"), keywords)
         with self.assertRaisesRegex(ValueError, "center_frequency: inf .* it must be finite"):
             aperture.receiver_tags(center_frequency=math.inf)
+
+    def test_arguments_that_come_together(self):
+        """An object gives several arguments at once; each of them is given once, by its rule."""
+        shape = {"kind": "samples", "inputs": 1}
+        for group in (None, aperture.RingSize(size=1 << 20), aperture.RingSize(1, 2.0, 1000.0)):
+            ring = aperture.voltage_ring(**shape, ring=group, **CPU)
+            bytes_of_ring = {None: 1 << 27}.get(group) or (1 << 20, 16000)[group.seconds > 0]
+            self.assertEqual(ring.capacity() * 8, bytes_of_ring)
+        with self.assertRaisesRegex(TypeError, "^size: is given to voltage_ring twice, .* ring$"):
+            aperture.voltage_ring(**shape, size=1 << 20, ring=aperture.RingSize(), **CPU)
+        with self.assertRaisesRegex(ParameterError, "^ring: 3 is not allowed.*None, or a RingSize"):
+            aperture.voltage_ring(**shape, ring=3, **CPU)
+        with self.assertRaisesRegex(ParameterError, "^taps: 1025 is not allowed"):
+            aperture.spead_sink(sizes=aperture.HeapSizes(taps=1025))
+        with self.assertRaisesRegex(ParameterError, "^calibrate: 'x' is not allowed"):
+            aperture.uvh5_sink(calibrated=aperture.FileCalibration(calibrate="x"))
+        for group in (aperture.HeapSizes, aperture.FileCalibration, aperture.RingSize):
+            for field in dataclasses.fields(group):
+                self.assertTrue(field.type.meaning)
+                field.type.check(field.default)
 
     def test_names(self):
         for block, keywords, text in (
