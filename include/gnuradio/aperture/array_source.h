@@ -30,9 +30,9 @@ namespace gr::aperture {
  *   x_i(t) = gain_i (n_i(t) + sum_s sqrt(flux_s) s(t - tau_is) exp(-2 pi i f0 tau_is)),
  *   tau_is = -r_i.d_s/c + cable delay_i,
  *
- * d_s the direction of source s and f0 the centre frequency. A cable delays in front of
- * the mixer: its delay counts as one on the way to the antenna. The receiver noise n_i
- * and the signals s are white complex Gaussian noise of power E|n|^2 = E|s|^2 = 1, all
+ * d_s the direction of source s and f0 the centre frequency. A cable lies in front of the
+ * mixer: its delay acts as one on the way to the antenna. The receiver noise n_i and the
+ * signals s are white complex Gaussian noise of power E|n|^2 = E|s|^2 = 1, all
  * independent. Flux is thus the power of a source in an input in units of that of the
  * receiver noise, and the correlation coefficient of two inputs that see one source is
  * S/(1 + S). Sources are unpolarised: x and y of an antenna see independent signals of
@@ -40,10 +40,10 @@ namespace gr::aperture {
  *
  * The delays are exact, whole samples and fractions, over the band of the sources: their
  * spectrum is flat within 1e-4 for |f| < 0.495 of the sample rate (99 % of the band) and
- * falls to nothing at half the rate. Sources stand still, or move with the sky, from
- * azimuth and elevation at the first sample on, and drift among the stars on a great
- * circle as the Sun does: delay and phase follow all the time. What is below the horizon
- * is not seen (checked once every few thousand samples).
+ * falls to zero at half the rate. Sources stand still, or move with the sky, from azimuth
+ * and elevation at the first sample on, and drift among the stars on a great circle as
+ * the Sun does: delay and phase follow at every sample. A source below the horizon is not
+ * seen (checked once every few thousand samples).
  *
  * A source may also have pulses: flux_s is then a function of time, the steady flux and
  *
@@ -54,8 +54,8 @@ namespace gr::aperture {
  * integral 1 and the width given, so that a pulse peaks at mean_flux P / (1.0645 width).
  * These times are the true ones: at the array's origin and at infinite frequency. At the
  * sky frequency f the signal comes K dm / f^2 later, K = 1/2.41e-4 s MHz^2 cm^3/pc,
- * which is done to the voltages: a filter exp(2 pi i K dm / f). With a scattering time
- * the power of a pulse is convolved with exp(-t/tau)/tau, tau = scattering_time
+ * applied to the voltages as a filter exp(2 pi i K dm / f). With a scattering time the
+ * power of a pulse is convolved with exp(-t/tau)/tau, tau = scattering_time
  * (f/scattering_frequency)^scattering_index; over the band tau is exact within 1e-3.
  *
  * Ports out: inputs/inputs_per_port, an item is one sample of each input of the port.
@@ -64,7 +64,7 @@ namespace gr::aperture {
  * for the rounding of their sum) or on how the scheduler cuts them. Each start of the
  * flowgraph, also by unlock(), begins at the first sample.
  *
- * It computes on the CPU, whatever the other blocks run on.
+ * The block computes on the CPU, whatever the other blocks run on.
  */
 class APERTURE_API array_source : virtual public gr::sync_block
 {
@@ -79,7 +79,7 @@ public:
         std::complex<double> gain = 1;
         double cable_delay = 0;
 
-        //! What the members mean.
+        //! Describes the members.
         static auto describe()
         {
             return std::make_tuple(
@@ -99,7 +99,7 @@ public:
         }
     };
 
-    //! A train of pulses of a source, or one component of them.
+    //! A train of pulses of a source, or one component of such a train.
     struct pulsar {
         double period = 1;
         double period_derivative = 0;
@@ -108,7 +108,7 @@ public:
         double width = 0.01;
         double mean_flux = 1;
 
-        //! What the members mean.
+        //! Describes the members.
         static auto describe()
         {
             return std::make_tuple(
@@ -121,7 +121,8 @@ public:
                           "whole seconds since 1970 and the fraction of a second"),
                 parameter("phase",
                           &pulsar::phase,
-                          "turns at the epoch; where it is whole, a pulse peaks"),
+                          "cycles at the epoch; a pulse peaks where the phase is a whole "
+                          "number"),
                 parameter("width",
                           &pulsar::width,
                           "seconds at half of the peak, two samples at least"),
@@ -137,14 +138,15 @@ public:
         double width = 0.01;
         double fluence = 1;
 
-        //! What the members mean.
+        //! Describes the members.
         static auto describe()
         {
             return std::make_tuple(
-                parameter("time",
-                          &pulse::time,
-                          "of its peak at infinite frequency: whole seconds since 1970 "
-                          "and the fraction of a second"),
+                parameter(
+                    "time",
+                    &pulse::time,
+                    "time of its peak at infinite frequency: whole seconds since 1970 "
+                    "and the fraction of a second"),
                 parameter("width",
                           &pulse::width,
                           "seconds at half of the peak, two samples at least"),
@@ -169,7 +171,7 @@ public:
         double scattering_frequency = 1e9;
         double scattering_index = -4;
 
-        //! What the members mean.
+        //! Describes the members.
         static auto describe()
         {
             return std::make_tuple(
@@ -202,9 +204,10 @@ public:
                           &source::dm,
                           "dispersion measure of the pulses, pc/cm^3; the delay over the "
                           "band may be 2^24 samples at most"),
-                parameter("scattering_time",
-                          &source::scattering_time,
-                          "of the pulses at scattering_frequency, seconds"),
+                parameter(
+                    "scattering_time",
+                    &source::scattering_time,
+                    "scattering time of the pulses at scattering_frequency, seconds"),
                 parameter(
                     "scattering_frequency", &source::scattering_frequency, "Hz, sky"),
                 parameter("scattering_index",
@@ -213,8 +216,8 @@ public:
         }
     };
 
-    //! \brief A transmitter nearby: interference. A carrier, which may be pulsed and
-    //! change its frequency.
+    //! \brief Interference: a transmitter nearby. It sends a carrier, which may be pulsed
+    //! and drift in frequency.
     struct transmitter {
         std::string name = "";
         double frequency = 1e9;
@@ -226,7 +229,7 @@ public:
         double period = 0;
         double duty = 1;
 
-        //! What the members mean.
+        //! Describes the members.
         static auto describe()
         {
             return std::make_tuple(
@@ -235,18 +238,21 @@ public:
                           "its phase in an input depends on the names and the seed"),
                 parameter("frequency",
                           &transmitter::frequency,
-                          "Hz, sky, at the start; it is not heard outside the band"),
-                parameter("power",
-                          &transmitter::power,
-                          "while it is on, over that of the receiver noise of the whole "
-                          "band: one number, or one for each input"),
+                          "sky frequency at the start, Hz; nothing is received outside "
+                          "the band"),
+                parameter(
+                    "power",
+                    &transmitter::power,
+                    "power while it is on, over that of the receiver noise of the whole "
+                    "band: one value, or one for each input"),
                 parameter("drift", &transmitter::drift, "of the frequency, Hz/s"),
                 parameter("sweep",
                           &transmitter::sweep,
                           "Hz; after so many of drift the frequency is back at its "
                           "start. 0: it drifts on"),
                 parameter("start", &transmitter::start, "seconds from the first sample"),
-                parameter("end", &transmitter::end, "likewise; 0: none"),
+                parameter(
+                    "end", &transmitter::end, "seconds from the first sample; 0: no end"),
                 parameter("period",
                           &transmitter::period,
                           "seconds from pulse to pulse, the first at the start; 0: it is "
@@ -272,7 +278,7 @@ public:
         std::vector<transmitter> interference = {};
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -321,13 +327,14 @@ public:
      */
     static sptr make(const parameters& p);
 
-    //! For each input, complex samples that did not fit into the type and were clamped,
-    //! since the start; a few thousand samples ahead of what was put out.
+    //! Returns, for each input, the complex samples since the start that were clamped as
+    //! they did not fit into the type. The block may be a few thousand samples ahead of
+    //! its output.
     virtual std::vector<uint64_t> clamped() const = 0;
 
     /*!
-     * Ends the stream: blocks downstream get all that was sent, and then end as well. Of
-     * a source that is not running the next start ends at once.
+     * Ends the stream: blocks downstream get all that was sent, and then end as well. If
+     * the source is not running, its next start ends at once.
      */
     virtual void finish() = 0;
 };

@@ -25,8 +25,9 @@ struct weighting_parameters {
 };
 
 /*!
- * \brief What the weighting_parameters of a block mean.
- * \tparam Parameters the block's, derived from them, with `inputs`
+ * \brief Describes the weighting_parameters of a block.
+ * \tparam Parameters the block's parameters, derived from weighting_parameters, with
+ * `inputs`
  */
 template <class Parameters>
 auto describe_weighting(const char* meaning_of_masks)
@@ -56,7 +57,7 @@ struct detection_parameters {
     int summed_channels = 1;
     bool mean = true;
 
-    //! What they mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -81,7 +82,7 @@ struct detection_parameters {
                 .called("Channels Summed"),
             parameter("mean",
                       &detection_parameters::mean,
-                      "divide by what was counted and by summed_channels; or else sums"));
+                      "divide each sum by its count of spectra and by summed_channels"));
     }
 };
 

@@ -20,22 +20,24 @@
 namespace gr::aperture {
 
 /*!
- * \brief beamformer and power_detector in one: the beams' voltages never reach memory.
+ * \brief Forms beams and detects them in one kernel: the beams' voltages never reach
+ * memory.
  * \ingroup aperture
  *
- * The same as beamformer (with fc32) and power_detector, and incoherent beams beside the
- * coherent ones, numbered behind them: the sum of the powers of the inputs in its mask.
- * Of a pair, the k-th input of one mask and the k-th of the other are an antenna.
+ * Coherent beams are those of beamformer (with fc32) and power_detector. Incoherent beams
+ * are numbered behind them: each is the sum of the powers of the inputs in its mask. In a
+ * pair of incoherent beams, the k-th input of one mask and the k-th of the other are one
+ * antenna.
  *
  * In: frames `[channel][input][time]` from corner_turn. Out: one f32 item
- * `[beam or pair][product][channel]` for each integration. Products, tags and what comes
- * of an integration that the input's end cuts short are those of power_detector. Message
- * port `weights`: that of beamformer.
+ * `[beam or pair][product][channel]` for each integration. Products, tags and the last,
+ * partial integration are those of power_detector, and message port `weights` is that of
+ * beamformer.
  *
  * With `spectra_per_slice`, input port 1 takes the masks of the frames from flagger, one
  * `[channel][input][(slices + 7) / 8]` of u8 for each frame, and output port 1 gives the
- * counts, as those of power_detector. Flagged inputs are zero in a beam's sum: as of
- * missing ones, a spectrum counts for a beam while any input that the beam uses (with a
+ * counts, as those of power_detector. Flagged inputs are zero in a beam's sum, as missing
+ * ones are: a spectrum counts for a beam while any input that the beam uses (with a
  * weight in any channel, or in its mask) is there and not flagged.
  */
 class APERTURE_API beam_power : virtual public block_on_device
@@ -55,7 +57,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::tuple_cat(
@@ -91,26 +93,26 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! Of a frame.
+    //! Returns the number of inputs of a frame.
     virtual int inputs() const = 0;
     /*!
      * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
      * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next
-     * frame on. Zeros if empty.
+     * frame on. Empty weights are zeros.
      */
     virtual void set_weights(const std::vector<std::complex<float>>& weights,
                              int beam = -1) = 0;
-    //! Weights of a beam, [channel][input].
+    //! Returns the weights of a beam, [channel][input].
     virtual std::vector<std::complex<float>> weights(int beam) const = 0;
-    //! Sets what voltages are multiplied with: one number for a beam, or for all with -1
-    //! one or one each. Ones if empty.
+    //! Sets the factors of the voltages: with `beam` -1 one for each beam, or one for
+    //! all; otherwise that of the one beam. Empty gains are ones.
     virtual void set_gains(const std::vector<float>& gains, int beam = -1) = 0;
-    //! One for each beam.
+    //! Returns the gain of each beam.
     virtual std::vector<float> gains() const = 0;
     //! Sets which inputs a beam has ([input]), or all beams with -1 ([beam][input]):
-    //! those with 0 are left out, whatever their weights are. Ones if empty.
+    //! those with 0 are left out, whatever their weights are. An empty mask is ones.
     virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
-    //! What computes, for example "host avx512 vnni".
+    //! Returns the name of the implementation, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
 };
 

@@ -20,7 +20,7 @@
 namespace gr::aperture {
 
 /*!
- * \brief Weighted sums of the inputs: many beams at once.
+ * \brief Forms many beams at once, as weighted sums of the inputs.
  * \ingroup aperture
  *
  * y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One
@@ -28,19 +28,19 @@ namespace gr::aperture {
  *
  * In: frames `[channel][input][time]` from corner_turn. Out: frames
  * `[channel][beam][time]`. A spectrum of a beam is tagged `missing` (with the number of
- * the beam as `input`) where all inputs are that the beam has weights for (of a beam
- * without weights: where all are).
+ * the beam as `input`) where all inputs that the beam has weights for are missing; for a
+ * beam without weights, where all inputs are.
  *
- * Message port `weights`: dictionary of `weights` (c32vector, shapes as in
+ * Message port `weights` takes a dictionary of `weights` (c32vector, shapes as in
  * set_weights()), `gain` (number) or `mask` (u8vector), or several of them, optionally
- * `beam` (all without it) and `time` (as rx_time: they hold from the first frame that
- * starts at or after it; those that come late hold at once, and `status` says so). What
- * one message says takes effect at once, and never within a frame.
+ * `beam` (all without it) and `time` (as rx_time: the settings hold from the first frame
+ * that starts at or after it; late ones hold at once, and `status` says so). All settings
+ * of one message take effect together, and never within a frame.
  *
- * Weights are made ready beside the frames, which go on with the old ones. So more than
- * 65536 of them hold, without a time, from the first frame that finds them ready; fewer
- * from the next one. Those with a time are made ready ahead of it; only the frame that
- * they hold from waits, if they came too shortly before.
+ * Weights are prepared while frames go on with the old ones. More than 65536 weights
+ * without a time hold from the first frame that finds them ready; fewer hold from the
+ * next one. Weights with a time are prepared ahead of it; the frame that they hold from
+ * waits for them if they came too shortly before.
  */
 class APERTURE_API beamformer : virtual public block_on_device
 {
@@ -58,7 +58,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::tuple_cat(
@@ -86,28 +86,29 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! Of a frame.
+    //! Returns the number of inputs of a frame.
     virtual int inputs() const = 0;
     /*!
      * Sets the weights of a beam ([channel][input], or [input] for all channels alike),
      * or of all beams with -1 ([channel][beam][input], or [beam][input]), from the next
-     * frame on. Zeros if empty.
+     * frame on. Empty weights are zeros.
      */
     virtual void set_weights(const std::vector<std::complex<float>>& weights,
                              int beam = -1) = 0;
-    //! Weights of a beam, [channel][input].
+    //! Returns the weights of a beam, [channel][input].
     virtual std::vector<std::complex<float>> weights(int beam) const = 0;
-    //! Sets what voltages are multiplied with: one number for a beam, or for all with -1
-    //! one or one each. Ones if empty.
+    //! Sets the factors of the voltages: with `beam` -1 one for each beam, or one for
+    //! all; otherwise that of the one beam. Empty gains are ones.
     virtual void set_gains(const std::vector<float>& gains, int beam = -1) = 0;
-    //! One for each beam.
+    //! Returns the gain of each beam.
     virtual std::vector<float> gains() const = 0;
     //! Sets which inputs a beam has ([input]), or all beams with -1 ([beam][input]):
-    //! those with 0 are left out, whatever their weights are. Ones if empty.
+    //! those with 0 are left out, whatever their weights are. An empty mask is ones.
     virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
-    //! For each beam, values that did not fit into sc8 and were clamped.
+    //! Returns, for each beam, the samples that were clamped as they did not fit into
+    //! sc8.
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! What computes, for example "host avx512 vnni".
+    //! Returns the name of the implementation, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
 };
 

@@ -20,8 +20,9 @@ namespace gr::aperture {
  * \brief Passes items on unchanged, by way of the memory of a device.
  * \ingroup aperture
  *
- * For tests, teaching and benchmarks: what an edge on a device costs, without a kernel.
- * One port in, one port out, of items of any size; all tags are passed on.
+ * The block shows what an edge on a device costs, without a kernel, in tests, lessons and
+ * benchmarks. It has one port in and one port out, of items of any size; all tags are
+ * passed on.
  */
 class APERTURE_API copy : virtual public block_on_device
 {
@@ -34,7 +35,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(

@@ -24,7 +24,7 @@ namespace gr::aperture {
  *
  * Ports in: inputs/inputs_per_port, an item is `[input][channel]`, one spectrum of each
  * input of the port. Port out: an item is a frame `[channel][input][time]`. Ports are
- * lined up by rx_time; spectra lost in between become zeros with `missing` tags, and
+ * aligned by rx_time; spectra lost in between become zeros with `missing` tags, and
  * `missing` tags of the inputs are merged into those of the frame they fall into. When
  * the input ends, the last frame is filled with zeros that count as missing, and tagged
  * `partial`.
@@ -50,7 +50,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -108,11 +108,13 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! For each input, values of -128 (sc4: -8) that were replaced by -127 (-7).
+    //! Returns, for each input, the samples in which -128 (sc4: -8) was replaced by -127
+    //! (-7).
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! For each input, spectra that were lost (the padding at the end not counted).
+    //! Returns, for each input, the spectra that were lost, without the padding at the
+    //! end.
     virtual std::vector<uint64_t> missing() const = 0;
-    //! What computes, for example "host".
+    //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;
 };
 

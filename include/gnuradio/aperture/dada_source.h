@@ -24,7 +24,7 @@ namespace gr::aperture {
  *
  * One port out: an item is one sample of each input, in the order of the file, of type
  * sc8, sc16 or fc32 (NDIM 2), s8, s16 or f32 (NDIM 1), for NBIT 8, 16 and 32; NCHAN 1.
- * The format does not say how numbers are coded: two's complement integers of 8 and 16
+ * The format does not say how samples are coded: two's complement integers of 8 and 16
  * bits and floats of 32 bits, low byte first, or high byte first with ENDIAN BIG, are
  * assumed.
  *
@@ -54,7 +54,7 @@ public:
         int64_t samples = 0;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -81,9 +81,9 @@ public:
      */
     static sptr make(const parameters& p);
 
-    //! Keywords and values of the file's header, as they are written there.
+    //! Returns the keywords and values of the file's header, as they are written there.
     virtual std::map<std::string, std::string> header() const = 0;
-    //! What is missing or contradictory in the file; empty if all is well.
+    //! Says what is missing or contradictory in the file; empty if nothing is.
     virtual std::string warning() const = 0;
 };
 

@@ -22,17 +22,17 @@ namespace gr::aperture {
  * \brief Sums powers of beams over channels along the delays of dispersion measures.
  * \ingroup aperture
  *
- * In: one item `[beam][channel]` a time, of f32, s8 or u8. Out: items of f32,
+ * In: items `[beam][channel]` of f32, s8 or u8, one for each time. Out: items of f32,
  * `[beam][trial][time]`: for each beam, for each trial in the order of `dms`,
- * times_per_item / decimation values, each the sum over all channels and over
- * `decimation` times. The delay of channel k is K DM (f_k^-2 - f_ref^-2), with K = 1 /
- * 2.41e-4 s MHz^2 cm^3 / pc and f_ref the centre of the highest channel, within the
- * tolerance; delays() has the exact ones.
+ * times_per_item / decimation sums over all channels and over `decimation` times. The
+ * delay of channel k is K DM (f_k^-2 - f_ref^-2), with K = 1 / 2.41e-4 s MHz^2 cm^3 / pc
+ * and f_ref the centre of the highest channel, within the tolerance; delays() has the
+ * exact ones.
  *
- * The time of an item, `rx_time`, is that of its first value at f_ref. What lacks
- * channels is not delivered: of an input of N times, or up to a jump of its clock, N -
- * longest_delay() come out. The last item of these is filled up with zeros and has the
- * tag `partial`.
+ * The time of an item, `rx_time`, is that of its first sum at f_ref. Sums that lack
+ * channels are not delivered: an input of N times, up to its end or a jump of its clock,
+ * gives N - longest_delay() times. The last item of these is filled up with zeros and has
+ * the tag `partial`.
  */
 class APERTURE_API dedisperser : virtual public block_on_device
 {
@@ -54,7 +54,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -78,7 +78,7 @@ public:
                 .called("Dispersion Measures"),
             parameter("decimations",
                       &parameters::decimations,
-                      "times that are summed for a value, of each trial: powers of two; "
+                      "times that one output of each trial sums: powers of two; "
                       "empty: all 1"),
             parameter("beams", &parameters::beams, "of an item of powers")
                 .range(1, 65536),
@@ -102,13 +102,13 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! What computes, for example "host".
+    //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;
-    //! Times of the input behind a time that comes out which it needs.
+    //! Returns how many later times of the input the output of one time needs.
     virtual int64_t longest_delay() const = 0;
-    //! As many as `dms`.
+    //! Returns the number of trials, that of `dms`.
     virtual int trials() const = 0;
-    //! The delays that are used, in times of the input: [trial][channel].
+    //! Returns the delays that are used, in times of the input: [trial][channel].
     virtual std::vector<int64_t> delays() const = 0;
 };
 

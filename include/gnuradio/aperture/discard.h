@@ -18,11 +18,11 @@
 namespace gr::aperture {
 
 /*!
- * \brief Counts items and drops them, without a look at their data.
+ * \brief Counts items and drops them without reading their data.
  * \ingroup aperture
  *
- * The end of a chain on a device, for tests, teaching and benchmarks: nothing is copied
- * to the host. One port in, of items of any size; no port out.
+ * It ends a chain on a device, in tests, lessons and benchmarks: nothing is copied to the
+ * host. It has one port in, of items of any size, and no port out.
  */
 class APERTURE_API discard : virtual public block_on_device
 {
@@ -34,7 +34,7 @@ public:
         std::string device = "auto";
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -46,8 +46,8 @@ public:
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(const parameters& p);
 
-    //! Items since the start. The device may have some calls of work before them to do
-    //! until the flowgraph has ended.
+    //! Returns the items since the start. Until the flowgraph has ended, the device may
+    //! still be at work on some of them.
     virtual uint64_t items() const = 0;
 };
 

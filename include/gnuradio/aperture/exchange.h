@@ -19,19 +19,19 @@
 namespace gr::aperture {
 
 /*!
- * \brief The corner turn between devices: from ranges of inputs to ranges of channels.
+ * \brief Exchanges frames between devices: from ranges of inputs to ranges of channels.
  * \ingroup aperture
  *
  * In: a port for each of `input_devices`, of frames `[channel][input][time]` with all
  * channels of a range of the inputs, as the F-engine of that device makes them. Out: a
  * port for each of `output_devices`, of frames `[channel][input][time]` with all inputs
- * of a range of the channels, for the X-engine or the beamformer of that device. Of n
- * things in N ranges, range k is from floor(k n / N) to floor((k + 1) n / N) - 1: see
- * range_of().
+ * of a range of the channels, for the X-engine or the beamformer of that device. Where n
+ * inputs or channels are split into N ranges, range k is from floor(k n / N) to floor
+ * ((k + 1) n / N) - 1: see range_of().
  *
- * The frames of all ports must begin at the same times. Where they say the time, they are
- * lined up by it: frames that some ports have and others lack are missing there, are
- * zeros, and are tagged so.
+ * The frames of all ports must begin at the same times. Frames with rx_time are aligned
+ * by it: frames that some ports have and others lack are zeros there, and tagged as
+ * missing.
  *
  * Each output is tagged with the rx_freq and the bandwidth of its own channels; `missing`
  * and `partial` are those of all inputs, on all outputs; other tags are those of port 0.
@@ -54,7 +54,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -102,13 +102,15 @@ public:
     static sptr make(const parameters& p);
 
     /*!
-     * First and number of the inputs, or channels, of a port.
-     * \param part which port; \param parts how many there are; \param total of all
+     * Returns the first of the inputs, or channels, of a port, and how many there are.
+     * \param part number of the port
+     * \param parts number of ports
+     * \param total inputs, or channels, of all ports
      * \throws std::invalid_argument
      */
     static std::pair<int, int> range_of(int part, int parts, int total);
 
-    //! What moves the items, for example "cuda, copies".
+    //! Names what moves the items, for example "cuda, copies".
     virtual std::string implementation() const = 0;
 };
 

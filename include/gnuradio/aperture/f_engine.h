@@ -14,12 +14,12 @@
 namespace gr::aperture {
 
 /*!
- * \brief F-engine that writes frames: pfb_channelizer and corner_turn in one.
+ * \brief Makes frames from samples: pfb_channelizer and corner_turn in one.
  * \ingroup aperture
  *
- * Gives what corner_turn makes of the spectra of pfb_channelizer, bit by bit and tag by
- * tag, without the spectra in between: on a GPU they need not reach its memory. How far
- * sc8 agrees between devices is said there.
+ * The output is that of corner_turn behind pfb_channelizer, bit by bit and tag by tag,
+ * without the spectra in between: on a GPU they need not reach its memory.
+ * pfb_channelizer says how far sc8 agrees between devices.
  *
  * Ports in: inputs/inputs_per_port, items as those of pfb_channelizer. Port out: an item
  * is a frame `[channel][input][time]`. Message ports `gains`, `delays` and `status`, and
@@ -33,7 +33,7 @@ class APERTURE_API f_engine : public filtering_block, public flagging_block
 public:
     typedef std::shared_ptr<f_engine> sptr;
 
-    //! Those of the filter bank, and what makes frames of its spectra.
+    //! Parameters of the filter bank, and of the frames that are made of its spectra.
     struct parameters : pfb_channelizer::parameters, flagging_parameters {
         int spectra_per_frame = 256;
         int first_channel = 0;
@@ -41,7 +41,7 @@ public:
         double align = 0;
     };
 
-    //! What the parameters mean: first those of the filter bank.
+    //! Describes the parameters: first those of the filter bank.
     static auto describe()
     {
         return std::tuple_cat(

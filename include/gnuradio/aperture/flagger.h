@@ -26,10 +26,10 @@ namespace gr::aperture {
  * lowest, of byte s / 8. Tags go on with the frames; the mask has those of the time and
  * the frequency, too.
  *
- * Message port `status`: once a second a dictionary with `event` `flags` and, each a
- * u64vector of what was counted since the start, `cells` and `flagged` of each input and
- * `flagged_of_channels`; and `occupancy`, an f64vector: of each input the fraction that
- * was flagged since the last message.
+ * Message port `status` sends, once a second, a dictionary with `event` `flags`; the
+ * counts since the start, each a u64vector, `cells` and `flagged` of each input and
+ * `flagged_of_channels`; and `occupancy`, an f64vector with the fraction of each input
+ * that was flagged since the last message.
  */
 class APERTURE_API flagger : virtual public block_on_device, public flagging_block
 {
@@ -45,7 +45,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::tuple_cat(
@@ -68,12 +68,12 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! What computes, for example "host".
+    //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;
 
     /*!
-     * The limits of the spectral kurtosis of noise: low and high. Below and above lie
-     * half of false_alarms each.
+     * Returns the lower and the upper limit of the spectral kurtosis of noise. Half of
+     * false_alarms lie below, and half above.
      * \throws std::invalid_argument
      */
     static std::pair<double, double> kurtosis_limits(int spectra, double false_alarms);

@@ -17,11 +17,12 @@
 namespace gr::aperture {
 
 /*!
- * \brief How blocks find interference: flagger, and f_engine where it flags.
+ * \brief Parameters of blocks that find interference: flagger, and f_engine where it
+ * flags.
  *
  * A cell is a slice of spectra_per_slice spectra of one input and channel. Each method is
- * off where its number is 0. Cells with fewer than a quarter of their spectra, the others
- * being missing, are not judged.
+ * off where its parameter is 0. Cells of which more than three quarters of the spectra
+ * are missing are not judged.
  */
 struct flagging_parameters {
     int spectra_per_slice = 0;
@@ -37,8 +38,8 @@ struct flagging_parameters {
     int grown_channels = 0;
 
     /*!
-     * What they mean.
-     * \tparam Parameters the block's, derived from them
+     * Describes the parameters.
+     * \tparam Parameters the block's parameters, derived from these
      */
     template <class Parameters>
     static auto describe(const char* meaning_of_slices)
@@ -119,7 +120,7 @@ struct flagging_parameters {
 };
 
 /*!
- * \brief What blocks that find interference share.
+ * \brief Interface of blocks that find interference.
  * \ingroup aperture
  */
 class APERTURE_API flagging_block
@@ -128,17 +129,17 @@ public:
     virtual ~flagging_block() = default;
 
     /*!
-     * Sets how interference is found, from the next frame that is looked at on.
+     * Sets how interference is found, from the next frame on that is examined.
      * \throws std::invalid_argument also where spectra_per_slice would change
      */
     virtual void set_flagging(const flagging_parameters& p) = 0;
     virtual flagging_parameters flagging() const = 0;
 
-    //! For each input, cells so far; those without any data are not counted.
+    //! Returns, for each input, the cells so far; those without any data are not counted.
     virtual std::vector<uint64_t> cells() const = 0;
-    //! For each input, cells that were flagged so far.
+    //! Returns, for each input, the cells that were flagged so far.
     virtual std::vector<uint64_t> flagged_of_inputs() const = 0;
-    //! For each channel, cells of all inputs that were flagged so far.
+    //! Returns, for each channel, the cells of all inputs that were flagged so far.
     virtual std::vector<uint64_t> flagged_of_channels() const = 0;
 };
 

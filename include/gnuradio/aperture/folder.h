@@ -24,34 +24,33 @@ namespace gr::aperture {
  * \ingroup aperture
  *
  * In: powers `[beam][product][channel]`, one item an integration, from `power_detector`,
- * `beam_power` or `power_normalizer`, with the tags rx_time and rx_rate. Each is added to
- * the phase bin floor(phase * bins) of the middle of its integration: rx_time is that of
- * its first spectrum, the tag `spectra` says how many there are; without it half of the
- * time to the next item is added. The phase is the telescope's: channels are not lined
- * up, which is done afterwards with a dispersion measure.
+ * `beam_power` or `power_normalizer`, with the tags rx_time and rx_rate. Each item is
+ * added to the phase bin floor(phase * bins) of the middle of its integration: rx_time is
+ * that of its first spectrum, and the tag `spectra` says how many there are; without that
+ * tag half of the time to the next item is added to rx_time. The phase is the one at the
+ * telescope: channels are not dedispersed.
  *
- * It weights with the tag `counted`, the spectra that are in a power: what received
- * nothing does not count. Without the tag an item counts as the spectra it spans, or
- * as 1. A power of f32 that is exactly 0, as one is of which all was flagged, or NaN does
- * not count either.
+ * Powers are weighted with the tag `counted`, the spectra that were summed in them.
+ * Without the tag an item counts as the spectra it spans, or as 1. A power of f32 that is
+ * NaN or exactly 0, as one is of which all was flagged, does not count.
  *
- * With `counts`, port 1 takes the counts that power_detector and beam_power put out
- * beside their powers where they take masks: they are the weights of each channel.
+ * With `counts`, port 1 takes the counts that power_detector and beam_power give beside
+ * their powers where they take masks: these are the weights of each channel.
  *
  * Out: for each sub-integration `[beam][product][channel][bin]` of f32, the mean powers
- * (0 where nothing was counted), and on a second port, which may be left open, what was
- * counted, of u32, in the same order. Each has the tags rx_time (of its first item),
- * rx_freq, bandwidth and `folded`: a dictionary of `length` (s, of what its items span),
- * `middle` (tuple as rx_time: half of the length after rx_time), `turns` (uint64),
- * `phase` and `frequency` (turns and turns/s, of the model, at `middle`) and `items`
- * (uint64). The last one is of what there is, and `partial`.
+ * (0 where nothing was counted), and on a second port, which may stay unconnected, the
+ * counts, of u32, in the same order. Each has the tags rx_time (of its first item),
+ * rx_freq, bandwidth and `folded`: a dictionary of `length` (s, which its items span),
+ * `middle` (tuple as rx_time: half of the length after rx_time), `turns` (uint64, whole
+ * cycles), `phase` and `frequency` (cycles and cycles/s, of the model, at `middle`) and
+ * `items` (uint64). The last sub-integration ends with the input and is tagged `partial`.
  */
 class APERTURE_API folder : virtual public block_on_device
 {
 public:
     typedef std::shared_ptr<folder> sptr;
 
-    //! The phase over a stretch of time.
+    //! A model of the pulsar's phase over a stretch of time.
     struct segment {
         std::pair<uint64_t, double> start = { 0, 0 };
         double length = 0;
@@ -60,7 +59,7 @@ public:
         double phase = 0;
         std::vector<double> coefficients = {};
 
-        //! What the members mean.
+        //! Describes the members.
         static auto describe()
         {
             return std::make_tuple(
@@ -73,13 +72,15 @@ public:
                           "seconds that it holds for; 0, of a single segment: always"),
                 parameter("reference",
                           &segment::reference,
-                          "time that the coefficients count from, as start"),
-                parameter("turns", &segment::turns, "whole turns at the reference"),
-                parameter("phase", &segment::phase, "and the rest of them"),
+                          "time that the coefficients count from, given as start is"),
+                parameter("turns", &segment::turns, "whole cycles at the reference"),
+                parameter(
+                    "phase", &segment::phase, "fraction of a cycle at the reference"),
                 parameter("coefficients",
                           &segment::coefficients,
-                          "of the time since the reference and its powers: turns/s, "
-                          "turns/s^2 ..., 32 at most"));
+                          "coefficients of the powers of the time since the reference: "
+                          "cycles/s, "
+                          "cycles/s^2 ..., 32 at most"));
         }
     };
 
@@ -96,14 +97,14 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
             required_parameter("segments",
                                &parameters::segments,
                                "list of folder.segment, in order of time: the model of "
-                               "the phase; what comes outside of them ends the "
+                               "the phase; an item outside of them ends the "
                                "flowgraph"),
             parameter("channels", &parameters::channels, "of an item").range(1, 1 << 24),
             parameter("beams", &parameters::beams, "of an item (or pairs of them)")

@@ -22,19 +22,19 @@ namespace gr::aperture {
 //! A time since 1970 as rx_time gives it: whole seconds and a fraction.
 using setting_time = std::pair<uint64_t, double>;
 
-//! What is common to the settings of an input that an F-engine gives back.
+//! The common part of the settings of an input that an F-engine returns.
 struct input_setting {
     std::string model; //!< its name; settings of several models act together
     int input = 0;
-    //! As given; if none was given, that of the first spectrum that had the setting, once
-    //! there is one.
+    //! The time as it was given; if none was given, that of the first spectrum that had
+    //! the setting, once there is one.
     std::optional<setting_time> time;
-    //! Of the first spectrum that had the setting; nothing before there is one.
+    //! The time of the first spectrum that had the setting; nothing before there is one.
     std::optional<setting_time> holds_from;
-    bool waiting = false; //!< for its time
+    bool waiting = false; //!< whether it waits for its time
 };
 
-//! A model of the delay of an input: those of several models add up.
+//! A model of the delay of an input: the delays of several models add up.
 struct delay_setting : input_setting {
     double delay = 0;      //!< seconds, at `time`
     double delay_rate = 0; //!< seconds a second
@@ -42,14 +42,14 @@ struct delay_setting : input_setting {
     double phase_rate = 0; //!< radians a second
 };
 
-//! Gains of an input: those of several models are multiplied.
+//! Gains of an input: the gains of several models are multiplied.
 struct gain_setting : input_setting {
     std::vector<std::complex<float>> gains; //!< one for each channel, or one for all
 };
 
 /*!
- * \brief What pfb_channelizer and f_engine share: gains and delays of their inputs, and
- * what they count.
+ * \brief Interface of pfb_channelizer and f_engine: gains and delays of their inputs, and
+ * counts.
  * \ingroup aperture
  */
 class APERTURE_API filtering_block : virtual public block_on_device
@@ -61,15 +61,15 @@ public:
     //! Sets one gain for each channel of an input (-1: of all inputs).
     virtual void set_gains(const std::vector<std::complex<float>>& gains,
                            int input = -1) = 0;
-    //! Gains of an input, one for each of `channels`.
+    //! Returns the gains of an input, one for each of `channels`.
     virtual std::vector<std::complex<float>> gains(int input) const = 0;
 
-    //! All gains of an input, or of all with -1: those in force and those that wait for
-    //! their time. gains() gives the product of those in force.
+    //! Returns all gains of an input, or of all with -1: those in force and those that
+    //! wait for their time. gains() gives the product of those in force.
     virtual std::vector<gain_setting> gain_settings(int input = -1) const = 0;
 
     /*!
-     * Sets a model of the delays of the inputs, in place of the one of that name. Those
+     * Sets a model of the delays of the inputs, in place of the one of that name. Models
      * of several names add up. At a time t the delay is delay + delay_rate (t - time),
      * the phase phase + phase_rate (t - time), and channel k is multiplied by exp(i
      * (phase - 2 pi (f_k - f_c) delay)), with f_c the frequency of channel n/2.
@@ -79,7 +79,8 @@ public:
      * (radians a second) are as many as delays, or none. `input` says which one, -1: all.
      *
      * Rates count from `time`, and the model holds from the first spectrum at or after
-     * it. Without a time it holds from the next spectrum on, and counts from its time.
+     * it. Without a time the model holds from the next spectrum on, and rates count from
+     * the time of that.
      *
      * \throws std::invalid_argument if there is no such input, or, once samples have told
      * their rate, a delay is longer than `most_delay`
@@ -91,19 +92,20 @@ public:
                             int input = -1,
                             const std::optional<setting_time>& time = {},
                             const std::string& model = "") = 0;
-    //! All delay models of an input, or of all with -1: those in force, with that of tags
-    //! on the samples under the name "tags", and those that wait for their time.
+    //! Returns all delay models of an input, or of all with -1: those in force, with that
+    //! of the samples' tags under the name "tags", and those that wait for their time.
     virtual std::vector<delay_setting> delays(int input = -1) const = 0;
 
-    //! For each input, output values that did not fit into 8 bits and were clamped, of
-    //! all channels, whether f_engine selects them or not.
+    //! Returns, for each input, the output samples that were clamped as they did not fit
+    //! into 8 bits, in all channels, whether f_engine selects them or not.
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! For each input, 8-bit samples of -128 (4-bit: -8) that were read as -127 (-7).
+    //! Returns, for each input, the 8-bit samples of -128 (4-bit: -8) that were read as
+    //! -127 (-7).
     virtual std::vector<uint64_t> clamped_samples() const = 0;
-    //! For each input, spectra that were zeros because samples were lost (the padding of
-    //! f_engine's last frame not counted).
+    //! Returns, for each input, the spectra that were zeros because samples were lost,
+    //! without the padding of f_engine's last frame.
     virtual std::vector<uint64_t> missing() const = 0;
-    //! What computes, for example "host".
+    //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;
 };
 

@@ -22,13 +22,13 @@
 namespace gr::aperture {
 
 /*!
- * \brief Keeps the newest items of an edge in memory, from which others read them.
+ * \brief Keeps the newest items of an edge in memory, where other threads read them.
  * \ingroup aperture
  *
  * The oldest items are overwritten as new ones come; neither the stream nor the ring
  * waits for a reader, unless `hold` is set. A read that was overtaken says which of its
  * items were overwritten.
- * One port in, of items of any size; no port out. It is what voltage_ring is made of.
+ * It has one port in, of items of any size, and no port out. voltage_ring is made of it.
  *
  * Messages on the port `trigger` are kept, unchecked, until take_triggers() takes them,
  * also those that come after the stream has ended.
@@ -47,7 +47,7 @@ public:
         std::string device = "auto";
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -75,7 +75,7 @@ public:
             device_parameter<parameters>());
     }
 
-    //! What the tags say of the items from one on, up to the next setting.
+    //! A setting that tags give: it holds from an item on, up to the next setting.
     struct setting {
         uint64_t item = 0;
         std::optional<std::pair<uint64_t, double>> time; //!< by rx_time and rx_rate
@@ -92,62 +92,68 @@ public:
 
     //! Items that were read.
     struct piece {
-        //! of the bytes that were asked for of each item; until the next read
+        //! Bytes of the items: those that were asked for of each; valid until the next
+        //! read.
         const char* data = nullptr;
         int64_t items = 0;
-        //! So many of them, the first ones, were overwritten before they were read: their
-        //! bytes mean nothing.
+        //! Number of items, the first ones, that were overwritten before they were read:
+        //! their bytes mean nothing.
         int64_t overwritten = 0;
     };
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(const parameters& p);
 
-    //! Items that the ring holds.
+    //! Returns the number of items that the ring holds.
     virtual int64_t capacity() const = 0;
-    //! Bytes that a read may give at most.
+    //! Returns how many bytes a read may give at most.
     virtual int64_t longest_read() const = 0;
-    //! Items that came since the start.
+    //! Returns the items that came since the start.
     virtual uint64_t items() const = 0;
-    //! The first item that is there; items() where none is.
+    //! Returns the first item that is there; items() where none is.
     virtual uint64_t oldest() const = 0;
 
     /*!
-     * Reads items out of the ring; of any thread, which waits for the copy. The chain
-     * does not. \param first, count items that came already \param offset, length bytes
-     * of each item; a length of 0: up to its end \throws std::invalid_argument
+     * Reads items out of the ring. Any thread may call it, and waits for the copy; the
+     * flowgraph does not wait.
+     * \param first, count items that came already
+     * \param offset, length bytes of each item; a length of 0: up to its end
+     * \throws std::invalid_argument
      */
     virtual piece read(uint64_t first, int64_t count, int64_t offset, int64_t length) = 0;
 
     /*!
-     * With `hold`: no item from this one on is overwritten until another call says so.
-     * The stream waits for room; at the start, all items are kept. Of any thread.
+     * Keeps, with `hold`, all items from this one on until another call allows more to be
+     * overwritten. The stream waits for room; at the start, all items are kept. Any
+     * thread may call it.
      */
     virtual void keep_from(uint64_t item) = 0;
 
-    //! What the tags say of the items that are there, oldest first: the first one is of
-    //! an item at or before the oldest.
+    //! Returns the settings of the items that are there, oldest first: the first one is
+    //! of an item at or before the oldest.
     virtual std::vector<setting> settings() const = 0;
 
-    //! What `missing` tags say of some items; spectra count from the first one's first.
+    //! Returns what the `missing` tags of some items say; spectra count from the first
+    //! one of the first item.
     virtual std::vector<missing_run> missing(uint64_t first, int64_t count) const = 0;
 
-    //! Messages that have come to the port `trigger`, oldest first, and come no more.
+    //! Returns the messages that have come to the port `trigger`, oldest first, and
+    //! forgets them.
     virtual std::vector<pmt::pmt_t> take_triggers() = 0;
 
-    //! How often it was started.
+    //! Returns how often the block was started.
     virtual uint64_t starts() const = 0;
 
-    //! The stream has ended, or the flowgraph was stopped.
+    //! Returns whether the stream has ended, or the flowgraph was stopped.
     virtual bool ended() const = 0;
 
-    //! Whether there are such blocks as awaits_triggers() asks about.
+    //! Returns whether there are such blocks as awaits_triggers() asks about.
     virtual bool has_senders() const = 0;
 
     /*!
-     * Whether a block that sends to `trigger`, and is connected by streams with this
-     * one's source, still runs: then triggers may come after the end of this stream. True
-     * until the stream has ended.
+     * Returns whether a block that sends to `trigger`, and is connected by streams with
+     * this one's source, still runs: then triggers may come after the end of this stream.
+     * It is true until the stream has ended.
      */
     virtual bool awaits_triggers() const = 0;
 };

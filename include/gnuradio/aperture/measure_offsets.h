@@ -16,20 +16,20 @@
 
 namespace gr::aperture {
 
-//! What measure_offsets() looks for.
+//! Parameters of measure_offsets().
 struct offset_search {
     //! Lags from -most_lag to most_lag samples are searched; 0: half of the samples
     //! given.
     int64_t most_lag = 0;
-    //! The probability that an input of which nothing is in common with the others is
-    //! said to be found nevertheless.
+    //! The probability that an input which has nothing in common with the others is found
+    //! nevertheless.
     double false_alarms = 1e-4;
     //! The input against which the others are measured; -1: the one with the best
     //! signal-to-noise.
     int reference = -1;
-    //! Receivers on separate crystals: the largest delay rate (samples per sample; one
-    //! ppm is 1e-6) and the largest phase rate (radians per sample; 2 pi ppm 1e-6
-    //! rx_freq/rate) between any two of them. Both 0: they are on a common clock.
+    //! The largest delay rate (samples per sample; one ppm is 1e-6) and the largest phase
+    //! rate (radians per sample; 2 pi ppm 1e-6 rx_freq/rate) between any two receivers on
+    //! separate crystals. Both are 0 for receivers on a common clock.
     double most_delay_rate = 0;
     double most_phase_rate = 0;
 
@@ -39,31 +39,31 @@ struct offset_search {
 };
 
 /*!
- * What has to be done to an input x so that it lines up with the reference r: with n the
- * number of a sample of r and m = n - time,
+ * The correction that aligns an input x with the reference r: for sample n of r and m = n
+ * - time,
  *
  *     r[n] ~ gain exp(i (phase + phase_rate m)) x[n - lag - fraction - delay_rate m].
  *
  * The phase is that of the middle of the band, frequency 0 at baseband.
  */
 struct receiver_offset {
-    //! Everything below holds only if this is true.
+    //! True if the offset was found; otherwise all members below mean nothing.
     bool found = false;
     //! Why it was not found; empty if it was.
     std::string reason;
-    //! Delay in samples: whole ones, and the rest, -0.5 to 0.5.
+    //! Delay in whole samples, and the rest of it, -0.5 to 0.5 samples.
     int64_t lag = 0;
     double fraction = 0;
-    //! Radians, -pi to pi.
+    //! Phase in radians, -pi to pi.
     double phase = 0;
-    //! Amplitude, without unit.
+    //! Factor of the amplitude, without unit.
     double gain = 1;
-    //! Samples per sample, and radians per sample; 0 on a common clock.
+    //! Rates in samples per sample and in radians per sample; 0 on a common clock.
     double delay_rate = 0, phase_rate = 0;
-    //! Number of the reference's sample at which delay and phase hold: the middle of what
-    //! was compared.
+    //! Sample of the reference, counted from the first one, at which delay and phase
+    //! hold: the middle of the samples that were compared.
     double time = 0;
-    //! Share of the amplitude that the input has in common with the reference, 0 to 1.
+    //! Fraction of the amplitude that the input has in common with the reference, 0 to 1.
     double coherence = 0;
     //! coherence sqrt(N / (1 - coherence^2)) for two inputs and N samples (of the band's
     //! width), and 1/(sqrt(2) sigma_phase) on any number of baselines.
@@ -71,31 +71,33 @@ struct receiver_offset {
     //! Standard deviations by the Cramer-Rao bound, in samples, radians, samples per
     //! sample and radians per sample.
     double sigma_delay = 0, sigma_phase = 0, sigma_delay_rate = 0, sigma_phase_rate = 0;
-    //! Separate crystals: rms in radians and samples of what straight lines in time leave
-    //! of phase and delay, beyond the noise (the bounds do not contain it).
+    //! Rms deviation, in radians and samples, of phase and delay from straight lines in
+    //! time, beyond the noise, for receivers on separate crystals (the bounds do not
+    //! contain it).
     double phase_wander = 0, delay_wander = 0;
 };
 
 //! The offsets of some inputs.
 struct receiver_offsets {
-    //! Number of the input against which all others were measured; -1: nothing was found.
+    //! Index of the input against which all others were measured; -1: nothing was found.
     int reference = -1;
     //! One for each input; that of the reference itself is zero.
     std::vector<receiver_offset> inputs;
-    //! coherence sqrt(N) from which on an input is found.
+    //! The coherence sqrt(N) from which on an input is found.
     double threshold = 0;
-    //! Independent lags that were searched on each baseline.
+    //! Number of independent lags that were searched on each baseline.
     double lags = 0;
-    //! How far baselines (inputs a, b) are from the difference of their inputs' offsets,
-    //! rms in samples and radians; 0 for two inputs, which have only one baseline.
+    //! Rms difference, in samples and radians, of the offsets of baselines (inputs a, b)
+    //! from the differences of their inputs' offsets; 0 for two inputs, which have only
+    //! one baseline.
     double closure_delay = 0, closure_phase = 0;
 };
 
 /*!
- * Measures the offsets of receivers from what they have in common, a noise source or the
- * sky: the lag by correlation over all lags, with a threshold from the extreme values of
- * noise; then delay and phase by weighted straight lines through the phases of the
- * cross-spectra of all pairs, and least squares over them.
+ * Measures the offsets of receivers from the signal that they have in common, a noise
+ * source or the sky: the lag by correlation over all lags, with a threshold from the
+ * extreme values of noise; then delay and phase by weighted straight lines through the
+ * phases of the cross-spectra of all pairs, and least squares over them.
  *
  * \param samples [input][sample]
  * \param count samples of each input

@@ -23,13 +23,13 @@ namespace gr::aperture {
  * \brief Sends samples, or channels, in UDP packets, or writes them to a file.
  * \ingroup aperture
  *
- * What packet_source receives: the layouts are the same, and so are what the ports carry
- * and the parameters that say it. Packets go to `addresses`, streams being spread over
- * them in their order, or, with a `file`, are written as captured ones (pcap).
+ * packet_source receives them: layouts, items and the parameters that describe them are
+ * the same. Packets go to `addresses`, over which the streams are spread in their order,
+ * or, with a `file`, are written as captured ones (pcap).
  *
- * They are sent at `pace` times their `rate`; 0: as fast as they come. A packet of which
- * all samples are missing is not sent. Samples at the end that do not fill a packet are
- * not sent either.
+ * They are sent at `pace` times their `rate`; 0: as fast as they come. A packet whose
+ * samples are all missing is not sent, nor are samples at the end that do not fill a
+ * packet.
  *
  * Packets may be sent as a bad network would pass them on: some are lost, come twice
  * (`duplicate`), have a bit changed (`corrupt`), are held back for as long as
@@ -65,7 +65,7 @@ public:
         std::string interface;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -73,7 +73,7 @@ public:
                 .one_of("plain", "vdif", "best2"),
             parameter("addresses",
                       &parameters::addresses,
-                      "address:port of each, in numbers; of a file, what is written "
+                      "address:port of each, in digits; with a file, the ones written "
                       "there"),
             parameter("file",
                       &parameters::file,
@@ -165,9 +165,10 @@ public:
                 .range(0, 10)
                 .in("s"),
             parameter("seed", &parameters::seed, "of the faults"),
-            parameter("interface",
-                      &parameters::interface,
-                      "that multicast goes by; empty: the system's choice"));
+            parameter(
+                "interface",
+                &parameters::interface,
+                "network interface that multicast uses; empty: the system's choice"));
     }
 
     /*!
@@ -176,10 +177,11 @@ public:
      */
     static sptr make(const parameters& p);
 
-    //! Packets since the start: `sent`, `bytes` of them, `lost`, `duplicated`,
-    //! `corrupted` and `reordered` on purpose, and `missing`, which were not sent.
+    //! Returns the packets since the start: `sent`, `bytes` of them, `lost`,
+    //! `duplicated`, `corrupted` and `reordered` on purpose, and `missing`, which were
+    //! not sent.
     virtual std::map<std::string, uint64_t> counts() const = 0;
-    //! Why it ended before its time, or empty.
+    //! Says why it ended before its time; empty if it did not.
     virtual std::string error() const = 0;
 };
 

@@ -24,23 +24,24 @@ namespace gr::aperture {
  * \brief Receives samples, or channels, in UDP packets.
  * \ingroup aperture
  *
- * Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; those of
- * multicast are joined. Or they are read from `files` as tcpdump and Wireshark write
- * them. `layout` says what a packet is: `plain` (a sequence number, then samples),
- * `vdif`, or `best2` (a channel of all inputs). Packets of several `streams`, addresses
- * of `plain`, threads of `vdif` and channels of `best2`, are numbered by one clock, and
- * may begin at different times.
+ * Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; multicast groups
+ * are joined. Or they are read from `files` as tcpdump and Wireshark write them. `layout`
+ * says what a packet is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a
+ * channel of all inputs). Packets of several `streams`, addresses of `plain`, threads of
+ * `vdif` and channels of `best2`, are numbered by one clock, and may begin at different
+ * times.
  *
- * Out, of `plain` and `vdif`: a sample of each input of the port, interleaved; input
- * s `inputs` + i is input i of stream s. Of `best2`: frames [channel][input][time] of
- * `packets_per_frame` `samples` spectra.
+ * Out: for `plain` and `vdif` an item is a sample of each input of the port; input s *
+ * `inputs` + i is input i of stream s. For `best2` it is a frame [channel][input][time]
+ * of `packets_per_frame` * `samples` spectra.
  *
- * What does not come within the `window` is zeros with tags `missing`; nothing slips. In
- * frames, where one channel lacks a packet, all channels of these spectra are missing,
- * unless there are `masks` on port 1, which flag the one channel. A packet far from the
- * others moves nothing: only when the last `confirm` packets of a sender all lie at
- * another place, and nobody else sends to the old one, does the stream go on there, with
- * zeros in between if it is ahead by up to `most_gap` seconds, or with a new rx_time.
+ * Samples that do not come within the `window` are zeros with tags `missing`; nothing
+ * slips. In frames, where one channel lacks a packet, all channels of these spectra are
+ * missing, unless there are `masks` on port 1, which flag the one channel. A packet far
+ * from the others moves nothing: only when the last `confirm` packets of a sender all lie
+ * at another place, and nobody else sends to the old one, does the stream go on there,
+ * with zeros in between if it is ahead by up to `most_gap` seconds, or with a new
+ * rx_time.
  *
  * Each second (`status_interval`) port `status` has the event `counts`: see counts().
  */
@@ -77,7 +78,7 @@ public:
         double status_interval = 1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -85,7 +86,7 @@ public:
                 .one_of("plain", "vdif", "best2"),
             parameter("addresses",
                       &parameters::addresses,
-                      "address:port of each, in numbers: 0.0.0.0:4015, 239.1.2.3:4015 or "
+                      "address:port of each, in digits: 0.0.0.0:4015, 239.1.2.3:4015 or "
                       "[ff15::1]:4015; with `files`, only packets to these are read"),
             parameter(
                 "files",
@@ -150,7 +151,8 @@ public:
             parameter(
                 "start_time",
                 &parameters::start_time,
-                "of packet number 0: seconds since 1970 and their fraction; (0, 0): by "
+                "time of packet number 0: seconds since 1970 and their fraction; (0, 0): "
+                "by "
                 "the time when packets come, which is approximate (of vdif, headers say "
                 "it)"),
             parameter("inputs_per_port",
@@ -222,24 +224,24 @@ public:
     static sptr make(const parameters& p);
 
     /*!
-     * Packets since the start, by what became of them: `received` is the sum of `used`,
-     * `repeated` (were there already), `late` (behind the window), `stray` (far from it),
-     * `overrun` (the flowgraph was too slow), `wrong` (a length or header that cannot
-     * be), `refused` (of senders that are not allowed) and `unwanted` (of other streams).
-     * Beyond these, `dropped` never came to it, as the socket's buffer was full; `lost`
-     * is how many the output lacks, for whatever reason; `restarts` and `senders` are
-     * what they say, the latter of the newest 1024.
+     * Returns the packets since the start, by their fate: `received` is the sum of
+     * `used`, `repeated` (were there already), `late` (behind the window), `stray` (far
+     * from it), `overrun` (the flowgraph was too slow), `wrong` (a length or header that
+     * cannot be), `refused` (of senders that are not allowed) and `unwanted` (of other
+     * streams). Beyond these, `dropped` never came to it, as the socket's buffer was
+     * full; `lost` is how many the output lacks, for whatever reason; `restarts` counts
+     * new starts of the stream, and `senders` the senders (the newest 1024 at most).
      */
     virtual std::map<std::string, uint64_t> counts() const = 0;
-    //! Samples or spectra that each input lacks.
+    //! Returns how many samples or spectra each input lacks.
     virtual std::vector<uint64_t> missing() const = 0;
-    //! Samples of sc8 frames in which -128 became -127, of each input.
+    //! Returns, for each input, the samples of sc8 frames in which -128 became -127.
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! Of a sample on the output: fc32, sc16, sc8, sc4, f32, s16 or s8.
+    //! Returns the type of a sample on the output: fc32, sc16, sc8, sc4, f32, s16 or s8.
     virtual std::string type() const = 0;
-    //! Bytes of each address's socket buffer that the system gave.
+    //! Returns how many bytes the system gave to the socket buffer of each address.
     virtual std::vector<int> socket_buffers() const = 0;
-    //! Why it ended before its time, or empty.
+    //! Says why it ended before its time; empty if it did not.
     virtual std::string error() const = 0;
     //! Ends the stream.
     virtual void finish() = 0;

@@ -42,12 +42,12 @@ struct parameter_rules {
 template <class Parameters, class Value, bool Required = false>
 struct parameter_description : parameter_rules {
     using value = Value;
-    //! Whether it has to be given: there is no default that anybody could want.
+    //! True if the parameter has to be given: no default could be right for anybody.
     static constexpr bool required = Required;
     const char* name;
     Value Parameters::*member;
     const char* meaning;
-    //! Of arrays: the parameter that says how long their last axis is, or nullptr.
+    //! The parameter that says how long the last axis of an array is; otherwise nullptr.
     int Parameters::*last_axis;
 
     //! Numbers from `low` to `high`.

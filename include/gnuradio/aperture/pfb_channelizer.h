@@ -19,12 +19,12 @@
 namespace gr::aperture {
 
 /*!
- * \brief Prototype filter of a polyphase filter bank: sinc times a window.
+ * \brief Makes the prototype filter of a polyphase filter bank: sinc times a window.
  *
  * h[j] = sinc((j - (L-1)/2) / n) w[j] with L = taps n, scaled so that the sum of squares
  * is 1 (white noise keeps its power in each channel).
  *
- * \param channels n: 4 to 65536, even. For real samples twice the number of channels.
+ * \param channels n: 4 to 65536, even; for real samples twice the number of channels
  * \param taps 1 to 64
  * \param window hann, hamming, blackman, rect, or kaiser(beta), all symmetric
  * \throws std::invalid_argument naming the parameter, its value and what is allowed
@@ -33,35 +33,35 @@ APERTURE_API std::vector<float>
 pfb_prototype(int channels, int taps, const std::string& window = "hann");
 
 /*!
- * \brief F-engine: a critically sampled polyphase filter bank for many inputs.
+ * \brief Channelises many inputs by a critically sampled polyphase filter bank
+ * (F-engine).
  * \ingroup aperture
  *
  * y_k[m] = gain_k sum_j h[j] x[mn+j] exp(-2 pi i (k - n/2) j / n), j = 0 the oldest
- * sample. Channels are in order of increasing sky frequency; of complex samples at rate
- * fs channel k is centred on (k - n/2) fs/n, of real samples on k fs/(2n). N samples give
- * floor(N/n) - taps + 1 spectra (real: 2n for n).
+ * sample. Channels are in order of increasing sky frequency; with complex samples at rate
+ * fs, channel k is centred on (k - n/2) fs/n, with real samples on k fs/(2n). N samples
+ * give floor(N/n) - taps + 1 spectra (real: 2n for n).
  *
  * Ports: inputs/inputs_per_port in, the same out. An input item holds one sample of each
- * input of the port, an output item `[input][channel]`, one spectrum of each. Of packed
- * s12 and s10 it holds the fewest samples that fill whole bytes: of one input 2 in 3
- * bytes, or 4 in 5.
- * All ports advance together: they are lined up by rx_time, and lost samples (an rx_time
- * that jumps) become spectra of zeros with `missing` tags.
+ * input of the port, an output item `[input][channel]`, one spectrum of each. With packed
+ * s12 and s10 an input item holds the fewest samples that fill whole bytes: for one input
+ * 2 in 3 bytes, or 4 in 5. All ports advance together: they are aligned by rx_time, and
+ * lost samples (an rx_time that jumps) become spectra of zeros with `missing` tags.
  *
  * sc8 output differs from device to device by at most one step, in at most 1e-4 of the
- * numbers. Where Hopper's tensor cores make sc8, of up to 8 taps (from sc8: 16), 64 to
- * 8192 channels (powers of two) from sc8 or sc4 samples, or 64 to 1024 from s8, the
- * transform is in half precision, and implementation() says f16: it is 0.5 % of them at
- * an rms of 20 steps, and more in proportion to the rms, 1 % at 43. Other samples, and
- * fc32 output, are transformed in single precision everywhere.
+ * components. Where Hopper's tensor cores make sc8, with up to 8 taps (from sc8: 16), 64
+ * to 8192 channels (powers of two) from sc8 or sc4 samples, or 64 to 1024 from s8, the
+ * transform is in half precision, and implementation() says f16: then 0.5 % of the
+ * components differ at an rms of 20 steps, and more in proportion to the rms, 1 % at 43.
+ * Other samples, and fc32 output, are transformed in single precision everywhere.
  *
- * Message port `gains`: dictionary of `gain` (complex or real, or a c32vector of one per
- * channel), optionally `input` (all without it), `time` and `model`. Message port
- * `delays`: dictionary of `delay` in seconds, optionally `delay_rate`, `phase`,
- * `phase_rate` (each a number or an f64vector of one per input), `input`, `time` and
+ * Message port `gains` takes a dictionary of `gain` (complex or real, or a c32vector of
+ * one per channel), optionally `input` (all without it), `time` and `model`. Message port
+ * `delays` takes a dictionary of `delay` in seconds, optionally `delay_rate`, `phase`,
+ * `phase_rate` (each one value or an f64vector of one per input), `input`, `time` and
  * `model`: see set_delays(). Tags of the same four names on the samples are a model of
  * their own. A setting with a time holds from the first spectrum at or after it, exactly.
- * Message port `status`: dictionaries about lost samples and late settings.
+ * Message port `status` sends dictionaries about lost samples and late settings.
  *
  * A spectrum of a delayed input is read that many samples earlier. It is missing where
  * these were lost, or lie before the first one; inputs of one port are missing together.
@@ -90,7 +90,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(

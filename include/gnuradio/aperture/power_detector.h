@@ -18,27 +18,27 @@
 namespace gr::aperture {
 
 /*!
- * \brief Powers and Stokes parameters of beams, integrated.
+ * \brief Integrates powers or Stokes parameters of beams.
  * \ingroup aperture
  *
- * Products: `power` |y|^2 of each beam; of the pairs 2m, 2m+1 (x, y or r, l) `I`; `IQUV`;
- * `coherency` XX, YY, Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re XY*,
- * V = 2 Im XY*; circular: I = RR + LL, Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
+ * Products are `power`, |y|^2 of each beam; or, of the pairs 2m, 2m+1 (x, y or r, l),
+ * `I`, `IQUV` or `coherency` XX, YY, Re XY*, Im XY*. I = XX + YY, Q = XX - YY, U = 2 Re
+ * XY*, V = 2 Im XY*; circular: I = RR + LL, Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
  *
  * In: frames `[channel][beam][time]` from beamformer. Out: one f32 item
- * `[beam or pair][product][channel]` for each integration of a number of spectra,
- * with the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted`
- * (what was summed, without missing spectra: one number for all, or one for each beam or
- * pair and product), and `partial` if the input ended within it. It is the last one: no
- * integration is made of the zeros alone that fill the last frame.
+ * `[beam or pair][product][channel]` for each integration of a number of spectra, with
+ * the tags `rx_time` (of its first spectrum), `spectra` (its length) and `counted` (the
+ * spectra that were summed, without missing ones: one count for all, or one for each beam
+ * or pair and product), and `partial` if the input ended within it. That integration is
+ * the last one: none is made of the zeros alone that fill the last frame.
  *
  * With `spectra_per_slice`, input port 1 takes the masks of the frames from a flagger
  * that looks at beams, one `[channel][beam][(slices + 7) / 8]` of u8 for each frame, and
  * output port 1 gives the counts, one u32 item `[beam or pair][channel]` for each
- * integration: the spectra that are neither missing nor flagged, of a pair in neither
- * beam, of all summed channels together. With `mean`, |x|^2, |y|^2 and x y* are each
+ * integration: the spectra that are neither missing nor flagged (for a pair, in neither
+ * beam), of all summed channels together. With `mean`, |x|^2, |y|^2 and x y* are each
  * divided by their own counts, channel by channel (0 where that is 0). `counted` does not
- * know of flags. Masks that end before the frames, or whose rx_time is another, are an
+ * consider flags. Masks that end before the frames, or whose rx_time is another, are an
  * error.
  */
 class APERTURE_API power_detector : virtual public block_on_device
@@ -56,7 +56,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::tuple_cat(
@@ -84,7 +84,7 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! What computes, for example "host avx512 vnni".
+    //! Returns the name of the implementation, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
 };
 

@@ -20,16 +20,16 @@
 namespace gr::aperture {
 
 /*!
- * \brief Powers of beams in units of their noise, with interference set to zero.
+ * \brief Gives powers of beams in units of their noise, with interference set to zero.
  * \ingroup aperture
  *
  * In: f32 items `[beam][channel]` from power_detector or beam_power with one product,
  * `power` or `I`. Out: (power - mean) / rms, as f32 or s8, with the same tags; the mean
  * and the rms of each beam and channel are those of a window in time that ends with the
- * segment of the item. What is flagged or missing becomes 0.
+ * segment of the item. Flagged and missing powers become 0.
  *
  * The window has `segments` segments; items come out when their segment is complete. The
- * first items are there: their window is shorter.
+ * first items have a shorter window.
  */
 class APERTURE_API power_normalizer : virtual public block_on_device
 {
@@ -53,7 +53,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -113,16 +113,16 @@ public:
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(const parameters& p);
 
-    //! What computes, for example "host".
+    //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;
 
-    //! Items in a segment: they come out together.
+    //! Returns the number of items in a segment, which come out together.
     virtual int segment() const = 0;
 
     /*!
-     * Cells (a channel of a beam in an item) since the start, for each beam: `missing`,
-     * of flagged channels (`channel`), of flagged items (`spectrum`), flagged by
-     * themselves (`cell`); each is counted once, under the first of these. `clamped`:
+     * Returns, for each beam, the cells (a channel of a beam in an item) since the start:
+     * `missing`, of flagged channels (`channel`), of flagged items (`spectrum`), flagged
+     * by themselves (`cell`), each counted once, under the first of these; and `clamped`,
      * those that did not fit into s8.
      */
     virtual std::map<std::string, std::vector<uint64_t>> counts() const = 0;

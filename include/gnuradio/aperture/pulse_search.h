@@ -22,13 +22,13 @@ namespace gr::aperture {
  * \brief Finds dispersed pulses in dedispersed powers.
  * \ingroup aperture
  *
- * In: items `[beam][trial][time]` of f32 from dedisperser, with the same parameters. Of
- * each beam and trial the running median of the baseline is taken off, and the rest is
- * divided by a running rms; boxcars of widths from 1 to `widest` values give the S/N.
- * What is above the threshold and near in time, dispersion measure, width and beam is one
- * candidate: a message on the port `candidates`, or on `rejected`.
+ * In: items `[beam][trial][time]` of f32 from dedisperser, with the same parameters. In
+ * each beam and trial the running median is subtracted, and the rest is divided by a
+ * running rms; boxcars of widths from 1 to `widest` samples give the S/N. Cells above the
+ * threshold that are near in time, dispersion measure, width and beam are one candidate:
+ * a message on the port `candidates`, or on `rejected`.
  *
- * There is no port out. See docs/pulse-search.md.
+ * The block has no port out. See docs/pulse-search.md.
  */
 class APERTURE_API pulse_search : virtual public block_on_device
 {
@@ -61,7 +61,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -167,15 +167,16 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! What computes, for example "host".
+    //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;
-    //! The boxcars, in values of a trial.
+    //! Returns the widths of the boxcars, in samples of a trial.
     virtual std::vector<int> widths() const = 0;
-    //! Of each boxcar, all sums above the threshold since the start, before any choice.
+    //! Returns, for each boxcar, all sums above the threshold since the start, before any
+    //! selection.
     virtual std::vector<uint64_t> cells() const = 0;
-    //! Cells that there was no room for.
+    //! Returns how many cells were dropped as there was no room for them.
     virtual uint64_t left_out() const = 0;
-    //! Candidates that were sent, and those that were rejected.
+    //! Returns how many candidates were sent, and how many were rejected.
     virtual uint64_t candidates() const = 0;
     virtual uint64_t rejected() const = 0;
 };

@@ -19,20 +19,20 @@
 namespace gr::aperture {
 
 /*!
- * \brief Says when, at which frequency and at which rate samples were received, where
- * their source does not.
+ * \brief Tags samples with the time, the frequency and the rate that their source does
+ * not say.
  * \ingroup aperture
  *
- * One port in, one port out, of items of any size, which are passed on unchanged. The
- * first item gets those of rx_time, rx_rate and rx_freq that it lacks. What was assumed
- * is logged and published on port `status` (event `assumed`).
+ * It has one port in and one port out, of items of any size, which are passed on
+ * unchanged. The first item gets those of rx_time, rx_rate and rx_freq that it lacks.
+ * What was assumed is logged and published on port `status` (event `assumed`).
  *
  * rx_time from the host's clock is when the first items came, and is tagged
- * rx_time_approximate beside it: it is late by what lay in the receiver, the driver and
+ * rx_time_approximate beside it: it is late by the delay in the receiver, the driver and
  * the bus.
  *
  * A frequency or rate that is set while the block runs is tagged at the next item that it
- * passes on, with an rx_time beside it where the clock can be reckoned on from the last
+ * passes on, with an rx_time beside it where the clock can be extrapolated from the last
  * one: nothing was lost. Samples that were on their way when the receiver was tuned pass
  * before.
  */
@@ -50,7 +50,7 @@ public:
         bool replace = false;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -93,14 +93,15 @@ public:
     static sptr make(const parameters& p);
 
     /*!
-     * The receiver was tuned: rx_freq is tagged at the next item. 0: none is added.
+     * Takes the frequency to which the receiver was tuned: rx_freq is tagged at the next
+     * item. 0: none is added.
      * \throws std::invalid_argument
      */
     virtual void set_center_frequency(double frequency) = 0;
     virtual double center_frequency() const = 0;
 
     /*!
-     * The receiver's rate is another one: rx_rate is tagged at the next item. 0: none is
+     * Takes the receiver's new rate: rx_rate is tagged at the next item. 0: none is
      * added.
      * \throws std::invalid_argument
      */
@@ -108,22 +109,22 @@ public:
     virtual double rate() const = 0;
 
     /*!
-     * The time of the next item, which from there on is no approximate one: what a
-     * receiver of GPS or the user says. Before the start: that of the first item, as with
-     * clock given.
+     * Sets the time of the next item, from a GPS receiver or the user; from there on
+     * rx_time is not approximate. Before the start it is that of the first item, as with
+     * clock `given`.
      * \throws std::invalid_argument
      */
     virtual void set_time(const std::pair<uint64_t, double>& time) = 0;
 
     /*!
-     * How often the source said since the start that samples were lost: an rx_rate that
-     * is repeated, or an rx_time that jumps by half an item or more. Drivers say the same
-     * when the receiver is tuned.
+     * Returns how often the source said since the start that samples were lost: an
+     * rx_rate that is repeated, or an rx_time that jumps by half an item or more. Drivers
+     * say the same when the receiver is tuned.
      */
     virtual uint64_t losses() const = 0;
 
-    //! Items that have come and were not passed on yet: where the source sends nothing
-    //! any more there are none, where what is behind has no room for more there are some.
+    //! Returns the items that have come and were not passed on yet: there are none where
+    //! the source sends nothing any more, and some where the blocks behind have no room.
     virtual uint64_t waiting() const = 0;
 
     /*!

@@ -23,10 +23,10 @@ namespace gr::aperture {
  * \brief Reads the samples of a recording whose headers have been read already.
  * \ingroup aperture
  *
- * Whoever makes this block says where samples are in which files; it knows no header.
- * What lies in a row in a file is a *piece*: samples of the inputs of a *set*, which were
- * recorded together, from a byte on, and from which sample on the clock of the recording.
- * `layout` says where the samples of an input are in the pieces of its set.
+ * The parameters say where the samples are in the files; the block knows no header. A
+ * *piece* is a row of samples in a file, of the inputs of a *set*, which were recorded
+ * together; it begins at a byte of the file and at a sample on the clock of the
+ * recording. `layout` says where the samples of an input are in the pieces of its set.
  *
  * An item is one sample of each input of a port. Its type follows from `coding`:
  *
@@ -38,7 +38,7 @@ namespace gr::aperture {
  *  - u16, s16: s16 or sc16. u16 becomes s16 by subtracting 32768.
  *  - u32, s32, f32, f64: f32 or fc32. u32 has 2147483648 subtracted.
  *
- * Low bytes come first, or with `_be` behind the name (s16_be) high ones.
+ * Bytes are in little-endian order, or big-endian with `_be` behind the name (s16_be).
  *
  * With `inverted`, complex samples are conjugated, and the stream is as if the sky
  * frequency rose with that of the baseband. Real samples are passed on as they are, and
@@ -46,10 +46,9 @@ namespace gr::aperture {
  * imaginary part has no negative, becomes the highest and is counted by clamped().
  *
  * Samples that are in no piece are zeros, with a tag `missing` for each input and gap. So
- * are samples that are no numbers (NaN, or infinite), with those that lie between two of
- * them less than 64 samples from each other.
- * Where no input has any for more than 60 s they are left out, and the next item has
- * rx_time, rx_freq and rx_rate anew, which is what item 0 carries.
+ * are samples that are NaN or infinite, with those between two of them that are less than
+ * 64 samples apart. Gaps of all inputs of more than 60 s are left out. Item 0, and the
+ * next item after such a gap, carries rx_time, rx_freq and rx_rate.
  *
  * A flowgraph that is stopped and started again reads from the beginning.
  */
@@ -76,7 +75,7 @@ public:
         bool approximate = false;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -88,7 +87,7 @@ public:
                 "the first sample's place there, how many there are of each input, and "
                 "its number on the clock; those of a set in the order of time, without "
                 "overlaps"),
-            parameter("coding", &parameters::coding, "of a component; see above"),
+            parameter("coding", &parameters::coding, "coding of a component; see above"),
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
@@ -106,9 +105,10 @@ public:
             parameter("rate",
                       &parameters::rate,
                       "samples a second of one input, as (numerator, denominator)"),
-            parameter("start_time",
-                      &parameters::start_time,
-                      "of sample 0 of the clock: seconds since 1970 and their fraction"),
+            parameter(
+                "start_time",
+                &parameters::start_time,
+                "time of sample 0 of the clock: seconds since 1970 and their fraction"),
             parameter("center_frequency",
                       &parameters::center_frequency,
                       "of the middle of the band, Hz")
@@ -127,10 +127,10 @@ public:
                       &parameters::repeat,
                       "start again at `begin` after the last sample; the clock goes on, "
                       "without a gap"),
-            parameter(
-                "approximate",
-                &parameters::approximate,
-                "start_time is a guess: rx_time_approximate stands beside rx_time"));
+            parameter("approximate",
+                      &parameters::approximate,
+                      "whether start_time is a guess: rx_time_approximate stands beside "
+                      "rx_time"));
     }
 
     /*!
@@ -141,34 +141,36 @@ public:
 
     virtual int inputs() const = 0;
     virtual int inputs_per_port() const = 0;
-    //! Of the samples that are sent: sc8, sc16, fc32, s8, s16 or f32.
+    //! Returns the type of the samples that are sent: sc8, sc16, fc32, s8, s16 or f32.
     virtual std::string type() const = 0;
-    //! Samples a second of one input.
+    //! Returns the samples a second of one input.
     virtual double sample_rate() const = 0;
-    //! Hz, of the middle of the band.
+    //! Returns the sky frequency of the middle of the band, in Hz.
     virtual double center_frequency() const = 0;
-    //! Hz, of one input.
+    //! Returns the bandwidth of one input, in Hz.
     virtual double bandwidth() const = 0;
-    //! Real samples whose band is reversed; false for complex ones, which are conjugated
-    //! here.
+    //! Returns whether the band of real samples is reversed; false for complex ones,
+    //! which are conjugated here.
     virtual bool inverted() const = 0;
-    //! Samples of each input in one pass.
+    //! Returns the samples of each input in one pass.
     virtual int64_t samples() const = 0;
-    //! Seconds since 1970 and their fraction, of the first sample that is read.
+    //! Returns the time of the first sample that is read: seconds since 1970 and their
+    //! fraction.
     virtual std::pair<uint64_t, double> start_time() const = 0;
-    //! Why reading ended before its time, or empty.
+    //! Says why reading ended before its time; empty if it did not.
     virtual std::string error() const = 0;
-    //! For each input, complex samples whose imaginary part could not be negated.
+    //! Returns, for each input, the complex samples whose imaginary part could not be
+    //! negated.
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! For each input, samples that were sent as zeros because no piece has them, or
-    //! because they, or some beside them, are no numbers.
+    //! Returns, for each input, the samples that were sent as zeros because no piece has
+    //! them, or because they, or some beside them, are NaN or infinite.
     virtual std::vector<uint64_t> missing() const = 0;
-    //! For each input, samples that are no numbers.
+    //! Returns, for each input, the samples that are NaN or infinite.
     virtual std::vector<uint64_t> not_numbers() const = 0;
 
     /*!
-     * Ends the stream: blocks downstream get all that was sent, and then end as well. Of
-     * a source that is not running the next start ends at once.
+     * Ends the stream: blocks downstream get all that was sent, and then end as well. If
+     * the source is not running, its next start ends at once.
      */
     virtual void finish() = 0;
 };

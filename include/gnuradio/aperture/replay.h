@@ -23,14 +23,14 @@ namespace gr::aperture {
  * \brief Sends given items again and again, out of the memory of a device.
  * \ingroup aperture
  *
- * The data goes to the device once, when the flowgraph starts: a source that is as fast
- * as the device, for tests, teaching and benchmarks. No port in; one port out.
+ * The data goes to the device once, when the flowgraph starts: a source as fast as the
+ * device, for tests, lessons and benchmarks. It has no port in and one port out.
  *
  * Where the buffer of the output holds whole repetitions of the data, they are copied
  * there once, and from then on the source takes no time of the device. The buffer is made
- * to, where it need be no more than four times as large for it: on a GPU that is so for
- * data of a whole number of times 2 MiB, or of a power of two below, up to four times the
- * 32 MiB that a buffer has (8 MiB on a GPU of less than 64 GiB), or what
+ * so large where that is at most four times its usual size: on a GPU this holds for data
+ * of a whole number of times 2 MiB, or of a power of two below, up to four times the
+ * usual 32 MiB (8 MiB on a GPU of less than 64 GiB), or the size that
  * set_min_output_buffer() asks for. Any other data is copied for each repetition.
  *
  * Item 0 carries rx_time, rx_freq, and those of rx_rate, bandwidth and samples_per_item
@@ -54,7 +54,7 @@ public:
         std::string device = "auto";
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -96,8 +96,8 @@ public:
     static sptr make(parameters p);
 
     /*!
-     * Ends the stream: blocks downstream get all that was sent, and then end as well. Of
-     * a source that is not running the next start ends at once.
+     * Ends the stream: blocks downstream get all that was sent, and then end as well. If
+     * the source is not running, its next start ends at once.
      */
     virtual void finish() = 0;
 };

@@ -18,7 +18,7 @@
 namespace gr::aperture {
 
 /*!
- * \brief Picks products out of visibilities, one output port each.
+ * \brief Selects products of visibilities, one for each output port.
  * \ingroup aperture
  *
  * In: `[channel][product]` fc32 from xengine. Out: for each pair of inputs (a, b) a port
@@ -36,7 +36,7 @@ public:
         std::vector<std::pair<int, int>> products = { { 1, 0 } };
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -51,9 +51,9 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! Picks other products from the next item on; as many as there are ports.
+    //! Selects other products from the next item on; as many as there are ports.
     virtual void set_products(const std::vector<std::pair<int, int>>& products) = 0;
-    //! The pairs of inputs that are picked.
+    //! Returns the pairs of inputs that are selected.
     virtual std::vector<std::pair<int, int>> products() const = 0;
 };
 

@@ -23,13 +23,13 @@
 namespace gr::aperture {
 
 /*!
- * \brief Takes some items a second out of an edge, for displays.
+ * \brief Copies some items a second of an edge, for displays.
  * \ingroup aperture
  *
  * All items are consumed as they come. At most `rate` a second are copied to the host,
- * the newest ones of what came together; nothing is copied of the others, and the edge
- * never waits for whoever looks at them. The last item of a stream that ends is taken in
- * any case. One port in, of items of any size; no port out.
+ * the newest ones of those that came together; the others are not copied, and the edge
+ * never waits for a display. The last item of a stream that ends is taken in any case.
+ * The block has one port in, of items of any size, and no port out.
  */
 class APERTURE_API snapshot : virtual public block_on_device
 {
@@ -43,7 +43,7 @@ public:
         std::string device = "auto";
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -64,34 +64,34 @@ public:
             device_parameter<parameters>());
     }
 
-    //! An item, and what the tags up to it say of it.
+    //! An item, and what the tags up to it say about it.
     struct item {
-        std::vector<char> data; //!< of its item_size bytes
-        uint64_t serial = 0;    //!< counts what is taken from 1 on, over all starts
-        uint64_t number = 0;    //!< of the item, since the start of the flowgraph
-        //! by rx_time and rx_rate: whole seconds and a fraction
+        std::vector<char> data; //!< item_size bytes
+        uint64_t serial = 0;    //!< counts what is taken items from 1 on, over all starts
+        uint64_t number = 0;    //!< index of the item, since the start of the flowgraph
+        //! Time by rx_time and rx_rate: whole seconds and a fraction.
         std::optional<std::pair<uint64_t, double>> time;
         std::optional<double> rate;      //!< rx_rate, items a second
         std::optional<double> frequency; //!< rx_freq, Hz
-        //! the newest of those that hold until the next, as `bandwidth`, and all that are
-        //! on this item
+        //! The newest tags of those that hold until the next, as `bandwidth`, and all
+        //! that are on this item.
         std::map<std::string, pmt::pmt_t> tags;
     };
 
     //! \throws std::invalid_argument naming the parameter, its value and what is allowed
     static sptr make(const parameters& p);
 
-    //! The newest item that was taken and has arrived on the host; of any thread, also
-    //! after the end. The next start keeps it until it takes one.
+    //! Returns the newest item that was taken and has arrived on the host. Any thread may
+    //! call it, also after the end. The next start keeps the item until it takes one.
     virtual std::optional<item> read() = 0;
 
-    //! Those of the last `depth` items whose serial is above one, oldest first.
+    //! Returns the items among the last `depth` whose serial is above one, oldest first.
     virtual std::vector<item> read_after(uint64_t serial) = 0;
 
-    //! Items that came since the start.
+    //! Returns the items that came since the start.
     virtual uint64_t items() const = 0;
 
-    //! How many of them were taken.
+    //! Returns how many of them were taken.
     virtual uint64_t taken() const = 0;
 };
 

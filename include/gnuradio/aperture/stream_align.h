@@ -19,17 +19,18 @@
 namespace gr::aperture {
 
 /*!
- * \brief Lines the samples of several receivers up.
+ * \brief Aligns the samples of several receivers.
  * \ingroup aperture
  *
- * As many ports out as in: items of the same number on all outputs were received at the
- * same time. Whole samples are shifted by dropping them or by zeros; what is left is
- * tagged on the first sample for which it holds, as `delay` and, where it was measured,
- * `phase`, `delay_rate` and `phase_rate`, which pfb_channelizer and f_engine apply.
+ * There are as many ports out as in: items of the same index on all outputs were received
+ * at the same time. Whole samples are shifted by dropping samples or inserting zeros; the
+ * rest of the delay is tagged on the first sample for which it holds, as `delay` and,
+ * where it was measured, `phase`, `delay_rate` and `phase_rate`, which pfb_channelizer
+ * and f_engine apply.
  *
- * Ports whose rx_time is true are lined up by it. The others, which have none, one that
- * is approximate, or one that counts from the start of their device, are lined up by what
- * they have in common, a noise source or the sky: measure_offsets() says how.
+ * Ports whose rx_time is true are aligned by it. The others, whose rx_time is absent,
+ * approximate, or counts from the start of their device, are aligned by a signal that
+ * they have in common, of a noise source or the sky: measure_offsets() says how.
  */
 class APERTURE_API stream_align : virtual public block_on_device
 {
@@ -54,7 +55,7 @@ public:
         double status_interval = 10;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -157,41 +158,47 @@ public:
     //! {"command": "measure"} does.
     virtual void measure() = 0;
 
-    //! The output waits until release(), although the inputs may be lined up: what comes
-    //! lies in the buffers of the inputs meanwhile, as far as these reach.
+    //! Holds the output back until release(), even if the inputs are aligned: items stay
+    //! in the buffers of the inputs meanwhile, as far as these suffice.
     virtual void hold_back() = 0;
     //! Lets the output go after hold_back().
     virtual void release() = 0;
-    //! Seconds, from the next measurement on. \throws std::invalid_argument
+    //! Sets the interval between measurements, in seconds, from the next one on. \throws
+    //! std::invalid_argument
     virtual void set_interval(double seconds) = 0;
-    //! Seconds. \throws std::invalid_argument
+    //! Sets the interval between searches for slips, in seconds. \throws
+    //! std::invalid_argument
     virtual void set_watch(double seconds) = 0;
-    //! From the next samples on.
+    //! Sets whether inputs whose offset is unknown are passed on, from the next samples
+    //! on.
     virtual void set_unaligned(bool unaligned) = 0;
-    //! Seconds. \throws std::invalid_argument
+    //! Sets the interval between messages on port `status`, in seconds. \throws
+    //! std::invalid_argument
     virtual void set_status_interval(double seconds) = 0;
 
-    //! Of each input: what it was delayed by, less that of the reference, in samples,
-    //! counted from the first sample of each, with the part that is tagged as `delay`.
+    //! Returns, for each input, its delay less that of the reference, in samples, counted
+    //! from the first sample of each, with the part that is tagged as `delay`.
     virtual std::vector<double> offsets() const = 0;
-    //! Radians of each input: what is tagged as `phase`.
+    //! Returns, for each input, the phase that is tagged as `phase`, in radians.
     virtual std::vector<double> phases() const = 0;
-    //! Signal-to-noise of each input at the last measurement by correlation; 0: none yet.
+    //! Returns the signal-to-noise ratio of each input at the last measurement by
+    //! correlation; 0: none yet.
     virtual std::vector<double> snr() const = 0;
-    //! Whether the offset of each input is known.
+    //! Returns, for each input, whether its offset is known.
     virtual std::vector<bool> aligned() const = 0;
-    //! Why each input was not found by the last measurement by correlation; empty where
-    //! it was, and before.
+    //! Returns why each input was not found by the last measurement by correlation; empty
+    //! where it was, and before the first one.
     virtual std::vector<std::string> reasons() const = 0;
-    //! Samples of each input that were sent as zeros, as they are missing.
+    //! Returns, for each input, the samples that were sent as zeros, as they are missing.
     virtual std::vector<uint64_t> zeros() const = 0;
-    //! Samples of each input that were dropped.
+    //! Returns, for each input, the samples that were dropped.
     virtual std::vector<uint64_t> dropped() const = 0;
-    //! Slips of each input that were noticed and mended.
+    //! Returns, for each input, the slips that were noticed and mended.
     virtual std::vector<uint64_t> slips() const = 0;
-    //! Whether a measurement is being computed, or its answer is still to be used.
+    //! Returns whether a measurement is being computed, or its result is still to be
+    //! used.
     virtual bool searching() const = 0;
-    //! Measurements by correlation that have ended, with whatever result.
+    //! Returns how many measurements by correlation have ended, with whatever result.
     virtual uint64_t measurements() const = 0;
 };
 

@@ -16,12 +16,12 @@ namespace gr::aperture {
  */
 namespace tags {
 
-//! tuple(uint64 seconds, double fraction) since 1970: when this item was received (of a
-//! spectrum: the middle of the samples under its prototype; of a frame or an integration:
-//! the time of its first spectrum)
+//! tuple(uint64 seconds, double fraction) since 1970: when this item was received (for a
+//! spectrum: the middle of the samples under its prototype; for a frame or an
+//! integration: the time of its first spectrum)
 inline constexpr char rx_time[] = "rx_time";
-//! double, Hz: sky frequency of the middle of the band (of baseband 0 of complex samples,
-//! of a quarter of the rate of real ones); after the channeliser of channel n/2 (rounded
+//! double, Hz: sky frequency of the middle of the band (baseband 0 of complex samples, a
+//! quarter of the rate of real ones); behind the channeliser, of channel n/2 (rounded
 //! down) of the n channels of the edge
 inline constexpr char rx_freq[] = "rx_freq";
 //! double: items a second of this edge
@@ -33,22 +33,22 @@ inline constexpr char approximate[] = "rx_time_approximate";
 //! nothing was lost; any other name: a clock apart from that of the samples, to be
 //! followed
 inline constexpr char clock[] = "rx_time_clock";
-//! double, Hz: all channels of this edge together
+//! double, Hz: bandwidth of all channels of this edge together
 inline constexpr char bandwidth[] = "bandwidth";
 //! uint64: samples of one input that one item advances by
 inline constexpr char samples_per_item[] = "samples_per_item";
 //! dictionary of `input`, `first` and `count`: spectra of an input that are zeros because
 //! their samples were lost. `first` counts spectra from the start of the stream.
 inline constexpr char missing[] = "missing";
-//! long: which input of this edge, in a `missing` dictionary and in messages
+//! long: index of an input of this edge, in a `missing` dictionary and in messages
 inline constexpr char input[] = "input";
-//! uint64: number of the first missing spectrum
+//! uint64: index of the first missing spectrum
 inline constexpr char first[] = "first";
 //! uint64: how many spectra in a row are missing
 inline constexpr char count[] = "count";
 //! uint64: spectra that the integration spans
 inline constexpr char spectra[] = "spectra";
-//! u64vector: spectra that were summed, one for each product, or one value for all
+//! u64vector: spectra that were summed, one count for each product, or one for all
 inline constexpr char counted[] = "counted";
 //! bool: the input ended within this frame or integration
 inline constexpr char partial[] = "partial";
@@ -58,13 +58,14 @@ inline constexpr char partial[] = "partial";
 inline constexpr char gain[] = "gain";
 //! double or f64vector of one per input, seconds: key of a `delays` message; tag on
 //! samples (f64vector of one per input of the port) that holds from exactly that sample
-//! on. By so much an input is delayed to line it up with others
+//! on. The input is delayed by it to align it with others
 inline constexpr char delay[] = "delay";
-//! likewise, seconds a second: counts from the message's time, or the tag's sample
+//! double or f64vector, as `delay`, in seconds a second: counts from the message's time,
+//! or the tag's sample
 inline constexpr char delay_rate[] = "delay_rate";
-//! likewise, radians: added to the phase of all channels
+//! double or f64vector, as `delay`, in radians: added to the phase of all channels
 inline constexpr char phase[] = "phase";
-//! likewise, radians a second
+//! double or f64vector, as `delay`, in radians a second
 inline constexpr char phase_rate[] = "phase_rate";
 //! symbol, in `delays` and `gains` messages: name of the model whose setting this
 //! replaces; delays of all models of an input add up, gains are multiplied
@@ -73,7 +74,7 @@ inline constexpr char model[] = "model";
 inline constexpr char weights[] = "weights";
 //! key of a `weights` message: u8vector, 0 for inputs that a beam leaves out
 inline constexpr char mask[] = "mask";
-//! long: which beam, in messages
+//! long: index of a beam, in messages
 inline constexpr char beam[] = "beam";
 //! key of timed messages: tuple(uint64, double) as in rx_time
 inline constexpr char time[] = "time";
@@ -89,12 +90,12 @@ inline constexpr char event[] = "event";
 inline constexpr char port[] = "port";
 //! double, in `status`: millionths by which rx_time runs faster than the samples
 inline constexpr char ppm[] = "ppm";
-//! uint64, in `status`: number of the item of that port
+//! uint64, in `status`: index of the item of that port
 inline constexpr char item[] = "item";
 //! string, in `status`: why a message was refused, what was assumed, or what can be done
 inline constexpr char reason[] = "reason";
-//! symbol or string, in `direction` messages and in `status` of `delay_tracker`: what is
-//! followed
+//! symbol or string, in `direction` messages and in `status` of `delay_tracker`: the
+//! direction that is followed
 inline constexpr char direction[] = "direction";
 //! double, degrees, in `status` of `delay_tracker`: from north through east
 inline constexpr char azimuth[] = "azimuth";

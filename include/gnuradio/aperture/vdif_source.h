@@ -26,8 +26,8 @@ namespace gr::aperture {
  *
  * The parameters say what all frames have in common. Each frame's header is read when its
  * time comes, so that recordings of any length start at once. Samples are offset binary,
- * and become what recording_source makes of offset1, offset2, offset4, offset8 and u16;
- * an input is a channel of a thread.
+ * and are decoded as offset1, offset2, offset4, offset8 and u16 of recording_source; an
+ * input is a channel of a thread.
  *
  * Frames may be out of order by up to 64 frames of a thread. Frames that are not there,
  * or that the recorder marked as invalid, are zeros with tags `missing`. Frames that come
@@ -63,7 +63,7 @@ public:
         bool repeat = false;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -102,9 +102,10 @@ public:
                       &parameters::first_frame,
                       "(reference epoch, second, frame) whose first sample is sample 0 "
                       "of the clock"),
-            parameter("start_time",
-                      &parameters::start_time,
-                      "of sample 0 of the clock: seconds since 1970 and their fraction"),
+            parameter(
+                "start_time",
+                &parameters::start_time,
+                "time of sample 0 of the clock: seconds since 1970 and their fraction"),
             parameter("center_frequency",
                       &parameters::center_frequency,
                       "of the middle of the band, Hz")
@@ -128,8 +129,8 @@ public:
     static sptr make(const parameters& p);
 
     /*!
-     * What was not used since the start, or since the newest repetition began: frames
-     * that are `invalid`, `repeated`, `late` (behind more than 64 later ones) or
+     * Returns what was not used since the start, or since the newest repetition began:
+     * frames that are `invalid`, `repeated`, `late` (behind more than 64 later ones) or
      * `damaged`, and `skipped` bytes in which there was no frame.
      */
     virtual std::map<std::string, uint64_t> counts() const = 0;

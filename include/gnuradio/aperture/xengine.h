@@ -17,23 +17,23 @@
 namespace gr::aperture {
 
 /*!
- * \brief Correlator: products of all pairs of inputs, summed over time.
+ * \brief Correlates: sums the products of all pairs of inputs over time.
  * \ingroup aperture
  *
  * V[a,b] = sum_t x_a(t) conj(x_b(t)) for inputs a >= b, product a(a+1)/2 + b. Sums of sc8
- * and sc4 are exact and are rounded once, to fc32. Of fc32 the parts of a product are
- * wrong by at most 3.2e-5 of sum |x_a| |x_b|.
+ * and sc4 are exact and are rounded once, to fc32. For fc32 the components of a product
+ * are wrong by at most 3.2e-5 of sum |x_a| |x_b|.
  *
  * In: frames `[channel][input][time]` from corner_turn. Out: one fc32 item
  * `[channel][product]` for each integration, with the tags `rx_time` (of its first
- * spectrum), `spectra` (its length) and `counted` (what was summed: missing spectra are
- * not), and `partial` on the last one if the input ended within it.
+ * spectrum), `spectra` (its length) and `counted` (the spectra that were summed, without
+ * missing ones), and `partial` on the last one if the input ended within it.
  *
  * With `spectra_per_slice`, input port 1 takes the masks of the frames from flagger, one
  * `[channel][input][(slices + 7) / 8]` of u8 for each frame, and output port 1 gives the
  * counts, one u32 item `[channel][product]` for each integration: the spectra in which
  * neither input is missing or flagged. Each channel of a product is divided by its own
- * count (0 where that is 0); `counted` does not know of flags, and is the most that the
+ * count (0 where that is 0); `counted` does not consider flags, and is the most that the
  * counts can be. Masks that end before the frames, or whose rx_time is another, are an
  * error.
  */
@@ -55,7 +55,7 @@ public:
         double latency = 0.1;
     };
 
-    //! What the parameters mean.
+    //! Describes the parameters.
     static auto describe()
     {
         return std::make_tuple(
@@ -93,11 +93,11 @@ public:
 
     //! Sets the length of the integrations from the next one on.
     virtual void set_integration(double length, const std::string& unit = "frames") = 0;
-    //! Frames in an integration; 0 while a length in seconds awaits the rate of the
-    //! frames.
+    //! Returns the frames in an integration; 0 while a length in seconds awaits the rate
+    //! of the frames.
     virtual int frames_per_integration() const = 0;
     virtual void set_normalise(bool normalise) = 0;
-    //! What computes, for example "host avx512 vnni".
+    //! Returns the name of the implementation, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
 };
 

@@ -26,19 +26,20 @@ void bind_beam_power(py::module& m)
         m,
         "beam_power",
         std::string(
-            R"doc(beamformer and power_detector in one: the beams' voltages never reach memory.
+            R"doc(Forms beams and detects them in one kernel: the beams' voltages never reach memory.
 
-The same as beamformer (with fc32) and power_detector, and incoherent beams beside the coherent
-ones, numbered behind them: the sum of the powers of the inputs in its mask. Of a pair, the k-th
-input of one mask and the k-th of the other are an antenna.
+Coherent beams are those of beamformer (with fc32) and power_detector. Incoherent beams are
+numbered behind them: each is the sum of the powers of the inputs in its mask. In a pair of
+incoherent beams, the k-th input of one mask and the k-th of the other are one antenna.
 )doc") + about_detection("`[channel][input][time]` from corner_turn") +
             R"doc(
 With spectra_per_slice, port 1 takes the masks of the frames, `[channel][input][byte]` of u8
-from flagger, in step with them, and port 1 gives counts as power_detector does. Flagged
-inputs are zero in a beam's sum: as of missing ones, a spectrum counts for a beam while any
-input that the beam uses (with a weight in any channel, or in its mask) is there and not
-flagged.
+from flagger, one for each frame, and port 1 gives counts as power_detector does. Flagged inputs
+are zero in a beam's sum, as missing ones are: a spectrum counts for a beam while any input that
+the beam uses (with a weight in any channel, or in its mask) is there and not flagged.
 )doc" + about_weights);
-    c.def("implementation", &block::implementation, "What computes, a string.");
+    c.def("implementation",
+          &block::implementation,
+          "Returns the name of the implementation.");
     bind_weight_methods<block>(c);
 }

@@ -25,20 +25,22 @@ void bind_beamformer(py::module& m)
     auto c = bind_block<block>(
         m,
         "beamformer",
-        std::string(R"doc(Weighted sums of the inputs: many beams at once.
+        std::string(R"doc(Forms many beams at once, as weighted sums of the inputs.
 
 y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel; nothing is conjugated. One polarisation of a
 beam is one beam here: 2m and 2m+1 are the polarisations of a pair.
 
 In: frames `[channel][input][time]` from corner_turn. Out: frames `[channel][beam][time]`. A
-spectrum of a beam is tagged `missing` where all inputs are that the beam has weights for (of a
-beam without weights: where all are).
+spectrum of a beam is tagged `missing` where all inputs that the beam has weights for are
+missing; for a beam without weights, where all inputs are.
 )doc") + about_weights);
     c.def("clamped",
           &block::clamped,
-          "For each beam, values that did not fit into 8 bits so far. May be called "
-          "while running.")
-        .def("implementation", &block::implementation, "What computes, a string.");
+          "Returns, for each beam, the samples that were clamped so far as they did not "
+          "fit into 8 bits. It may be called while the flowgraph runs.")
+        .def("implementation",
+             &block::implementation,
+             "Returns the name of the implementation.");
     bind_weight_methods<block>(c);
 
     m.def(
@@ -47,6 +49,7 @@ beam without weights: where all are).
             return pmt::init_c32vector(size_t(array.size()), array.data());
         },
         py::arg("array"),
-        "All numbers of an array as a pmt c32vector, for messages. pmt.init_c32vector() "
-        "looks at them one by one, which takes seconds for the weights of many beams.");
+        "Makes a pmt c32vector, for messages, of all elements of an array. "
+        "pmt.init_c32vector() converts them one by one, which takes seconds for the "
+        "weights of many beams.");
 }

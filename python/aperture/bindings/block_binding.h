@@ -29,7 +29,8 @@
  * Makes the Python class of a block out of its description: see parameter.h.
  */
 
-//! How Python gives the value of a parameter: arrays of numbers in any shape.
+//! Conversion of a parameter's value between Python and C++: arrays of numbers may have
+//! any shape.
 template <class value>
 struct python_argument {
     using type = const value&;
@@ -167,8 +168,8 @@ auto python_argument_of(const parameters& defaults, const description& p)
                    python_argument<typename description::value>::from(defaults.*p.member);
 }
 
-//! A constructor in Python with the parameters as its arguments.
-//! \param make what is made of them
+//! Binds a constructor in Python with the parameters as its arguments.
+//! \param make makes the object of the parameters
 template <class parameters, class binding, class maker, class... description>
 void bind_constructor(binding& c,
                       const char* about,
@@ -213,10 +214,10 @@ void bind_struct(scope& s, const char* name, const char* about)
 /*!
  * Binds a block that has a description.
  * \tparam base block_on_device, or gr::sync_block
- * \param about what stands before the arguments in the documentation of the class
- * \param raises what it says of errors, beyond those that parameters cause
- * \param before is told of the class before its constructor is bound: binds what that
- * takes
+ * \param about documentation of the class, without its arguments
+ * \param raises documentation of errors, beyond those that parameters cause
+ * \param before gets the class before its constructor is bound, to bind types that the
+ * constructor takes
  */
 template <class block, class base = gr::aperture::block_on_device>
 auto bind_block(

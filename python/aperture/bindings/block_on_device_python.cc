@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/block_on_device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(cd71ba58746b1ff72c9a76fb0df65585) */
+/* BINDTOOL_HEADER_FILE_HASH(08efeea44d4222c101b32ec663a7d7c9) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/device/block_on_device.h>
@@ -22,16 +22,18 @@ void bind_block_on_device(py::module& m)
     using block = gr::aperture::block_on_device;
 
     py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
-        m, "block_on_device", "What all blocks share whose device can be chosen.")
+        m, "block_on_device", "Base of all blocks whose device can be chosen.")
         .def("device_name",
              &block::device_name,
-             "Where the block runs: cpu, cuda:0, ...; what `auto` has become.")
+             "Returns where the block runs: cpu, cuda:0, ...; for `auto`, the device "
+             "that was chosen.")
         .def("device_description",
              &block::device_description,
-             "What that is, for people: the name of a GPU. Empty for the CPU.")
+             "Returns the name of the GPU, for people; empty for the CPU.")
         .def("error",
              &block::error,
-             "What ended the block; empty if there was no error since the last start.")
+             "Returns the error that ended the block; empty if there was none since the "
+             "last start.")
         .def("set_latency",
              &block::set_latency,
              py::arg("seconds"),
@@ -42,7 +44,7 @@ at most this long: many small calls would keep a GPU from its work. On the CPU, 
 the device keeps up, nothing waits.
 
 Args:
-    seconds: 0 (it never waits) to 10
+    seconds: 0 (never waits) to 10
 
 Raises:
     ValueError: it is not within these limits

@@ -23,7 +23,7 @@ void bind_copy(py::module& m)
     auto c = bind_block<block>(
         m, "copy", R"doc(Passes items on unchanged, by way of the memory of a device.
 
-For tests, teaching and benchmarks: what an edge on a device costs, without a kernel. One
-port in, one port out, of items of any size; all tags are passed on.
+The block shows what an edge on a device costs, without a kernel, in tests, lessons and
+benchmarks. It has one port in and one port out, of items of any size; all tags are passed on.
 )doc");
 }

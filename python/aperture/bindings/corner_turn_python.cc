@@ -25,17 +25,20 @@ void bind_corner_turn(py::module& m)
         "corner_turn",
         R"doc(Collects spectra into frames in which time is the fastest axis.
 
-Ports: inputs/inputs_per_port in, an item is `[input][channel]`, one spectrum of each input
-of the port. One port out, an item is a frame `[channel][input][time]`. rx_time lines the
-ports up; spectra lost in between become zeros with `missing` tags. When the input ends, the
-last frame is filled up with zeros that count as missing, and tagged `partial`.
+Ports: inputs/inputs_per_port in, an item is `[input][channel]`, one spectrum of each input of
+the port. One port out, an item is a frame `[channel][input][time]`. Ports are aligned by
+rx_time; spectra lost in between become zeros with `missing` tags. When the input ends, the last
+frame is filled up with zeros that count as missing, and tagged `partial`.
 )doc");
     c.def("clamped",
           &block::clamped,
-          "For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.")
+          "Returns, for each input, the samples so far in which -128 (sc4: -8) was "
+          "replaced by -127 (-7).")
         .def("missing",
              &block::missing,
-             "For each input, spectra that were lost so far (the padding at the end not "
-             "counted).")
-        .def("implementation", &block::implementation, "What computes, a string.");
+             "Returns, for each input, the spectra that were lost so far, without the "
+             "padding at the end.")
+        .def("implementation",
+             &block::implementation,
+             "Returns the name of the implementation.");
 }

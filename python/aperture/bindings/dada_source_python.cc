@@ -25,10 +25,10 @@ void bind_dada_source(py::module& m)
         "dada_source",
         R"doc(Reads a PSRDADA file: samples of NPOL inputs.
 
-One port out: an item is one sample of each input, in the order of the file, of type sc8,
-sc16 or fc32 (NDIM 2), s8, s16 or f32 (NDIM 1), for NBIT 8, 16 and 32; NCHAN is 1. The format
-does not say how numbers are coded: two's complement integers of 8 and 16 bits and floats of
-32 bits, low byte first, are assumed.
+One port out: an item is one sample of each input, in the order of the file, of type sc8, sc16
+or fc32 (NDIM 2), s8, s16 or f32 (NDIM 1), for NBIT 8, 16 and 32; NCHAN is 1. The format does
+not say how samples are coded: two's complement integers of 8 and 16 bits and floats of 32 bits,
+low byte first, are assumed.
 
 Where BW is negative (the sky frequency falls with that of the baseband) complex samples are
 conjugated, and the stream is as if BW were positive. Real samples are passed on as they are,
@@ -43,10 +43,8 @@ A file that is shorter than FILE_SIZE (with or without its header: both are in u
 whole number of samples, is read as far as it goes, with a warning. A flowgraph that is stopped
 (or locked) and started again reads from the beginning.
 )doc",
-        "    ValueError: likewise of the header: names the file, the key, its value and "
-        "what "
-        "is allowed\n"
-        "    RuntimeError: the file cannot be read\n");
+        "    ValueError: or the file, the key of its header, its value and what is "
+        "allowed\n    RuntimeError: the file cannot be read\n");
     c.def(
          "header",
          [](const block& source) {
@@ -57,9 +55,9 @@ whole number of samples, is read as far as it goes, with a warning. A flowgraph 
                      py::bytes(value).attr("decode")("utf-8", "replace");
              return header;
          },
-         "Keywords and values of the file's header, as text, as they are written "
-         "there.")
+         "Returns the keywords and values of the file's header, as text, as they are "
+         "written there.")
         .def("warning",
              &block::warning,
-             "What is missing or contradictory in the file; empty if all is well.");
+             "Says what is missing or contradictory in the file; empty if nothing is.");
 }

@@ -8,7 +8,7 @@
  * \file
  * The Python module device_array: arrays in the memory of a GPU, as CuPy, PyTorch, JAX
  * and Numba take them without a copy, and the stream that they are in order with. It
- * knows neither GNU Radio nor NumPy nor CUDA: who makes an array brings the functions
+ * knows neither GNU Radio nor NumPy nor CUDA: the maker of an array gives the functions
  * that order streams and copy memory. Arrays of the emulated device are the same but for
  * their memory, which is that of the host: libraries take them as arrays of the CPU.
  */
@@ -52,7 +52,7 @@ struct managed_tensor {
 constexpr int32_t cpu = 1, cuda = 2;
 } // namespace dlpack
 
-//! "<c8" of "the type of elements".
+//! Returns the text for a type of elements, as "<c8".
 std::string typestr_of(const dlpack::data_type& t)
 {
     const char* const kinds[] = { "i", "u", "f", "", "", "c" };
@@ -107,7 +107,7 @@ struct stream {
     {
     }
 
-    //! Of DLPack.
+    //! Returns the kind of device, as DLPack numbers it.
     int32_t kind() const { return emulated ? dlpack::cpu : dlpack::cuda; }
     int32_t index() const { return emulated ? 0 : device; }
 
@@ -121,7 +121,7 @@ struct stream {
         return handle;
     }
 
-    //! A consumer's stream begins after work so far, and is waited for by close().
+    //! Makes a consumer's stream begin after work so far; close() waits for it.
     void lend_to(int64_t consumer)
     {
         used = true;
@@ -134,7 +134,7 @@ struct stream {
         lent.push_back(consumer);
     }
 
-    //! The end of a call: work from here on begins after what others were given.
+    //! Ends a call: work from here on begins after the work that others were given.
     py::list close()
     {
         for (const int64_t other : lent)
@@ -147,13 +147,13 @@ struct stream {
 
     const int64_t handle;
     const int device;
-    const bool emulated; // not of a GPU
+    const bool emulated; // true where it is not of a GPU
     const std::string name;
     const py::function order; // (first, second): handles of streams
     const py::function copy;  // (to, from, bytes), in this stream
-    bool used;                // somebody knows which stream it is
+    bool used;                // whether somebody asked for the handle
     std::vector<int64_t> lent;
-    py::list kept; // what work of this call reads
+    py::list kept; // objects that work of this call reads
 };
 
 //! An array, valid until expire().
@@ -177,7 +177,7 @@ public:
 
     void expire() { d_expired = true; }
 
-    //! For the next call: another place and another number of items.
+    //! Gives the array another place and another number of items, for the next call.
     void renew(uintptr_t pointer, int64_t items)
     {
         d_pointer = pointer;
@@ -340,12 +340,11 @@ public:
             "or arrays=\"torch\"");
     }
 
-    //! Whether anybody has asked for the memory since it was made or renewed.
+    //! Returns whether anybody has asked for the memory since it was made or renewed.
     bool taken() const { return d_taken; }
 
 private:
-    //! Brings the stream of who takes the array, as DLPack numbers it, in order with
-    //! ours.
+    //! Orders the consumer's stream, as DLPack numbers it, with ours.
     void lend_to(const py::object& stream_of_consumer)
     {
         const int64_t consumer =
@@ -365,11 +364,10 @@ private:
     std::string forgotten_stream() const
     {
         return " of an array on " + d_stream->name +
-               ": the stream was forgotten. What is done with the array must be given to "
-               "the block's stream, array.stream.handle (in CuPy, `with "
+               ": the stream was forgotten. Work on the array must be given to the "
+               "block's stream, array.stream.handle (in CuPy, `with "
                "cupy.cuda.ExternalStream(handle):`), or the array be taken by "
-               "from_dlpack(), "
-               "which brings streams in order by itself";
+               "from_dlpack(), which brings streams in order by itself";
     }
 
     void check() const
@@ -380,7 +378,7 @@ private:
                 "belongs to the next calls; copy what is to be kept");
     }
 
-    //! The beginning of messages.
+    //! Returns the beginning of messages about a copy.
     static std::string copied(const py::object& source)
     {
         return "copy_from(" + std::string(py::str(py::type::handle_of(source))) + "): ";
@@ -417,7 +415,8 @@ private:
     mutable bool d_taken = false;
 };
 
-//! What arrays have elsewhere, and what Python asks for it by.
+//! Operators and functions of arrays in other libraries, by the names of their methods in
+//! Python.
 constexpr const char* arithmetic[] = {
     "__getitem__", "__iter__",    "__add__",      "__radd__",       "__iadd__",
     "__sub__",     "__rsub__",    "__isub__",     "__mul__",        "__rmul__",
@@ -445,11 +444,11 @@ numba.cuda.external_stream take.
              py::arg("order"),
              py::arg("copy"),
              py::arg("name") = "",
-             "name: of the emulated device; otherwise it is a GPU's.")
+             "name: name of the emulated device; empty for a GPU.")
         .def_property_readonly("handle", &stream::use)
         .def_readonly("device", &stream::device, "Which GPU.")
         .def("__cuda_stream__", [](stream& s) { return py::make_tuple(0, s.use()); })
-        .def("close", &stream::close, "Ends a call: for who made the stream.");
+        .def("close", &stream::close, "Ends a call; for the maker of the stream.");
 
     py::class_<device_array> arrays(
         m, "DeviceArray", R"doc(An array on a GPU, during one call of work().
@@ -503,9 +502,10 @@ same GPU, of the same shape and type. It has no elements in Python, and no arith
                          "only whole arrays are copied: array[...] = other");
                  a.copy_from(source);
              })
-        .def_property_readonly("taken",
-                               &device_array::taken,
-                               "Whether anybody has asked for its memory in this call.")
+        .def_property_readonly(
+            "taken",
+            &device_array::taken,
+            "Returns whether anybody has asked for its memory in this call.")
         .def("expire", &device_array::expire, "Ends its use: for who made it.")
         .def("renew",
              &device_array::renew,

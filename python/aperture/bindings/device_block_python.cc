@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/device_block.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ada5f947147b9ce590aaec153554d4a8) */
+/* BINDTOOL_HEADER_FILE_HASH(0640b6f2e70639b93b0af8ea085dd797) */
 /***********************************************************************************/
 
 /*!
@@ -39,7 +39,7 @@ namespace {
 
 using namespace gr::aperture;
 
-//! What one item of a port is in Python: an array of a shape and an element type.
+//! The form of a port's items in Python: an array of a shape and an element type.
 struct item_format {
     std::string typestr;
     std::vector<int64_t> shape;
@@ -83,10 +83,8 @@ gr::io_signature::sptr signature_of(const device& d,
     return signature_on(d, sizes);
 }
 
-/*!
- * Python ends: nobody may ask for its lock any more. Blocks in a call are waited for,
- * those that come later end their flowgraph.
- */
+//! True once Python ends: no thread may ask for its lock any more. Blocks in a call are
+//! waited for, those that come later end their flowgraph.
 std::atomic<bool> python_ends{ false };
 std::atomic<int> calls_of_python{ 0 };
 
@@ -109,7 +107,8 @@ void end_calls_of_python()
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-//! While one of these lives, other threads may have Python. Adds how long that was.
+//! Lets other threads have Python while one of these lives, and adds up how long that
+//! was.
 class unlocked_python
 {
 public:
@@ -132,7 +131,7 @@ private:
     std::optional<py::gil_scoped_release> d_released;
 };
 
-//! What nobody writes by chance.
+//! Bytes that no block writes by chance.
 constexpr unsigned char pattern[] = { 0x9d, 0x41, 0xe7, 0x7b, 0x2c, 0xb3, 0x5e, 0x88,
                                       0x16, 0xf2, 0xc9, 0x35, 0xa4, 0x6f, 0xd0, 0x1b };
 
@@ -267,7 +266,7 @@ public:
         if (on_host)
             mark(output_items, out);
         int made = 0;
-        bool reads_objects = false; // of other libraries
+        bool reads_objects = false; // true for objects of other libraries
         {
             const py::gil_scoped_acquire locked;
             d_unlocked = {};
@@ -378,7 +377,7 @@ public:
     double seconds() const { return d_seconds; }
 
 private:
-    //! A text that a method of the owner returned is an error.
+    //! Reports the text that a method of the owner returned as an error.
     void say(const py::object& result)
     {
         if (py::isinstance<py::str>(result))
@@ -425,8 +424,8 @@ private:
     }
 
     /*!
-     * The array of a port for a call.
-     * \param last that of the call before, on a GPU: it is taken again where nobody else
+     * Makes the array of a port for a call.
+     * \param last array of the call before, on a GPU: it is used again where nobody else
      * has kept it
      */
     py::object array(py::object& last,
@@ -456,7 +455,7 @@ private:
         return std::move(a);
     }
 
-    //! After a call: arrays that somebody has kept are of no more use.
+    //! Makes arrays that somebody has kept invalid after a call.
     static void expire(std::vector<py::object>& arrays)
     {
         for (auto& a : arrays)
@@ -466,7 +465,7 @@ private:
             }
     }
 
-    //! Where the host can read what work() writes to an output.
+    //! Returns where the host can read what work() writes to an output.
     char* written(const gr_vector_void_star& output_items, size_t port) const
     {
         return runs_on().type() == device::kind::emulated
@@ -474,15 +473,16 @@ private:
                    : static_cast<char*>(output_items[port]);
     }
 
-    //! Bytes of the pattern in so many items of an output.
+    //! Returns the bytes of the pattern in so many items of an output.
     size_t marked(size_t port, int items) const
     {
         return std::min(sizeof(pattern), size_t(items) * d_out[port].bytes);
     }
 
     /*!
-     * Before a call: writes over the beginning of each output, so that one which work()
-     * has forgotten is seen. Nobody reads there before the call has produced it.
+     * Writes a pattern over the beginning of each output before a call, so that an output
+     * which work() has forgotten is seen. Nobody reads there before the call has produced
+     * it.
      */
     void mark(const gr_vector_void_star& output_items, int room) const
     {
@@ -490,7 +490,7 @@ private:
             std::memcpy(written(output_items, i), pattern, marked(i, room));
     }
 
-    //! \returns an output of which the first items are as before the call; -1: none
+    //! \returns the index of an output whose first items are as before the call; -1: none
     int still_marked(const gr_vector_void_star& output_items, int made) const
     {
         for (size_t i = 0; i < d_out.size(); i++) {
@@ -512,7 +512,7 @@ private:
     }
 
     /*!
-     * Makes the thread known to Python until leave_python(): otherwise each call would do
+     * Registers the thread with Python until leave_python(): otherwise each call would do
      * it again.
      */
     void enter_python()
@@ -533,8 +533,8 @@ private:
     }
 
     /*!
-     * On the emulated device Python reads what is there once the stream has come to this
-     * call, and what it writes goes to the device later, in the order of the stream.
+     * Copies the items of the emulated device for Python once the stream has come to this
+     * call. Outputs go to the device later, in the order of the stream.
      */
     void fetch(const gr_vector_const_void_star& input_items, int in, int out)
     {
@@ -573,7 +573,7 @@ private:
     const bool d_device_arrays;                        // those of device_array
     py::object d_array_type, d_stream_of_arrays;       // of device_array
     std::vector<py::object> d_arrays_in, d_arrays_out; // of the ports, from call to call
-    //! What work reads, until an event; nullptr: until the next call.
+    //! Objects that work reads, until an event; nullptr: until the next call.
     std::deque<std::pair<event_sptr, py::object>> d_kept;
     std::chrono::steady_clock::duration d_unlocked{}; // of the present call
     PyGILState_STATE d_thread_state{};                // between start and stop
@@ -597,7 +597,7 @@ void bind_device_block(py::module& m)
                gr::block,
                gr::basic_block,
                std::shared_ptr<python_block>>(
-        m, "device_block_gateway", "The part in C++ of aperture.device_block.")
+        m, "device_block_gateway", "The C++ part of aperture.device_block.")
         .def(py::init([](const std::string& name,
                          py::handle owner,
                          const formats& inputs,
@@ -627,9 +627,8 @@ void bind_device_block(py::module& m)
         .def("set_most_idle",
              &python_block::set_most_idle,
              py::arg("seconds"),
-             "After which a work() that takes and makes nothing is an error, though "
-             "nothing "
-             "else can come.")
+             "Seconds after which a work() that consumes and produces nothing is an "
+             "error, if no more input can come.")
         .def("add_item_tag",
              &python_block::add_tag,
              py::arg("port"),
@@ -637,22 +636,25 @@ void bind_device_block(py::module& m)
              py::arg("key"),
              py::arg("value"),
              py::arg("srcid") = pmt::PMT_F,
-             "gr.block's, for work().")
+             "Calls consume() of gr.block, for work().")
         .def("get_tags_in_window",
              &python_block::tags_in_window,
              py::arg("port"),
              py::arg("first"),
              py::arg("end"),
-             "gr.block's, for work(): items count from the first one of the call.")
+             "Calls gr.block's method, for work(): items count from the first one of the "
+             "call.")
         .def("handle_messages",
              &python_block::handle_messages,
              py::arg("port"),
              py::arg("method"),
-             "Has messages of a port handled by a method of the owner, given by name.")
+             "Lets a method of the owner, given by name, handle the messages of a port.")
         .def(
             "debug", &python_block::debug, py::arg("text"), "Logs a text at level debug.")
-        .def("calls", &python_block::calls, "Calls of work() since the start.")
-        .def("seconds",
-             &python_block::seconds,
-             "How long these held Python, in seconds: what enqueues the work.");
+        .def(
+            "calls", &python_block::calls, "Returns the calls of work() since the start.")
+        .def(
+            "seconds",
+            &python_block::seconds,
+            "Returns how long these calls held Python, in seconds, to enqueue the work.");
 }

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(1dda766fd07d15629220bc0a54c186e6) */
+/* BINDTOOL_HEADER_FILE_HASH(37343a12c3cbaffcad11524e425c5166) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/device/device.h>
@@ -21,9 +21,10 @@ namespace py = pybind11;
 
 void bind_device(py::module& m)
 {
-    m.def("devices",
-          &gr::aperture::devices,
-          R"doc(Names of the devices that blocks can run on here, as `device` takes them.
+    m.def(
+        "devices",
+        &gr::aperture::devices,
+        R"doc(Returns the names of the devices that blocks can run on here, as `device` takes them.
 
 Returns:
     ["cpu"], and "cuda:N" for each GPU that this build can use

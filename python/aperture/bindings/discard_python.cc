@@ -21,14 +21,13 @@ void bind_discard(py::module& m)
 {
     using block = gr::aperture::discard;
     auto c = bind_block<block>(
-        m, "discard", R"doc(Counts items and drops them, without a look at their data.
+        m, "discard", R"doc(Counts items and drops them without reading their data.
 
 The end of a chain on a device, for tests, teaching and benchmarks: nothing is copied to the
 host. One port in, of items of any size; no port out. Tags are not read.
 )doc");
     c.def("items",
           &block::items,
-          "Items since the start. The device may have some calls of work before them "
-          "to "
-          "do until the flowgraph has ended.");
+          "Returns the items since the start. Until the flowgraph has ended, the device "
+          "may still be at work on some of them.");
 }

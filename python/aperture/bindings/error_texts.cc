@@ -33,7 +33,7 @@ void keep_error_texts()
         } catch (const py::builtin_exception&) {
             throw; // has a type of Python's, which pybind11 knows
         } catch (const std::range_error&) {
-            throw; // likewise
+            throw; // has a type of Python's, too
         } catch (const std::overflow_error&) {
             throw;
         } catch (const std::invalid_argument& error) {

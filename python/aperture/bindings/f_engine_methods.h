@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-//! What all settings of inputs have in common.
+//! Makes a dictionary of what the settings of all kinds have in common.
 inline pybind11::dict dictionary_of(const gr::aperture::input_setting& s)
 {
     pybind11::dict d;
@@ -28,7 +28,7 @@ inline pybind11::dict dictionary_of(const gr::aperture::input_setting& s)
     return d;
 }
 
-//! What pfb_channelizer and f_engine both have.
+//! Binds the methods that pfb_channelizer and f_engine share.
 template <class block, class binding>
 void bind_f_engine_methods(binding& c)
 {
@@ -49,7 +49,8 @@ void bind_f_engine_methods(binding& c)
         .def("gains",
              &block::gains,
              py::arg("input"),
-             "Gains of an input: a list of one complex number for each channel.")
+             "Returns the gains of an input: a list of one complex number for each "
+             "channel.")
         .def(
             "gain_settings",
             [](const block& b, int input) {
@@ -62,7 +63,7 @@ void bind_f_engine_methods(binding& c)
                 return all;
             },
             py::arg("input") = -1,
-            R"doc(Gains of an input (-1: of all), in force and waiting.
+            R"doc(Returns the gains of an input (-1: of all), in force and waiting.
 
 Returns:
     list of dictionaries with `model`, `input`, `gains` (one, or one for each channel), `time`
@@ -98,18 +99,18 @@ Returns:
             py::arg("model") = "",
             R"doc(Sets a model of the delays of the inputs.
 
-It takes the place of the one of that name; models of several names add up. At time t the delay
-is d = delay + delay_rate (t - time), the phase p = phase + phase_rate (t - time), and channel k
-is multiplied by exp(i (p - 2 pi (f_k - f_c) d)); f_c is the frequency of channel n/2.
+It replaces the model of that name; models of several names add up. At time t the delay is d =
+delay + delay_rate (t - time), the phase p = phase + phase_rate (t - time), and channel k is
+multiplied by exp(i (p - 2 pi (f_k - f_c) d)); f_c is the frequency of channel n/2.
 
 Args:
-    delays: seconds, a number for all inputs or one for each; a positive one delays the input
+    delays: seconds, one for all inputs or one for each; a positive one delays the input
     delay_rates: seconds a second; this and the next two as many as delays, or none
     phases: radians
     phase_rates: radians a second
-    input: which one; -1: all
+    input: index of the input; -1: all
     time: (seconds since 1970, fraction) that rates count from; the model holds from the first
-        spectrum at or after it. None: from the next spectrum, and counts from its time
+        spectrum at or after it. None: from the next spectrum on, and rates count from its time
     model: the name
 
 Raises:
@@ -131,7 +132,7 @@ Raises:
                 return all;
             },
             py::arg("input") = -1,
-            R"doc(Delay models of an input (-1: of all), in force and waiting.
+            R"doc(Returns the delay models of an input (-1: of all), in force and waiting.
 
 Returns:
     list of dictionaries with `model` ("tags": of tags on the samples), `input`, `delay`,
@@ -142,16 +143,19 @@ Returns:
 )doc")
         .def("clamped",
              &block::clamped,
-             "For each input, output values that did not fit into 8 bits so far. May be "
-             "called while running.")
+             "Returns, for each input, the output samples that were clamped so far as "
+             "they did not fit into 8 bits. It may be called while the flowgraph runs.")
         .def("clamped_samples",
              &block::clamped_samples,
-             "For each input, 8-bit samples of -128 (4-bit: -8) that were read as -127 "
-             "(-7) so far.")
+             "Returns, for each input, the 8-bit samples of -128 (4-bit: -8) that were "
+             "read as -127 (-7) so far.")
         .def("missing",
              &block::missing,
-             "For each input, spectra so far that are zeros because samples were lost.")
-        .def("implementation", &block::implementation, "What computes, a string.");
+             "Returns, for each input, the spectra so far that are zeros because samples "
+             "were lost.")
+        .def("implementation",
+             &block::implementation,
+             "Returns the name of the implementation.");
 }
 
 #endif /* INCLUDED_APERTURE_F_ENGINE_METHODS_H */

@@ -23,10 +23,12 @@ void bind_f_engine(py::module& m)
 {
     using block = gr::aperture::f_engine;
     auto c = bind_block<block>(
-        m, "f_engine", R"doc(F-engine that writes frames: pfb_channelizer and corner_turn.
+        m,
+        "f_engine",
+        R"doc(Makes frames from samples: pfb_channelizer and corner_turn in one.
 
-Gives what corner_turn makes of the spectra of pfb_channelizer, bit by bit and tag by tag, in
-one block: on a GPU the spectra in between need not reach its memory.
+The output is that of corner_turn behind pfb_channelizer, bit by bit and tag by tag, without the
+spectra in between: on a GPU they need not reach its memory.
 
 Ports: inputs/inputs_per_port in, an item is one sample of each input of the port. One port
 out, an item is a frame `[channel][input][time]`. Message ports `gains` and `status` as those

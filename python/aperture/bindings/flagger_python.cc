@@ -24,25 +24,29 @@ void bind_flagger(py::module& m)
     auto c = bind_block<block>(
         m, "flagger", R"doc(Finds interference in frames, sets it to zero, and says where.
 
-A cell is a slice of `spectra_per_slice` spectra of one input and channel. Each method is off where
-its number is 0. Cells with fewer than a quarter of their spectra, the others being missing, are
-not judged, and those without any are not flagged.
+A cell is a slice of `spectra_per_slice` spectra of one input and channel. Each method is off
+where its parameter is 0. Cells of which more than three quarters of the spectra are missing are
+not judged, and cells without any data are not flagged.
 
 In: frames `[channel][input][time]`. Out 0: the same, flagged voltages zero. Out 1: for each frame
 its mask `[channel][input][byte]`: slice s is bit s % 8, counted from the lowest, of byte s / 8.
 Tags go on with the frames; the mask has those of the time and the frequency, too.
 
-Message port `status`: once a second a dictionary with `event` `flags` and, each a u64vector of
-what was counted since the start, `cells` and `flagged` of each input and `flagged_of_channels`;
-and `occupancy`, an f64vector: of each input the fraction that was flagged since the last message.
+Message port `status` sends, once a second, a dictionary with `event` `flags`; the counts since
+the start, each a u64vector, `cells` and `flagged` of each input and `flagged_of_channels`; and
+`occupancy`, an f64vector with the fraction of each input that was flagged since the last
+message.
 )doc");
     bind_flagging_methods<block>(c);
-    c.def("implementation", &block::implementation, "What computes, a string.")
-        .def_static("kurtosis_limits",
-                    &block::kurtosis_limits,
-                    py::arg("spectra"),
-                    py::arg("false_alarms"),
-                    R"doc(The limits of the spectral kurtosis of so many spectra of noise.
+    c.def("implementation",
+          &block::implementation,
+          "Returns the name of the implementation.")
+        .def_static(
+            "kurtosis_limits",
+            &block::kurtosis_limits,
+            py::arg("spectra"),
+            py::arg("false_alarms"),
+            R"doc(Returns the limits of the spectral kurtosis of so many spectra of noise.
 
 Quantiles of the Pearson distribution with the exact moments of Nita and Gary, MNRAS 406, L60
 (2010).

@@ -23,7 +23,7 @@ void set_flagging_parameter(block& b,
     b.set_flagging(p);
 }
 
-//! The methods of blocks that find interference.
+//! Binds the methods of blocks that find interference.
 template <class block, class binding>
 void bind_flagging_methods(binding& c)
 {
@@ -36,11 +36,10 @@ void bind_flagging_methods(binding& c)
                   py::arg("value"),
                   about);
         };
-    number(
-        "kurtosis_false_alarms",
-        &parameters::kurtosis_false_alarms,
-        "Sets the fraction of cells of noise that spectral kurtosis flags; 0: off. This "
-        "and what follows hold from the next frame that is looked at on.");
+    number("kurtosis_false_alarms",
+           &parameters::kurtosis_false_alarms,
+           "Sets the fraction of cells of noise that spectral kurtosis flags; 0: off. "
+           "This and the settings below hold from the next frame on that is examined.");
     number("least_power", &parameters::least_power, "Sets the least mean power; 0: off.");
     number("most_power", &parameters::most_power, "Sets the largest mean power; 0: off.");
     number(
@@ -77,13 +76,15 @@ void bind_flagging_methods(binding& c)
             "Sets by how many channels flags grow, on each side.")
         .def("cells",
              &block::cells,
-             "For each input, cells so far: slices of a channel that had any data.")
+             "Returns, for each input, the cells so far: slices of a channel that had "
+             "any data.")
         .def("flagged_of_inputs",
              &block::flagged_of_inputs,
-             "For each input, cells that were flagged so far.")
+             "Returns, for each input, the cells that were flagged so far.")
         .def("flagged_of_channels",
              &block::flagged_of_channels,
-             "For each channel, cells of all inputs that were flagged so far.");
+             "Returns, for each channel, the cells of all inputs that were flagged so "
+             "far.");
 }
 
 #endif /* INCLUDED_APERTURE_FLAGGING_METHODS_H */

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-//! What NumPy makes an array of numbers of: any shape, any numbers that can be converted.
+//! An array that NumPy makes of numbers of any shape and any type that can be converted.
 template <class number>
 using numbers =
     pybind11::array_t<number, pybind11::array::c_style | pybind11::array::forcecast>;

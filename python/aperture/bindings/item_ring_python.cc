@@ -24,38 +24,41 @@ void bind_item_ring(py::module& m)
 
     using setting = block::setting;
     py::class_<setting>(
-        m, "item_ring_setting", R"doc(What the tags say of an item and those behind it.
+        m, "item_ring_setting", R"doc(A setting that tags give: it holds from an item on.
 
-Each but `item` and `approximate` is None where they say nothing.
+All but `item` and `approximate` are None where tags say nothing.
 )doc")
-        .def_readonly("item", &setting::item, "The number of the item.")
+        .def_readonly("item", &setting::item, "The index of the item.")
         .def_readonly(
             "time",
             &setting::time,
-            "By rx_time and rx_rate: whole seconds (since 1970) and a fraction.")
-        .def_readonly("rate", &setting::rate, "rx_rate, items a second.")
+            "The time by rx_time and rx_rate: whole seconds (since 1970) and a fraction.")
+        .def_readonly("rate", &setting::rate, "The rate by rx_rate, items a second.")
         .def_readonly("frequency", &setting::frequency, "rx_freq, Hz.")
         .def_readonly("bandwidth", &setting::bandwidth, "bandwidth, Hz.")
         .def_readonly("approximate",
                       &setting::approximate,
-                      "Whether the time is that of the host's clock.");
+                      "True if the time is that of the host's clock.");
 
     auto c = bind_block<block>(
         m,
         "item_ring",
-        R"doc(Keeps the newest items of an edge in memory, from which others read them.
+        R"doc(Keeps the newest items of an edge in memory, where other threads read them.
 
 The oldest items are overwritten as new ones come; neither the stream nor the ring waits for a
-reader, unless `hold` is set. A read that was overtaken says which of its items were overwritten.
-One port in, of items of any size; no port out. It is what voltage_ring is made of.
+reader, unless `hold` is set. A read that was overtaken says which of its items were
+overwritten. It has one port in, of items of any size, and no port out. voltage_ring is made of
+it.
 
 Messages on the port `trigger` are kept, unchecked, until take_triggers() takes them, also those
 that come after the stream has ended.
 )doc");
-    c.def("capacity", &block::capacity, "Items that the ring holds.");
-    c.def("longest_read", &block::longest_read, "Bytes that a read may give at most.");
-    c.def("items", &block::items, "Items that came since the start.");
-    c.def("oldest", &block::oldest, "The first item that is there.");
+    c.def("capacity", &block::capacity, "Returns how many items the ring holds.");
+    c.def("longest_read",
+          &block::longest_read,
+          "Returns how many bytes a read may give at most.");
+    c.def("items", &block::items, "Returns the items that came since the start.");
+    c.def("oldest", &block::oldest, "Returns the first item that is there.");
     c.def(
         "read",
         [](const py::object& self,
@@ -82,16 +85,16 @@ that come after the stream has ended.
         py::arg("count"),
         py::arg("offset") = 0,
         py::arg("length") = 0,
-        R"doc(Reads items out of the ring, which waits for the copy, while the chain goes on.
+        R"doc(Reads items out of the ring and waits for the copy, while the flowgraph goes on.
 
 Args:
-    first: number of the first item
+    first: index of the first item
     count: items, which have come already
-    offset: of the bytes of each item that are read
-    length: so many of them; 0: up to the item's end
+    offset: first byte of each item that is read
+    length: bytes of each item that are read; 0: up to the item's end
 
 Returns:
-    an array uint8 [item][byte], which is good until the next read, and how many of its items, the
+    an array uint8 [item][byte], which is valid until the next read, and how many of its items, the
     first ones, were overwritten before they were read: their bytes mean nothing
 
 Raises:
@@ -100,14 +103,14 @@ Raises:
     c.def("keep_from",
           &block::keep_from,
           py::arg("item"),
-          "With `hold`: no item from this one on is overwritten until another call says "
-          "so, "
-          "and the stream waits for room. At the start, all items are kept.");
+          "Keeps, with `hold`, all items from this one on until another call allows more "
+          "to be overwritten; the stream waits for room. At the start, all items are "
+          "kept.");
     c.def("settings",
           &block::settings,
-          "A list of what the tags say of the items that are there, each "
-          "item_ring_setting up "
-          "to the next; the first one is of an item at or before the oldest.");
+          "Returns a list of the settings of the items that are there, each "
+          "item_ring_setting up to the next; the first one is of an item at or before "
+          "the oldest.");
     c.def(
         "missing",
         [](const block& b, uint64_t first, int64_t count) {
@@ -118,19 +121,20 @@ Raises:
         },
         py::arg("first"),
         py::arg("count"),
-        "A list of (input, first, count): spectra that `missing` tags name in some "
-        "items, "
-        "counted from the first one's first.");
+        "Returns a list of (input, first, count): spectra that `missing` tags name in "
+        "some items, counted from the first spectrum of the first item.");
     c.def("take_triggers",
           &block::take_triggers,
-          "A list of the messages that came to the port `trigger` since the last call.");
-    c.def("starts", &block::starts, "How often it was started.");
-    c.def("ended", &block::ended, "Whether the stream has ended, or was stopped.");
+          "Returns a list of the messages that came to the port `trigger` since the last "
+          "call.");
+    c.def("starts", &block::starts, "Returns how often the block was started.");
+    c.def(
+        "ended", &block::ended, "Returns whether the stream has ended, or was stopped.");
     c.def("has_senders",
           &block::has_senders,
-          "Whether there are blocks that awaits_triggers() asks about.");
+          "Returns whether there are blocks that awaits_triggers() asks about.");
     c.def("awaits_triggers",
           &block::awaits_triggers,
-          "Whether a block that sends to `trigger` and is connected by streams with this "
-          "one's source still runs; True until the stream has ended.");
+          "Returns whether a block that sends to `trigger` and is connected by streams "
+          "with this one's source still runs; True until the stream has ended.");
 }

@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-//! \file What was logged, for windows: errors end a flowgraph, and nobody reads the log.
+//! \file Collects errors in GNU Radio's log, for windows: errors end a flowgraph, and
+//! nobody reads the log.
 
 #include <gnuradio/logger.h>
 #include <pybind11/pybind11.h>
@@ -34,7 +35,8 @@ public:
         return d_count;
     }
 
-    //! (logger, text) of those that were logged after so many, as far as they are kept.
+    //! Returns (logger, text) of the errors after the first `count`, as far as they are
+    //! kept.
     std::vector<std::pair<py::bytes, py::bytes>> after(uint64_t count)
     {
         std::deque<std::pair<std::string, std::string>> kept;
@@ -67,7 +69,7 @@ private:
     std::deque<std::pair<std::string, std::string>> d_kept;
 };
 
-//! From the first call on, GNU Radio's loggers log into it, too.
+//! Returns the sink, into which GNU Radio's loggers log, too, from the first call on.
 error_sink& errors()
 {
     static const auto sink = [] {
@@ -84,11 +86,13 @@ void bind_logged(py::module& m)
 {
     m.def_submodule("logged", "Errors in GNU Radio's log, from the first call on.")
         .def(
-            "count", [] { return errors().count(); }, "How many errors there were.")
+            "count",
+            [] { return errors().count(); },
+            "Returns how many errors there were.")
         .def(
             "after",
             [](uint64_t count) { return errors().after(count); },
             py::arg("count"),
-            "[(logger, text)], each in bytes, of the errors that came after so many; of "
-            "the newest 64.");
+            "Returns [(logger, text)], each in bytes, of the errors after the first so "
+            "many, among the newest 64.");
 }

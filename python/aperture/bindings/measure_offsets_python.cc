@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(measure_offsets.h) */
-/* BINDTOOL_HEADER_FILE_HASH(8533cb439cb9e8618bd4294c85174a89) */
+/* BINDTOOL_HEADER_FILE_HASH(468553f0be4c1cb144860d95f813a7d6) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/measure_offsets.h>
@@ -85,49 +85,49 @@ void bind_measure_offsets(py::module& m)
 {
     const offset_search defaults;
 
-    py::class_<receiver_offset>(m,
-                                "receiver_offset",
-                                R"doc(What has to be done to an input so that it lines up.
+    py::class_<receiver_offset>(
+        m,
+        "receiver_offset",
+        R"doc(The correction that aligns an input with the reference.
 
-With r the samples of the reference, x those of the input, n the number of a sample of the
+With r the samples of the reference, x those of the input, n the index of a sample of the
 reference, and m = n - time:
 
     r[n] ~ gain exp(i (phase + phase_rate m)) x[n - lag - fraction - delay_rate m]
 
 The phase is that of the middle of the band (frequency 0 at baseband).
 )doc")
-        .def_readonly(
-            "found", &receiver_offset::found, "bool: all else holds only if true")
+        .def_readonly("found",
+                      &receiver_offset::found,
+                      "bool: True if the offset was found; all else holds only then")
         .def_readonly("reason", &receiver_offset::reason, "str: why it was not found")
         .def_readonly("lag", &receiver_offset::lag, "int: whole samples of the delay")
         .def_readonly("fraction",
                       &receiver_offset::fraction,
                       "samples, -0.5 to 0.5: the rest of the delay")
         .def_readonly("phase", &receiver_offset::phase, "radians, -pi to pi")
-        .def_readonly(
-            "gain",
-            &receiver_offset::gain,
-            "amplitude, without unit; two inputs are taken to have the same share "
-            "of noise of their own")
+        .def_readonly("gain",
+                      &receiver_offset::gain,
+                      "factor of the amplitude, without unit; two inputs are taken to "
+                      "have the same fraction of noise of their own")
         .def_readonly("delay_rate",
                       &receiver_offset::delay_rate,
                       "samples per sample; 0 on a common clock")
         .def_readonly("phase_rate",
                       &receiver_offset::phase_rate,
                       "radians per sample; 0 on a common clock")
+        .def_readonly("time",
+                      &receiver_offset::time,
+                      "index of the reference's sample at which delay and phase hold: "
+                      "the middle of the samples that were compared")
         .def_readonly(
-            "time",
-            &receiver_offset::time,
-            "number of the reference's sample at which delay and phase hold: the "
-            "middle of what was compared")
-        .def_readonly("coherence",
-                      &receiver_offset::coherence,
-                      "share of the amplitude that it has in common with the reference")
-        .def_readonly(
-            "signal_to_noise",
-            &receiver_offset::signal_to_noise,
-            "coherence sqrt(N / (1 - coherence^2)) of two inputs with N samples; "
-            "1/(sqrt(2) sigma_phase) of any number")
+            "coherence",
+            &receiver_offset::coherence,
+            "fraction of the amplitude that it has in common with the reference")
+        .def_readonly("signal_to_noise",
+                      &receiver_offset::signal_to_noise,
+                      "coherence sqrt(N / (1 - coherence^2)) for two inputs with N "
+                      "samples; 1/(sqrt(2) sigma_phase) for more")
         .def_readonly("sigma_delay",
                       &receiver_offset::sigma_delay,
                       "standard deviation of the delay in samples (Cramer-Rao bound)")
@@ -142,33 +142,35 @@ The phase is that of the middle of the band (frequency 0 at baseband).
                       "standard deviation of the phase rate in radians per sample")
         .def_readonly("phase_wander",
                       &receiver_offset::phase_wander,
-                      "radians: rms of the phase beside a straight line in time, without "
-                      "noise; not contained in the bounds")
+                      "radians: rms deviation of the phase from a straight line in time, "
+                      "without noise; not contained in the bounds")
         .def_readonly("delay_wander",
                       &receiver_offset::delay_wander,
                       "samples: the same of the delay")
         .def("__repr__", &text_of);
 
     py::class_<receiver_offsets>(
-        m, "receiver_offsets", "What measure_offsets() found out about some inputs.")
-        .def_readonly(
-            "reference",
-            &receiver_offsets::reference,
-            "number of the input that all others were compared with; -1: nothing "
-            "was found")
+        m,
+        "receiver_offsets",
+        "The offsets that measure_offsets() found for some inputs.")
+        .def_readonly("reference",
+                      &receiver_offsets::reference,
+                      "index of the input that all others were compared with; -1: "
+                      "nothing was found")
         .def_readonly("inputs",
                       &receiver_offsets::inputs,
                       "[input] receiver_offset; that of the reference is zero")
         .def_readonly("threshold",
                       &receiver_offsets::threshold,
                       "coherence sqrt(N) from which on an input is found")
-        .def_readonly("lags",
-                      &receiver_offsets::lags,
-                      "how many independent lags of noise were searched on each baseline")
+        .def_readonly(
+            "lags",
+            &receiver_offsets::lags,
+            "number of independent lags of noise that were searched on each baseline")
         .def_readonly("closure_delay",
                       &receiver_offsets::closure_delay,
-                      "samples, rms: how far baselines are from the difference of their "
-                      "inputs; 0 for two inputs")
+                      "samples: rms difference of baselines from the differences of "
+                      "their inputs; 0 for two inputs")
         .def_readonly(
             "closure_phase", &receiver_offsets::closure_phase, "the same in radians");
 
@@ -180,12 +182,12 @@ The phase is that of the middle of the band (frequency 0 at baseband).
           py::arg("reference") = defaults.reference,
           py::arg("most_delay_rate") = defaults.most_delay_rate,
           py::arg("most_phase_rate") = defaults.most_phase_rate,
-          R"doc(Measures the offsets of receivers from what they have in common.
+          R"doc(Measures the offsets of receivers from a signal that they have in common.
 
-All receivers must have heard the same noise source, or the same sky, while the samples were
-taken. The lag is looked for by correlation; the threshold comes from the extreme values that
-the noise of so many lags has. Then delays and phases are fitted to the cross-spectra of all
-pairs of inputs, with least squares over all baselines, and gains to their amplitudes.
+All receivers must have received the same noise source, or the same sky, while the samples were
+taken. The lag is searched for by correlation; the threshold comes from the extreme values of
+the noise of so many lags. Then delays and phases are fitted to the cross-spectra of all pairs
+of inputs, with least squares over all baselines, and gains to their amplitudes.
 
 Memory: the samples, and up to a gigabyte (64 bytes per sample of most_lag).
 
@@ -194,12 +196,12 @@ Args:
         array or a list of arrays of the same length
     most_lag: lags from -most_lag to most_lag samples are searched; 0: half the samples
     false_alarms: the probability that an input that has nothing in common with the others is
-        said to be found nevertheless
+        found nevertheless
     reference: input that the others are compared with; -1: the one that correlates best. If
         a given one correlates with none, another one is taken (see
         receiver_offsets.reference).
-    most_delay_rate: receivers on separate crystals: the largest difference of their sample
-        clocks, in samples per sample (1 ppm is 1e-6)
+    most_delay_rate: the largest difference of the sample clocks of receivers on separate
+        crystals, in samples per sample (1 ppm is 1e-6)
     most_phase_rate: the same of their oscillators, in radians per sample
         (2 pi 1e-6 ppm rx_freq / rx_rate). Both 0: they are on a common clock. On separate
         ones a coherence of about 0.5 is needed, since only a thousand samples can be

@@ -26,9 +26,9 @@ void bind_packet_sink(py::module& m)
         "packet_sink",
         R"doc(Sends samples, or channels, in UDP packets, or writes them to a file.
 
-What packet_source receives: the layouts are the same, and so are what the ports carry and the
-parameters that say it. Packets go to `addresses`, streams being spread over them in their order,
-or, with a `file`, are written as captured ones (pcap).
+packet_source receives them: layouts, items and the parameters that describe them are the same.
+Packets go to `addresses`, over which the streams are spread in their order, or, with a `file`,
+are written as captured ones (pcap).
 
 They are sent at `pace` times their `rate`; 0: as fast as they come. A packet of which all
 samples are missing is not sent. Tags: the rx_time of item 0 is the time of VDIF (without one, it
@@ -41,10 +41,12 @@ a stream take (`reorder`), and all are late by a random part of `jitter`. The sa
 the same faults.
 )doc",
         "    RuntimeError: the file or the socket cannot be opened\n")
-        .def(
-            "counts",
-            &block::counts,
-            "Packets since the start: `sent`, `bytes` of them, `lost`, `duplicated`, "
-            "`corrupted` and `reordered` on purpose, and `missing`, which were not sent.")
-        .def("error", &block::error, "Why it ended before its time, or empty.");
+        .def("counts",
+             &block::counts,
+             "Returns the packets since the start: `sent`, `bytes` of them, `lost`, "
+             "`duplicated`, `corrupted` and `reordered` on purpose, and `missing`, which "
+             "were not sent.")
+        .def("error",
+             &block::error,
+             "Says why it ended before its time; empty if it did not.");
 }

@@ -26,47 +26,55 @@ void bind_packet_source(py::module& m)
         "packet_source",
         R"doc(Receives samples, or channels, in UDP packets.
 
-Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; those of multicast are
+Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; multicast groups are
 joined. Or they are read from `files` as tcpdump and Wireshark write them. `layout` says what a
 packet is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a channel of all
 inputs). Packets of several `streams`, addresses of `plain`, threads of `vdif` and channels of
 `best2`, are numbered by one clock, and may begin at different times.
 
-Out, of `plain` and `vdif`: a sample of each input of the port, interleaved; input s `inputs` + i
-is input i of stream s. Of `best2`: frames [channel][input][time] of `packets_per_frame`
-`samples` spectra.
+Out: for `plain` and `vdif` an item is a sample of each input of the port; input s * `inputs` +
+i is input i of stream s. For `best2` it is a frame [channel][input][time] of
+`packets_per_frame` * `samples` spectra.
 
-What does not come within the `window` is zeros with tags `missing`; nothing slips. In frames,
-where one channel lacks a packet, all channels of these spectra are missing, unless there are
-`masks` on port 1, which flag the one channel. A packet far from the others moves nothing: only
-when the last `confirm` packets of a sender all lie at another place, and nobody else sends to
-the old one, does the stream go on there, with zeros in between if it is ahead by up to
-`most_gap` seconds, or with a new rx_time.
+Samples that do not come within the `window` are zeros with tags `missing`; nothing slips. In
+frames, where one channel lacks a packet, all channels of these spectra are missing, unless
+there are `masks` on port 1, which flag the one channel. A packet far from the others moves
+nothing: only when the last `confirm` packets of a sender all lie at another place, and nobody
+else sends to the old one, does the stream go on there, with zeros in between if it is ahead by
+up to `most_gap` seconds, or with a new rx_time.
 
 Each second (`status_interval`) port `status` has the event `counts`: see counts().
 )doc",
         "    RuntimeError: an address cannot be bound, or a file cannot be read\n")
         .def("counts",
              &block::counts,
-             R"doc(Packets since the start, by what became of them.
+             R"doc(Returns the packets since the start, by their fate.
 
 `received` is the sum of `used`, `repeated` (were there already), `late` (behind the window),
 `stray` (far from it), `overrun` (the flowgraph was too slow), `wrong` (a length or header that
-cannot be), `refused` (of senders that are not allowed) and `unwanted` (of other streams). Beyond
-these, `dropped` never came to it, as the socket's buffer was full, and `passed_over` were in a
-file and are no packets to the addresses. `lost` is how many the output lacks, for whatever
-reason; `restarts` and `senders` are what they say, the latter of the newest 1024.
+cannot be), `refused` (of senders that are not allowed) and `unwanted` (of other streams).
+Beyond these, `dropped` never came to it, as the socket's buffer was full, and `passed_over`
+were in a file and are no packets to the addresses. `lost` is how many the output lacks, for
+whatever reason; `restarts` counts new beginnings of the stream, and `senders` the senders (the
+newest 1024 at most).
 )doc")
-        .def("missing", &block::missing, "Samples or spectra that each input lacks.")
+        .def("missing",
+             &block::missing,
+             "Returns how many samples or spectra each input lacks.")
         .def("clamped",
              &block::clamped,
-             "Samples of sc8 frames in which -128 became -127, of each input.")
+             "Returns, for each input, the samples of sc8 frames in which -128 became "
+             "-127.")
         .def("type",
              &block::type,
-             "Of a sample on the output: fc32, sc16, sc8, sc4, f32, s16 or s8.")
+             "Returns the type of a sample on the output: fc32, sc16, sc8, sc4, f32, s16 "
+             "or s8.")
         .def("socket_buffers",
              &block::socket_buffers,
-             "Bytes of each address's socket buffer that the system gave.")
-        .def("error", &block::error, "Why it ended before its time, or empty.")
+             "Returns how many bytes the system gave to the socket buffer of each "
+             "address.")
+        .def("error",
+             &block::error,
+             "Says why it ended before its time; empty if it did not.")
         .def("finish", &block::finish, "Ends the stream.");
 }

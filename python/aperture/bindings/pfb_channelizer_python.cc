@@ -27,7 +27,7 @@ void bind_pfb_channelizer(py::module& m)
         py::arg("channels"),
         py::arg("taps"),
         py::arg("window") = "hann",
-        R"doc(Prototype filter of a polyphase filter bank: sinc spectra_per_frame a window.
+        R"doc(Makes the prototype filter of a polyphase filter bank: sinc times a window.
 
 h[j] = sinc((j - (L-1)/2) / n) w[j] with L = taps n, scaled so that the sum of squares is 1:
 white noise keeps its power in each channel.
@@ -45,20 +45,22 @@ Raises:
 )doc");
 
     auto c = bind_block<block>(
-        m, "pfb_channelizer", R"doc(F-engine: a critically sampled polyphase filter bank.
+        m,
+        "pfb_channelizer",
+        R"doc(Channelises many inputs by a critically sampled polyphase filter bank (F-engine).
 
 y_k[m] = gain_k sum_j h[j] x[mn+j] exp(-2 pi i (k - n/2) j / n), j = 0 the oldest sample.
-Channels come in order of increasing sky frequency: of complex samples at rate fs channel k
-is centred on (k - n/2) fs/n, of real samples on k fs/(2n). N samples give
-floor(N/n) - taps + 1 spectra (of real samples 2n for n).
+Channels come in order of increasing sky frequency: with complex samples at rate fs, channel k
+is centred on (k - n/2) fs/n, with real samples on k fs/(2n). N samples give floor(N/n) - taps +
+1 spectra (with real samples 2n for n).
 
-Ports: inputs/inputs_per_port in, as many out. An input item is one sample of each input of
-the port, an output item `[input][channel]`. All ports advance together: rx_time lines them
-up, and lost samples become spectra of zeros with `missing` tags.
+Ports: inputs/inputs_per_port in, as many out. An input item is one sample of each input of the
+port, an output item `[input][channel]`. All ports advance together: they are aligned by
+rx_time, and lost samples become spectra of zeros with `missing` tags.
 
-Message port `gains`: dictionary with `gain` (number, or c32vector of one per channel) and,
-if wanted, `input` (long; all without it) and `time` (tuple of uint64 and double: holds from
-the first spectrum at or after it). Message port `status`: dictionaries with `event`.
+Message port `gains` takes a dictionary with `gain` (number, or c32vector of one per channel)
+and, if wanted, `input` (long; all without it) and `time` (tuple of uint64 and double: holds
+from the first spectrum at or after it). Message port `status` sends dictionaries with `event`.
 )doc");
     bind_f_engine_methods<block>(c);
 }

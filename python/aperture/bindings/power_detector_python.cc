@@ -24,16 +24,18 @@ void bind_power_detector(py::module& m)
     auto c = bind_block<block>(
         m,
         "power_detector",
-        std::string(R"doc(Powers and Stokes parameters of beams, integrated.
+        std::string(R"doc(Integrates powers or Stokes parameters of beams.
 )doc") + about_detection("`[channel][beam][time]` from beamformer") +
             R"doc(
 With spectra_per_slice, port 1 takes the masks of the frames, `[channel][beam][byte]` of u8
-from a flagger that looks at beams, in step with them, and port 1 gives the counts, u32
-`[beam or pair][channel]`, one item an integration: the spectra that are neither missing nor
-flagged, of a pair in neither beam, of all summed channels together. With mean, |x|^2, |y|^2
-and x y* are each divided by their own counts, channel by channel; counted does not know of
-flags. Masks that end before the frames, or whose rx_time is another, end the flowgraph with
-an error.
+from a flagger of beams, one for each frame, and port 1 gives the counts, u32 `[beam or
+pair][channel]`, one item an integration: the spectra that are neither missing nor flagged (for
+a pair, in neither beam), of all summed channels together. With mean, |x|^2, |y|^2 and x y* are
+each
+divided by their own counts, channel by channel; counted does not consider flags. Masks that end
+before the frames, or whose rx_time is another, end the flowgraph with an error.
 )doc");
-    c.def("implementation", &block::implementation, "What computes, a string.");
+    c.def("implementation",
+          &block::implementation,
+          "Returns the name of the implementation.");
 }

@@ -23,31 +23,36 @@ void bind_pulse_search(py::module& m)
     auto c = bind_block<block>(
         m, "pulse_search", R"doc(Finds dispersed pulses in dedispersed powers.
 
-In: items `[beam][trial][time]` of f32 from dedisperser, which has the same parameters. Of each beam
-and trial the running median of the baseline is taken off, and the rest is divided by a running rms.
-Boxcars of widths from 1 to `widest` values give the S/N: sum / (rms sqrt(width)). What is above the
-threshold and near in time, dispersion measure, width and beam is one candidate.
+In: items `[beam][trial][time]` of f32 from dedisperser, which has the same parameters. In each
+beam and trial the running median is subtracted, and the rest is divided by a running rms.
+Boxcars of widths from 1 to `widest` samples give the S/N: sum / (rms sqrt(width)). Cells above
+the threshold that are near in time, dispersion measure, width and beam are one candidate.
 
-Messages go out on the ports `candidates` and, with a `reason` (low_dm or many_beams), `rejected`:
+Messages on the ports `candidates` and, with a `reason` (low_dm or many_beams), `rejected` are
 dictionaries of
 
 - id: a text of letters, digits, - and _
-- time: of the middle of the pulse at infinite frequency, UTC, (seconds, fraction)
-- dm: pc/cm^3; width: s; snr; beam: that with the largest S/N; beams: how many saw it
-- start, end: between which the pulse sweeps the band at the antennas, with a margin
+- time: the middle of the pulse at infinite frequency, UTC, (seconds, fraction)
+- dm: pc/cm^3; width: s; snr; beam: the one with the largest S/N; beams: how many saw it
+- start, end: times between which the pulse sweeps the band at the antennas, with a margin
 
 `status` has events, among them `left_out` (`count` cells that there was no room for) and, once a
 second and at the end, `counts`. There is no port out. Tags: rx_time gives the time; rx_rate,
 rx_freq and bandwidth, where they come, must agree with the parameters.
 )doc");
-    c.def("implementation", &block::implementation, "What computes, a string.");
-    c.def("widths", &block::widths, "The boxcars, in values of a trial: a list.");
+    c.def("implementation",
+          &block::implementation,
+          "Returns the name of the implementation.");
+    c.def("widths",
+          &block::widths,
+          "Returns the widths of the boxcars, in samples of a trial: a list.");
     c.def("cells",
           &block::cells,
-          "Of each boxcar, all sums above the threshold since the start, before any "
-          "choice: "
-          "a list.");
-    c.def("left_out", &block::left_out, "Cells that there was no room for.");
-    c.def("candidates", &block::candidates, "Candidates that were sent.");
-    c.def("rejected", &block::rejected, "Candidates that were rejected.");
+          "Returns, for each boxcar, all sums above the threshold since the start, "
+          "before any selection: a list.");
+    c.def("left_out",
+          &block::left_out,
+          "Returns how many cells were dropped as there was no room for them.");
+    c.def("candidates", &block::candidates, "Returns how many candidates were sent.");
+    c.def("rejected", &block::rejected, "Returns how many candidates were rejected.");
 }

@@ -70,7 +70,7 @@ PYBIND11_MODULE(aperture_python, m)
     /**************************************/
     // BINDING_FUNCTION_CALLS(
     bind_block_on_device(m);  // before the blocks that derive from it
-    bind_recording_source(m); // likewise
+    bind_recording_source(m); // before the sources that derive from it
     bind_array_source(m);
     bind_beam_power(m);
     bind_beamformer(m);

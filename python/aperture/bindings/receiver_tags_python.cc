@@ -26,9 +26,10 @@ void bind_receiver_tags(py::module& m)
         "receiver_tags",
         R"doc(Says when, at which frequency and at which rate samples were received.
 
-For receivers, files and other sources that do not say so themselves. One port in, one port out,
-of items of any size, which are passed on unchanged. The first item gets those of rx_time,
-rx_rate and rx_freq that it lacks; what was assumed is logged and published on port `status`.
+For receivers, files and other sources that do not say so themselves. It has one port in and one
+port out, of items of any size, which are passed on unchanged. The first item gets those of
+rx_time, rx_rate and rx_freq that it lacks; what was assumed is logged and published on port
+`status`.
 
 rx_time from the host's clock is when the first items came. It is late by what lay in the
 receiver, the driver and the bus, and is tagged rx_time_approximate. After the first item the
@@ -60,17 +61,16 @@ receiver.
              "The time of the next item (before the start: of the first one), as (whole "
              "seconds since 1970, fraction of a second): what a receiver of GPS or the "
              "user says.")
-        .def(
-            "losses",
-            &block::losses,
-            "How often the source said since the start that samples were lost: an "
-            "rx_rate that is repeated, or an rx_time that jumps by half an item or more. "
-            "Drivers say the same when the receiver is tuned.")
+        .def("losses",
+             &block::losses,
+             "Returns how often the source said since the start that samples were lost: "
+             "an rx_rate that is repeated, or an rx_time that jumps by half an item or "
+             "more. Drivers say the same when the receiver is tuned.")
         .def("waiting",
              &block::waiting,
-             "Items that have come and were not passed on yet: where the source sends "
-             "nothing any more there are none, where what is behind has no room for more "
-             "there are some.")
+             "Returns the items that have come and were not passed on yet: there are "
+             "none where the source sends nothing any more, and some where the blocks "
+             "behind have no room.")
         .def("finish",
              &block::finish,
              "Ends the stream with the items that were passed on so far, also where the "

@@ -26,10 +26,10 @@ void bind_recording_source(py::module& m)
         "recording_source",
         R"doc(Reads the samples of a recording whose headers have been read already.
 
-Whoever makes this block says where samples are in which files; it knows no header. What lies
-in a row in a file is a *piece*: samples of the inputs of a *set*, which were recorded
-together, from a byte on, and from which sample on the clock of the recording. `layout` says
-where the samples of an input are in the pieces of its set.
+The parameters say where the samples are in the files; the block knows no header. A *piece* is a
+row of samples in a file, of the inputs of a *set*, which were recorded together; it begins at a
+byte of the file and at a sample on the clock of the recording. `layout` says where the samples
+of an input are in the pieces of its set.
 
 An item is one sample of each input of a port. Its type follows from `coding`:
 
@@ -41,7 +41,7 @@ An item is one sample of each input of a port. Its type follows from `coding`:
 - u16, s16: s16 or sc16. u16 becomes s16 by subtracting 32768.
 - u32, s32, f32, f64: f32 or fc32. u32 has 2147483648 subtracted.
 
-Low bytes come first, or with `_be` behind the name (s16_be) high ones.
+Bytes are in little-endian order, or big-endian with `_be` behind the name (s16_be).
 
 With `inverted`, complex samples are conjugated, and the stream is as if the sky frequency rose
 with that of the baseband. Real samples are passed on as they are, and inverted() says that the
@@ -49,9 +49,9 @@ channeliser has to reverse them. A lowest integer, whose imaginary part has no n
 the highest and is counted by clamped().
 
 Samples that are in no piece are zeros, with a tag `missing` for each input and gap. So are
-samples that are no numbers (NaN, or infinite), with those that lie between two of them less than
-64 samples from each other. Where no input has any for more than 60 s they are left out, and the
-next item has rx_time, rx_freq and rx_rate anew, which is what item 0 carries.
+samples that are NaN or infinite, with those between two of them that are less than 64 samples
+apart. Gaps of all inputs of more than 60 s are left out. Item 0, and the next item after such a
+gap, carries rx_time, rx_freq and rx_rate.
 
 A flowgraph that is stopped and started again reads from the beginning.
 )doc",
@@ -60,38 +60,41 @@ A flowgraph that is stopped and started again reads from the beginning.
         .def("inputs_per_port", &block::inputs_per_port, "Inputs of each port.")
         .def("type",
              &block::type,
-             "Of the samples that are sent: sc8, sc16, fc32, s8, s16 or f32.")
-        .def("sample_rate", &block::sample_rate, "Samples a second of one input, in Hz.")
+             "Returns the type of the samples that are sent: sc8, sc16, fc32, s8, s16 or "
+             "f32.")
+        .def("sample_rate",
+             &block::sample_rate,
+             "Returns the samples a second of one input.")
         .def("center_frequency",
              &block::center_frequency,
-             "Middle of the band in Hz, as rx_freq has it.")
-        .def("bandwidth", &block::bandwidth, "Of one input in Hz.")
+             "Returns the sky frequency of the middle of the band in Hz, as rx_freq has "
+             "it.")
+        .def("bandwidth", &block::bandwidth, "Returns the bandwidth of one input in Hz.")
         .def("inverted",
              &block::inverted,
-             "True for real samples whose band is reversed: give it to pfb_channelizer. "
-             "False "
-             "for complex ones, which are conjugated here.")
-        .def("samples", &block::samples, "Samples of each input in one pass.")
+             "Returns True for real samples whose band is reversed: give it to "
+             "pfb_channelizer. It is False for complex ones, which are conjugated here.")
+        .def("samples", &block::samples, "Returns the samples of each input in one pass.")
         .def("start_time",
              &block::start_time,
-             "(seconds since 1970, fraction of a second) of the first sample that is "
-             "read.")
+             "Returns (seconds since 1970, fraction of a second) of the first sample "
+             "that is read.")
         .def("error",
              &block::error,
-             "Why reading ended before its time, or an empty string.")
+             "Says why reading ended before its time; empty if it did not.")
         .def("clamped",
              &block::clamped,
-             "For each input, complex samples whose imaginary part could not be negated.")
+             "Returns, for each input, the complex samples whose imaginary part could "
+             "not be negated.")
         .def("missing",
              &block::missing,
-             "For each input, samples that were sent as zeros because no piece has them, "
-             "or because they, or some beside them, are no numbers.")
+             "Returns, for each input, the samples that were sent as zeros because no "
+             "piece has them, or because they, or some beside them, are NaN or infinite.")
         .def("not_numbers",
              &block::not_numbers,
-             "For each input, samples that are no numbers (NaN, or infinite).")
+             "Returns, for each input, the samples that are NaN or infinite.")
         .def("finish",
              &block::finish,
              "Ends the stream: blocks downstream get all that was sent, and then end as "
-             "well. "
-             "Of a source that is not running the next start ends at once.");
+             "well. If the source is not running, its next start ends at once.");
 }

@@ -73,13 +73,13 @@ held_blocks* held_blocks::newest = nullptr;
 
 void bind_references(py::module& m)
 {
-    auto references = m.def_submodule("references", "How long blocks live.");
+    auto references = m.def_submodule("references", "Lifetimes of blocks.");
     // the reference is to the caster's own pointer, which does not count
     references.def(
         "holders",
         [](const block_sptr& block) { return block.use_count() - 1; },
         py::arg("block"),
-        R"doc(How many pointers to a block there are, in C++ and in Python.
+        R"doc(Returns how many pointers to a block there are, in C++ and in Python.
 
 1: only the Python object that is asked about; no flowgraph holds the block.
 )doc");
@@ -89,7 +89,7 @@ void bind_references(py::module& m)
             if (held_blocks::newest && phase.equal(py::str("stop")))
                 held_blocks::newest->let_go();
         },
-        "For gc.callbacks: lets blocks go that no flowgraph holds.");
+        "Releases blocks that no flowgraph holds; for gc.callbacks.");
     py::class_<held_blocks>(references,
                             "HeldBlocks",
                             "Objects that live until no flowgraph holds their block.")

@@ -25,8 +25,8 @@ void bind_replay(py::module& m)
         "replay",
         R"doc(Sends given items again and again, out of the memory of a device.
 
-The data goes to the device once, when the flowgraph starts: a source that is as fast as the
-device, for tests, teaching and benchmarks. No port in; one port out.
+The data goes to the device once, when the flowgraph starts: a source as fast as the device, for
+tests, lessons and benchmarks. It has no port in and one port out.
 
 Item 0 carries rx_time, rx_freq, and those of rx_rate, bandwidth and samples_per_item that
 were given. The clock goes on from one repetition to the next, without a gap. Each start of
@@ -35,5 +35,5 @@ the flowgraph, also by unlock(), begins at the first item.
     c.def("finish",
           &block::finish,
           "Ends the stream: blocks downstream get all that was sent, and then end as "
-          "well. Of a source that is not running the next start ends at once.");
+          "well. If the source is not running, its next start ends at once.");
 }

@@ -22,7 +22,7 @@ void bind_select(py::module& m)
 {
     using block = gr::aperture::select;
     auto c = bind_block<block, gr::sync_block>(
-        m, "select", R"doc(Picks products out of visibilities, one output port each.
+        m, "select", R"doc(Selects products of visibilities, one for each output port.
 
 Port in: fc32 `[channel][product]` of xengine. Port out, one for each pair of inputs (a, b):
 fc32 `[channel]`, V[a,b] (the conjugate of V[b,a] where a < b). Tags are passed on;
@@ -31,6 +31,8 @@ fc32 `[channel]`, V[a,b] (the conjugate of V[b,a] where a < b). Tags are passed 
     c.def("set_products",
           &block::set_products,
           py::arg("products"),
-          "Picks other products, as many as there are ports, from the next item on.")
-        .def("products", &block::products, "The pairs of inputs that are picked.");
+          "Selects other products, as many as there are ports, from the next item on.")
+        .def("products",
+             &block::products,
+             "Returns the pairs of inputs that are selected.");
 }

@@ -43,25 +43,24 @@ void bind_snapshot(py::module& m)
 
     py::class_<python_item>(m, "snapshot_item", R"doc(An item that snapshot took.
 
-What the tags up to this item say of it: `time`, `rate` and `frequency` are None where they say
-nothing.
+Its `time`, `rate` and `frequency`, by the tags up to it, are None where these say nothing.
 )doc")
         .def_readonly("data",
                       &python_item::data,
-                      "Its bytes, an array of uint8; data.view(numpy.complex64) are its "
-                      "numbers.")
+                      "The bytes of the item, an array of uint8; "
+                      "data.view(numpy.complex64) views them as complex samples.")
         .def_property_readonly(
             "serial",
             [](const python_item& i) { return i.about.serial; },
-            "Counts what the block takes, from 1 on, over all starts.")
+            "Counts the items that the block takes, from 1 on, over all starts.")
         .def_property_readonly(
             "number",
             [](const python_item& i) { return i.about.number; },
-            "Of the item, since the start of the flowgraph.")
+            "The index of the item, since the start of the flowgraph.")
         .def_property_readonly(
             "time",
             [](const python_item& i) { return i.about.time; },
-            "By rx_time and rx_rate: whole seconds (since 1970) and a fraction.")
+            "The time by rx_time and rx_rate: whole seconds (since 1970) and a fraction.")
         .def_property_readonly(
             "rate",
             [](const python_item& i) { return i.about.rate; },
@@ -78,7 +77,7 @@ nothing.
             "all others that are on this very item.");
 
     auto c = bind_block<block>(
-        m, "snapshot", R"doc(Takes some items a second out of an edge, for displays.
+        m, "snapshot", R"doc(Copies some items a second of an edge, for displays.
 
 All items are consumed as they come. At most `rate` a second are copied to the host, the newest
 ones of what came together; nothing is copied of the others, and the edge never waits for whoever
@@ -98,7 +97,7 @@ item; tags that hold until the next one, and those on the item itself, come with
                 return {};
             return python_item(std::move(*taken));
         },
-        R"doc(The newest item that was taken and has arrived on the host, or None.
+        R"doc(Returns the newest item that was taken and has arrived on the host, or None.
 
 It may be called from any thread, also after the end: then it is the last item of the stream.
 )doc");
@@ -116,8 +115,8 @@ It may be called from any thread, also after the end: then it is the last item o
             return items;
         },
         py::arg("serial"),
-        "A list of those of the last `depth` items whose serial is above this, oldest "
-        "first.");
-    c.def("items", &block::items, "Items that came since the start.");
-    c.def("taken", &block::taken, "How many of them were taken.");
+        "Returns a list of the items among the last `depth` whose serial is above this, "
+        "oldest first.");
+    c.def("items", &block::items, "Returns the items that came since the start.");
+    c.def("taken", &block::taken, "Returns how many of them were taken.");
 }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace gr::aperture::network;
 
-// The signature that spead2 looks for.
+// The signature that spead2 expects.
 constexpr char signature[] = "void (void *, size_t, void *)";
 
 void free_stream(PyObject* capsule)
@@ -113,15 +113,16 @@ void to_heaps(const bytes& frame,
 
 void bind_spead(py::module& m)
 {
-    auto spead = m.def_submodule("spead", "What spead_source and spead_sink do in C++.");
+    auto spead =
+        m.def_submodule("spead", "The parts of spead_source and spead_sink in C++.");
     py::class_<spead_placement, std::shared_ptr<spead_placement>>(
         spead,
         "placement",
         R"doc(Finds the place of each heap, for spead2's chunk receiver.
 
-Parameters: bytes of a heap's payload; timestamps from a heap to the next; heaps of a sender
-in a chunk, one after another; the values of the item that tells who sends, in the order of
-their places, and whether heaps have it; first channel, channels of a heap (0: they have
+The parameters are: bytes of a heap's payload; timestamps from a heap to the next; heaps of a
+sender in a chunk, one after another; the values of the item that names the sender, in the order
+of their places, and whether heaps have it; first channel, channels of a heap (0: they have
 none), ranges of channels; chunks that are open at a time; heaps that make a jump a restart.
 
 Raises
@@ -167,25 +168,26 @@ ValueError
              &capsule_of,
              py::arg("statistics_base"),
              py::arg("fixed_sender") = -1,
-             "The place function of a stream, as spead2 wants it in a tuple. "
-             "statistics_base: "
-             "which of the stream's statistics is the first of `names()`; fixed_sender: "
-             "the "
-             "place of the sender of all its heaps, -1: they have an item that tells.")
+             "Returns the place function of a stream, as spead2 takes it in a tuple. "
+             "statistics_base: index of the stream's statistic that is the first of "
+             "`names()`; fixed_sender: the place of the sender of all its heaps, -1: "
+             "they have an item that tells.")
         .def("time_of",
              &spead_placement::time_of,
              py::arg("chunk"),
-             "Timestamp of the first heaps of a chunk, whatever is beyond 48 bits.")
-        .def(
-            "ended",
-            &spead_placement::ended,
-            py::arg("silence"),
-            "Whether a stream was ended, and each sender ended or was silent for so many "
-            "seconds.")
+             "Returns the timestamp of the first heaps of a chunk, also beyond 48 bits.")
+        .def("ended",
+             &spead_placement::ended,
+             py::arg("silence"),
+             "Returns whether a stream was ended, and each sender ended or was silent "
+             "for so many seconds.")
         .def("silences",
              &spead_placement::silences,
-             "Seconds since a heap of each sender was taken; negative: none was.")
-        .def_static("names", &spead_placement::names, "What is counted, in this order.");
+             "Returns the seconds since a heap of each sender was taken; negative: none "
+             "was.")
+        .def_static("names",
+                    &spead_placement::names,
+                    "Returns the names of the statistics, in their order.");
     py::class_<voltage_heaps>(
         spead,
         "voltage_heaps",
@@ -208,8 +210,7 @@ ValueError
               py::arg("layout"),
               py::arg("frame").noconvert(),
               "Makes a frame [channel][input][time] of heaps [slot][sender][range]; "
-              "returns how "
-              "many values of -128 became -127.");
+              "returns how many samples had a -128 that became -127.");
     spead.def(
         "frame_to_heaps",
         &to_heaps,

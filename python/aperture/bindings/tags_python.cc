@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2075dd946a23117986dd75a6ebec039d) */
+/* BINDTOOL_HEADER_FILE_HASH(e888d3bfd5522dd08366eab2a70de35b) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>

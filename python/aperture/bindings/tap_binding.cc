@@ -29,8 +29,9 @@ void bind_tap(py::module& m)
         .def_property_readonly("most", &tap::most, "Items that can be asked for.")
         .def_property_readonly("written", &tap::written, "Items that have come so far.")
         .def_property_readonly("done", &tap::done, "No more items will come.")
-        .def_property_readonly(
-            "device_name", &tap::device_name, "Where the block writes: cpu, cuda:0, ...")
+        .def_property_readonly("device_name",
+                               &tap::device_name,
+                               "Returns where the block writes: cpu, cuda:0, ...")
         .def(
             "copy",
             [](tap& t, int items, uintptr_t to, bool on_device) {
@@ -44,8 +45,8 @@ void bind_tap(py::module& m)
             py::arg("items"),
             py::arg("to"),
             py::arg("on_device") = false,
-            "Copies the newest items to an address; the number of the first one, and how "
-            "many these are.")
+            "Copies the newest items to an address; returns the index of the first one, "
+            "and how many these are.")
         .def(
             "tags",
             [](const tap& t, uint64_t first, int items) {
@@ -53,5 +54,5 @@ void bind_tap(py::module& m)
             },
             py::arg("first"),
             py::arg("items"),
-            "The tags of items that the edge still has.");
+            "Returns the tags of items that the edge still has.");
 }

@@ -26,9 +26,9 @@ void bind_vdif_source(py::module& m)
         R"doc(Reads a VDIF recording whose first header has been read already.
 
 The parameters say what all frames have in common. Each frame's header is read when its time
-comes, so that recordings of any length start at once. Samples are offset binary, and become
-what recording_source makes of offset1, offset2, offset4, offset8 and u16; an input is a channel of a
-thread.
+comes, so that recordings of any length start at once. Samples are offset binary, and are
+decoded as offset1, offset2, offset4, offset8 and u16 of recording_source; an input is a channel
+of a thread.
 
 Frames may be out of order by up to 64 frames of a thread. Frames that are not there, or that
 the recorder marked as invalid, are zeros with tags `missing`. Frames that come twice are used
@@ -40,10 +40,9 @@ whole. counts() says how many there were.
 Tags, gaps, and what happens with `inverted`, are those of recording_source.
 )doc",
         "    RuntimeError: a file cannot be read\n");
-    c.def(
-        "counts",
-        &block::counts,
-        "What was not used since the start, or since the newest repetition began: frames "
-        "that are `invalid`, `repeated`, `late` (behind more than 64 later ones) or "
-        "`damaged`, and `skipped` bytes in which there was no frame.");
+    c.def("counts",
+          &block::counts,
+          "Returns what was not used since the start, or since the newest repetition "
+          "began: frames that are `invalid`, `repeated`, `late` (behind more than 64 "
+          "later ones) or `damaged`, and `skipped` bytes in which there was no frame.");
 }

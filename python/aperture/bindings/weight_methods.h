@@ -13,16 +13,16 @@
 #include <pybind11/stl.h>
 #include <string>
 
-//! The message ports of beamformer and beam_power, in their documentation.
+//! Documentation of the message ports of beamformer and beam_power.
 inline const std::string about_weights = R"doc(
-Message port `weights`: dictionary of `weights` (c32vector, shapes as of set_weights()), `gain`
-(number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if wanted
-`beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the first frame
-that starts at or after it). What one message says takes effect at once, and never within a
-frame. Message port `status`: dictionaries with `event`.
+Message port `weights` takes a dictionary of `weights` (c32vector, shapes as of set_weights()),
+`gain` (number, or f32vector of one per beam) or `mask` (u8vector), or several of them, and if
+wanted `beam` (long; all without it) and `time` (tuple of uint64 and double: holds from the
+first frame that starts at or after it). All settings of one message take effect together, and
+never within a frame. Message port `status` sends dictionaries with `event`.
 )doc";
 
-//! The methods that beamformer and beam_power both have.
+//! Binds the methods that beamformer and beam_power share.
 template <class block, class binding>
 void bind_weight_methods(binding& c)
 {
@@ -35,14 +35,14 @@ void bind_weight_methods(binding& c)
          py::arg("weights"),
          py::arg("beam") = -1,
          "Sets the weights of a beam, [channel][input], or [input] for all channels "
-         "alike; or with -1 those of all beams, [channel][beam][input] or "
-         "[beam][input]; or as many numbers in a row. Zeros if empty. From the next "
-         "frame on.")
-        .def("inputs", &block::inputs, "Inputs of a frame.")
-        .def("weights",
-             &block::weights,
-             py::arg("beam"),
-             "Weights of a beam: a list of complex numbers, [channel][input].")
+         "alike; or with -1 those of all beams, [channel][beam][input] or [beam][input]; "
+         "or as many elements in a row. Empty weights are zeros. From the next frame on.")
+        .def("inputs", &block::inputs, "Returns the number of inputs of a frame.")
+        .def(
+            "weights",
+            &block::weights,
+            py::arg("beam"),
+            "Returns the weights of a beam: a list of complex numbers, [channel][input].")
         .def(
             "set_gains",
             [](block& b, const numbers<float>& gains, int beam) {
@@ -50,9 +50,9 @@ void bind_weight_methods(binding& c)
             },
             py::arg("gains"),
             py::arg("beam") = -1,
-            "Sets what voltages are multiplied with: one number for a beam; with -1 one "
-            "for all, or one for each. Ones if empty.")
-        .def("gains", &block::gains, "One for each beam.")
+            "Sets the factors of the voltages: with `beam` -1 one for each beam, or one "
+            "for all; otherwise that of the one beam. Empty gains are ones.")
+        .def("gains", &block::gains, "Returns the gain of each beam.")
         .def(
             "set_mask",
             [](block& b, const numbers<int>& mask, int beam) {
@@ -61,7 +61,8 @@ void bind_weight_methods(binding& c)
             py::arg("mask"),
             py::arg("beam") = -1,
             "Sets which inputs a beam has, [input], or with -1 all beams, [beam][input]: "
-            "those with 0 are left out, whatever their weights are. Ones if empty.");
+            "those with 0 are left out, whatever their weights are. An empty mask is "
+            "ones.");
 }
 
 #endif /* INCLUDED_APERTURE_WEIGHT_METHODS_H */

@@ -18,8 +18,8 @@
 
 /*!
  * Version of the interface in this folder, for blocks of other modules. It grows by one
- * with each change that such a block would have to follow; additions leave it as it is.
- * Version 1 has ports on several devices.
+ * with each change that such a block has to follow; additions leave it as it is. Version
+ * 1 has ports on several devices.
  */
 #define APERTURE_DEVICE_VERSION 1
 

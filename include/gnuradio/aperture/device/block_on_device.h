@@ -15,26 +15,28 @@
 namespace gr::aperture {
 
 /*!
- * \brief What all blocks share whose `device` can be chosen.
+ * \brief Base of all blocks whose `device` can be chosen.
  * \ingroup aperture
  */
 class APERTURE_DEVICE_API block_on_device : virtual public gr::block
 {
 public:
-    //! Where the block runs: cpu, cuda:0, ...; what `auto` has become.
+    //! Returns where the block runs: cpu, cuda:0, ...; for `auto`, the device that was
+    //! chosen.
     virtual std::string device_name() const = 0;
 
-    //! What that is, for people: the name of a GPU. Empty for the CPU.
+    //! Returns the name of the GPU, for people; empty for the CPU.
     virtual std::string device_description() const = 0;
 
-    //! What ended the block: empty if there was no error since the last start.
+    //! Returns the error that ended the block; empty if there was none since the last
+    //! start.
     virtual std::string error() const = 0;
 
     /*!
      * Sets the longest time that a call waits for more input while the device is busy
      * with earlier ones: many small calls would keep a GPU from its work. On the CPU, and
      * where the device keeps up, nothing waits.
-     * \param seconds 0 (it never waits) to 10
+     * \param seconds 0 (never waits) to 10
      * \throws std::invalid_argument
      */
     virtual void set_latency(double seconds) = 0;

@@ -23,43 +23,47 @@ class backend;
 using memory = std::unique_ptr<char, std::function<void(char*)>>;
 
 /*!
- * The devices that blocks can run on in this build and on this machine, by the names that
- * every block's `device` parameter takes: "cpu", and "cuda:N" for each usable GPU.
+ * Returns the devices that blocks can run on in this build and on this machine, by the
+ * names that every block's `device` parameter takes: "cpu", and "cuda:N" for each usable
+ * GPU.
  */
 APERTURE_DEVICE_API std::vector<std::string> devices();
 
-//! Where kernels run.
+//! A place where kernels run: the CPU, a GPU, or the emulated device of tests.
 class APERTURE_DEVICE_API device
 {
 public:
     enum class kind { cpu, emulated, cuda };
 
     /*!
-     * \param name auto (a GPU if there is one), cpu, cuda or cuda:N; for tests, emulated
-     * and emulated:1
+     * Finds a device by its name.
+     * \param name auto (a GPU if there is one), cpu, cuda or
+     * cuda:N; for tests, emulated and emulated:1
      * \throws std::invalid_argument naming what was asked for and what was found
      */
     static device select(const std::string& name);
 
     kind type() const { return d_kind; }
-    //! Of several GPUs, which one; otherwise 0.
+    //! Returns which of several GPUs it is; otherwise 0.
     int index() const { return d_index; }
-    //! As select() takes it, with what `auto` has become.
+    //! Returns the name as select() takes it; for `auto`, that of the device that was
+    //! chosen.
     std::string name() const;
-    //! For people: the name of a GPU. Empty for the CPU.
+    //! Returns the name of the GPU, for people; empty for the CPU.
     std::string description() const;
 
     std::unique_ptr<stream> make_stream() const;
     /*!
-     * Memory of the device; on the CPU, of the host, page-aligned and filled with zeros.
+     * Allocates memory of the device; on the CPU, of the host, page-aligned and filled
+     * with zeros.
      * \throws std::runtime_error saying how much was asked for and how much there is
      */
     memory allocate(size_t bytes) const;
-    //! What the calling thread gives to a GPU by itself goes to this device from now on.
+    //! Makes this device the one that the calling thread uses where it calls CUDA itself.
     void make_current() const;
 
-    //! What this library knows the device by; nullptr where the memory is the host's: on
-    //! the CPU.
+    //! Returns the interface to the device's own memory; nullptr on the CPU, whose memory
+    //! is the host's.
     const std::shared_ptr<const backend>& own_memory() const { return d_backend; }
 
     bool operator==(const device& other) const

@@ -20,33 +20,36 @@
 namespace gr::aperture {
 
 /*!
- * io_signature of a block on a device. GNU Radio looks for the type of an input in the
- * output signature: that of a sink is signature_on(d, 0, size).
+ * Makes the io_signature of a block on a device. GNU Radio looks for the type of an input
+ * in the output signature: that of a sink is signature_on(d, 0, size).
  */
 APERTURE_DEVICE_API gr::io_signature::sptr
 signature_on(const device& d, int streams, int item_size);
-//! Likewise, with an item size for each port.
+//! The same, with an item size for each port.
 APERTURE_DEVICE_API gr::io_signature::sptr
 signature_on(const device& d, const std::vector<int>& item_sizes);
-//! Of `least` to `most` ports: those behind the first `least` may stay unconnected.
+//! The same, for `least` to `most` ports: those behind the first `least` may stay
+//! unconnected.
 APERTURE_DEVICE_API gr::io_signature::sptr
 signature_on(const device& d, int least, int most, int item_size);
 
-//! By what a block that gets nowhere is found, and what it is told.
+//! The rules by which a block that makes no progress is found, and the error that its
+//! author gets.
 struct call_rules {
-    //! That does the work of a call.
+    //! The function that does the work of a call.
     std::string function = "process()";
     std::string remedy =
         "It must consume() what it has read, and return WORK_DONE where there is no more";
-    //! Seconds in which calls may take and make nothing although nothing else can come.
+    //! The longest time, in seconds, in which calls may consume and produce nothing
+    //! although no more input can come.
     double most_idle = 10;
 };
 
 /*!
- * What blocks share whose kernels run on a device: a stream, and all that keeps its work
- * in order with that of the blocks around it. A derived block makes its io_signatures
- * with signature_on(), gives its work to work_stream() in process(), and is the same on
- * every device. It derives from gr::block virtually, and so names it first among what its
+ * Base of blocks whose kernels run on a device: it has a stream, and keeps its work in
+ * order with that of the blocks around it. A derived block makes its io_signatures with
+ * signature_on(), gives its work to work_stream() in process(), and is the same on every
+ * device. It derives from gr::block virtually, and so names it first among what its
  * constructor initialises:
  *
  *     class twice : public gr::aperture::device_block { ...
@@ -54,10 +57,9 @@ struct call_rules {
  *         : gr::block("twice", signature_on(d, 1, 4), signature_on(d, 1, 4)),
  *           device_block(d)
  *
- * What neighbours read and write is on the device, and stays there between two blocks of
- * one device; where the neighbour is a block on the host, whatever it is, items are
- * copied. On the CPU it is an ordinary block: process() is its general_work(), but for
- * errors.
+ * Items stay on the device between two blocks of one device; where the neighbour is a
+ * block on the host, whatever it is, items are copied. On the CPU this is an ordinary
+ * block: process() is its general_work(), but for errors.
  *
  * GNU Radio's set_history(), set_output_multiple(), set_relative_rate(), forecast(), tags
  * and message ports are used as in any gr::block.
@@ -74,27 +76,29 @@ public:
                      gr_vector_const_void_star& input_items,
                      gr_vector_void_star& output_items) final;
 
-    //! Not the CPU: the pointers of process() are of the device's memory.
+    //! Returns whether the pointers of process() are of a device's own memory: false on
+    //! the CPU.
     bool on_device() const { return bool(d_device.own_memory()); }
-    //! The device of work_stream().
+    //! Returns the device of work_stream().
     const device& runs_on() const { return d_device; }
-    //! Where the items of a port are.
+    //! Returns where the items of a port are.
     const device& input_device(int port) const;
     const device& output_device(int port) const;
 
-    //! Bytes that a ring of the block's ports has at least.
+    //! Returns the least size of the rings of the block's ports, in bytes.
     size_t minimum_ring() const;
-    //! A call must find several items in a row. Calls of other blocks may be cut short
-    //! where a ring is not mapped twice.
+    //! Returns whether a call must find several items in a row. Calls of other blocks may
+    //! be cut short where a ring is not mapped twice.
     virtual bool reads_windows() const { return history() > 1 || output_multiple() > 1; }
-    //! A call must have room for several items in a row. Not for a block that leaves an
-    //! item unfinished to the next call, as that one must find it at the same place.
+    //! Returns whether a call must have room for several items in a row. It is false for
+    //! a block that leaves an item unfinished to the next call, as that call must find it
+    //! at the same place.
     virtual bool writes_windows() const { return output_multiple() > 1; }
 
     /*!
-     * Items after which those of all outputs come again, from the first one of a run on;
-     * 0: they do not. A ring that holds whole periods is written once: see
-     * outputs_held(). Rings do where that is not wastefully large.
+     * Returns after how many items all outputs repeat themselves, from the first item of
+     * a run on; 0: they do not. A ring that holds whole periods, as rings do where that
+     * is not wastefully large, is written once: see outputs_held().
      */
     virtual int64_t period() const { return 0; }
 
@@ -105,7 +109,8 @@ public:
     void set_latency(double seconds) final;
     double latency() const final;
 
-    //! Whether the calling thread is that of a block on a device, between start and stop.
+    //! Returns whether the calling thread is that of a block on a device, between start
+    //! and stop.
     static bool is_thread_of_one();
 
 protected:
@@ -113,48 +118,52 @@ protected:
     explicit device_block(const device& d);
 
     /*!
-     * A block whose ports are on several devices, or on another one than its work: it
-     * moves items between them, with the streams of the ports. Work of each of its
-     * devices reaches the items of all ports, where the devices reach each other at all.
-     * \param d of work_stream()
-     * \param inputs, outputs of each port; of further ports the last one holds; none: d
+     * Makes a block whose ports are on several devices, or on another one than its work:
+     * it moves items between them, with the streams of the ports. Kernels on each of its
+     * devices can access the items of all ports, where the devices can access each
+     * other's memory at all.
+     * \param d device of work_stream()
+     * \param inputs, outputs device of each port; further ports are on the last one;
+     * none: d
      * \throws std::invalid_argument if some are on the CPU and others are not
      */
     device_block(const device& d,
                  const std::vector<device>& inputs,
                  const std::vector<device>& outputs);
 
-    //! Items of each input that stay in its ring whatever is done, and are no new work.
+    //! Returns how many items of each input always stay in its ring, and are no new work.
     virtual int64_t kept_items() const { return 0; }
 
-    //! In start(): work that comes before that of the first call.
+    //! Gives work to the stream in start(), before that of the first call.
     virtual void before_first_call() {}
 
     /*!
-     * As general_work(). The pointers are of memory of the ports' devices, which only
-     * work of the ports' streams may touch, and that only until the items are consumed or
-     * produced. It gives its work to the streams and returns without waiting for it. An
-     * exception ends the flowgraph: see fail().
+     * Does the work of general_work(). The pointers are of memory of the ports' devices,
+     * which only work of the ports' streams may access, and that only until the items are
+     * consumed or produced. It gives its work to the streams and returns without waiting
+     * for it. An exception ends the flowgraph: see fail().
      */
     virtual int process(int noutput_items,
                         gr_vector_int& ninput_items,
                         gr_vector_const_void_star& input_items,
                         gr_vector_void_star& output_items) = 0;
 
-    //! The stream of runs_on(): that of all ports of this device.
+    //! Returns the stream of runs_on(), which is that of all ports of this device.
     stream& work_stream();
-    //! That of a port's device: work that reads, or writes, the port's items goes to it.
+    //! Returns the stream of a port's device: work that reads, or writes, the port's
+    //! items goes to it.
     stream& input_stream(int port);
     stream& output_stream(int port);
 
-    //! In process(): the next items of all outputs are in their rings already, and not to
-    //! be written again; readers may be at them.
+    //! Returns, in process(), whether the next items of all outputs are in their rings
+    //! already, and are not to be written again, as readers may be at them.
     bool outputs_held() const;
 
     /*!
-     * gr::block's, after the work so far was made known as the last that reads the
-     * inputs. \throws std::runtime_error for more items than the call was given or has
-     * room for, as after a process() that returns too many
+     * Marks the work so far as the last that reads the inputs, and calls consume() of
+     * gr::block.
+     * \throws std::runtime_error for more items than the call was given or
+     * has room for, as after a process() that returns too many
      */
     void consume(int port, int items);
     void consume_each(int items);
@@ -162,8 +171,8 @@ protected:
 
     void set_call_rules(const call_rules& rules);
 
-    //! Logs an error that ends the flowgraph: process() is not called again. Of several,
-    //! the first one counts. \returns false
+    //! Logs an error that ends the flowgraph: process() is not called again. The first of
+    //! several errors counts. \returns false
     bool fail(const std::string& what);
     bool failed() const { return !error().empty(); }
 

@@ -28,19 +28,19 @@ struct output_span {
     size_t bytes;
 };
 
-//! What is done with them: a pointer to host memory for each span.
+//! Work of the host, which gets a pointer to host memory for each span.
 using host_work = std::function<void(const std::vector<const void*>& inputs,
                                      const std::vector<void*>& outputs)>;
 
 /*!
- * Gives work that the host does to a stream: what a block for GPUs does where there is
- * none. On the CPU it is done at once, on the memory itself. On the emulated device the
- * stream's thread does it later, in order with the stream's other work, on copies of the
- * memory: so neither the spans' pointers nor anything else on the device may be used in
- * it, and what it refers to must live until then.
+ * Gives work that the host does to a stream, as a block for GPUs needs where there is
+ * none. On the CPU the work is done at once, on the memory itself. On the emulated device
+ * the stream's thread does it later, in order with the stream's other work, on copies of
+ * the memory: so the work must not use the spans' pointers or anything else on the
+ * device, and all that it refers to must live until then.
  *
- * What the work throws is, on the CPU, thrown here, and on the emulated device by a later
- * call of the stream; in process() of a device_block both end the flowgraph with that
+ * An exception of the work is thrown here on the CPU, and by a later call of the stream
+ * on the emulated device; in process() of a device_block both end the flowgraph with its
  * message.
  *
  * \throws std::logic_error for the stream of a GPU, whose memory the host cannot read
