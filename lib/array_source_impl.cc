@@ -39,7 +39,7 @@ simulator::polarization parse_polarization(const std::string& parameter,
     return values[place];
 }
 
-//! What the noise of a receiver is like where nothing else is asked for.
+//! Returns the rms of the receiver noise in re and in im where the user gives none.
 double usual_noise_rms(sample_type type)
 {
     switch (type) {
@@ -52,7 +52,7 @@ double usual_noise_rms(sample_type type)
     }
 }
 
-//! s from a time to a later one, exact to 1e-12 s in a year.
+//! Returns the seconds from a time to a later one, exact to 1e-12 s in a year.
 long double seconds_between(const std::string& parameter,
                             const exact_time& from,
                             const exact_time& to)
@@ -195,7 +195,7 @@ array_source_impl::array_source_impl(const parameters& p,
       d_simulator(simulator::make(k, device::select("cpu"))),
       d_item_size(size_t(output_item_size(k)))
 {
-    // the kernel has checked the numbers that the ports follow from
+    // the kernel has checked the parameters that the ports follow from
     set_output_signature(gr::io_signature::make(k.ports(), k.ports(), int(d_item_size)));
     for (int port = 0; port < k.ports(); port++) {
         d_stretch.emplace_back(d_simulator->length() * d_item_size);

@@ -32,7 +32,7 @@ public:
 private:
     void add_first_tags();
     void warn_of_hidden_sources();
-    //! Computes the stretch that begins at d_position.
+    //! Computes the samples of the stretch that begins at d_position.
     void fill();
     int64_t samples_left() const;
 
@@ -41,8 +41,8 @@ private:
     const std::unique_ptr<kernels::array_simulator> d_simulator;
     const size_t d_item_size;
     std::vector<std::vector<char>> d_stretch; //!< [port][time][input]
-    std::vector<void*> d_ports;               //!< the same as pointers
-    int64_t d_position = 0;                   //!< samples that were put out
+    std::vector<void*> d_ports;               //!< pointers to them
+    int64_t d_position = 0;                   //!< samples that were sent
     std::atomic<bool> d_finish{ false };
 };
 

@@ -37,7 +37,7 @@ private:
 
     const kernels::corner_turn::parameters d_p;
     const std::unique_ptr<kernels::corner_turn> d_kernel;
-    std::vector<kernels::spectrum_of_input> d_not_numbers; // of the newest call
+    std::vector<kernels::spectrum_of_input> d_not_numbers; // spectra of the newest call
 };
 
 } // namespace gr::aperture

@@ -29,7 +29,7 @@ kernels::dedisperser::parameters kernel_parameters(const dedisperser::parameters
     return k;
 }
 
-//! As tags are written: rounded, or out of a rate that was.
+//! Compares with a tag, which may be rounded, or follow from a rounded rate.
 bool same(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
 } // namespace
@@ -55,8 +55,8 @@ dedisperser_impl::dedisperser_impl(const kernels::dedisperser::parameters& k,
       d_kernel(std::move(kernel))
 {
     set_latency(latency);
-    // zeros instead of what was lost would be pulses in no trial's baseline: as at the
-    // end of the input, what lies before a jump of the clock is ended
+    // zeros instead of lost powers would be pulses in no trial's baseline: the stretch
+    // before a jump of the clock is ended as at the end of the input
     set_most_gap(0);
     begin_anew_where_restated();
     set_relative_rate(1, uint64_t(d_p.trials.times_per_item));
@@ -108,7 +108,7 @@ bool dedisperser_impl::agrees()
         return !fail("bandwidth: a tag of " + text_of(width) +
                      " Hz is not allowed; it must be " + text_of(d_p.band.bandwidth) +
                      " Hz as the parameter bandwidth");
-    // a hundredth of a channel is nothing that tuners could tell
+    // tuners differ by less than a hundredth of a channel
     const double near = 0.01 * d_p.band.bandwidth / d_p.band.channels;
     for (const auto& change : take_changes(position()))
         if (std::abs(change.frequency - d_p.band.center_frequency) > near)
@@ -131,8 +131,8 @@ dedisperser_impl::make(int done,
         return {};
     int64_t times = run.windows / each * each;
     if (times == 0) {
-        // Less than an item: wait for more, unless nothing comes behind it, or something
-        // is there already that does not belong to it.
+        // Less than an item: wait for more, unless the input ends there, or items are
+        // there already that do not belong to it.
         const int64_t end = behind_input(0);
         const auto all = arrived(0);
         const bool is_last = all.all && all.items <= end;

@@ -16,8 +16,8 @@
 namespace gr::aperture {
 
 /*!
- * A window is what one time that comes out needs: it and the longest delay behind it. An
- * item takes as many windows in a row as it has times.
+ * A window is the input that one time of the output needs: that time and the longest
+ * delay behind it. An item takes as many windows in a row as it has times.
  */
 class dedisperser_impl : public dedisperser, public clocked_block
 {
@@ -44,15 +44,16 @@ private:
     void on_moved(int64_t ticks) override { d_lost.shift(ticks); }
     void on_tag(int port, const gr::tag_t& tag) override;
 
-    //! What the tags say of the input agrees with the parameters; or else it fails.
+    //! Returns whether the tags of the input agree with the parameters; ends the
+    //! flowgraph if not.
     bool agrees();
-    //! \param first,end of the times that come out
+    //! \param first,end times of the output
     void tag_item(uint64_t item, int64_t first, int64_t end);
 
     const kernels::dedisperser::parameters d_p;
     const std::unique_ptr<kernels::dedisperser> d_kernel;
-    bool d_begins = false; // what comes out next is to be described
-    intervals d_lost;      // times of the input of which no beam has a power
+    bool d_begins = false; // the next item of the output needs tags
+    intervals d_lost;      // times of the input that all beams lack
 };
 
 } // namespace gr::aperture

@@ -139,7 +139,7 @@ exchange_impl::exchange_impl(const parameters& p,
     set_latency(p.latency);
     set_most_gap(p.most_gap);
     begin_anew_where_restated();
-    // frames whose time is the host's were begun together, as far as anyone can tell
+    // frames whose time is the host's are taken as having begun together
     compare_true_times_only();
     d_streams.resize(k.devices().size());
     for (int port = 0; port < k.inputs_ports(); port++)
@@ -185,7 +185,7 @@ void exchange_impl::on_moved(int64_t ticks)
 
 bool exchange_impl::begin_together()
 {
-    int first = -1; // port that knows the time
+    int first = -1; // first port that knows the time
     for (int port = 0; port < d_p.inputs_ports(); port++) {
         if (!has_true_time(port) || rate() <= 0)
             continue;

@@ -41,15 +41,15 @@ private:
     void tag_frame(uint64_t item, int64_t frame);
 
     const kernels::exchange::parameters d_p;
-    const int64_t d_spectra; // of a frame
+    const int64_t d_spectra; // spectra of a frame
     const bool d_masks;
     const std::unique_ptr<kernels::exchange> d_kernel;
     std::vector<stream*> d_streams; // one of each of the kernel's devices
 
-    bool d_begins = false;           // the next frame is to be described
-    std::vector<intervals> d_lost;   // of each input, spectra
+    bool d_begins = false;           // the next frame needs tags
+    std::vector<intervals> d_lost;   // lost spectra of each input
     std::set<int64_t> d_partial;     // frames within which an input ended
-    std::vector<gr::tag_t> d_others; // tags that nobody here reads; offsets are ticks
+    std::vector<gr::tag_t> d_others; // tags that are passed on; offsets are ticks
 };
 
 } // namespace gr::aperture

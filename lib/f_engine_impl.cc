@@ -50,7 +50,7 @@ output_sizes(const kernels::f_engine::parameters& k,
     return sizes;
 }
 
-//! Frames that are flagged while they are still in a GPU's cache.
+//! Returns how many frames are flagged while they are still in a GPU's cache.
 int frames_in_cache(const std::optional<kernels::flagging::parameters>& flagging)
 {
     constexpr size_t cache = 16 << 20;
@@ -83,7 +83,7 @@ f_engine_impl::f_engine_impl(const parameters& p,
                      d,
                      k.turn(),
                      filter_windows(k.filter, p.most_delay, d).length(),
-                     filter_windows(k.filter, p.most_delay, d).step(),
+                     filter_windows(k.filter, p.most_delay, d).hop(),
                      p.align),
       d_not_flagged(p),
       d_frames_at_once(frames_in_cache(flagging))
@@ -174,7 +174,7 @@ void f_engine_impl::finish(void* frames,
 frame_writer::spectra_facts f_engine_impl::facts() const
 {
     return { d_windows.middle(),
-             rate() / d_windows.step(),
+             rate() / d_windows.hop(),
              d_windows.bandwidth(rate()),
              d_windows.samples(),
              d_windows.frequency_shift(rate()) };
@@ -189,7 +189,7 @@ void f_engine_impl::write(const timeline::run& run,
     const auto sources = d_windows.sources(run, starts);
     if (!d_sums) {
         d_kernel->execute(sources.data(), block, first, count, work_stream());
-        const int64_t begin = position() / d_windows.step();
+        const int64_t begin = position() / d_windows.hop();
         take_not_numbers([&](int input, int64_t at, int64_t spectra) {
             miss(input, begin + at, begin + at + spectra);
         });

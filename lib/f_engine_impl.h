@@ -53,11 +53,11 @@ private:
     void before_first_call() override;
     void publish_more() override;
 
-    mutable std::mutex d_mutex;        // of what follows
+    mutable std::mutex d_mutex;        // guards the members below
     flagging_parameters d_not_flagged; // settings, where nothing is flagged
     std::optional<interference_flags> d_flags;
     int d_frames_at_once, d_spectra_together = 1;
-    bool d_sums = false; // whether the kernel adds up what is flagged
+    bool d_sums = false; // whether the kernel sums the powers for flagging
 };
 
 } // namespace gr::aperture

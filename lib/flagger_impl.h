@@ -53,7 +53,7 @@ private:
 
     const kernels::mask_layout d_layout;
     interference_flags d_flags;
-    std::vector<gr::tag_t> d_others; // tags that nobody here reads; offsets are ticks
+    std::vector<gr::tag_t> d_others; // tags that are passed on; offsets are ticks
     periodic_call d_publishing;
 };
 

@@ -35,7 +35,7 @@ kernels::phase_model model_of(const std::vector<folder::segment>& segments)
     return kernels::phase_model(std::move(k));
 }
 
-//! Items of an input or output, with each of whose numbers is `bytes` long.
+//! Returns the bytes of an item of an input or output whose elements have `bytes` each.
 int powers_size(const folder::parameters& p, int bins, size_t bytes)
 {
     return item_size(bins > 1 ? "profile" : "powers",
@@ -183,7 +183,8 @@ bool folder_impl::add(int64_t tick, const char* powers, const uint32_t* cells)
         return true;
     }
     const timestamp begin = time_of(double(tick));
-    // of the first spectrum, so that the middle of S of them is (S - 1)/2 later
+    // rx_time is that of the first spectrum, so that the middle of S spectra is (S - 1)/2
+    // later
     const double spectra = double(item.spectra);
     const double middle = item.spectra ? (spectra - 1) / (2 * spectra) : 0.5;
     const timestamp time = begin.after(middle, rate());
@@ -272,7 +273,7 @@ clocked_block::progress folder_impl::make(int done,
     const size_t each = size_t(d_p.beams) * d_p.channels;
     const int64_t first = position();
     for (int64_t i = 0; start && i < run.windows; i++) {
-        // what is tuned anew begins a sub-integration
+        // another frequency begins a sub-integration
         const bool tuned = next_change() <= first + i;
         if ((tuned && d_items > 0) || !add(first + i,
                                            start + i * d_item_size,

@@ -28,7 +28,7 @@ public:
     void forecast(int noutput_items, gr_vector_int& required) override;
 
 private:
-    //! What the tags of an item say.
+    //! The tags of an item.
     struct about {
         int64_t tick;
         uint64_t spectra = 0; // 0: not said
@@ -45,11 +45,11 @@ private:
 
     //! Adds an item to its bin. \returns false if it belongs to the next sub-integration
     bool add(int64_t tick, const char* powers, const uint32_t* cells);
-    //! Puts out what was folded so far as item `done` of this call.
+    //! Writes the profile so far as item `done` of this call.
     void dump(int done, const gr_vector_void_star& output_items);
-    //! Of an item, off d_about; what is before it is forgotten.
+    //! Returns the tags of an item, from d_about, and forgets those of items before it.
     about about_of(int64_t tick);
-    //! For each row.
+    //! Returns the spectra that were summed in the powers of an item, for each row.
     std::vector<uint64_t> counts_of(const about& item) const;
 
     const parameters d_p;
@@ -59,13 +59,13 @@ private:
     kernels::profile_sums d_sums;
 
     std::deque<about> d_about;
-    // the sub-integration that is under way
+    // state of the present sub-integration
     uint64_t d_items = 0;
-    timestamp d_first;                      // rx_time of its first item
-    double d_span = 0;                      // s, from d_first to the end of its last item
-    std::optional<timestamp> d_origin;      // from which sub-integrations are counted
-    int64_t d_number = 0;                   // of the one under way
-    std::optional<double> d_next_frequency; // rx_freq that is to be said
+    timestamp d_first;                 // rx_time of its first item
+    double d_span = 0;                 // s, from d_first to the end of its last item
+    std::optional<timestamp> d_origin; // time from which sub-integrations are counted
+    int64_t d_number = 0;              // index of the present sub-integration
+    std::optional<double> d_next_frequency; // rx_freq that is to be tagged
     bool d_begins = true;
 };
 

@@ -18,9 +18,9 @@ namespace gr::aperture {
 namespace {
 
 const pmt::pmt_t trigger_port = pmt::mp("trigger");
-// of messages that nobody takes, the newest ones are kept
+// messages that are kept until they are taken; older ones are dropped
 constexpr size_t most_triggers = 1024;
-// of a call that waits for room; messages wait as long
+// longest wait of a call for room; messages wait as long
 constexpr auto longest_hold = std::chrono::milliseconds(5);
 
 } // namespace
@@ -45,7 +45,7 @@ item_ring_impl::item_ring_impl(const parameters& p, const device& d)
       d_memory(d, p.item_size, p.size, p.memory == "host"),
       d_history(p.spectra)
 {
-    // what it holds back, the writer has no room for
+    // a longer wait would keep room from the writer
     set_latency(0);
     message_port_register_in(trigger_port);
     set_msg_handler(trigger_port, [this](const pmt::pmt_t& m) { receive(m); });
@@ -91,7 +91,7 @@ int item_ring_impl::process(int,
     std::vector<gr::tag_t> tags;
     get_tags_in_window(tags, 0, 0, count);
     d_history.follow(std::move(tags));
-    // only then are they there
+    // the memory is there from the start on only
     d_memory.write(work_stream(), input_items[0], count);
     d_history.forget_before(d_memory.oldest());
     consume_each(count);
@@ -107,7 +107,7 @@ int item_ring_impl::room(int count)
         const auto end = d_kept + uint64_t(capacity()), items = d_memory.items();
         return end > items ? end - items : 0;
     };
-    // GNU Radio calls at once again, after it has handled messages
+    // GNU Radio calls again at once, after it has handled messages
     if (free() == 0)
         d_let_go.wait_for(guard, longest_hold, [&] { return free() > 0; });
     return int(std::min<uint64_t>(uint64_t(count), free()));

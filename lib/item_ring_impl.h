@@ -57,11 +57,11 @@ private:
     std::atomic<uint64_t> d_starts{ 0 };
     std::atomic<bool> d_ended{ true };
 
-    mutable std::mutex d_mutex; // of what follows
+    mutable std::mutex d_mutex; // guards the members below
     std::deque<pmt::pmt_t> d_triggers;
     std::vector<std::weak_ptr<gr::block>> d_senders;
 
-    std::mutex d_keeping; // of what follows
+    std::mutex d_keeping; // guards the members below
     std::condition_variable d_let_go;
     uint64_t d_kept = 0; // the first item that must not be overwritten
 };

@@ -25,7 +25,7 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
-// how long a call waits for the time of a packet; then GNU Radio may end the block
+// longest wait of a call for the time of a packet; then GNU Radio may end the block
 constexpr std::chrono::milliseconds longest_wait{ 20 };
 
 } // namespace
@@ -67,7 +67,7 @@ packet_sink_impl::packet_sink_impl(const parameters& p, const packet_plan& plan)
     if (p.file.empty())
         d_sender = std::make_unique<network::udp_sender>(plan.addresses, p.interface);
     else
-        network::pcap_writer{ p.file }; // complains at once
+        network::pcap_writer{ p.file }; // throws at once if the file cannot be written
     for (const auto& to : plan.addresses)
         d_from.push_back({ to.address().is_v4() ? ip::address(ip::address_v4::loopback())
                                                 : ip::address(ip::address_v6::loopback()),
@@ -99,7 +99,7 @@ void packet_sink_impl::fail(const std::string& why)
 bool packet_sink_impl::start()
 {
     if (nitems_read(0) > 0)
-        return true; // after lock and unlock
+        return true; // goes on after lock and unlock
     d_begun = false;
     d_slice = 0;
     for (auto& count : d_counts)

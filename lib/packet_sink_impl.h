@@ -41,7 +41,7 @@ private:
     void begin(int64_t first_number, const formats::exact_time& first_time);
     void read_tags(int items);
     bool wait_for(int64_t number);
-    //! Of the rows of packets that are sent.
+    //! Sends the packets of a row, one of each stream.
     void send_row(const gr_vector_const_void_star& input_items, int64_t item, int slice);
     bool all_missing(int stream, int64_t first) const;
     void put_payload(const gr_vector_const_void_star& input_items,
@@ -49,25 +49,25 @@ private:
                      int64_t item,
                      int slice,
                      uint8_t* payload);
-    int64_t time_of(int64_t number) const; // ns since the start
+    int64_t time_of(int64_t number) const; // returns ns since the start
     void send(const network::packet_faults::parcel& parcel);
     void fail(const std::string& why);
 
     const parameters d_p;
     const packet_plan d_plan;
     const formats::ratio d_packet_rate;
-    std::vector<int> d_addresses; // of each stream
+    std::vector<int> d_addresses; // address of each stream
     std::unique_ptr<network::packet_faults> d_faults;
     std::unique_ptr<network::udp_sender> d_sender;
     std::unique_ptr<network::pcap_writer> d_writer;
-    std::vector<boost::asio::ip::udp::endpoint> d_from; // of a file
+    std::vector<boost::asio::ip::udp::endpoint> d_from; // senders in a file
 
     bool d_begun = false;
-    int64_t d_first = 0, d_number = 0; // of packets
-    int d_slice = 0;                   // of the frame that is sent
+    int64_t d_first = 0, d_number = 0; // numbers of packets
+    int d_slice = 0;                   // slice of the frame that is sent
     int64_t d_epoch = 0;               // ns since 1970, of the first packet
     std::chrono::steady_clock::time_point d_start;
-    std::vector<intervals> d_missing; // of each input, in samples or spectra
+    std::vector<intervals> d_missing; // lost samples or spectra of each input
     std::vector<uint8_t> d_samples;   // [sample][input] of a stream
 
     enum { sent, bytes, lost, duplicated, corrupted, reordered, missing, all_counts };

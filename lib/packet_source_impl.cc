@@ -24,12 +24,12 @@ using network::packet_window;
 using std::chrono::milliseconds;
 
 const pmt::pmt_t status_port = pmt::mp("status");
-// how long a call waits for packets
+// longest wait of a call for packets
 constexpr milliseconds wait_for_packets{ 20 };
-// a row that has not come then is passed on without
+// time after which the stream goes on without a row that has not come
 constexpr double shortest_patience = 0.1, shortest_quiet = 0.2; // s
 constexpr double patient_packets = 8;
-// after which it is said that nothing comes
+// time without packets after which a warning says so
 constexpr std::chrono::seconds silence{ 3 };
 
 int64_t nanoseconds(double least, const formats::ratio& packet_rate)
@@ -128,7 +128,7 @@ packet_source_impl::packet_source_impl(const parameters& p, const packet_plan& p
         }
     } else {
         for (const auto& file : p.files)
-            network::pcap_reader{ file }; // complains at once
+            network::pcap_reader{ file }; // throws at once if the file cannot be read
     }
     for (int port = 0; port < plan.ports(); port++)
         set_min_output_buffer(
@@ -140,7 +140,7 @@ packet_source_impl::packet_source_impl(const parameters& p, const packet_plan& p
                                     (plan.inputs_per_port * int64_t(plan.element())))));
 }
 
-// ---- what can be asked for
+// ---- public methods
 
 std::map<std::string, uint64_t> packet_source_impl::counts() const
 {
@@ -222,7 +222,7 @@ void packet_source_impl::forget()
 
 bool packet_source_impl::start()
 {
-    // lock and unlock of a running flowgraph come by here as well; the stream goes on
+    // lock and unlock of a running flowgraph come through here, too; the stream goes on
     // then
     if (nitems_written(0) == 0)
         forget();
@@ -339,7 +339,7 @@ void packet_source_impl::set_origin(const packet_window::row& r)
                      std::llround(d_p.start_time.second *
                                   formats::exact_time::per_second) };
     } else {
-        // the sender began to count again, nobody knows when
+        // the sender began to count again, at an unknown time
         d_origin = time_of_ns(r.arrival) - d_packet_rate.duration(r.number);
         d_approximate = true;
     }
@@ -360,7 +360,7 @@ void packet_source_impl::start_run(const packet_window::row& r)
             const bool fill = gap > 0 && gap <= d_most_gap;
             publish_restart(r, fill ? "gap" : "restart");
             if (fill || d_filled > 0) {
-                // zeros, or what the frame before lacks; then this row comes again
+                // zeros, or the rest of the frame before; then this row comes again
                 d_behind = r;
                 missing_rows(d_next, fill ? gap : frame - d_filled);
                 d_frame_padded = !fill;
@@ -537,7 +537,7 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
     const auto& s = d_plan.settings;
     run& r = *d_run;
     const int64_t left = r.count * s.samples - r.done;
-    // of payloads, within one
+    // payloads within a packet
     const int64_t count = std::min<int64_t>(
         wanted - done, r.row.payloads ? std::min(left, s.samples - r.done) : left);
     const int64_t item = int64_t(nitems_written(0)) + done;
@@ -560,7 +560,7 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
             const int64_t components = count * s.inputs * parts;
             const int bits = s.sc4 ? 8 : formats::bits_of(s.written);
             const uint8_t* from = r.row.payloads + stream * s.payload_bytes();
-            // a packet with what is no number is as one that was lost
+            // a packet with NaN or infinite samples counts as lost
             there = formats::unpack(s.sc4 ? formats::coding::s8 : s.written,
                                     from + first * bits / 8,
                                     int(first * bits % 8 / bits),
@@ -573,7 +573,7 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
                 std::memset(to, 0, size_t(count) * port_bytes);
         }
         for (int i = 0; !straight && i < s.inputs;) {
-            // inputs of the stream that are beside each other in a port
+            // inputs of the stream that lie beside each other in a port
             const int input = stream * s.inputs + i;
             const int port = input / d_plan.inputs_per_port;
             const int place = input % d_plan.inputs_per_port;

@@ -43,13 +43,13 @@ public:
              gr_vector_void_star& output_items) override;
 
 private:
-    // Rows that are being passed on: one, or some in a row of which nothing came.
+    // Rows that are being passed on: one, or some in a row that are lost.
     struct run {
         network::packet_window::row row;
-        int64_t number, count; // in rows, that are left
+        int64_t number, count; // first row, and how many rows are left
         int64_t done = 0;      // samples of the first of them
     };
-    // Missing samples of a stream (of frames: of all) that are to be tagged.
+    // Missing samples of a stream (in frames, of all streams) that are to be tagged.
     struct gap {
         int64_t first = 0, count = 0;
     };
@@ -88,23 +88,23 @@ private:
     network::packet_intake d_intake;
     std::vector<std::unique_ptr<network::udp_receiver>> d_receivers;
 
-    // of files
-    size_t d_file = 0; // the one that is read
+    // files
+    size_t d_file = 0; // index of the one that is read
     std::unique_ptr<network::pcap_reader> d_reader;
     bool d_files_ended = false;
     std::atomic<uint64_t> d_passed_over{ 0 };
 
     std::optional<run> d_run;
-    std::optional<network::packet_window::row> d_behind; // waits behind a gap
-    bool d_started = false;                              // there were rows
-    bool d_frame_padded = false;                         // before the row that waits
-    bool d_clock_due = false;                            // has to be said anew
+    std::optional<network::packet_window::row> d_behind; // row that waits behind a gap
+    bool d_started = false;                              // rows have come
+    bool d_frame_padded = false;  // zeros were filled in before the row that waits
+    bool d_clock_due = false;     // rx_time has to be tagged anew
     bool d_refill = false;        // the frame that was begun is gone
     int64_t d_next = 0;           // number of the next row
-    formats::exact_time d_origin; // of packet 0
+    formats::exact_time d_origin; // time of packet 0
     bool d_approximate = false;
     int d_filled = 0;          // rows of the frame that is being made
-    std::vector<gap> d_gaps;   // of each stream, of frames one
+    std::vector<gap> d_gaps;   // gaps of each stream; in frames one for all
     uint64_t d_item_limit = 0; // 0: none
     std::vector<uint8_t> d_unpacked;
 
@@ -112,7 +112,7 @@ private:
     std::atomic<uint64_t> d_lost{ 0 };
     std::vector<std::atomic<uint64_t>> d_missing, d_clamped;
     std::chrono::steady_clock::time_point d_published;
-    // since when nothing has come, and whether that was said
+    // time since which nothing has come, and whether a warning said so
     std::chrono::steady_clock::time_point d_heard;
     uint64_t d_used_then = 0;
     bool d_silence_said = false;

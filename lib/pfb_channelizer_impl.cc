@@ -22,8 +22,8 @@ std::vector<float> pfb_prototype(int channels, int taps, const std::string& wind
 namespace {
 
 /*!
- * Bytes of a ring of spectra in host memory. GNU Radio's own, of 64 KiB, are some spectra
- * that are made in less time than it takes to wake up who reads them.
+ * Bytes of a ring of spectra in host memory. GNU Radio's default of 64 KiB holds only
+ * some spectra, which are made in less time than it takes to wake up their reader.
  */
 constexpr int64_t ring_bytes = 1 << 20, bytes_of_all_rings = 1 << 27;
 
@@ -59,14 +59,14 @@ pfb_channelizer_impl::pfb_channelizer_impl(const parameters& p,
                      d,
                      k.ports,
                      filter_windows(k, p.most_delay, d).length(),
-                     filter_windows(k, p.most_delay, d).step()),
+                     filter_windows(k, p.most_delay, d).hop()),
       d_p(k),
       d_described(false),
       d_missing(k.inputs())
 {
     const auto spectra =
         spectra_of_ring(output_signature()->sizeof_stream_item(0), k.ports);
-    // one port after the other: of all together GNU Radio makes a line in the log
+    // each port by itself: for all together GNU Radio writes a line into the log
     for (int port = 0; port < k.ports && !d.own_memory() && spectra > 0; port++)
         set_min_output_buffer(port, spectra);
 }
@@ -88,7 +88,7 @@ pfb_channelizer_impl::make(int done,
                            const gr_vector_const_void_star& input_items,
                            const gr_vector_void_star& output_items)
 {
-    const int64_t spectrum = position() / d_windows.step();
+    const int64_t spectrum = position() / d_windows.hop();
     const int64_t sharing = update_settings(spectrum);
     const auto run = next_run(std::min<int64_t>(room, sharing));
     if (run.windows == 0)
@@ -123,7 +123,7 @@ void pfb_channelizer_impl::on_begin()
 
 timestamp pfb_channelizer_impl::spectrum_time(int64_t spectrum) const
 {
-    return time_of(double(spectrum) * d_windows.step() + d_windows.middle());
+    return time_of(double(spectrum) * d_windows.hop() + d_windows.middle());
 }
 
 void pfb_channelizer_impl::tag_spectra(uint64_t item,
@@ -136,7 +136,7 @@ void pfb_channelizer_impl::tag_spectra(uint64_t item,
             tag_description(port,
                             item,
                             { time,
-                              rate() / d_windows.step(),
+                              rate() / d_windows.hop(),
                               d_windows.bandwidth(rate()),
                               d_windows.samples() });
         d_described = true;
@@ -144,7 +144,7 @@ void pfb_channelizer_impl::tag_spectra(uint64_t item,
         for (int port = 0; port < d_p.ports; port++)
             tag_time(port, item, time);
     }
-    // a change holds for the first spectrum that lies behind it as a whole
+    // a change holds from the first spectrum that lies behind it as a whole
     for (const auto& change : take_changes(position()))
         for (int port = 0; port < d_p.ports; port++)
             tag_frequency(

@@ -64,8 +64,7 @@ power_normalizer_impl::kernel_parameters(const parameters& p)
     k.zero_dm = p.zero_dm;
     k.bad_channels = p.bad_channels;
     k.check();
-    // whole segments go through the buffers; said before memory for many of them is asked
-    // for
+    // refuses sizes of segments before memory for many of them is allocated
     item_size(
         "segment",
         { { "beams", k.beams }, { "channels", k.channels }, { "items", k.segment } },
@@ -125,7 +124,7 @@ void power_normalizer_impl::forecast(int, gr_vector_int& required)
 {
     auto reader = detail()->input(0);
     gr::thread::scoped_lock guard(*reader->mutex());
-    // in this order: what is there may grow until done() is true, not later
+    // in this order: the items available may grow until done() is true, not later
     d_ended = reader->done() && reader->items_available() < d_k.segment;
     // the scheduler ends a block that asks for more than there will ever be
     required[0] = d_ended ? 0 : d_k.segment;
@@ -163,7 +162,7 @@ power_normalizer_impl::about_items power_normalizer_impl::read_tags(int first, i
     get_tags_in_window(tags, 0, first, first + items);
     std::stable_sort(tags.begin(), tags.end(), gr::tag_t::offset_compare);
     const uint64_t begin = nitems_read(0) + first;
-    // of an item, its length comes first
+    // the tag of an item that gives its length comes first
     for (const auto& tag : tags)
         if (tag.key == key(tags::rx_freq)) {
             const auto frequency = number_of(tag.value);
@@ -235,7 +234,7 @@ void power_normalizer_impl::publish_counts()
     try {
         all = d_kernel->counts();
     } catch (const std::exception&) {
-        return; // a failed device is reported by who works on it
+        return; // the thread that uses a failed device reports it
     }
     if (all == d_published ||
         (d_published.empty() &&

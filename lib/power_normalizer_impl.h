@@ -40,7 +40,7 @@ private:
                 gr_vector_void_star& output_items) override;
     void before_first_call() override;
 
-    //! What the tags of some items say.
+    //! The tags of some items.
     struct about_items {
         int items;                    //!< fewer than asked for where another band begins
         std::vector<uint8_t> present; //!< [item][beam]; empty: all are
@@ -56,7 +56,7 @@ private:
     const std::unique_ptr<kernels::power_normalizer> d_kernel;
 
     std::optional<double> d_frequency; // rx_freq of the segment before
-    uint64_t d_spectra = 0;            // of an item, by its tag
+    uint64_t d_spectra = 0;            // spectra of an item, by its tag
     bool d_ended = false;
     periodic_call d_reminder;
     std::vector<uint64_t> d_published;

@@ -29,8 +29,8 @@ pmt::pmt_t with(const pmt::pmt_t& dict, const char* name, const pmt::pmt_t& valu
     return pmt::dict_add(dict, key(name), value);
 }
 
-//! Letters, digits, _ and - only: the time, the beam, and the dispersion measure in
-//! hundredths, so that no two candidates have the same.
+//! Makes the id of a candidate, of letters, digits, _ and -: the time, the beam, and the
+//! dispersion measure in hundredths, so that no two candidates have the same.
 std::string id_of(const timestamp& time, int beam, double dm)
 {
     const std::time_t seconds = std::time_t(time.seconds);

@@ -51,19 +51,20 @@ private:
     // the last one stays, or GNU Radio would not call a block without outputs at the end
     int64_t items_to_keep() const override { return 1; }
 
-    //! An item, as the parameters say: seconds.
+    //! Returns the duration of an item, in seconds.
     double item_time() const { return d_p.times_per_item * d_p.sample_time; }
-    //! No boxcar reaches over what comes now.
+    //! Ends the stretch: no boxcar reaches across this time.
     void break_off();
-    //! Takes what the kernel has found. \param all waits for what it was given so far
+    //! Takes the cells that the kernel has found. \param all waits for all of its work so
+    //! far
     void collect(bool all);
     void take(const kernels::pulse_search::result& found, int64_t tick);
     void send(const std::vector<kernels::clusters::candidate>& found);
-    //! Why it is none, or nullptr.
+    //! Returns the reason to reject a candidate, or nullptr.
     const char* fault_of(const kernels::clusters::candidate& c) const;
-    //! Beams that count for most_beams.
+    //! Returns the beams that count for most_beams.
     int beams_of(const kernels::clusters::candidate& c) const;
-    //! Seconds from tick 0 -> UTC.
+    //! Converts seconds from tick 0 to UTC.
     timestamp time_at(double seconds) const;
     pmt::pmt_t message_of(const kernels::clusters::candidate& c) const;
     void tell_counts();
@@ -74,11 +75,12 @@ private:
     const std::vector<kernels::boxcar> d_boxcars;
     const std::unique_ptr<kernels::pulse_search> d_kernel;
     kernels::clusters d_clusters;
-    double d_delay = 0;          // seconds of which the kernel may know more than it said
-    std::deque<int64_t> d_given; // ticks of what the kernel has not answered
-    bool d_unfinished = false;   // since the last break
+    double d_delay = 0; // longest time, in seconds, by which results of the kernel are
+                        // behind its input
+    std::deque<int64_t> d_given; // ticks of items whose results are to come
+    bool d_unfinished = false;   // items have come since the last break
     std::atomic<uint64_t> d_left_out{ 0 }, d_sent{ 0 }, d_rejected{ 0 };
-    mutable std::mutex d_mutex; // of d_above
+    mutable std::mutex d_mutex; // guards d_above
     std::vector<uint64_t> d_above;
     std::chrono::steady_clock::time_point d_told;
 };

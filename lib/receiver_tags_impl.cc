@@ -49,7 +49,7 @@ timestamp require_time(const char* name, const std::pair<uint64_t, double>& time
     return { int64_t(time.first), time.second };
 }
 
-//! What cannot be a time is not known.
+//! Returns a time, or nothing for what cannot be one.
 std::optional<timestamp> time_or_nothing(const timestamp& t)
 {
     return t.is_time() ? std::optional<timestamp>(t) : std::nullopt;
@@ -111,7 +111,7 @@ void receiver_tags_impl::finish()
 {
     d_finish = true;
     if (const auto running = detail())
-        running->d_tpb.notify_msg(); // it may be waiting for items that never come
+        running->d_tpb.notify_msg(); // it may wait for items that never come
 }
 
 uint64_t receiver_tags_impl::losses() const
@@ -176,7 +176,7 @@ receiver_tags_impl::later(uint64_t item, const said& source, const said& set)
 {
     said all = source;
     if (source.time && d_p.replace && d_p.clock != "none") {
-        // Its jumps are losses, and are kept.
+        // Jumps of the source's rx_time are losses, and are kept.
         if (!d_epoch || !(*d_epoch + *source.time).is_time())
             d_epoch = reckoned(item).value_or(timestamp::now()) - *source.time;
         all.time = *d_epoch + *source.time;
@@ -196,11 +196,11 @@ receiver_tags_impl::later(uint64_t item, const said& source, const said& set)
         all.rate = set.rate;
     if (set.frequency)
         all.frequency = set.frequency;
-    // Without a time beside them they would say that an unknown number was lost, which
-    // is so where the source says them and not where the user does.
+    // Without a time beside them they would say that an unknown number of items was lost,
+    // which is right where the source gives them and wrong where the user does.
     if (!all.time && !source.any() && all.any()) {
         all.time = reckoned(item);
-        all.approximate = d_approximate; // as what it is reckoned from
+        all.approximate = d_approximate; // as is the time that it is extrapolated from
     }
     return all;
 }
@@ -217,7 +217,8 @@ void receiver_tags_impl::tag(uint64_t item, const said& s)
     if (s.frequency)
         add_item_tag(
             0, item, key(tags::rx_freq), pmt::from_double(*s.frequency), alias_pmt());
-    // A rate alone counts from its own item on: by what was said before up to there.
+    // A rate alone counts from its own item on: the time of that follows from the tags
+    // before.
     if (const auto time = s.time ? s.time : s.rate ? reckoned(item) : std::nullopt) {
         d_time = time;
         d_item = item;
@@ -226,7 +227,7 @@ void receiver_tags_impl::tag(uint64_t item, const said& s)
     }
     if (s.rate)
         d_rate = s.rate;
-    // An unknown number of items was lost: nobody knows the time any more.
+    // An unknown number of items was lost: the time is not known any more.
     if (item > 0 && !s.time && (s.rate || (s.frequency && s.frequency != d_frequency)))
         d_time.reset();
     if (s.frequency)
@@ -309,7 +310,7 @@ void receiver_tags_impl::report_first(const said& source, const said& all)
         add("no rx_freq is known");
     }
     if (text.empty())
-        return; // the source says everything
+        return; // the source gives all tags
     dict = pmt::dict_add(dict, key(tags::event), pmt::mp("assumed"));
     dict = pmt::dict_add(dict, key(tags::port), pmt::from_long(0));
     dict = pmt::dict_add(dict, key(tags::item), pmt::from_uint64(0));
@@ -365,8 +366,9 @@ void receiver_tags_impl::set_time(const std::pair<uint64_t, double>& time)
 
 void receiver_tags_impl::receive(const pmt::pmt_t& message)
 {
-    // What the sources of receivers take: (name . value), or a dictionary of them. Those
-    // that this block has no use for, such as the gain, are the receiver's alone.
+    // Messages have the form that sources of receivers take: (name . value), or a
+    // dictionary of them. Names that this block has no use for, such as the gain, are for
+    // the receiver alone.
     auto items = pmt::is_dict(message) ? pmt::dict_items(message)
                  : pmt::is_pair(message) && pmt::is_symbol(pmt::car(message))
                      ? pmt::list1(message)
@@ -398,7 +400,7 @@ void receiver_tags_impl::receive(const pmt::pmt_t& message)
 
 void receiver_tags_impl::refuse_tag(const gr::tag_t& tag, const std::string& allowed)
 {
-    const int held = d_refused_tags.pass(); // there may be one on each item
+    const int held = d_refused_tags.pass(); // each item may have one
     if (held >= 0)
         refuse(pmt::symbol_to_string(tag.key) + " of item " + std::to_string(tag.offset) +
                ": " + aperture::text_of(tag.value) + " is not allowed; it must be " +

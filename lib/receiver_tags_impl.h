@@ -38,7 +38,7 @@ public:
     void finish() override;
 
 private:
-    //! What is said of one item.
+    //! The tags of one item.
     struct said {
         std::optional<timestamp> time;
         std::optional<double> rate, frequency;
@@ -46,27 +46,28 @@ private:
 
         bool any() const { return time || rate || frequency; }
     };
-    //! The time of an item by what was said last, if that and the rate are known.
+    //! Returns the time of an item by the last one that was tagged, if that and the rate
+    //! are known.
     std::optional<timestamp> reckoned(uint64_t item) const;
     said first_of(const said& source);
     said later(uint64_t item, const said& source, const said& set);
     void tag(uint64_t item, const said& s);
-    //! Whether the source says of this item that some were lost before it.
+    //! Returns whether the source's tags on this item say that some were lost before it.
     bool is_loss(uint64_t item, const said& source);
     void report_first(const said& source, const said& all);
     void receive(const pmt::pmt_t& message);
     void refuse(const std::string& reason);
-    //! A tag of the source that cannot be what its key says: nobody gets it.
+    //! Reports a tag of the source whose value does not fit its key; it is not passed on.
     void refuse_tag(const gr::tag_t& tag, const std::string& allowed);
 
     mutable std::mutex d_mutex;
     parameters d_p;
-    said d_set; // since the last item
+    said d_set; // values that the user set since the last item
     rate_limit d_refused_tags{ 5 };
     bool d_running = false;
     std::atomic<bool> d_finish{ false };
     uint64_t d_losses = 0;
-    // What the source said last of the time, of which item.
+    // The newest rx_time of the source, and its item.
     uint64_t d_source_item = 0;
     std::optional<timestamp> d_source_time;
     // The time of an item and the items a second from it on, as they were tagged.
@@ -74,7 +75,7 @@ private:
     std::optional<timestamp> d_time;
     std::optional<double> d_rate, d_frequency;
     bool d_approximate = false; //!< d_time
-    // Where rx_time is replaced: what is added to the source's.
+    // Where rx_time is replaced: the difference to the source's.
     std::optional<timestamp> d_epoch;
 };
 

@@ -19,10 +19,10 @@ namespace {
 
 // Large enough that a read is not dominated by its system call.
 constexpr int64_t buffer_bytes = int64_t(1) << 22;
-// Seconds; as most_gap of the blocks that read the samples.
+// Longest gap in seconds, as most_gap of the blocks that read the samples.
 constexpr double most_gap = 60;
 
-//! recording_source as it is made.
+//! The class of recording_source that is made.
 class made_recording_source : public recording_source_impl
 {
 public:
@@ -64,7 +64,7 @@ void conjugate_items(float* items, int64_t count, int64_t inputs)
         items[i] = -items[i];
 }
 
-// The row of a table, for errors.
+// Returns a text for the row of a table, for errors.
 std::string place_in(const char* table, size_t row)
 {
     return std::string(table) + "[" + std::to_string(row) + "]";
@@ -104,8 +104,8 @@ formats::recording_layout layout_of(const recording_source::parameters& p)
     return layout;
 }
 
-// Bytes from the beginning of a piece to behind the last sample that is read of it, or
-// nothing if there are more than can be counted.
+// Returns the bytes from the beginning of a piece to the end of the last sample that is
+// read of it, or nothing if there are more than can be counted.
 std::optional<int64_t>
 bytes_of_piece(const formats::recording_layout& layout, int set, int64_t samples)
 {
@@ -249,7 +249,7 @@ std::vector<uint64_t> recording_source_impl::not_numbers() const
 
 bool recording_source_impl::start()
 {
-    // lock and unlock of a running flowgraph come by here as well; the stream goes on
+    // lock and unlock of a running flowgraph come through here, too; the stream goes on
     // then
     if (nitems_written(0) == 0) {
         d_reader.restart(d_r.begin);

@@ -21,14 +21,14 @@
 
 namespace gr::aperture {
 
-//! What a recording is, whatever its format: files, where samples are in them, and when
-//! and at what frequency they were taken.
+//! A recording of any format: its files, where samples are in them, and when and at what
+//! frequency they were taken.
 struct recording {
     std::shared_ptr<formats::recorded_files> files;
     std::shared_ptr<formats::pieces> pieces;
     formats::recording_layout layout;
     formats::ratio rate{ 1, 1 };
-    formats::exact_time start; //!< of sample 0
+    formats::exact_time start; //!< time of sample 0
     double center_frequency = 0;
     bool inverted = false;
     bool approximate = false; //!< start is a guess
@@ -44,7 +44,7 @@ struct recording {
 };
 
 /*!
- * Takes what parameters of sources of recordings have in common: files, rate, times,
+ * Takes the parameters that all sources of recordings have: files, rate, times,
  * frequency, begin, repetition. The layout's inputs must be known.
  * \throws std::invalid_argument naming the parameter, its value and what is allowed
  * \throws std::runtime_error if a file cannot be read
@@ -81,13 +81,13 @@ void set_common(recording& r, const Parameters& p, const formats::ratio& rate)
 }
 
 /*!
- * Everything that sources of recordings have in common: reading, tags, conjugation,
- * repetition, the end, and errors.
+ * Base of all sources of recordings: reading, tags, conjugation, repetition, the end, and
+ * errors.
  */
 class recording_source_impl : virtual public recording_source
 {
 public:
-    //! Behind gr::sync_block, which the class that is made constructs with
+    //! The class that is made constructs gr::sync_block, with
     //! recording::output_signature().
     explicit recording_source_impl(recording r);
 
@@ -116,10 +116,11 @@ public:
              gr_vector_void_star& output_items) override;
 
 private:
-    // On all ports, at an item: the time of a sample of this pass, frequency and rate.
+    // Tags an item on all ports with the time of a sample of this pass, frequency and
+    // rate.
     void tag_clock(int64_t sample, uint64_t item);
     void tag_missing(const formats::recording_reader::gap& gap);
-    //! Counts samples that are no numbers, and says so once.
+    //! Counts samples that are NaN or infinite, and warns once.
     void note_not_numbers(const formats::recording_reader::gap& some);
     void fail(const std::string& error);
     // Conjugates items in place, if the band is inverted.
@@ -127,10 +128,10 @@ private:
 
     const recording d_r;
     formats::recording_reader d_reader;
-    int64_t d_passes = 0; // that are over
+    int64_t d_passes = 0; // passes that are over
     std::atomic<bool> d_finish{ false };
     std::vector<std::atomic<uint64_t>> d_clamped, d_missing, d_not_numbers;
-    bool d_told = false; // that some are no numbers
+    bool d_told = false; // a warning about NaN was logged
     mutable std::mutex d_error_mutex;
     std::string d_error;
 };

@@ -37,7 +37,7 @@ private:
     const int64_t d_total;  // items until the end
     const parameters d_p;   // its data repeated until copies of it are long
     memory d_uploaded;      // the data in memory of the device
-    int64_t d_sent = 0;     // items
+    int64_t d_sent = 0;     // items that were sent
     std::atomic<bool> d_finish{ false };
 };
 

@@ -27,10 +27,11 @@ public:
     std::vector<std::pair<int, int>> products() const override;
 
 private:
-    //! Passes the tags of some items on, `counted` as that of each port's own product.
+    //! Passes the tags of some items on; `counted` becomes the count of each port's own
+    //! product.
     void pass_tags(int items);
 
-    mutable std::mutex d_mutex; // of all below
+    mutable std::mutex d_mutex; // guards all below
     kernels::product_select::parameters d_p;
     const device d_device;
     const std::unique_ptr<stream> d_stream;

@@ -25,8 +25,8 @@ namespace {
 
 constexpr double highest_rate = 1e6;
 
-//! Tags that say something of all items up to the next of the same key. Others describe
-//! the item that they are on.
+//! Returns whether a tag holds for all items up to the next one of the same key. Others
+//! describe the item that they are on.
 bool stands(const std::string& key)
 {
     static const std::set<std::string> keys = { tags::rx_time,         tags::rx_rate,
@@ -56,9 +56,9 @@ snapshot_impl::snapshot_impl(const parameters& p, const device& d)
       d_rate(p.rate),
       d_depth(size_t(p.depth))
 {
-    // what it holds back, the writer has no room for
+    // a longer wait would keep room from the writer
     set_latency(0);
-    // those that are kept, those on their way, and one that a reader is at
+    // items that are kept, items whose copies are under way, and one that is being read
     for (size_t i = 0; i < d_depth + most_under_way() + 1; i++)
         add_slot();
 }
@@ -157,8 +157,8 @@ void snapshot_impl::follow(const gr::tag_t& tag)
             d_clock = { tag.offset, *time };
     } else if (key == tags::rx_rate && pmt::is_number(tag.value) &&
                !pmt::is_complex(tag.value)) {
-        // up to here the clock ran at the rate before; an rx_time of this very item is
-        // as good
+        // up to this item the clock ran at the rate before; an rx_time of this very item
+        // is as good
         if (const auto time = time_of(tag.offset))
             d_clock = { tag.offset, *time };
         const double rate = pmt::to_double(tag.value);
@@ -204,7 +204,7 @@ snapshot_impl::slot* snapshot_impl::free_slot(bool last)
     for (slot& s : d_slots)
         if (s.readers == 0 && std::find(d_kept.begin(), d_kept.end(), &s) == d_kept.end())
             return &s;
-    if (!last) // all are with readers
+    if (!last) // all are being read
         return nullptr;
     add_slot();
     return &d_slots.back();
@@ -242,9 +242,9 @@ void snapshot_impl::take_last()
     const uint64_t came = d_items;
     if (came == 0 || d_newest == came - 1)
         return;
-    // Whatever ends this block marks the buffer as done. Only where its writer has ended,
-    // and all was read, the last item is still there, just before what would be read
-    // next.
+    // The end of this block, for whatever reason, marks the buffer as done. Only where
+    // its writer has ended, and all was read, the last item is still there, just before
+    // the one that would be read next.
     const auto reader = detail()->input(0);
     const auto buffer = reader->buffer();
     unsigned index;

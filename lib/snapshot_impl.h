@@ -33,13 +33,13 @@ public:
     uint64_t taken() const override { return d_taken; }
 
 private:
-    //! Memory on the host for an item, and what is known of it.
+    //! Memory on the host for an item, and the facts about it.
     struct slot {
         memory bytes;
-        std::shared_ptr<void> pin; // given up before the memory
-        item about;                // but for its data
+        std::shared_ptr<void> pin; // released before the memory
+        item about;                // without its data
         event_sptr copied;
-        int readers = 0; // threads that copy it just now
+        int readers = 0; // threads that are copying it
     };
 
     int process(int noutput_items,
@@ -47,24 +47,26 @@ private:
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star& output_items) override;
 
-    //! Items whose copies may be unfinished: those of a call, and one more.
+    //! Returns how many items may have unfinished copies: those of a call, and one more.
     size_t most_under_way() const { return d_depth + 1; }
-    //! How many items may be taken now, of those that have come.
+    //! Returns how many of the new items may be taken.
     int due(int items);
-    //! Follows the tags of items up to one, and notes what they say of it.
+    //! Follows the tags of items up to one, and notes its facts.
     void follow(const std::vector<gr::tag_t>& tags, size_t& next, uint64_t number);
     void follow(const gr::tag_t& tag);
     std::optional<timestamp> time_of(uint64_t number) const;
-    //! Enqueues the copy of an item, of which follow() has noted what the tags say.
-    //! \param last of the stream, for which there is a slot in any case
+    //! Enqueues the copy of an item whose tags follow() has noted.
+    //! \param last whether it is the last of the stream, for which there is a slot in any
+    //! case
     void take(const void* from, uint64_t number, bool last);
-    //! The last item of a stream that has ended: nobody writes to its buffer any more.
+    //! Takes the last item of a stream that has ended, whose buffer is not written any
+    //! more.
     void take_last();
     slot* free_slot(bool last);
     void add_slot();
-    //! Copies of some that have arrived, oldest first.
+    //! Returns copies of chosen items, oldest first.
     std::vector<item> copies(const std::vector<slot*>& chosen);
-    //! With the mutex held: those that have arrived, oldest first.
+    //! Returns the items that have arrived, oldest first. The caller holds the mutex.
     std::vector<slot*> arrived() const;
 
     const size_t d_item_size;
@@ -75,16 +77,17 @@ private:
     std::atomic<bool> d_asked{ true };
     double d_credit = 0; // items that may be taken
     std::chrono::steady_clock::time_point d_credited;
-    std::optional<uint64_t> d_newest; // number of what was taken last
+    std::optional<uint64_t> d_newest; // index of the item that was taken last
 
-    // what the tags say, up to the item that was looked at last
+    // state of the tags, up to the newest item that was examined
     std::optional<double> d_rx_rate, d_frequency;
     std::optional<std::pair<uint64_t, timestamp>> d_clock; // an item and its time
-    std::map<std::string, pmt::pmt_t> d_standing;          // until the next of its key
-    std::map<std::string, pmt::pmt_t> d_own;               // of item d_own_number
+    std::map<std::string, pmt::pmt_t>
+        d_standing;                          // tags that hold until the next of their key
+    std::map<std::string, pmt::pmt_t> d_own; // tags of item d_own_number alone
     uint64_t d_own_number = 0;
 
-    std::mutex d_mutex; // of what follows; held for moments only
+    std::mutex d_mutex; // guards the members below; held for moments only
     std::deque<slot> d_slots;
     std::deque<slot*> d_kept; // oldest first; the last ones may still be copied
     uint64_t d_serial = 0;

@@ -27,25 +27,25 @@ constexpr double pi = 3.14159265358979323846;
 const pmt::pmt_t status_port = pmt::mp("status");
 const pmt::pmt_t gains_port = pmt::mp("gains");
 
-//! Inputs that were lined up are looked for within so many samples of where they were.
+//! Inputs that were aligned are searched for within so many samples of where they were.
 constexpr int64_t near_lags = 256;
 //! Fewer samples than this are not worth a search.
 constexpr int64_t fewest_samples = 1024;
-//! Of each input, in which slips are looked for.
+//! Samples of each input in which slips are searched for.
 constexpr int64_t watched_samples = 1 << 17;
-//! An input of this signal-to-noise does not disappear in the noise by chance: where
-//! slips are looked for, one of about 5 is still found.
+//! An input of this signal-to-noise does not disappear in the noise by chance: the search
+//! for slips still finds one of about 5.
 constexpr double surely_seen = 10;
-//! A delay that follows from stamps is tagged again when it has changed by so much.
+//! Change of a delay from stamps, in samples, after which it is tagged again.
 constexpr double delay_step = 0.1; // samples
-//! A rate for what is given in seconds, where nobody says it.
+//! Rate in samples a second that is assumed where no tag gives it.
 constexpr double usual_rate = 1e6;
-//! Seconds to the next try to place an input: doubled from one to the next up to this.
+//! Seconds to the next try to place an input, at most; they double with each try.
 constexpr double longest_pause = 60;
-//! An input that sends nothing for so long, while others do, is said to be stalled.
+//! Time without items, while others send, after which an input is reported as stalled.
 constexpr std::chrono::seconds long_silence(1);
 constexpr std::chrono::milliseconds reminder_period(500);
-//! How long a call waits for an answer while the output is held back.
+//! Time that a call waits for a result while the output is held back.
 constexpr std::chrono::milliseconds short_wait(5);
 
 void require_seconds(const char* name, double seconds)
@@ -122,8 +122,8 @@ stream_align_impl::stream_align_impl(const parameters& p)
     take_filled_samples();
     if (p.method != "time") {
         compare_true_times_only();
-        // for the size of the buffers before this block, where the samples lie until an
-        // answer came: no window needs the zeros themselves
+        // for the size of the buffers before this block, where the samples wait for a
+        // result: no window needs the zeros themselves
         set_history(unsigned(p.search_samples) + unsigned(p.most_offset) + 1);
     }
     message_port_register_out(gains_port);
@@ -168,7 +168,7 @@ void stream_align_impl::forecast(int, gr_vector_int& required)
     if (d_holding && !ended() && !d_job.running())
         d_more = require_ahead(required, d_p.search_samples + lags());
     if (d_job.ready())
-        std::fill(required.begin(), required.end(), 0); // an answer needs no samples
+        std::fill(required.begin(), required.end(), 0); // a result needs no samples
 }
 
 void stream_align_impl::watch_arrivals()
@@ -186,7 +186,7 @@ void stream_align_impl::watch_arrivals()
         }
         newest = std::max(newest, there.held ? now : in.arrival);
         if (there.held)
-            in.arrival = now; // it would send more, if it could
+            in.arrival = now; // it would send more if there were room
     }
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
@@ -199,7 +199,7 @@ void stream_align_impl::watch_arrivals()
 
 void stream_align_impl::receive(const pmt::pmt_t& message)
 {
-    // a pair is what a QT GUI Msg Push Button sends
+    // a QT GUI Msg Push Button sends a pair
     const auto name = pmt::mp("command");
     const auto command =
         pmt::is_dict(message) ? pmt::dict_ref(message, name, pmt::PMT_NIL)
@@ -258,7 +258,7 @@ void stream_align_impl::on_begin()
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
         if (by_time(port) && !in.by_time && !keeps_place(port))
-            in.delay = in.delay_rate = in.stamped = 0; // it lies where its time says
+            in.delay = in.delay_rate = in.stamped = 0; // it is placed by its time
         in.by_time = by_time(port);
         in.placed = in.by_time || port == reference() ||
                     (in.measured && !in.doubted && stays && keeps_place(port));
@@ -320,7 +320,7 @@ void stream_align_impl::reach_hold()
             d_inputs[h->port].placed = false;
         h = d_holds.erase(h);
     }
-    d_generation++; // what was kept before says nothing of what follows
+    d_generation++; // samples that were kept before say nothing about later ones
     d_capture.reset();
     d_holding = true;
     d_searched_further = false;
@@ -335,7 +335,7 @@ bool stream_align_impl::released(const gr_vector_const_void_star& input_items)
         if (!d_holding)
             reach_hold();
         if (interrupted()) {
-            d_holding = false; // the ports are lined up anew
+            d_holding = false; // the ports are aligned anew
             return true;
         }
         if (d_job.running()) {
@@ -385,7 +385,7 @@ bool stream_align_impl::gather(const gr_vector_const_void_star& input_items)
 
 void stream_align_impl::search(offset_job::task&& task)
 {
-    // Where no more samples come for a while, the answer is to be used nevertheless.
+    // Even if no more samples come for a while, the result is to be used.
     d_job.start(std::move(task), [this] { detail()->d_tpb.notify_msg(); });
 }
 
@@ -396,7 +396,7 @@ offset_job::task stream_align_impl::task_for(int64_t most_lag) const
     task.compared.assign(d_p.inputs, true);
     task.search.most_lag = most_lag;
     task.search.false_alarms = d_p.false_alarms;
-    // one whose place is known, if there is one
+    // an input whose place is known, if there is one
     task.search.reference = reference();
     if (!d_inputs[task.search.reference].placed)
         for (int port = d_p.inputs - 1; port >= 0; port--)
@@ -404,7 +404,7 @@ offset_job::task stream_align_impl::task_for(int64_t most_lag) const
                 task.search.reference = port;
     task.cycles = rate() > 0 ? frequency() / rate() : 0;
     if (d_p.clock_error > 0 && rate() > 0) {
-        // two receivers may be wrong the other way each
+        // the errors of two receivers may have opposite signs
         const double error = 2e-6 * d_p.clock_error;
         task.search.most_delay_rate = error;
         task.search.most_phase_rate = 2 * pi * error * frequency() / rate();
@@ -437,7 +437,7 @@ void stream_align_impl::place(int port, int64_t moved)
 void stream_align_impl::take(const offset_job::answer& a)
 {
     if (a.asked.generation != d_generation)
-        return; // the ports lie elsewhere by now
+        return; // the ports have moved since
     if (!a.error.empty())
         d_logger->warn("the offsets could not be measured: {:s}", a.error);
     if (a.asked.known.empty())
@@ -455,7 +455,7 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
     const double phase_rate = d_inputs[base].phase_rate;
 
     if (a.asked.holds && !d_searched_further && lags() < d_p.most_offset) {
-        // Receivers that lose samples when they are tuned are no longer near.
+        // Receivers that lose samples when they are tuned are no longer near their place.
         for (int port = 0; port < d_p.inputs; port++)
             if (port != base && d_inputs[port].measured && !a.offsets.inputs[port].found)
                 d_searched_further = true;
@@ -467,7 +467,7 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
         const auto& o = a.offsets.inputs[port];
-        in.doubted = false; // an input that nothing was found of is as good as before
+        in.doubted = false; // an input that was not found is as good as before
         if (port == base) {
             in.placed = in.measured = true;
             continue;
@@ -545,7 +545,7 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
         if (d_first) { // with the first sample that all have
             int64_t first = now;
             for (int port = 0; port < d_p.inputs; port++)
-                // nothing is needed of a port whose time is not known at the moment
+                // no item is needed of a port whose time is not known at the moment
                 if (const int64_t item = first_needed(port);
                     d_inputs[port].placed && item != timeline::none)
                     first = std::max(first, tick_of(port, item));
@@ -575,8 +575,8 @@ void stream_align_impl::take_slips(const offset_job::answer& a)
         const bool disappeared = in.watched && !o.found;
         lost = lost || disappeared;
         if (disappeared && in.seen >= surely_seen) {
-            // What was sent cannot be taken back, but what follows is not to count until
-            // it is known where it belongs.
+            // Samples that were sent cannot be recalled, but later ones do not count
+            // until their place is known.
             in.doubted = true;
             d_logger->warn(
                 "inputs {:d} and {:d} no longer correlate: input {:d} is missing "
@@ -596,7 +596,7 @@ void stream_align_impl::take_slips(const offset_job::answer& a)
         last = o.lag;
         compared++;
     }
-    // All others at once: it was the reference.
+    // If all others slipped at once, it was the reference.
     if (any && alike && compared > 1) {
         std::fill(slips.begin(), slips.end(), 0);
         slips[base] = -last;
@@ -614,7 +614,7 @@ void stream_align_impl::take_slips(const offset_job::answer& a)
         }
     if (any || lost) {
         d_requested = true;
-        d_searched_further = lost; // a slip may have been longer than what is watched
+        d_searched_further = lost; // a slip may have been longer than the search reached
     }
 }
 
@@ -698,7 +698,7 @@ stream_align_impl::make(int done,
     begin_capture();
     const int64_t now = position();
     int64_t most = std::min<int64_t>(room, next_hold() - now);
-    // rx_freq is tagged on the item from which on it holds
+    // rx_freq is tagged on the first item for which it holds
     const int64_t change = next_change();
     if (change > now)
         most = std::min(most, change - now);
@@ -816,7 +816,8 @@ void stream_align_impl::publish(const char* event, int port, const pmt::pmt_t& m
 {
     auto dict = pmt::dict_add(more, key(tags::event), pmt::mp(event));
     dict = pmt::dict_add(dict, key(tags::port), pmt::from_long(port));
-    // of the output: where the inputs do not begin together, its number is that of none
+    // the item of the output: where the inputs do not begin together, its index is that
+    // of none of them
     dict = pmt::dict_add(dict, key(tags::item), pmt::from_uint64(nitems_written(0)));
     message_port_pub(status_port, dict);
 }

@@ -48,40 +48,41 @@ public:
     bool searching() const override { return d_job.running(); }
 
 private:
-    //! What is known of an input.
+    //! The state of an input.
     struct input_state {
-        bool placed = false;                   //!< its offset is known
-        bool by_time = false;                  //!< and was when the ports were lined up
-        bool measured = false;                 //!< by correlation, at least once
-        double delay = 0, phase = 0;           //!< samples, radians, at `tick`
+        bool placed = false;         //!< its offset is known
+        bool by_time = false;        //!< its offset was known when the ports were aligned
+        bool measured = false;       //!< it was measured by correlation at least once
+        double delay = 0, phase = 0; //!< samples, radians, at `tick`
         double delay_rate = 0, phase_rate = 0; //!< per sample
         int64_t tick = 0;
-        double stamped = 0; //!< what its stamps said more at the measurement, in samples
+        double stamped = 0; //!< offset by its stamps beyond the measured one, in samples
         double tagged = 0;  //!< delay that was tagged last, in samples
-        bool watched = false; //!< it correlated when slips were looked for last
-        double seen = 0;      //!< its signal-to-noise then
+        bool watched = false; //!< it correlated in the last search for slips
+        double seen = 0;      //!< its signal-to-noise ratio then
         bool doubted = false; //!< it no longer correlates, and is searched for
         int64_t next = -1;    //!< item behind the last one that was sent
         int64_t arrived = 0;  //!< items that have come
-        std::chrono::steady_clock::time_point arrival; //!< of the last of them
+        std::chrono::steady_clock::time_point
+            arrival;                //!< time when the last of them came
         bool stalled = false;       //!< none came for a while, though others did
         bool complete = false;      //!< no more will come
-        std::deque<gr::tag_t> tags; //!< to be passed on
+        std::deque<gr::tag_t> tags; //!< tags to be passed on
     };
-    //! What others may read while this block works.
+    //! Facts that other threads may read while this block works.
     struct facts {
         double offset = 0, phase = 0, snr = 0;
         bool aligned = false;
         uint64_t zeros = 0, dropped = 0, slips = 0;
-        std::string reason; //!< why it was not found when it was looked for last
+        std::string reason; //!< why the last search did not find it
     };
-    //! The output stops before an item of a port, until the inputs were measured.
+    //! An item of a port before which the output stops until the inputs were measured.
     struct hold {
         int port;
         int64_t item;
         bool loss; //!< the port's offset is not known from there on
     };
-    //! Samples of all inputs that are kept while they pass.
+    //! Samples of all inputs that are kept as they pass.
     struct capture {
         int64_t wanted = 0, first = 0;
         int64_t most_lag = 0;
@@ -99,19 +100,19 @@ private:
     void on_tuned(int port, int64_t item) override;
     void receive(const pmt::pmt_t& message);
 
-    //! Says which port keeps the others waiting.
+    //! Reports which port keeps the others waiting.
     void watch_arrivals();
     int64_t ticks(double seconds) const;
     bool by_time(int port) const;
-    //! Whether what a port sends is where it belongs, as far as anybody knows.
+    //! Returns whether the items of a port are where they belong, as far as known.
     bool trusted(int port) const;
     int reference() const;
 
-    //! Tick of the next hold, or timeline::none.
+    //! Returns the tick of the next hold, or timeline::none.
     int64_t next_hold() const;
-    //! Whether there is output to be made now; measures first where that is due.
+    //! Returns whether there is output to be made now; measures first where that is due.
     bool released(const gr_vector_const_void_star& input_items);
-    //! From here on the inputs are to be measured before there is output.
+    //! Begins to hold the output back: the inputs are to be measured first.
     void reach_hold();
     void search(offset_job::task&& task);
     bool gather(const gr_vector_const_void_star& input_items);
@@ -145,22 +146,22 @@ private:
     std::atomic<bool> d_unaligned, d_requested{ false }, d_held{ false };
 
     offset_job d_job;
-    periodic_call d_reminder; // to look for ports that keep the others waiting
+    periodic_call d_reminder; // looks for ports that keep the others waiting
     std::vector<input_state> d_inputs;
     std::vector<hold> d_holds;
-    bool d_holding = false;          // at the position, until an answer came
-    bool d_searched_further = false; // for the whole of most_offset, at this hold
-    bool d_first = false;            // nothing was sent since the ports were lined up
-    bool d_more = true;              // of the input may come
+    bool d_holding = false; // the output is held at the position until a result came
+    bool d_searched_further = false; // all of most_offset was searched, at this hold
+    bool d_first = false;            // nothing was sent since the ports were aligned
+    bool d_more = true;              // more items may come
     bool d_described = false;        // the first output item has its tags
     bool d_due = false;              // delays and phases are to be tagged
-    int d_generation = 0;            // of the places of the ports
+    int d_generation = 0;            // counts the changes of the ports' places
     std::optional<capture> d_capture;
     int64_t d_next_measurement = 0, d_next_watch = 0; // ticks
-    double d_pause = 1; // seconds to the next try to place what could not be
+    double d_pause = 1; // seconds to the next try to place inputs
     std::chrono::steady_clock::time_point d_published;
 
-    mutable std::mutex d_mutex; // of the facts
+    mutable std::mutex d_mutex; // guards the facts
     std::vector<facts> d_facts;
     uint64_t d_measurements = 0;
 };

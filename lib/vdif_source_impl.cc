@@ -36,7 +36,7 @@ formats::vdif_stream stream_of(const vdif_source::parameters& p)
 {
     formats::vdif_stream s;
     s.header_bytes = p.legacy ? 16 : 32;
-    // 24 bits of the header count units of 8 bytes
+    // the header counts units of 8 bytes in 24 bits
     require(p.frame_bytes > s.header_bytes && p.frame_bytes < 1 << 27 &&
                 p.frame_bytes % 8 == 0,
             "frame_bytes",

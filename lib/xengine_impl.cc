@@ -193,7 +193,7 @@ void xengine_impl::finish_integration(gr_complex* visibilities,
                                       uint64_t item)
 {
     const int64_t first = position() - d_summed;
-    const auto there = counted(); // but for flags
+    const auto there = counted(); // counts without flags
     bool normalise = false;
     {
         std::lock_guard<std::mutex> guard(d_mutex);

@@ -37,13 +37,15 @@ private:
                   const gr_vector_const_void_star& input_items,
                   const gr_vector_void_star& output_items) override;
     void before_first_call() override;
-    //! Takes over the settings; false if they cannot be met.
+    //! Takes over the settings; returns false if they cannot be met.
     bool begin_integration();
-    //! Spectra of the integration that were summed: one for each product, or one for all.
+    //! Returns the spectra of the integration that were summed: one count for each
+    //! product, or one for all.
     std::vector<uint64_t> counted() const;
     //! \param counts nullptr: there are no masks
     void finish_integration(gr_complex* visibilities, uint32_t* counts, uint64_t item);
-    //! First spectrum of the integration, from that of the stream.
+    //! Returns the first spectrum of the integration, counted from the start of the
+    //! stream.
     int64_t first_spectrum() const
     {
         return (position() - d_summed) * d_p.spectra_per_frame;
@@ -53,11 +55,11 @@ private:
     const std::unique_ptr<kernels::xengine> d_kernel;
     const std::unique_ptr<kernels::mask_counts> d_counts; // nullptr: no masks
 
-    mutable std::mutex d_mutex; // of the settings
+    mutable std::mutex d_mutex; // guards the settings
     double d_length;
     bool d_in_seconds;
     bool d_normalise;
-    int d_frames; // in the present integration; 0: not known yet
+    int d_frames; // frames in the present integration; 0: not known yet
 
     int d_summed;    // frames so far
     int d_described; // frames per integration when the output was last described

@@ -17,7 +17,8 @@ namespace gr::aperture {
 
 namespace {
 
-//! A loop that vectorises: there may be millions.
+//! Returns whether all weights are finite, in a loop that vectorises: there may be
+//! millions.
 bool all_finite(const std::vector<cfloat>& values)
 {
     constexpr uint32_t infinite = 0x7f800000;
@@ -31,7 +32,8 @@ bool all_finite(const std::vector<cfloat>& values)
     return largest < infinite;
 }
 
-//! Makes no text for those that are allowed: there may be millions.
+//! Checks weights, and makes a text only of those that are refused: there may be
+//! millions.
 template <class Numbers>
 void require_masks(const Numbers& masks)
 {
@@ -42,7 +44,7 @@ void require_masks(const Numbers& masks)
 
 std::string numbers(size_t count) { return std::to_string(count) + " numbers"; }
 
-//! For changes: of nobody else.
+//! Returns an object to change, which nobody else shares.
 template <class T>
 std::vector<T>& own(std::shared_ptr<std::vector<T>>& shared)
 {
@@ -155,7 +157,7 @@ beam_settings::beam_settings(const beam_setting_extents& e)
 void beam_settings::apply(const beam_setting& s)
 {
     const size_t first = std::max(0, s.beam), beams = s.beam < 0 ? d_e.beams : 1;
-    const size_t row = beams * d_e.inputs; // of a channel
+    const size_t row = beams * d_e.inputs; // elements of a channel
     if (s.weights && s.weights->size() == d_weights->size()) {
         d_weights = s.weights;
     } else if (s.weights) {
@@ -177,7 +179,7 @@ void beam_settings::apply(const beam_setting& s)
 
 std::shared_ptr<const std::vector<cfloat>> beam_settings::masked_weights() const
 {
-    const size_t row = size_t(d_e.beams) * d_e.inputs; // of a channel
+    const size_t row = size_t(d_e.beams) * d_e.inputs; // elements of a channel
     if (!std::count(d_masks->begin(), d_masks->begin() + row, 0))
         return d_weights;
     auto masked = std::make_shared<std::vector<cfloat>>(*d_weights);

@@ -15,15 +15,15 @@
 
 namespace gr::aperture {
 
-//! What settings have to fit: how many beams are made of how much.
+//! The extents that settings have to fit: numbers of channels, beams and inputs.
 struct beam_setting_extents {
     int channels, inputs, spectra_per_frame;
     int beams;      //!< with weights and gains
-    int incoherent; //!< behind those; with masks only
+    int incoherent; //!< beams behind those, which have masks only
     int all_beams() const { return beams + incoherent; }
 };
 
-//! What one call or one message sets; what is empty stays as it is. There may be a
+//! The settings of one call or one message; empty ones stay as they are. There may be a
 //! gigabyte of weights: copies share them.
 struct beam_setting {
     std::shared_ptr<std::vector<cfloat>> weights;
@@ -35,26 +35,27 @@ struct beam_setting {
     void check(const beam_setting_extents& e) const;
 };
 
-//! Of all beams, as a block's parameters have it. \throws std::invalid_argument
+//! Makes the setting of all beams from a block's parameters. \throws
+//! std::invalid_argument
 beam_setting first_setting(const std::vector<cfloat>& weights,
                            const std::vector<float>& gains,
                            const std::vector<int>& masks);
 
-//! A message of the port `weights`, but for its time; it is checked.
+//! Reads a message of the port `weights`, but for its time, and checks it.
 //! \throws std::exception if it is not understood
 beam_setting setting_of(const pmt::pmt_t& message, const beam_setting_extents& e);
 
-//! \throws std::invalid_argument if there are other numbers than 0 and 1
+//! Makes masks. \throws std::invalid_argument if there are other elements than 0 and 1
 std::vector<uint8_t> as_masks(const std::vector<int>& numbers);
 
 /*!
- * Weights, gains and masks of all beams. Copies share what is the same in both, and know
- * that it is.
+ * Weights, gains and masks of all beams. Copies share the parts that are the same in
+ * both, and know which these are.
  */
 class beam_settings
 {
 public:
-    //! Zeros; ones; all inputs.
+    //! Makes zero weights, gains of one, and masks of all inputs.
     explicit beam_settings(const beam_setting_extents& e);
 
     //! \param s has been checked
@@ -72,16 +73,16 @@ public:
     bool shares_gains(const beam_settings& o) const { return d_gains == o.d_gains; }
     bool shares_masks(const beam_settings& o) const { return d_masks == o.d_masks; }
 
-    //! The weights, with zeros where the masks are.
+    //! Returns the weights, with zeros where the masks are 0.
     std::shared_ptr<const std::vector<cfloat>> masked_weights() const;
-    //! Inputs that each beam uses in any channel.
+    //! Returns the inputs that each beam uses in any channel.
     std::vector<std::vector<int>> used_inputs() const;
 
 private:
     beam_setting_extents d_e;
     std::shared_ptr<std::vector<cfloat>> d_weights; // [channel][beam][input]
     std::shared_ptr<std::vector<float>> d_gains;    // [beam]
-    // [beam][input], the incoherent ones, too
+    // [beam][input], for the incoherent beams, too
     std::shared_ptr<std::vector<uint8_t>> d_masks;
 };
 

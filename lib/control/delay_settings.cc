@@ -35,8 +35,9 @@ constexpr std::array<part, 4> parts = { {
 
 long double to_nearest(long double turns) { return turns - std::round(turns); }
 
-//! rate times seconds, without whole turns. What is left of the product of two doubles is
-//! a double: only whole seconds are multiplied exactly, of which there may be many.
+//! Returns rate times seconds, in cycles, without whole cycles. The rounding error of a
+//! product of two doubles is a double: only whole seconds, of which there may be many,
+//! are multiplied exactly.
 long double turns_after(long double rate, int64_t seconds, double fraction)
 {
     const double high = double(rate), low = double(rate - high);
@@ -137,7 +138,7 @@ std::string delay_settings::problem_of(const timed_models<delay_model>::setting&
         double delay = m.delay;
         if (s.target.time && m.delay_rate != 0) {
             if (!holds_from)
-                continue; // what it comes to by then is not known yet
+                continue; // its delay at that time is not known yet
             delay += m.delay_rate * holds_from->since(*s.target.time);
         }
         const bool still = delay == 0 && m.delay_rate == 0 && m.phase_rate == 0;
@@ -228,7 +229,7 @@ delay_settings::sum_of(int input, int64_t spectrum, const item_clock& c) const
 {
     const bool runs = c.rate > 0;
     const timestamp now = runs ? c.start.after(double(spectrum), c.rate) : c.start;
-    const auto samples = (long double)d_e.samples; // of a spectrum
+    const auto samples = (long double)d_e.samples; // samples of a spectrum
     sum s;
     for (const auto& [name, held] : d_models.of(input)) {
         const delay_model& m = held.what;
@@ -248,7 +249,7 @@ delay_settings::sum_of(int input, int64_t spectrum, const item_clock& c) const
 
 int64_t delay_settings::divide(int input, const sum& s, const callbacks& callbacks)
 {
-    // also false for what is not a number
+    // also false for NaN
     const bool fits = std::abs(s.delay) <= (long double)d_most + 0.5L;
     const int64_t samples = fits ? std::llround(s.delay) : 0;
     if (!fits && !d_out_of_range[input])

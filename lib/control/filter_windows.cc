@@ -61,13 +61,13 @@ int sample_item_size(const kernels::pfb::parameters& p)
 
 namespace {
 
-//! Seconds that the delays of a connected array stay below.
+//! The delays of a connected array stay below so many seconds.
 constexpr double usual_delay = 100e-6;
 constexpr int64_t largest_delay = 1 << 28; // samples, as a buffer has 2^31 items at most
 
-//! Bytes of a port: a CPU's thread makes spectra of at most a gigabyte a second, of which
-//! this is more than twice `usual_delay`. Of a ring on a device, a part that lets it be
-//! as it is.
+//! Returns the bytes of a port: a CPU's thread makes spectra of at most a gigabyte a
+//! second, of which this is more than twice `usual_delay`. On a device it is a part of
+//! the ring that does not make that larger.
 int64_t default_room(const device& d)
 {
     return d.own_memory() ? int64_t(d.own_memory()->default_ring() / 4) : 256 << 10;
@@ -100,9 +100,9 @@ int64_t filter_windows::room_for_delays(std::optional<double> item_rate) const
 
 int filter_windows::history() const
 {
-    // what is kept and two windows, of which GNU Radio doubles what is asked for: no
+    // the items that are kept and two windows, as GNU Radio doubles the request: no
     // window needs the zeros themselves
-    return int(length() - step() + 1 + room_for_delays());
+    return int(length() - hop() + 1 + room_for_delays());
 }
 
 timeline::reach filter_windows::reach_of(int port,
@@ -133,8 +133,8 @@ double filter_windows::bandwidth(double item_rate) const
 
 double filter_windows::frequency_shift(double item_rate) const
 {
-    // reversed, the real channel at fs/4 is not channel n/2 but the one below
-    return d_p.inverted && !is_complex(d_p.input) ? item_rate / step() : 0;
+    // reversed, the real channel at fs/4 is not channel n/2 but the one below it
+    return d_p.inverted && !is_complex(d_p.input) ? item_rate / hop() : 0;
 }
 
 void filter_windows::reset() { std::fill(d_counted.begin(), d_counted.end(), 0); }
@@ -142,7 +142,7 @@ void filter_windows::reset() { std::fill(d_counted.begin(), d_counted.end(), 0);
 const std::vector<kernels::pfb::source>&
 filter_windows::sources(const timeline::run& run, const std::vector<const char*>& items)
 {
-    const int64_t length = (run.windows - 1 + d_p.taps) * step();
+    const int64_t length = (run.windows - 1 + d_p.taps) * hop();
     for (int port = 0; port < d_p.ports; port++) {
         d_sources[port] = { items[port], 0 };
         if (!items[port])

@@ -17,15 +17,15 @@
 
 namespace gr::aperture {
 
-//! What the filter bank's kernel needs to know, out of what a user gave.
-//! \throws std::invalid_argument
+//! Makes the parameters of the filter bank's kernel from those of the block. \throws
+//! std::invalid_argument
 kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p);
-//! Bytes of an item of samples of a port.
+//! Returns the bytes of an item of samples of a port.
 int sample_item_size(const kernels::pfb::parameters& p);
 
 /*!
- * How an F-engine cuts the items of its ports into spectra. An item holds a sample of
- * each input of the port, or as many as fill whole bytes.
+ * The windows of an F-engine on the items of its ports. An item holds a sample of each
+ * input of the port, or as many as fill whole bytes.
  */
 class filter_windows
 {
@@ -36,45 +36,49 @@ public:
                    int64_t most_delay,
                    const device& d);
 
-    //! Items that a spectrum is made of.
-    int64_t length() const { return d_p.taps * step(); }
-    //! Items from one spectrum to the next.
-    int64_t step() const { return d_p.step() / d_samples; }
-    //! Items from the first one of a spectrum to its time.
+    //! Returns the items that a spectrum is made of.
+    int64_t length() const { return d_p.taps * hop(); }
+    //! Returns the items from one spectrum to the next.
+    int64_t hop() const { return d_p.step() / d_samples; }
+    //! Returns the items from the first one of a spectrum to its time.
     double middle() const;
-    //! Hz, of all channels. `item_rate`: items a second
+    //! Returns the bandwidth of all channels in Hz.
+    //! \param item_rate items a second
     double bandwidth(double item_rate) const;
-    //! Hz, from the middle of the samples' band to the middle of channel n/2.
+    //! Returns the difference in Hz from the middle of the samples' band to the middle of
+    //! channel n/2.
     double frequency_shift(double item_rate) const;
-    //! Samples from one spectrum to the next.
+    //! Returns the samples from one spectrum to the next.
     int64_t samples() const { return d_p.step(); }
 
-    //! Forgets what was counted.
+    //! Clears the counts.
     void reset();
-    //! How far a port is read earlier or later than it would be, by the whole samples of
-    //! the delays of its inputs.
+    //! Returns how far a port is read earlier or later, by the whole samples of the
+    //! delays of its inputs.
     timeline::reach reach_of(int port, const delay_settings::change& delays) const;
-    //! Items before the next window, or behind it, that delays may come to need. At a
+    //! Returns the items before the next window, or behind it, that delays may need, at a
     //! rate of items a second; the most of all rates without one.
     int64_t room_for_delays(std::optional<double> item_rate = {}) const;
-    //! What a block's set_history() gets, for the size of the buffer before it.
+    //! Returns the argument of the block's set_history(), for the size of the buffer
+    //! before it.
     int history() const;
-    //! Samples of an input in so many items.
+    //! Returns the samples of an input in so many items.
     int64_t samples_of(int64_t items) const { return items * d_samples; }
-    //! What delays count by.
+    //! Returns the extents that delays count by.
     delay_settings::extents extents() const
     {
-        return { d_p.inputs(), d_p.inputs_per_port, samples(), step(),
+        return { d_p.inputs(), d_p.inputs_per_port, samples(), hop(),
                  middle(),     d_p.inverted };
     }
 
-    //! What the kernel reads in a run. `items`: the first one on each port, or nullptr
+    //! Returns what the kernel reads in a run.
+    //! \param items the first one on each port, or nullptr
     const std::vector<kernels::pfb::source>&
     sources(const timeline::run& run, const std::vector<const char*>& items);
 
 private:
     const kernels::pfb::parameters d_p;
-    const int d_samples;        // of each input in an item
+    const int d_samples;        // samples of each input in an item
     const int64_t d_most_delay; // samples, 0: none was given
     const int64_t d_room;       // items
     std::vector<kernels::pfb::source> d_sources;

@@ -26,8 +26,8 @@
 namespace gr::aperture {
 
 /*!
- * What pfb_channelizer and f_engine share: the windows of samples under the filter, gains
- * and delays of the inputs, and how the kernel gets them. `Interface` is the public
+ * Base of pfb_channelizer and f_engine: it has the windows of samples under the filter,
+ * and gives gains and delays of the inputs to the kernel. `Interface` is the public
  * class, `Base` the clocked_block that it is otherwise, `Kernel` a filter bank.
  */
 template <class Interface, class Base, class Kernel>
@@ -95,8 +95,9 @@ public:
 
 protected:
     /*!
-     * \param p of the block, \param k of the filter bank
-     * \param base what the Base is made of
+     * \param p parameters of the block
+     * \param k parameters of the filter bank
+     * \param base arguments of the Base's constructor
      */
     template <class... Arguments>
     filtering_impl(std::unique_ptr<Kernel> kernel,
@@ -119,9 +120,9 @@ protected:
         this->set_follow_clock(p.follow_clock);
         this->take_filled_samples();
         this->set_history(d_windows.history());
-        // of spectra, not of frames: the buffer before this block need not hold a whole
-        // one
-        this->set_relative_rate(1, d_windows.step());
+        // the rate of spectra, not of frames: the buffer before this block need not hold
+        // a whole frame
+        this->set_relative_rate(1, d_windows.hop());
 
         if (k.input == sample_type::fc32 || k.input == sample_type::f32)
             d_kernel->clear_not_numbers(&d_not_numbers);
@@ -131,8 +132,7 @@ protected:
     }
 
     /*!
-     * Gives the kernel what it needs for a spectrum, and says which samples its windows
-     * want.
+     * Gives the kernel the settings for a spectrum, and sets the reach of its windows.
      * \returns for how many spectra from this one on that holds
      */
     int64_t update_settings(int64_t spectrum)
@@ -142,7 +142,7 @@ protected:
         const timestamp origin = this->origin();
         const item_clock clock{ rate > 0 ? origin.after(d_windows.middle(), rate)
                                          : origin,
-                                rate / d_windows.step() };
+                                rate / d_windows.hop() };
         const auto late = [&](int64_t spectra) {
             this->report("late", 0, spectrum, spectra);
         };
@@ -192,8 +192,8 @@ protected:
     }
 
     /*!
-     * After the kernel has made spectra of an execute(): those that it cleared, since
-     * their samples are no numbers. `see` gets (input, first spectrum, spectra) of each
+     * Marks the spectra of the last execute() that the kernel cleared, since their
+     * samples are NaN or infinite. `see` gets (input, first spectrum, spectra) of each
      * run, counted from the first one of the call.
      */
     void take_not_numbers(const std::function<void(int, int64_t, int64_t)>& see)
@@ -207,7 +207,7 @@ protected:
         });
     }
 
-    //! Once a second, after the counts, in a thread of its own.
+    //! Is called once a second, after publish_counts(), in a thread of its own.
     virtual void publish_more() {}
 
     const int d_ports, d_inputs_per_port, d_channels;
@@ -215,7 +215,7 @@ protected:
     const std::unique_ptr<Kernel> d_kernel;
 
 private:
-    //! What displays want to know of each input, on port `status`.
+    //! Publishes counts of each input, for displays, on port `status`.
     void publish_counts()
     {
         pmt::pmt_t dict = pmt::make_dict();
@@ -238,8 +238,9 @@ private:
 
     gr::aperture::gain_settings d_gains;
     delay_settings d_delays;
-    std::atomic<uint64_t> d_spectra{ 0 };                  // that have been made
-    std::vector<kernels::spectrum_of_input> d_not_numbers; // of the newest call
+    std::atomic<uint64_t> d_spectra{ 0 }; // spectra that have been made
+    std::vector<kernels::spectrum_of_input>
+        d_not_numbers; // spectra of the newest call with NaN
     periodic_call d_counting;
 };
 

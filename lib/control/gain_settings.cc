@@ -31,7 +31,8 @@ void gain_settings::set(const setting_target& target, std::vector<cfloat> gains)
             std::to_string(gains.size()) + " numbers",
             "one for each of " + std::to_string(d_channels) + " channels");
     for (const auto& g : gains)
-        if (!std::isfinite(g.real()) || !std::isfinite(g.imag())) // or no text is made
+        if (!std::isfinite(g.real()) ||
+            !std::isfinite(g.imag())) // a text is made only of gains that are refused
             require(false,
                     "gain",
                     "(" + text_of(g.real()) + ", " + text_of(g.imag()) + ")",
@@ -56,7 +57,7 @@ void gain_settings::set(const std::vector<cfloat>& gains, int input)
     set({ "", input, {} }, gains);
 }
 
-//! There is always a model "".
+//! Multiplies the gains of all models; there is always a model "".
 void gain_settings::multiply(int input, cfloat* product) const
 {
     bool first = true;

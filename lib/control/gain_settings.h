@@ -20,35 +20,36 @@ namespace gr::aperture {
 
 /*!
  * The gain of each input and channel of an F-engine, of several models whose gains are
- * multiplied, and settings that wait for their time. May be set from any thread.
+ * multiplied, and settings that wait for their time. Any thread may set them.
  */
 class gain_settings
 {
 public:
     gain_settings(int inputs, int channels, double first);
 
-    //! Both for all channels of an input; -1: of all inputs. Of the model "".
+    //! Set the gains of the model "" for an input, or all inputs with -1: one for all
+    //! channels, or one for each.
     //! \throws std::invalid_argument
     void set(cfloat gain, int input);
     void set(const std::vector<cfloat>& gains, int input);
-    //! One for each channel.
+    //! Returns the gain of each channel of an input.
     std::vector<cfloat> of(int input) const;
-    //! All models and those that wait, of an input or of all with -1.
+    //! Returns all models and those that wait, of an input or of all with -1.
     //! \throws std::invalid_argument
     std::vector<gain_setting> settings(int input) const;
 
     /*!
-     * A message of the port `gains`.
+     * Takes a message of the port `gains`.
      * \throws std::exception if it is not understood
      */
     void receive(const pmt::pmt_t& message);
 
-    //! A run begins.
+    //! Begins a run.
     void start();
 
     /*!
-     * Makes the gains those of a spectrum.
-     * \param late is told by how many spectra a timed setting comes too late
+     * Updates the gains for a spectrum.
+     * \param late gets by how many spectra a timed setting comes too late
      * \param use gets gains [input][channel] where they changed
      * \returns for how many spectra from this one on they hold
      */
@@ -58,16 +59,16 @@ public:
                    const std::function<void(const cfloat*)>& use);
 
 private:
-    //! One, or one for each channel; inputs and settings share them.
+    //! One gain, or one for each channel; inputs and settings share them.
     using values = std::shared_ptr<const std::vector<cfloat>>;
 
     void set(const setting_target& target, std::vector<cfloat> gains);
     void multiply(int input, cfloat* product) const;
 
     const int d_inputs, d_channels;
-    mutable std::mutex d_mutex; // of all below
+    mutable std::mutex d_mutex; // guards all below
     timed_models<values> d_models;
-    std::vector<cfloat> d_gains; // [input][channel], of the last update()
+    std::vector<cfloat> d_gains; // [input][channel] of the last update()
 };
 
 } // namespace gr::aperture

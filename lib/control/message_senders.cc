@@ -16,14 +16,14 @@ namespace gr::aperture {
 
 namespace {
 
-//! Goes from block to block.
+//! Walks from block to block.
 class walk
 {
 public:
     walk(gr::block& receiver, const pmt::pmt_t& port)
         : d_target(pmt::cons(receiver.alias_pmt(), port))
     {
-        // what is found grows meanwhile
+        // the list of blocks grows meanwhile
         look_around(receiver);
         for (size_t i = 0; i < d_found.size(); i++) {
             const auto block = d_found[i];
@@ -76,7 +76,7 @@ private:
         try {
             return std::dynamic_pointer_cast<gr::block>(
                 global_block_registry.block_lookup(alias));
-        } catch (const std::exception&) { // not there any more
+        } catch (const std::exception&) { // the block is not there any more
             return nullptr;
         }
     }

@@ -14,9 +14,9 @@
 namespace gr::aperture {
 
 /*!
- * The blocks that send messages to a port of a block, of those that can be reached from
- * it by streams, up and down, and along messages; from its start() on. What runs by
- * itself, as a button or a strobe, is not among them.
+ * Returns the blocks that send messages to a port of a block, among those that can be
+ * reached from it by streams, up and down, and along messages; for its start() and later.
+ * Blocks that run by themselves, as a button or a strobe, are not among them.
  */
 std::vector<gr::block_sptr> message_senders(gr::block& receiver, const pmt::pmt_t& port);
 

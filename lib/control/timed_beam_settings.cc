@@ -16,10 +16,10 @@ namespace gr::aperture {
 
 namespace {
 
-//! So many are copied, checked and packed within a millisecond.
+//! So many weights are copied, checked and packed within a millisecond.
 constexpr size_t few_weights = 65536;
 
-//! Of all vectors of numbers in a message: the setting that it becomes takes as much.
+//! Returns the bytes of all vectors in a message: its setting takes as many.
 size_t bytes_of(const pmt::pmt_t& message)
 {
     size_t sum = 0;
@@ -34,7 +34,7 @@ size_t bytes_of(const pmt::pmt_t& message)
     return sum;
 }
 
-//! The inputs that both lack.
+//! Returns the spectra that both lack.
 std::vector<intervals::interval> common(const std::vector<intervals::interval>& a,
                                         const std::vector<intervals::interval>& b)
 {
@@ -232,7 +232,7 @@ int64_t timed_beam_settings::update(int64_t frame,
     try {
         use(c);
     } catch (...) {
-        l.lock(); // the kernel may not have it
+        l.lock(); // the kernel may not have the lock
         d_using = false;
         d_held = before;
         if (!d_ready)
@@ -250,9 +250,9 @@ int64_t timed_beam_settings::update(int64_t frame,
 std::vector<intervals::interval> timed_beam_settings::lost_of(
     int beam, const std::vector<intervals>& lost, int64_t first, int64_t end) const
 {
-    std::vector<int> used = d_held->used[beam]; // which only update() changes
+    std::vector<int> used = d_held->used[beam]; // only update() changes it
     if (used.empty()) {
-        // of all: what is behind the end of the input is lost of every beam
+        // spectra behind the end of the input are lost for every beam
         used.resize(lost.size());
         std::iota(used.begin(), used.end(), 0);
     }
@@ -266,8 +266,8 @@ void timed_beam_settings::work()
 {
     lock l(d_mutex);
     while (!d_quit) {
-        // first, as a kernel may have room for three only: what is used, what is ready,
-        // and what is made now
+        // releases old weights first, as a kernel may have room for three only: those in
+        // use, those that are ready, and those that are made now
         if (!d_left.empty())
             let_go(l);
         else if (d_using)
@@ -423,7 +423,7 @@ void timed_beam_settings::look_ahead(lock& l, const jobs& next)
         }
         made = make_ready(s, last);
     } catch (const std::exception&) {
-        // is said when its time comes, unless other settings mend it
+        // it is reported when its time comes, unless other settings mend it
     }
     l.lock();
     d_ahead.made = made;

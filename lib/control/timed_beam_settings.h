@@ -26,25 +26,26 @@
 namespace gr::aperture {
 
 /*!
- * Weights, gains and masks of beams, and settings that wait for their time: what
- * beamformer and beam_power share.
+ * Weights, gains and masks of beams, and settings that wait for their time, of beamformer
+ * and beam_power.
  *
- * A thread of its own understands settings, puts them together and prepares weights for
- * the kernel, those that wait for their time ahead of it. update(), of the thread that
- * makes beams, only exchanges what is ready. It waits for
+ * A thread of its own reads settings, combines them and prepares weights for the kernel,
+ * those that wait for their time ahead of it. update(), of the thread that makes beams,
+ * only exchanges weights that are ready. It waits for
  *
  *     a timed setting that is due now and not ready: it came too shortly before its time
- *     anything there is, at the first frame and where there are few weights: then the
+ *     all settings, at the first frame and where there are few weights: then the
  *     order of frames and messages is kept, and it takes less than a millisecond
  *
- * What has no time, or comes too late, else holds from the frame on that finds it ready.
+ * Otherwise, settings without a time, or that come too late, hold from the first frame
+ * that finds them ready.
  */
 class timed_beam_settings
 {
 public:
     struct callbacks {
         std::function<kernels::prepared_weights_sptr(const cfloat*)> prepare;
-        //! Of incoherent beams. \throws std::invalid_argument
+        //! Checks masks of incoherent beams. \throws std::invalid_argument
         std::function<void(const uint8_t* masks)> check_masks;
     };
 
@@ -56,39 +57,41 @@ public:
 
     int inputs() const { return d_e.inputs; }
 
-    //! Of a beam, or of all with -1. What is empty is as at first. These wait until the
-    //! next frame has it; any thread but that of update() may call them.
+    //! Set the settings of a beam, or of all with -1; empty ones are the initial ones.
+    //! They wait until the next frame has it; any thread but that of update() may call
+    //! them.
     //! \throws std::invalid_argument
     void set_weights(const std::vector<cfloat>& weights, int beam);
     void set_gains(const std::vector<float>& gains, int beam);
     void set_masks(const std::vector<uint8_t>& masks, int beam);
-    //! A message of the port `weights`. \throws std::exception if it has none of its form
+    //! Takes a message of the port `weights`. \throws std::exception if its form is wrong
     void receive(const pmt::pmt_t& message);
 
-    //! [channel][input], without the mask
+    //! Returns the weights of a beam, [channel][input], without the mask.
     std::vector<cfloat> of(int beam) const;
     std::vector<float> gains() const;
 
     /*!
-     * Why messages were refused, since the last call. The own thread must not say so: a
-     * message that another thread sends while the flowgraph is started or locked makes
-     * GNU Radio 3.10 crash. \param all those that have come by now, for which this waits
+     * Returns why messages were refused since the last call. The thread of this class
+     * must not send messages: GNU Radio 3.10 crashes where another thread sends one while
+     * the flowgraph is started or locked.
+     * \param all whether to wait for all messages that have come by now
      */
     std::vector<std::string> take_refused(bool all);
 
-    //! Frames begin: the next one waits for all that has come. What failed before is
-    //! forgotten.
+    //! Begins a run: the next frame waits for all settings that have come. Earlier
+    //! failures are forgotten.
     void start();
 
-    //! What a kernel has to be told; nullptr: nothing new.
+    //! The changes that a kernel has to get; nullptr: none.
     struct changes {
-        kernels::prepared_weights_sptr weights; // with zeros where the mask is
+        kernels::prepared_weights_sptr weights; // with zeros where the mask is 0
         const float* gains;                     // [beam]
-        const uint8_t* masks;                   // of the incoherent beams
+        const uint8_t* masks;                   // masks of the incoherent beams
     };
     /*!
-     * Makes the weights those of a frame.
-     * \param late is told by how many frames a timed setting comes too late
+     * Updates the weights for a frame.
+     * \param late gets by how many frames a timed setting comes too late
      * \returns for how many frames from this one on they hold
      */
     int64_t update(int64_t frame,
@@ -96,11 +99,12 @@ public:
                    const std::function<void(int64_t)>& late,
                    const std::function<void(const changes&)>& use);
 
-    //! Inputs of each beam, as the last update() has set them: those with weights in any
-    //! channel, or, of incoherent beams, in the mask.
+    //! Returns the inputs of each beam, as the last update() has set them: those with
+    //! weights in any channel, or, for incoherent beams, in the mask.
     const std::vector<std::vector<int>>& used() const { return d_held->used; }
-    //! Of the beams that the last update() has set: where all inputs that a beam uses are
-    //! lost (of a beam that uses none: all there are). \param lost of each input
+    //! Returns, for a beam as the last update() has set it, the spectra where all inputs
+    //! that it uses are lost (for a beam that uses none, all inputs).
+    //! \param lost spectra that each input lacks
     std::vector<intervals::interval> lost_of(int beam,
                                              const std::vector<intervals>& lost,
                                              int64_t first,
@@ -109,19 +113,19 @@ public:
 private:
     //! A setting on its way.
     struct job {
-        pmt::pmt_t message; // until it is understood
+        pmt::pmt_t message; // message until it is read
         std::optional<timestamp> time;
         beam_setting setting;
-        bool called;             // no message: a call waits for it
-        bool holds;              // it has no time, or that has come
-        bool understood = false; // the setting is there
+        bool called; // whether a call, and not a message, set it and waits for it
+        bool holds;  // it has no time, or that has come
+        bool understood = false; // the message was read
         bool done = false;       // the next frame has it, or it is refused
         std::exception_ptr problem = nullptr;
     };
     using job_sptr = std::shared_ptr<job>;
     using jobs = std::vector<job_sptr>;
 
-    //! All that holds at a time.
+    //! The settings that hold at a time, ready for the kernel.
     struct ready {
         beam_settings settings;
         kernels::prepared_weights_sptr weights;
@@ -131,7 +135,7 @@ private:
 
     void set(beam_setting s);
 
-    // of the own thread, which leaves the lock where it takes long
+    // a lock of the own thread, which it releases for long work
     using lock = std::unique_lock<std::mutex>;
     void work();
     void let_go(lock&);
@@ -141,9 +145,10 @@ private:
     ready_sptr make_ready(const beam_settings& s, const ready_sptr& last) const;
     void check_masks(const beam_settings& now, const beam_setting& s) const;
 
-    // of both threads, with the lock
+    // called by both threads, with the lock
     bool take_ahead(const jobs& now);
-    jobs next_ahead() const; // whose time comes next, unless they are ready or not to be
+    jobs next_ahead() const; // returns the jobs whose time comes next, unless they are
+                             // ready or have failed
     bool settled() const;
     void finish(job& j, std::exception_ptr problem = nullptr);
     void refuse(job& j, std::exception_ptr problem);
@@ -154,25 +159,25 @@ private:
     const callbacks d_callbacks;
     const bool d_few;
 
-    mutable std::mutex d_mutex; // of all up to the blank line
+    mutable std::mutex d_mutex; // guards all up to the blank line
     std::condition_variable d_changed;
-    std::deque<job_sptr> d_jobs; // that are not understood yet
-    jobs d_now;                  // that hold, in their order
+    std::deque<job_sptr> d_jobs; // jobs that are not read yet
+    jobs d_now;                  // jobs that hold, in their order
     timed_settings<job_sptr> d_timed;
-    bool d_working = false; // on a job of the first two
+    bool d_working = false; // the own thread works on a job of the first two lists
     beam_settings d_settings;
-    int64_t d_version = 0; // of the settings
-    ready_sptr d_ready;    // for the next update()
-    ready_sptr d_held;     // of the last one
+    int64_t d_version = 0; // version of the settings
+    ready_sptr d_ready;    // settings for the next update()
+    ready_sptr d_held;     // settings of the last update()
     struct {
         jobs of;
-        int64_t version; // of what they were put on
-        ready_sptr made; // nullptr: not yet, or that failed
+        int64_t version; // version of the settings that they were applied to
+        ready_sptr made; // nullptr: not made yet, or that failed
     } d_ahead{};
-    // What nobody needs any more. To give memory of hundreds of megabytes back to the
-    // system takes some 10 ms: the own thread does it, and without the lock.
+    // Objects to release. It takes some 10 ms to return hundreds of megabytes to the
+    // system: the own thread does it, without the lock.
     std::vector<std::shared_ptr<const void>> d_left;
-    bool d_using = false; // update() exchanges, and leaves what it had
+    bool d_using = false; // update() exchanges weights, and leaves the old ones
     std::vector<std::string> d_refused;
     std::exception_ptr d_error;
     bool d_starting = true, d_quit = false;

@@ -20,14 +20,15 @@
 
 namespace gr::aperture {
 
-//! Whom a message with a setting of inputs is for: its keys `input`, `time` and `model`.
+//! The target of a message with a setting of inputs: its keys `input`, `time` and
+//! `model`.
 struct setting_target {
     std::string model;
     int input = -1; //!< -1: all
     std::optional<timestamp> time;
 
-    //! \throws std::invalid_argument if `message` is no dictionary, or these are not
-    //! right
+    //! \throws std::invalid_argument if `message` is no dictionary, or these entries are
+    //! not valid
     static setting_target of(const pmt::pmt_t& message, int inputs);
 };
 
@@ -36,8 +37,8 @@ std::optional<timestamp> timestamp_of(const std::optional<setting_time>& time);
 
 /*!
  * Settings of the inputs of an F-engine, of several models by name. A setting replaces
- * the one of the same model and input, from its time on or from the next spectrum on. Not
- * for several threads at once.
+ * the one of the same model and input, from its time on or from the next spectrum on.
+ * Only one thread at a time may use them.
  */
 template <class value>
 class timed_models
@@ -51,7 +52,7 @@ public:
     struct held {
         value what;
         std::optional<timestamp> time;       //!< as in input_setting
-        std::optional<timestamp> holds_from; //!< likewise
+        std::optional<timestamp> holds_from; //!< as in input_setting
         bool timed;                          //!< the time was given
     };
     using models = std::map<std::string, held>;
@@ -61,9 +62,9 @@ public:
     {
     }
 
-    //! \param bytes that its values take
-    //! \throws std::invalid_argument if too many wait for their time, or too large ones,
-    //! or the model's name is one too many
+    //! \param bytes bytes of its values
+    //! \throws std::invalid_argument if too many settings wait for their time, or too
+    //! large ones, or there are too many models
     void add(setting s, size_t bytes)
     {
         require_model(s.target.model);
@@ -73,7 +74,7 @@ public:
             hold(s);
     }
 
-    //! Sets one that is due, whatever its time.
+    //! Applies a setting that is due, whatever its time.
     void hold(const setting& s)
     {
         const int first = s.target.input < 0 ? 0 : s.target.input;
@@ -87,7 +88,7 @@ public:
         d_new = d_any_changed = true;
     }
 
-    //! Takes a model off.
+    //! Removes a model.
     void remove(const std::string& model)
     {
         for (int i = 0; i < d_inputs; i++)
@@ -95,7 +96,7 @@ public:
                 d_changed[i] = d_any_changed = true;
     }
 
-    //! A run begins: what was set without a time holds from its first spectrum.
+    //! Begins a run: settings without a time hold from its first spectrum.
     void start()
     {
         for (auto& models : d_held)
@@ -109,9 +110,9 @@ public:
     }
 
     /*!
-     * Makes those that are in force those of a spectrum.
-     * \param late is told by how many spectra a timed setting comes too late
-     * \param allow is asked whether a setting may hold
+     * Applies the settings that are due at a spectrum.
+     * \param late gets by how many spectra a timed setting comes too late
+     * \param allow returns whether a setting may hold
      * \returns for how many spectra from this one on they hold
      */
     template <class report_late, class allow_setting>
@@ -148,8 +149,9 @@ public:
         return sharing;
     }
 
-    //! Calls `changed` with each input of which something else holds than at the last
-    //! call. \returns whether there is one
+    //! Calls `changed` with each input whose settings in force changed since the last
+    //! call.
+    //! \returns whether there is one
     template <class report>
     bool take_changed(report changed)
     {
@@ -165,8 +167,9 @@ public:
 
     const models& of(int input) const { return d_held[input]; }
 
-    //! All there are, of one input or of all with -1, those that wait behind those in
-    //! force. \param describe puts a value into its description
+    //! Returns all settings, of one input or of all with -1, those that wait behind those
+    //! in force.
+    //! \param describe puts a value into its description
     template <class description, class describe_value>
     std::vector<description> list(int input, describe_value describe) const
     {
@@ -202,8 +205,8 @@ public:
     }
 
 private:
-    //! A model stays for good: one with a new name for each message would take memory
-    //! without a bound, and time in each spectrum.
+    //! Limits the number of models, which stay for good: a new name in each message would
+    //! take memory without a bound, and time in each spectrum.
     void require_model(const std::string& name)
     {
         constexpr size_t most = 64, longest = 256;
@@ -230,7 +233,7 @@ private:
     timed_settings<setting> d_timed;
     std::vector<bool> d_changed; // [input]
     bool d_any_changed = true;
-    bool d_new = false; // some have no time from which they hold yet
+    bool d_new = false; // some do not have holds_from yet
 };
 
 } // namespace gr::aperture

@@ -21,13 +21,13 @@
 
 namespace gr::aperture {
 
-//! The times of items: that of number 0, and how many there are a second (0: not known).
+//! The times of items: the time of item 0, and the items a second (0: not known).
 struct item_clock {
     timestamp start;
     double rate;
 
-    //! The first item that is not before a time, but for `tolerance` items: a time that
-    //! was computed is rounded.
+    //! Returns the first item that is not before a time, but for `tolerance` items: a
+    //! time that was computed is rounded.
     int64_t first_at(const timestamp& time, double tolerance) const
     {
         const double number = std::ceil(time.since(start) * rate - tolerance);
@@ -35,14 +35,14 @@ struct item_clock {
     }
 };
 
-//! Settings of one block that wait for their time. More are refused: they would take
-//! memory without a bound, and nobody plans so many ahead.
+//! Limit of the settings of one block that wait for their time: they take memory, and
+//! nobody plans so many ahead.
 constexpr size_t most_timed_settings = 65536;
-//! What they may take in all, as one with a number for each channel can be large. One
-//! alone may be larger, as what holds now may be.
+//! Limit of the bytes of all these settings: one with an element for each channel can be
+//! large. A single setting may be larger, as the one in force may be.
 constexpr size_t most_timed_bytes = size_t(256) << 20;
 
-//! The order of times.
+//! Orders times.
 struct earlier {
     bool operator()(const timestamp& a, const timestamp& b) const
     {
@@ -51,17 +51,16 @@ struct earlier {
 };
 
 /*!
- * Settings with a time, from when they come until they are due. They are put in order
- * when they come, with O(log n) comparisons, so that each call of a block only looks at
- * the first.
+ * Settings with a time, from when they come until they are due. They are sorted when they
+ * come, with O(log n) comparisons, so that each call of a block only examines the first.
  */
 template <class setting, class order = earlier>
 class timed_settings
 {
 public:
-    //! \param bytes that it takes until it is taken off
+    //! \param bytes memory of the setting until it is taken
     //! \throws std::invalid_argument if there are most_timed_settings, or it is too large
-    //! beside those that there are
+    //! beside the others
     void add(const timestamp& time, setting s, size_t bytes)
     {
         if (d_waiting.size() >= most_timed_settings)
@@ -74,12 +73,12 @@ public:
                 " MiB wait for theirs, and one of " + std::to_string(bytes) +
                 " bytes more may not: at most " + std::to_string(most_timed_bytes >> 20) +
                 " MiB in all");
-        // behind those of the same time
+        // behind the settings of the same time
         d_waiting.emplace(time, entry{ std::move(s), bytes });
         d_bytes += bytes;
     }
 
-    //! Takes one off, if it is there.
+    //! Removes a setting, if it is there.
     void remove(const timestamp& time, const setting& s)
     {
         const auto [first, end] = d_waiting.equal_range(time);
@@ -91,7 +90,7 @@ public:
 
     size_t size() const { return d_waiting.size(); }
 
-    //! Each of them in the order of their times and of their coming.
+    //! Visits the settings in the order of their times and of their coming.
     template <class use>
     void for_each(use u) const
     {
@@ -99,7 +98,7 @@ public:
             u(s.what);
     }
 
-    //! Those with the earliest time.
+    //! Returns the settings with the earliest time.
     std::vector<setting> earliest() const
     {
         std::vector<setting> found;
@@ -112,12 +111,12 @@ public:
     }
 
     /*!
-     * Takes those off that are due at an item, in the order of their times and of their
-     * coming, so that the later one counts.
+     * Takes the settings that are due at an item, in the order of their times and of
+     * their coming, so that the later one counts.
      *
      * \param clock, tolerance see item_clock
-     * \param late is told by how many items a setting comes too late; before the first
-     * item none does, since there is nothing that should have had it
+     * \param late gets by how many items a setting comes too late; before the first item
+     * none does, as no item should have had it
      * \param apply gets the settings, to keep
      * \returns how many items, with this one, share all settings
      */
@@ -155,7 +154,7 @@ private:
     }
 
     entries d_waiting;
-    size_t d_bytes = 0; // of all of them
+    size_t d_bytes = 0; // bytes of all settings
 };
 
 } // namespace gr::aperture

@@ -16,8 +16,8 @@
 namespace gr::aperture {
 
 /*!
- * A block that weights inputs for beams: what beamformer and beam_power share.
- * `Interface` is the public class, `Reader` the frame_reader that it is otherwise.
+ * Base of beamformer and beam_power, which weight inputs for beams. `Interface` is the
+ * public class, `Reader` the frame_reader that it is otherwise.
  */
 template <class Interface, class Reader, class Kernel>
 class weighted_block : public Interface, public Reader
@@ -55,7 +55,7 @@ public:
     std::string implementation() const override { return d_kernel->implementation(); }
 
 protected:
-    //! \param reader what the Reader is made of
+    //! \param reader arguments of the Reader's constructor
     template <class... Arguments>
     weighted_block(std::unique_ptr<Kernel> kernel,
                    const beam_setting_extents& e,
@@ -74,7 +74,7 @@ protected:
                             [this](const pmt::pmt_t& m) { d_weights.receive(m); });
     }
 
-    //! Frames from the next one on that have its weights.
+    //! Returns how many frames from the next one on have its weights.
     int64_t update_weights()
     {
         const int64_t sharing = d_weights.update(
@@ -93,7 +93,7 @@ protected:
         return sharing;
     }
 
-    //! Of the incoherent beams, where there are any.
+    //! Sets the masks of the incoherent beams, where there are any.
     virtual void set_incoherent_masks(const uint8_t*) {}
 
     const std::unique_ptr<Kernel> d_kernel;

@@ -59,7 +59,7 @@ const coding_facts& facts(coding c)
     throw std::logic_error("coding without facts");
 }
 
-// What each byte of components of less than a byte becomes.
+// Makes a table of the components of each byte, for components of less than a byte.
 template <int Bits>
 struct byte_table {
     static constexpr int components = 8 / Bits;
@@ -106,7 +106,7 @@ inline uint16_t swapped(uint16_t v) { return __builtin_bswap16(v); }
 inline uint32_t swapped(uint32_t v) { return __builtin_bswap32(v); }
 inline uint64_t swapped(uint64_t v) { return __builtin_bswap64(v); }
 
-// The bits of a component of a file, which need not be aligned.
+// Reads the bits of a component of a file, which need not be aligned.
 template <class word, bool Big>
 inline word word_at(const uint8_t* file, int64_t i)
 {
@@ -138,8 +138,8 @@ APERTURE_SIMD void unpack_offset8(const uint8_t* file, int64_t count, int8_t* ou
 APERTURE_SIMD void unpack_u8(const uint8_t* file, int64_t count, int8_t* out)
 {
     for (int64_t i = 0; i < count; i++) {
-        const auto below = int8_t(file[i] ^ 0x80); // what is read, less a half
-        // of this and the next integer, the even one
+        const auto below = int8_t(file[i] ^ 0x80); // u8 minus 127.5, less a half
+        // of this and the next integer, takes the even one
         const auto even = int8_t(below + (below & 1));
         out[i] = below == 127 ? below : even;
     }
@@ -163,7 +163,7 @@ APERTURE_UNPACK(unpack_s32, uint32_t, false, float, float(int32_t(v)))
 APERTURE_UNPACK(unpack_s32_be, uint32_t, true, float, float(int32_t(v)))
 #undef APERTURE_UNPACK
 
-// Of floats, which may be no numbers.
+// Converts floats, and finds NaN and infinite ones.
 #define APERTURE_UNPACK(name, word, big, value)                             \
     APERTURE_SIMD bool name(const uint8_t* file, int64_t count, float* out) \
     {                                                                       \
@@ -180,7 +180,7 @@ APERTURE_UNPACK(unpack_f64, uint64_t, false, float(as<double>(v)))
 APERTURE_UNPACK(unpack_f64_be, uint64_t, true, float(as<double>(v)))
 #undef APERTURE_UNPACK
 
-// What of unpack() reads integers.
+// The part of unpack() that reads integers.
 void unpack_integers(coding c, const uint8_t* file, int skipped, int64_t count, void* to)
 {
     auto* bytes_out = static_cast<int8_t*>(to);

@@ -174,8 +174,7 @@ std::optional<decimal> decimal::parse(const std::string& text)
     }
     if (value.mantissa == 0)
         value.exponent = 0;
-    // what lies beyond is no physical quantity, and its powers would not fit into 128
-    // bits
+    // larger powers are no physical quantity, and would not fit into 128 bits
     if (value.exponent < -30 || value.exponent > 12)
         return std::nullopt;
     if (negative)
@@ -217,7 +216,8 @@ int decimal::digits() const
 
 double decimal::to_double() const
 {
-    // one rounding for all that people write: both numbers are exact in a long double
+    // a single rounding for all decimal numbers that people write: both are exact in a
+    // long double
     const long double power = std::pow(10.0L, (long double)std::abs(exponent));
     return double(exponent < 0 ? mantissa / power : mantissa * power);
 }

@@ -16,7 +16,7 @@
 
 namespace gr::aperture::network {
 
-//! Who sent a datagram: an IPv6 address (IPv4 as ::ffff:a.b.c.d), and a port.
+//! The sender of a datagram: an IPv6 address (IPv4 as ::ffff:a.b.c.d), and a port.
 struct sender {
     std::array<uint8_t, 16> address{};
     uint16_t port = 0;
@@ -32,8 +32,9 @@ std::string text_of(const boost::asio::ip::udp::endpoint& endpoint);
 std::string text_of(const sender& s);
 
 /*!
- * "address:port" in numbers, an IPv6 address in brackets: 239.1.2.3:7148, [ff15::1]:7148.
- * \param parameter its name, for the error
+ * Reads "address:port" in digits, an IPv6 address in brackets: 239.1.2.3:7148,
+ * [ff15::1]:7148.
+ * \param parameter name of the parameter, for the error
  * \throws std::invalid_argument naming the parameter, its value and what is allowed
  */
 boost::asio::ip::udp::endpoint parse_endpoint(const std::string& parameter,
@@ -46,7 +47,7 @@ public:
     sender_list() = default;
     /*!
      * \param texts each "address", "address/bits" or "address:port" (IPv6 with a port in
-     * brackets); none: everybody
+     * brackets); none: all senders
      * \throws std::invalid_argument naming the parameter, its value and what is allowed
      */
     sender_list(const std::string& parameter, const std::vector<std::string>& texts);
@@ -56,7 +57,7 @@ public:
 private:
     struct entry {
         sender first;
-        int bits; // of the address that count, of 128
+        int bits; // bits of the address that count, of 128
     };
     std::vector<entry> d_entries;
 };

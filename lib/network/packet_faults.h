@@ -17,7 +17,7 @@
 namespace gr::aperture::network {
 
 /*!
- * A bad network: packets that go in come out late, in another order, twice, spoilt, or
+ * Simulates a bad network: packets come out late, in another order, twice, corrupted, or
  * not at all. The same seed makes the same faults.
  */
 class packet_faults
@@ -25,8 +25,8 @@ class packet_faults
 public:
     struct parameters {
         double loss = 0, duplicate = 0, corrupt = 0, reorder = 0; //!< probabilities
-        int64_t delay = 0;  //!< ns, of packets that are out of order
-        int64_t jitter = 0; //!< ns, of which each packet is late by a random part
+        int64_t delay = 0;  //!< delay of packets that are out of order, ns
+        int64_t jitter = 0; //!< largest random delay of each packet, ns
         uint64_t seed = 0;
 
         bool any() const
@@ -35,8 +35,8 @@ public:
         }
     };
     struct parcel {
-        int64_t due; //!< ns
-        int to;      //!< which address
+        int64_t due; //!< time at which it is sent, ns
+        int to;      //!< index of the address
         std::vector<uint8_t> bytes;
     };
     using taker = std::function<void(const parcel&)>;
@@ -46,10 +46,10 @@ public:
 
     packet_faults(const parameters& p, taker take);
 
-    //! A packet that is to be sent at a time; times rise. Those before it that are due
+    //! Takes a packet that is to be sent at a time; times rise. Earlier ones that are due
     //! come out.
     void put(int64_t time, int to, std::vector<uint8_t> bytes);
-    //! All that are left come out.
+    //! Lets all packets that are left come out.
     void finish();
     const counts& counted() const { return d_counts; }
 
@@ -57,7 +57,7 @@ private:
     struct waiting {
         int64_t order;
         parcel what;
-        bool operator<(const waiting& other) const // of a queue: the earliest is on top
+        bool operator<(const waiting& other) const // the earliest is on top of the queue
         {
             return what.due != other.what.due ? what.due > other.what.due
                                               : order > other.order;

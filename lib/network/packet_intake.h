@@ -20,16 +20,15 @@ struct datagram {
     int64_t arrival = 0; //!< ns since 1970
     const uint8_t* data = nullptr;
     size_t bytes = 0;
-    bool cut = false; //!< it was longer
+    bool cut = false; //!< the datagram was longer
 };
 
-//! Reads the headers of datagrams, and puts those that are wanted into a window.
+//! Reads the headers of datagrams, and puts those of wanted streams into a window.
 class packet_intake
 {
 public:
     /*!
-     * \param streams the numbers of those that are wanted, as headers have them, in the
-     * order in which the window has them
+     * \param streams numbers of the wanted streams in headers, in the order of the window
      */
     packet_intake(const formats::packet_layout& layout,
                   const formats::packet_settings& settings,
@@ -37,14 +36,15 @@ public:
                   const sender_list& senders,
                   packet_window& window);
 
-    //! Datagrams that came to one address. Threads may call it at the same time.
+    //! Takes the datagrams that came to one address. Threads may call it at the same
+    //! time.
     void take(const datagram* datagrams, size_t count, int address);
 
     struct counts {
         std::atomic<uint64_t> received{ 0 };
-        std::atomic<uint64_t> refused{ 0 };  //!< their senders are not allowed
-        std::atomic<uint64_t> wrong{ 0 };    //!< their length or header cannot be
-        std::atomic<uint64_t> unwanted{ 0 }; //!< of other streams
+        std::atomic<uint64_t> refused{ 0 }; //!< datagrams of senders that are not allowed
+        std::atomic<uint64_t> wrong{ 0 };   //!< datagrams of a wrong length or header
+        std::atomic<uint64_t> unwanted{ 0 }; //!< datagrams of other streams
     };
     const counts& counted() const { return d_counts; }
     void clear();
@@ -54,7 +54,7 @@ private:
     const formats::packet_settings d_settings;
     const size_t d_packet_bytes;
     const sender_list d_senders;
-    std::vector<int> d_places; // of each stream's number in the window, -1: none
+    std::vector<int> d_places; // index of each stream in the window, -1: none
     packet_window& d_window;
     counts d_counts;
 };

@@ -107,7 +107,7 @@ packet_window::speaker& packet_window::find(const sender& who, int64_t now)
         auto found = d_speakers.find(who);
         if (found == d_speakers.end()) {
             if (d_speakers.size() == most_senders) {
-                // those who were never believed go first
+                // senders that were never confirmed are dropped first
                 const auto worth = [this](const auto& s) {
                     return std::make_pair(s.second.used >= uint64_t(d_p.confirm),
                                           s.second.heard);
@@ -258,7 +258,7 @@ void packet_window::jump(const sender& who, speaker& s)
     d_candidates -= all.size();
     if (d_locked) {
         move_to(d_newest + 1);
-        // what lies ahead of all that was confirmed
+        // packets ahead of all that was confirmed
         for (int64_t number = d_head; number < d_head + d_open; number++)
             if (entry& e = at(number); e.slot >= 0) {
                 d_free.push_back(e.slot);
@@ -275,7 +275,7 @@ void packet_window::jump(const sender& who, speaker& s)
     d_locked = d_anew = true;
     d_begun = false;
     d_accepted = d_accepted_before = {};
-    // of what lay before nothing is known
+    // packets before it are not known
     for (int64_t number = d_head; number < d_head + d_span; number++)
         open(number);
     s.used = std::max(s.used, uint64_t(d_p.confirm));
@@ -297,7 +297,7 @@ void packet_window::jump(const sender& who, speaker& s)
         });
     for (const auto& w : packets) {
         if (w.held.number < d_head || w.held.number >= d_head + d_open)
-            continue; // of another place
+            continue; // it is of another place
         count_of(w.held.counted_as)--;
         put_one({ *w.who, w.held.arrival, w.held.stream, w.held.number, w.payload });
     }
@@ -377,7 +377,7 @@ void packet_window::finish()
             jump(sender(*best), *most);
     }
     if (d_locked) {
-        // of senders that were heard too seldom to move the window, too
+        // also packets of senders that were heard too seldom to move the window
         int64_t end = d_newest + 1;
         for (int64_t number = d_head; number < d_head + d_open; number++)
             if (at(number).slot >= 0)

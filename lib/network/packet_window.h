@@ -21,13 +21,13 @@
 
 namespace gr::aperture::network {
 
-//! A datagram of which the header has been read.
+//! A datagram whose header has been read.
 struct packet {
     sender from;
     int64_t arrival = 0;    //!< ns since 1970
-    int stream = 0;         //!< 0 to below `streams`
-    int64_t number = 0;     //!< of its time, in packets; 0 to below 2^62
-    const uint8_t* payload; //!< payload_bytes of it
+    int stream = 0;         //!< index of the stream, 0 to below `streams`
+    int64_t number = 0;     //!< number of its time, in packets; 0 to below 2^62
+    const uint8_t* payload; //!< payload_bytes bytes
 };
 
 /*!
@@ -36,10 +36,10 @@ struct packet {
  * Packets of all streams are numbered by one clock. A row is the packets of one number:
  * [stream][byte]. The window is the numbers that are still open: packets may come up to
  * `depth` numbers behind the newest one, and a row is passed on when all of its packets
- * have come, or when the window has moved on. Rows are taken in order of their numbers;
- * what has not come is not in them.
+ * have come, or when the window has moved on. Rows are taken in order of their numbers,
+ * without the packets that have not come.
  *
- * The window moves with senders that have been heard `confirm` times. A packet far from
+ * The window moves with senders that sent at least `confirm` packets. A packet far from
  * it, or behind it, moves nothing, but is held: when a sender's last `confirm` packets
  * all lie at one other place, and no other sender was heard at the old one for a while
  * (`quiet` ns), the window begins anew there, with them.
@@ -56,11 +56,11 @@ public:
         int streams = 1;
         int64_t payload_bytes = 0;
         int depth = 32;
-        int rows = 0; //!< that are held; see fewest_rows()
+        int rows = 0; //!< rows that are held; see fewest_rows()
         int confirm = 16;
         int64_t quiet = 200'000'000;
     };
-    //! What is needed if each row is taken before more packets are put.
+    //! Returns how many rows are needed if each is taken before more packets are put.
     static int64_t fewest_rows(int depth) { return 4 * int64_t(depth) + 66; }
     static constexpr int64_t end_of_numbers = int64_t(1) << 62;
     static constexpr size_t most_senders = 1024;
@@ -68,36 +68,36 @@ public:
 
     explicit packet_window(const parameters& p);
 
-    //! What became of the packets. Their sum is how many were put.
+    //! Counts of packets by their fate. Their sum is how many were put.
     struct counts {
         uint64_t used = 0;
-        uint64_t repeated = 0; //!< were there already
-        uint64_t late = 0;     //!< came when their row had been passed on
-        uint64_t stray = 0;    //!< of a place where the window is not
-        uint64_t overrun = 0;  //!< rows were not taken, so that there was no room
+        uint64_t repeated = 0; //!< packets that were there already
+        uint64_t late = 0;     //!< packets that came when their row had been passed on
+        uint64_t stray = 0;    //!< packets of a place where the window is not
+        uint64_t overrun = 0;  //!< packets without room, as rows were not taken
         uint64_t restarts =
-            0; //!< how often the window began anew, not counting the first
+            0; //!< times that the window began anew, not counting the first
     };
     counts counted() const;
-    //! How many senders were heard, the last 1024 of them.
+    //! Returns how many senders sent packets, among the newest 1024.
     size_t senders() const;
 
     void put(const packet* packets, size_t count);
-    //! Passes all on that has come, when no packet has for a while.
+    //! Passes on all packets that are there, when none has come for a while.
     void flush(int64_t now, int64_t patience);
-    //! No more packets come: passes all on; what waits to be confirmed, too, if there was
-    //! nothing else.
+    //! Ends the packets: passes on all that are there; those that wait to be confirmed,
+    //! too, if there were no others.
     void finish();
 
-    //! Rows that are taken.
+    //! A row that is taken, or several rows without packets.
     struct row {
         int64_t number;
-        int64_t count;           //!< of rows in a row that have nothing; 1 of others
-        const uint8_t* payloads; //!< [stream][byte]; nullptr: nothing came
+        int64_t count; //!< number of rows without packets; 1 for a row with packets
+        const uint8_t* payloads; //!< [stream][byte]; nullptr: none came
         const uint64_t* present; //!< a bit for each stream, the lowest first
-        int64_t arrival;         //!< of its first packet
+        int64_t arrival;         //!< arrival of its first packet
         bool anew;               //!< the window began anew here
-        sender from;             //!< of its first packet
+        sender from;             //!< sender of its first packet
         int slot;
 
         bool has(int stream) const
@@ -105,11 +105,11 @@ public:
             return payloads && (present[stream / 64] >> (stream % 64) & 1);
         }
     };
-    //! The next row, or nothing if there is none before the time is over.
+    //! Returns the next row, or nothing if there is none before the time is over.
     std::optional<row> take(std::chrono::milliseconds wait);
-    //! After this a row's payloads are overwritten.
+    //! Gives a row back; its payloads are overwritten.
     void release(const row& r);
-    //! Forgets all packets, senders and counts. No row may be out.
+    //! Forgets all packets, senders and counts. No row may be taken at this time.
     void clear();
 
 private:
@@ -128,7 +128,7 @@ private:
     struct candidate {
         std::deque<held_packet> packets;
         std::unique_ptr<uint8_t[]> payloads; // [confirm][byte], a ring
-        size_t first = 0;                    // of the ring
+        size_t first = 0;                    // first slot of the ring
         int64_t newest = 0;                  // arrival
     };
     struct speaker {
@@ -158,7 +158,7 @@ private:
     uint64_t& count_of(fate f);
     void put_one(const packet& p);
     speaker& find(const sender& who, int64_t now);
-    //! Puts it into its row, which is open.
+    //! Puts a packet into its row, which is open.
     fate store(const packet& p);
     void note_accepted(const sender& who, int64_t when);
     void hold(speaker& s, const packet& p, fate counted_as);
@@ -172,8 +172,8 @@ private:
 
     const parameters d_p;
     const int64_t d_open; // numbers that are open, from d_head on
-    const int64_t d_span; // of which something is known
-    const size_t d_words; // of a row's bits
+    const int64_t d_span; // numbers of which something is known
+    const size_t d_words; // words of a row's bits
     const size_t d_row_bytes;
 
     mutable std::mutex d_mutex;
@@ -185,13 +185,13 @@ private:
     std::vector<uint64_t> d_bits; // [entry][word]
     bool d_locked, d_begun, d_anew;
     int64_t d_head, d_newest;
-    int64_t d_last_put; // arrival of what was used last
+    int64_t d_last_put; // arrival of the packet that was used last
     std::deque<row> d_ready;
     speakers d_speakers;
     sender d_last_who;
     speaker* d_last_speaker;
     size_t d_candidates;
-    accepted d_accepted, d_accepted_before; // of two different senders
+    accepted d_accepted, d_accepted_before; // packets of two different senders
     counts d_counts;
 };
 

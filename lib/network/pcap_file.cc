@@ -18,7 +18,7 @@ namespace ip = boost::asio::ip;
 constexpr uint32_t microseconds = 0xa1b2c3d4, nanoseconds = 0xa1b23c4d;
 constexpr uint32_t section_block = 0x0a0d0d0a, byte_order = 0x1a2b3c4d;
 constexpr uint32_t interface_block = 1, simple_block = 3, packet_block = 6;
-constexpr size_t most_bytes = 1 << 20; // of a packet or a block
+constexpr size_t most_bytes = 1 << 20; // bytes of a packet or a block
 constexpr size_t most_interfaces = 4096;
 
 // link types, as tcpdump.org lists them
@@ -93,7 +93,7 @@ pcap_reader::pcap_reader(const std::string& filename)
     uint32_t magic = u32(0);
     if (magic == section_block) {
         d_next_generation = true;
-        // so that the section is read as every other block is
+        // lets the section be read as every other block is
         std::rewind(d_file.get());
         return;
     }
@@ -223,13 +223,13 @@ bool pcap_reader::next(captured& c)
 
 bool pcap_reader::decode(captured& c, uint32_t link, size_t begin, size_t end)
 {
-    // \returns whether IP follows
+    // Reads the header of a link. \returns whether IP follows
     const auto skip = [&](size_t bytes, size_t type_at) {
         if (end - begin < bytes)
             return false;
         uint16_t type = net16(begin + type_at);
         begin += bytes;
-        // tags of VLANs: two bytes of theirs, and the type of what follows
+        // tags of VLANs: two bytes of their own, and the type of the rest
         while (is_vlan(type) && end - begin >= 4) {
             type = net16(begin + 2);
             begin += 4;
@@ -276,7 +276,7 @@ bool pcap_reader::decode_ip(captured& c, size_t begin, size_t end)
         const size_t header = size_t(d_bytes[begin] & 15) * 4;
         if (header < 20 || end - begin < header)
             return false;
-        if (net16(begin + 6) & 0x3fff) { // its place, or that more follow
+        if (net16(begin + 6) & 0x3fff) { // it is a fragment
             d_fragments++;
             return false;
         }
@@ -357,7 +357,7 @@ void pcap_writer::write(const ip::udp::endpoint& from,
     put32_of_host(b, uint32_t(time % 1'000'000'000));
     put32_of_host(b, uint32_t(all));
     put32_of_host(b, uint32_t(all));
-    for (const uint8_t last : { 2, 1 }) // made-up addresses of Ethernet
+    for (const uint8_t last : { 2, 1 }) // invented addresses of Ethernet
         b.insert(b.end(), { 2, 0, 0, 0, 0, last });
     put16(b, v4 ? 0x0800 : 0x86dd);
     const size_t header = b.size();
@@ -388,7 +388,7 @@ void pcap_writer::write(const ip::udp::endpoint& from,
     put16(b, uint32_t(udp_bytes));
     put16(b, 0);
     b.insert(b.end(), data, data + bytes);
-    if (!v4) { // IPv4 may do without
+    if (!v4) { // IPv4 needs no checksum
         const uint16_t check = folded(sum_of(&b[udp], udp_bytes, sum));
         b[udp + 6] = uint8_t((check ? check : 0xffff) >> 8);
         b[udp + 7] = uint8_t(check ? check : 0xffff);

@@ -25,7 +25,7 @@ struct captured {
     int64_t arrival = 0;           //!< ns since 1970
     const uint8_t* data = nullptr; //!< valid until the next call
     size_t bytes = 0;
-    bool cut = false; //!< not all of it was captured
+    bool cut = false; //!< only a part of it was captured
 };
 
 using c_file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -43,11 +43,12 @@ public:
     //! \throws std::runtime_error naming the file
     explicit pcap_reader(const std::string& filename);
 
-    //! False at the end.
+    //! Reads the next datagram; returns false at the end.
     bool next(captured& c);
-    //! Why reading ended before the file, or empty.
+    //! Says why reading ended before the file did; empty if it did not.
     const std::string& error() const { return d_error; }
-    //! Packets of other protocols, and fragments of IP, which were passed over.
+    //! Returns how many packets of other protocols, and fragments of IP, were passed
+    //! over.
     uint64_t others() const { return d_others; }
     uint64_t fragments() const { return d_fragments; }
 
@@ -58,7 +59,7 @@ private:
     };
 
     bool fail(const std::string& why);
-    // Reads so many bytes into d_bytes; false at the end.
+    // Reads so many bytes into d_bytes; returns false at the end.
     bool read(size_t bytes);
     bool next_of_pcap(captured& c, uint32_t& link, size_t& begin, size_t& end);
     bool next_of_pcapng(captured& c, uint32_t& link, size_t& begin, size_t& end);
@@ -74,7 +75,7 @@ private:
     }
     uint16_t u16(size_t at) const { return number<uint16_t>(at); }
     uint32_t u32(size_t at) const { return number<uint32_t>(at); }
-    uint16_t net16(size_t at) const // in the network's
+    uint16_t net16(size_t at) const // in the network's byte order
     {
         return uint16_t(d_bytes[at] << 8 | d_bytes[at + 1]);
     }
@@ -102,7 +103,8 @@ class pcap_writer
 public:
     //! \throws std::runtime_error naming the file
     explicit pcap_writer(const std::string& filename);
-    //! Both endpoints are of IPv4, or both of IPv6. \throws std::runtime_error
+    //! Writes a datagram. Both endpoints are of IPv4, or both of IPv6. \throws
+    //! std::runtime_error
     void write(const boost::asio::ip::udp::endpoint& from,
                const boost::asio::ip::udp::endpoint& to,
                int64_t time,

@@ -14,15 +14,15 @@
 namespace gr::aperture::network {
 
 /*!
- * How heaps of 8-bit voltages make frames.
+ * The layout of frames that are made of heaps of 8-bit voltages.
  *
  * A heap is `[channels][spectra][polarizations]` of sc8, as F-engines and beamformers of
  * MeerKAT send it; heaps are ordered `[slot][sender][range]`. A frame is
  * `[range, channel][sender, polarization][slot, spectrum]`.
  */
 struct voltage_heaps {
-    int64_t slots = 1, senders = 1, ranges = 1;           //!< in a frame
-    int64_t channels = 1, spectra = 1, polarizations = 1; //!< of a heap
+    int64_t slots = 1, senders = 1, ranges = 1;           //!< numbers in a frame
+    int64_t channels = 1, spectra = 1, polarizations = 1; //!< numbers in a heap
 
     int64_t heaps() const { return slots * senders * ranges; }
     int64_t heap_bytes() const { return channels * spectra * polarizations * 2; }
@@ -34,7 +34,7 @@ struct voltage_heaps {
  *
  * \param heaps `[heap]` of voltages
  * \param present `[heap]`, 0 where a heap is not there
- * \return how many values of -128 became -127, which is what correlators take
+ * \return how many samples had a -128, which becomes -127, as correlators require
  */
 APERTURE_API int64_t heaps_to_frame(const int8_t* heaps,
                                     const uint8_t* present,
@@ -42,16 +42,16 @@ APERTURE_API int64_t heaps_to_frame(const int8_t* heaps,
                                     int8_t* frame);
 
 /*!
- * Puts spectra of a frame into the heaps of one slot.
+ * Copies spectra of a frame into the heaps of one slot.
  *
  * \param frame `[channel][input][time]` of all ranges' channels
- * \param times of the frame
- * \param inputs of the frame
- * \param first_input of these, the first polarization of the first sender
- * \param from first spectrum that is taken, of the frame
- * \param to where it goes, of a heap
- * \param count spectra
- * \param layout slots is not used
+ * \param times spectra of the frame
+ * \param inputs inputs of the frame
+ * \param first_input index of the first polarization of the first sender among these
+ * \param from first spectrum of the frame that is copied
+ * \param to its place in a heap
+ * \param count number of spectra
+ * \param layout layout of the heaps; slots is not used
  * \param heaps `[sender][range]` of voltages
  */
 APERTURE_API void frame_to_heaps(const int8_t* frame,

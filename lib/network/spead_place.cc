@@ -31,7 +31,7 @@ void require(bool condition, const char* name, int64_t value, const char* allowe
 
 int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-// The timestamp of 48 bits nearest to one that is known in full.
+// Returns the timestamp of 48 bits nearest to one that is known in full.
 int64_t unwrapped(int64_t value, int64_t known)
 {
     int64_t difference = (value - known) & (timestamp_period - 1);
@@ -120,7 +120,7 @@ int64_t spead_placement::sender_of(int64_t value) const
     return found == d_places.end() || found->first != value ? -1 : found->second;
 }
 
-// Whether a slot is in the window, which moves; sets d_newest and d_newest_time.
+// Returns whether a slot is in the window, which moves; sets d_newest and d_newest_time.
 bool spead_placement::fits(int64_t slot, sender_state& state, uint64_t* counts)
 {
     const auto group = floor_quotient(slot, d_layout.slots_per_chunk);
@@ -140,7 +140,7 @@ bool spead_placement::fits(int64_t slot, sender_state& state, uint64_t* counts)
         d_newest_time = std::max(d_newest_time, slot * d_layout.heap_ticks);
         return true;
     }
-    // ahead or late: do these make a time of their own?
+    // a heap ahead or late: do such heaps make a time of their own?
     const auto step = slot - state.candidate;
     const auto span = d_layout.window * d_layout.slots_per_chunk;
     if (state.candidates == 0 || state.taken != d_taken || step < -span || step > span) {
@@ -161,7 +161,7 @@ bool spead_placement::fits(int64_t slot, sender_state& state, uint64_t* counts)
     if (distance > 0)
         d_newest = chunk;
     else {
-        // time went back, the numbers of chunks go on
+        // time went back, but the numbers of chunks rise on
         d_newest += 2 * d_layout.window;
         d_eras.push_back({ d_newest - d_layout.window, d_newest - group });
         if (d_eras.size() > most_eras)
@@ -171,7 +171,7 @@ bool spead_placement::fits(int64_t slot, sender_state& state, uint64_t* counts)
     return true;
 }
 
-// Whether a heap was taken before.
+// Returns whether a heap was taken before.
 bool spead_placement::mark(int64_t chunk, int64_t heap)
 {
     const auto place = size_t(chunk % d_layout.window);

@@ -21,23 +21,23 @@
 namespace gr::aperture::network {
 
 /*!
- * The heaps of a SPEAD stream, and the chunks that they are collected in.
+ * The layout of a SPEAD stream: its heaps, and the chunks that they are collected in.
  *
  * A heap belongs to a time slot (its timestamp is a multiple of heap_ticks), to a sender
  * and to a range of channels. A chunk has the heaps of slots_per_chunk slots, ordered
  * [slot][sender][range], and begins at a multiple of slots_per_chunk.
  */
 struct spead_layout {
-    int64_t heap_bytes = 0;      //!< of the payload
+    int64_t heap_bytes = 0;      //!< bytes of a heap's payload
     int64_t heap_ticks = 1;      //!< timestamps from a slot to the next
     int64_t slots_per_chunk = 1; //!< heaps of a sender and range, one after another
-    //! Values of the item that tells who sends, in the order of places; one value for
+    //! Values of the item that names the sender, in the order of places; one value for
     //! heaps that have none.
     std::vector<int64_t> senders = { 0 };
     bool with_sender = false;      //!< whether heaps have that item
-    int64_t first_channel = 0;     //!< of the first range
+    int64_t first_channel = 0;     //!< first channel of the first range
     int64_t channels_per_heap = 0; //!< 0: heaps have no channels
-    int64_t ranges = 1;            //!< of channels, in a chunk
+    int64_t ranges = 1;            //!< ranges of channels in a chunk
     int64_t window = 4;            //!< chunks that are open at a time
     int64_t restart = 16;          //!< heaps of a sender that make a jump a restart
 
@@ -47,14 +47,14 @@ struct spead_layout {
     void check() const;
 };
 
-//! As spead2 4 has it; more may follow.
+//! The arguments of a place function of spead2 4; later versions may have more.
 struct spead_place_data {
     const uint8_t* packet;
     size_t packet_size;
-    const int64_t* items; //!< of the items asked for; -1 where a heap has none
-    int64_t chunk_id;     //!< out; -1: the heap is not taken
-    size_t heap_index;    //!< out, within the chunk
-    size_t heap_offset;   //!< out, bytes within the chunk
+    const int64_t* items; //!< values of the items asked for; -1 where a heap has none
+    int64_t chunk_id;     //!< output; -1: the heap is not taken
+    size_t heap_index;    //!< output: index in the chunk
+    size_t heap_offset;   //!< output: offset in the chunk, bytes
     uint64_t* batch_stats;
     uint8_t* extra;
     size_t extra_offset;
@@ -67,19 +67,20 @@ struct spead_place_data {
  * The window moves with the newest heap, but not at once where one is further ahead of it
  * than the window is long: such a heap, and one that is late, is dropped, until `restart`
  * heaps of one sender came in a row, each later than the one before by no more than the
- * window, and none of any sender fitted meanwhile. Then time goes on with these. A single
- * forged packet, or one sender whose clock is wrong, thus changes nothing for the others.
+ * window, and no heap of any sender fitted meanwhile. Then time goes on with these. A
+ * single forged packet, or one sender whose clock is wrong, thus changes nothing for the
+ * others.
  */
 class APERTURE_API spead_placement
 {
 public:
-    //! Order of the values of items that a stream is to ask for.
+    //! Order of the values of items that a stream has to ask for.
     enum item { timestamp, heap_length, sender, frequency, stream_control, items };
-    //! What is counted, of heaps that are not taken but for the last three.
+    //! Statistics: heaps that are not taken, except for the last three.
     enum statistic {
-        other, //!< descriptors, for example: no timestamp
+        other, //!< no timestamp: descriptors, for example
         wrong_size,
-        wrong_time, //!< no multiple of heap_ticks
+        wrong_time, //!< timestamp is no multiple of heap_ticks
         wrong_sender,
         wrong_channels,
         late,      //!< before the window
@@ -93,16 +94,18 @@ public:
 
     explicit spead_placement(const spead_layout& layout);
 
-    //! statistics_base: which of the stream's statistics is the first of ours;
-    //! fixed_sender: place of the sender of all heaps of the stream; -1: they say so.
+    //! Returns the place function of a stream.
+    //! \param statistics_base index of the stream's statistic that is the first of ours
+    //! \param fixed_sender place of the sender of all heaps of the stream; -1: heaps name
+    //! it
     void place(spead_place_data& data, int64_t statistics_base, int64_t fixed_sender);
 
-    //! Timestamp of the first slot of a chunk; it may be beyond 48 bits.
+    //! Returns the timestamp of the first slot of a chunk; it may be beyond 48 bits.
     int64_t time_of(int64_t chunk) const;
-    //! Whether a stream was ended, and nothing more is to come: every sender ended, or
-    //! has been silent for some seconds.
+    //! Returns whether a stream was ended, and no more heaps are to come: every sender
+    //! ended, or has been silent for some seconds.
     bool ended(double silence) const;
-    //! Seconds since something of a sender was taken; negative where nothing was.
+    //! Returns the seconds since a heap of a sender was taken; negative where none was.
     std::vector<double> silences() const;
     const spead_layout& layout() const { return d_layout; }
 
@@ -111,11 +114,12 @@ private:
     struct sender_state {
         bool seen = false, stopped = false;
         clock::time_point last{};
-        int64_t candidate = 0, candidates = 0; // of a restart
-        uint64_t taken = 0;                    // by all when the candidates began
+        int64_t candidate = 0,
+                candidates = 0; // slot, and count, of heaps that may be a restart
+        uint64_t taken = 0;     // heaps taken of all senders when the candidates began
     };
-    struct era { // of time: chunk = floor(slot / slots_per_chunk) + offset from `first`
-                 // on
+    struct era { // an era of time: chunk = floor(slot / slots_per_chunk) + offset from
+                 // `first` on
         int64_t first, offset;
     };
     int64_t sender_of(int64_t value) const;
@@ -130,11 +134,11 @@ private:
     uint64_t d_taken = 0, d_nameless_stops = 0;
     std::vector<era> d_eras;
     std::vector<sender_state> d_states;
-    std::vector<int64_t> d_marked_chunks; // of the window
+    std::vector<int64_t> d_marked_chunks; // chunks of the window
     std::vector<uint8_t> d_marks;         // [window][heap]
 };
 
-//! What a place function's user data point to.
+//! The user data of a place function.
 struct APERTURE_API spead_stream {
     std::shared_ptr<spead_placement> placement;
     int64_t statistics_base;
@@ -143,7 +147,8 @@ struct APERTURE_API spead_stream {
 
 } // namespace gr::aperture::network
 
-//! The place function, for spead2; user_data: a gr::aperture::network::spead_stream.
+//! The place function, for spead2.
+//! \param user_data a gr::aperture::network::spead_stream
 extern "C" APERTURE_API void
 gr_aperture_spead_place(void* data, size_t data_size, void* user_data);
 

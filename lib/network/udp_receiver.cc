@@ -125,7 +125,7 @@ udp_receiver::udp_receiver(const parameters& p) : d_p(p), d_socket(d_context)
         ::close(d_wake);
         throw;
     }
-    // until packets are wanted, others may have the address
+    // the address stays free for others until packets are wanted
     close();
 }
 
@@ -203,7 +203,7 @@ void udp_receiver::open()
     int given = 0;
     socklen_t size = sizeof given;
     getsockopt(handle, SOL_SOCKET, SO_RCVBUF, &given, &size);
-    d_buffer_bytes = given / 2; // Linux says twice what it was asked for
+    d_buffer_bytes = given / 2; // Linux reports twice the size asked for
 }
 
 void udp_receiver::start(taker take)

@@ -22,38 +22,41 @@ namespace gr::aperture::network {
  * A socket that datagrams come to, and the thread that reads them, many with each call of
  * the system (recvmmsg).
  *
- * This is the place where another way of receiving would go, such as ibverbs: whatever
- * calls `take` with batches of datagrams.
+ * Another way of receiving, such as ibverbs, would replace this class: it calls `take`
+ * with batches of datagrams.
  */
 class udp_receiver
 {
 public:
     struct parameters {
-        //! To be bound; a multicast group is joined.
+        //! Address to bind; a multicast group is joined.
         boost::asio::ip::udp::endpoint address;
-        std::string interface; //!< of a multicast group: name or address; empty: any
+        std::string
+            interface; //!< interface of a multicast group, by name or address; empty: any
         int buffer_bytes = 1 << 26;
         size_t most_bytes = 9000; //!< longer datagrams are cut
-        int core = -1;            //!< that the thread runs on; -1: any
+        int core = -1;            //!< CPU core that the thread runs on; -1: any
     };
-    //! May be called with no datagrams, when none have come for 50 ms.
+    //! Takes datagrams; also called with none, when none have come for 50 ms.
     using taker = std::function<void(const datagram*, size_t)>;
 
-    //! Tries whether the address can be bound. \throws std::runtime_error naming address
-    //! and port
+    //! Tries whether the address can be bound.
+    //! \throws std::runtime_error naming address and port
     explicit udp_receiver(const parameters& p);
     ~udp_receiver();
 
-    //! Binds the socket and starts the thread. \throws std::runtime_error likewise
+    //! Binds the socket and starts the thread.
+    //! \throws std::runtime_error naming address and port
     void start(taker take);
     //! Ends the thread and closes the socket.
     void stop();
 
-    //! Bytes of the socket's buffer that the system gives.
+    //! Returns the bytes of the socket's buffer that the system gives.
     int buffer_bytes() const { return d_buffer_bytes; }
-    //! Datagrams that the system dropped because the socket's buffer was full.
+    //! Returns the datagrams that the system dropped because the socket's buffer was
+    //! full.
     uint64_t dropped() const { return d_dropped; }
-    //! Why the thread ended before its time, or empty.
+    //! Says why the thread ended before its time; empty if it did not.
     std::string error() const;
 
 private:
@@ -75,12 +78,12 @@ private:
     int d_buffer_bytes = 0;
 };
 
-//! A thread runs on one core from now on. \throws std::runtime_error naming the core
+//! Binds a thread to one core. \throws std::runtime_error naming the core
 void pin_thread(int core);
 //! \throws std::invalid_argument if a core is not one of this process's
 void check_core(const std::string& parameter, int core);
 
-//! ns since 1970 by the system's clock.
+//! Returns ns since 1970 by the system's clock.
 int64_t time_now();
 
 } // namespace gr::aperture::network

@@ -97,7 +97,7 @@ void udp_sender::flush()
             sent += size_t(now);
             continue;
         }
-        // nobody listens there, as yet: of a datagram before
+        // an error of an earlier datagram: no receiver yet
         if (errno == ECONNREFUSED || errno == EINTR || errno == ENOBUFS)
             continue;
         const auto where = d_addresses[size_t(d_waiting[sent].to)];

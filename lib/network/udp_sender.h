@@ -21,12 +21,13 @@ namespace gr::aperture::network {
 class udp_sender
 {
 public:
-    //! \param interface of multicast: name or address; empty: the system's choice
+    //! \param interface network interface of multicast, by name or address; empty: the
+    //! system's choice
     //! \throws std::runtime_error
     udp_sender(const std::vector<boost::asio::ip::udp::endpoint>& addresses,
                const std::string& interface);
 
-    //! It is sent with the next flush(), or when there are 64.
+    //! Queues a datagram, which is sent with the next flush(), or when there are 64.
     void send(int to, std::vector<uint8_t> bytes);
     //! \throws std::runtime_error naming address and port
     void flush();

@@ -14,30 +14,31 @@
 
 namespace gr::aperture {
 
-//! What a device with memory of its own can do.
+//! Interface of a device with memory of its own.
 class APERTURE_DEVICE_API backend
 {
 public:
     virtual ~backend() = default;
-    //! What the device is, for people: the name of a GPU.
+    //! Returns the name of the GPU, for people.
     virtual std::string description() const = 0;
     virtual std::unique_ptr<stream> make_stream() const = 0;
-    //! What the calling thread gives to a GPU by itself goes to this device from now on.
+    //! Makes this device the one that the calling thread uses where it calls CUDA itself.
     virtual void make_current() const {}
-    //! Memory that is mapped twice is a multiple of this, in bytes.
+    //! Returns the bytes of which memory that is mapped twice is a multiple.
     virtual size_t granularity() const = 0;
-    //! Bytes of a ring unless someone asks for more.
+    //! Returns the bytes of a ring unless more are asked for.
     virtual size_t default_ring() const = 0;
     //! \throws std::runtime_error saying how much was asked for and how much there is
     virtual memory allocate(size_t bytes) const = 0;
-    //! The same memory twice in a row; bytes is a multiple of granularity().
+    //! Allocates memory that appears twice in a row; bytes is a multiple of
+    //! granularity().
     virtual memory allocate_twice_mapped(size_t bytes) const = 0;
     /*!
      * Lets another device of this kind copy out of memory of this one, for as long as the
      * memory lives.
-     * \param bytes of all that was allocated, the second mapping included
-     * \param mapped it is from allocate_twice_mapped()
-     * \returns false if the devices cannot reach each other's memory
+     * \param bytes bytes of the whole allocation, the second mapping included
+     * \param mapped whether it is from allocate_twice_mapped()
+     * \returns false if the devices cannot access each other's memory
      */
     virtual bool
     share(char* memory, size_t bytes, bool mapped, const backend& other) const = 0;

@@ -17,8 +17,8 @@ namespace gr::aperture {
 
 namespace {
 
-//! A block that was called so often, and has made so many times what waits at its inputs,
-//! without having consumed an item, never will.
+//! Calls without consuming an item after which a block is taken to be in a loop, if it
+//! has also made as many times the items that wait at its inputs.
 constexpr int64_t calls_of_a_loop = 1000;
 
 } // namespace
@@ -107,7 +107,7 @@ call_check::surroundings call_check::look() const
     for (int port = 0; port < detail->ninputs(); port++) {
         auto reader = detail->input(port);
         const gr::thread::scoped_lock guard(*reader->mutex());
-        // in this order: what is there may grow until done() is true, not later
+        // in this order: the items available may grow until done() is true, not later
         const bool done = reader->done();
         const int items = reader->items_available();
         s.ended = s.ended && done;
@@ -122,7 +122,7 @@ call_check::surroundings call_check::look() const
     return s;
 }
 
-//! What a block waits for may come as a message.
+//! Returns whether the block may wait for a message.
 bool call_check::has_messages() const
 {
     const auto ports = d_block.message_ports_in();

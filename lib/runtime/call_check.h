@@ -17,8 +17,8 @@
 namespace gr::aperture {
 
 /*!
- * Whether what a block consumes and produces is what GNU Radio can go on with. Without it
- * too many items are a crash, and none at all is a flowgraph that never ends.
+ * Checks the items that a block consumes and produces. Without it, too many items make
+ * GNU Radio crash, and none at all make a flowgraph that never ends.
  */
 class call_check
 {
@@ -27,27 +27,30 @@ public:
 
     call_rules rules;
 
-    //! Before the first call of a run.
+    //! Is called before the first call of a run.
     void start();
-    //! A call has room for so many items, and is offered so many of each input.
+    //! Begins a call that has room for so many items, and is offered so many of each
+    //! input.
     void begin(int room, const gr_vector_int& offered);
     //! \throws std::runtime_error for more than the call was offered, or has room for
     void consume(int port, int items);
     void consume_each(int items);
     void produce(int port, int items);
     /*!
-     * \param returned by the call
-     * \returns what is to be said of a block that gets nowhere, once a run; empty:
-     * nothing \throws std::runtime_error if the flowgraph cannot go on
+     * \param returned result of the call
+     * \returns a warning about a block that makes no progress, once in a run; otherwise
+     * empty
+     * \throws std::runtime_error if the flowgraph cannot go on
      */
     std::string end(int returned);
 
 private:
-    //! What waits at each input, then the room of each output.
+    //! The items that wait at each input, then the room of each output.
     struct surroundings {
         std::vector<int> items;
-        bool ended = true; // all inputs
-        bool full = true;  // as good as: whoever writes them may want much room at once
+        bool ended = true; // all inputs have ended
+        bool full =
+            true; // all outputs are nearly full: their writers may need much room at once
         bool operator==(const surroundings& o) const
         {
             return items == o.items && ended == o.ended && full == o.full;
@@ -61,13 +64,14 @@ private:
 
     gr::block& d_block;
     int d_room = 0;
-    gr_vector_int d_offered; // what is left of it
-    bool d_consumes = false; // something, in the present call
+    gr_vector_int d_offered; // items that are left of each input
+    bool d_consumes = false; // the present call consumes items
     bool d_produces = false;
-    bool d_has_consumed = false;     // in the present run
-    int64_t d_calls = 0, d_made = 0; // since it began, where nothing was consumed
+    bool d_has_consumed = false;     // items were consumed in the present run
+    int64_t d_calls = 0, d_made = 0; // since the run began, where no item was consumed
     bool d_said = false;
-    std::optional<surroundings> d_idle; // in the last call, which did nothing
+    std::optional<surroundings>
+        d_idle; // surroundings in the last call, which did nothing
     std::chrono::steady_clock::time_point d_since;
 };
 

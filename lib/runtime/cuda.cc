@@ -34,15 +34,14 @@ void check(cudaError_t status, int gpu, const char* what)
                              cudaGetErrorString(status));
 }
 
-//! 13010 -> "13.1"
+//! Returns "13.1" for 13010.
 std::string version_name(int version)
 {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 /*!
- * Functions of the driver, which is there only where there is a GPU: nothing may be
- * linked to it.
+ * Functions of the driver. It exists only where there is a GPU: nothing may link to it.
  */
 class driver
 {
@@ -93,7 +92,7 @@ private:
         void* found = nullptr;
         cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-        // as they were when the last of them came, in CUDA 10.2
+        // the version of the last of them, CUDA 10.2
         const auto status = cudaGetDriverEntryPointByVersion(
             name, &found, 10020, cudaEnableDefault, &result);
 #else
@@ -131,10 +130,9 @@ private:
 };
 
 /*!
- * What a stream and its events share; events may outlive their stream. Events have
- * numbers in the order of the stream, so that one that is done says that those before it
- * are, too: most questions are answered without the driver, whose lock the threads of all
- * blocks compete for.
+ * State that a stream and its events share; events may outlive their stream. Events have
+ * numbers in the order of the stream: if one is done, those before it are, too. So most
+ * queries need no driver, whose lock the threads of all blocks compete for.
  */
 class order
 {
@@ -167,7 +165,7 @@ public:
         return e;
     }
 
-    //! A stream that has been told to wait for it does so whatever becomes of it.
+    //! A stream that was made to wait for the event does so whatever becomes of it.
     void give_back(cudaEvent_t e)
     {
         std::lock_guard<std::mutex> guard(d_mutex);
@@ -255,14 +253,14 @@ public:
     explicit stream(int gpu) : d_order(std::make_shared<order>(gpu))
     {
         const on_gpu here(gpu);
-        // not in order with the default stream, which kernels of others may use
+        // not in order with the default stream, which other kernels may use
         check(cudaStreamCreateWithFlags(&d_stream, cudaStreamNonBlocking),
               gpu,
               "cudaStreamCreate");
     }
     ~stream() override
     {
-        // what the work uses may be gone with the owner
+        // memory that the work uses may be freed with the owner
         cudaStreamSynchronize(d_stream);
         cudaStreamDestroy(d_stream);
     }
@@ -338,7 +336,8 @@ public:
     }
 
 private:
-    //! Work of the second one from here on begins after that of the first one so far.
+    //! Makes later work of the second stream begin after the work of the first one so
+    //! far.
     void order_streams(cudaStream_t first, cudaStream_t second)
     {
         const on_gpu here(d_order->gpu);
@@ -362,7 +361,7 @@ private:
     uint64_t d_recorded = 0; // number of the last event
     std::shared_ptr<const event> d_last;
     bool d_new_work = false; // since that event
-    //! For each stream, its last event that this one waits for.
+    //! The last event of each stream that this one waits for.
     std::map<std::shared_ptr<order>, uint64_t> d_waited;
 };
 
@@ -484,7 +483,7 @@ public:
                 "cuMemSetAccess");
             return true;
         }
-        // asked for a second time, CUDA calls it an error, and so do its tools
+        // CUDA, and its tools, report an error where this is asked for a second time
         static std::mutex mutex;
         static std::set<std::pair<int, int>> enabled;
         const std::lock_guard<std::mutex> lock(mutex);

@@ -17,11 +17,11 @@ namespace gr::aperture::cuda {
 
 //! The GPUs of this machine.
 struct gpus {
-    int count;           //!< how many can be used
+    int count;           //!< number of usable GPUs
     std::string problem; //!< why there is none, or what is wrong with the driver
 };
 
-//! What the library of CUDA's memory, streams and events offers: gpu_runtime_kind.
+//! Functions of the library of CUDA's memory, streams and events: gpu_runtime_kind.
 struct gpu_runtime {
     const char* version;
     /*!
@@ -35,9 +35,10 @@ struct gpu_runtime {
 
 extern const plugin_kind gpu_runtime_kind;
 
-//! It, loaded by the first call; nullptr if there is none.
+//! Returns the library's functions, loading it in the first call; nullptr if there is
+//! none.
 const gpu_runtime* the_gpu_runtime();
-//! The GPUs that blocks can run on. Loads the library.
+//! Returns the GPUs that blocks can run on. Loads the library.
 const gpus& find_gpus();
 
 } // namespace gr::aperture::cuda

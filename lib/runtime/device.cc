@@ -27,8 +27,8 @@ std::string joined(const std::vector<std::string>& names)
     return all;
 }
 
-//! The number of "kind:N", 0 of "kind"; none if the name is another one. What is too
-//! long for an int is nobody's number.
+//! Returns the number of "kind:N", or 0 of "kind"; none if the name is another one, or
+//! the number too long for an int.
 std::optional<int> number_of(const std::string& name, const std::string& kind)
 {
     if (name == kind)

@@ -40,8 +40,8 @@ gr::buffer_type buffer_type_on(const device& d)
 }
 
 /*!
- * Errors that were said since a device block was started last: a GPU that fails does so
- * for all blocks that use it, and one of them says it.
+ * Errors that were logged since a device block was started last: a GPU that fails does so
+ * for all blocks that use it, and one of them reports it.
  */
 class said_errors
 {
@@ -56,7 +56,7 @@ public:
         const std::lock_guard<std::mutex> guard(d_mutex);
         d_said.clear();
     }
-    //! \returns whether it is new
+    //! Adds an error. \returns whether it is new
     bool add(const std::string& what)
     {
         const std::lock_guard<std::mutex> guard(d_mutex);
@@ -70,7 +70,7 @@ private:
 
 /*!
  * The signatures that signature_on() has made: on the CPU they look like all others, and
- * a block that forgot it is to be told before it comes to a GPU.
+ * a block without them is to fail before it comes to a GPU.
  */
 class made_signatures
 {
@@ -168,7 +168,7 @@ public:
     const device& input_device(int port) const { return of(d_input_devices, port); }
     const device& output_device(int port) const { return of(d_output_devices, port); }
 
-    //! The place of a device's stream in d_streams.
+    //! Returns the index of a device's stream in d_streams.
     size_t stream_on(const device& d) const
     {
         size_t i = 0;
@@ -176,14 +176,14 @@ public:
             i++;
         return i;
     }
-    //! The first one is work_stream().
+    //! Returns a stream by its index; the first one is work_stream().
     stream& stream_at(size_t i) const { return *d_streams[i].second; }
 
     void start();
     void stop();
     //! \returns false if a writer has failed, which reports it itself
     bool begin_call(int& noutput_items, gr_vector_int& ninput_items);
-    //! Where the items of the inputs are: GNU Radio knows of one place of an edge only.
+    //! Sets where the items of the inputs are: GNU Radio knows one place of an edge only.
     void point(gr_vector_const_void_star& input_items) const
     {
         for (size_t i = 0; i < d_inputs.size(); i++)
@@ -191,18 +191,18 @@ public:
                 input_items[i] =
                     d_inputs[i].buffer->pointer(*d_inputs[i].reader, d_inputs[i].place);
     }
-    //! From here on the inputs are read no more by this call.
+    //! Ends the reading of the inputs by this call.
     void release_inputs();
     /*!
-     * A call on little input while the device still works on earlier ones would not be
-     * done any sooner, and calls that are many and small keep a GPU from its work: such a
-     * call waits for more input, until the device is idle or latency() has passed.
+     * Lets a call on little input wait for more, until the device is idle or latency()
+     * has passed: while the device works on earlier calls it would not be done any
+     * sooner, and many small calls keep a GPU from its work.
      * \returns whether there is to be no call now
      */
     bool gathers(const gr_vector_int& ninput_items);
 
     call_check check;
-    //! by their rings, in the present call
+    //! True if the rings hold the outputs already, in the present call.
     bool outputs_held = false;
     std::atomic<double> latency{ 0.1 };
     std::string error() const
@@ -210,7 +210,7 @@ public:
         std::lock_guard<std::mutex> guard(d_mutex);
         return d_error;
     }
-    //! \returns whether it is the first one
+    //! Keeps the first error. \returns whether this is it
     bool set_error(const std::string& what)
     {
         std::lock_guard<std::mutex> guard(d_mutex);
@@ -229,11 +229,11 @@ private:
     struct port {
         std::shared_ptr<device_buffer> buffer;
         const gr::buffer_reader* reader; // nullptr for an output
-        size_t stream;                   // that of its device, in d_streams
-        size_t place;                    // of its device among those of the edge
-        int items;                       // of the present call
+        size_t stream;                   // index of its device's stream in d_streams
+        size_t place;                    // index of its device among those of the edge
+        int items;                       // items of the present call
     };
-    //! The ends of a call's work on each stream.
+    //! Events at the end of a call's work on each stream.
     using call = std::vector<event_sptr>;
 
     const device& of(const std::vector<device>& ports, int port) const
@@ -270,12 +270,12 @@ private:
     const std::vector<device> d_input_devices, d_output_devices;
     std::vector<std::pair<device, std::shared_ptr<stream>>>
         d_streams;                         // first: work_stream()
-    std::vector<port> d_inputs, d_outputs; // what is attached
-    std::deque<call> d_calls;              // the last ones
+    std::vector<port> d_inputs, d_outputs; // attached ports
+    std::deque<call> d_calls;              // the last calls
     bool d_reading = false;                // release_inputs() is still to come
-    //! since when a call waits for more input
+    //! Time since which a call waits for more input.
     std::optional<std::chrono::steady_clock::time_point> d_gathering;
-    mutable std::mutex d_mutex; // of the error
+    mutable std::mutex d_mutex; // guards the error
     std::string d_error;
 };
 
@@ -418,7 +418,7 @@ bool device_block::edges::gathers(const gr_vector_int& ninput_items)
         d_gathering.reset();
         return false;
     }
-    // The scheduler calls again at once, and says what has come by then.
+    // The scheduler calls again at once, with the items that have come by then.
     std::this_thread::sleep_for(std::chrono::microseconds(20));
     return true;
 }

@@ -24,8 +24,9 @@ namespace gr::aperture {
 
 namespace {
 
-// GNU Radio hands the number of items that readers want multiples of from a buffer to the
-// one that replaces it, and looks at it nowhere else. Real ones are far below this.
+// A mark in the number of items that readers want multiples of: GNU Radio passes that
+// number from a buffer to the one that replaces it, and uses it nowhere else. Real ones
+// are far below this.
 constexpr uint64_t identity_mark = uint64_t(0xa9e7) << 48;
 
 uint64_t next_identity()
@@ -45,7 +46,7 @@ size_t smallest_asked_for(const gr::block_sptr& writer, size_t item)
     return size_t(most);
 }
 
-//! The input of its block that a reader is.
+//! Returns the input of its block that a reader is.
 int port_of(const gr::buffer_reader* r)
 {
     const auto detail = r->link()->detail();
@@ -56,7 +57,7 @@ int port_of(const gr::buffer_reader* r)
                            " reads a buffer that is none of its inputs");
 }
 
-//! What GNU Radio wants a buffer to hold for a reader.
+//! Returns the items that GNU Radio wants a buffer to hold for a reader.
 size_t needed_by(const gr::block_sptr& reader)
 {
     return size_t(
@@ -64,9 +65,9 @@ size_t needed_by(const gr::block_sptr& reader)
 }
 
 /*!
- * GNU Radio has rounded the number of items of the buffer that is to be replaced to whole
- * pages, which can be 4096 items of a megabyte. Where that may be so, it is what the
- * blocks that are known by now need, with room for others.
+ * Returns the items of a buffer before GNU Radio rounded them to whole pages, which can
+ * be 4096 items of a megabyte. Where it may have done so, this is what the blocks that
+ * are known by now need, with room for others.
  */
 size_t before_rounding(size_t rounded,
                        size_t item,
@@ -74,7 +75,7 @@ size_t before_rounding(size_t rounded,
                        const gr::block_sptr& reader,
                        const std::vector<gr::buffer_sptr>& outputs)
 {
-    constexpr size_t room = 32 << 20; // bytes
+    constexpr size_t room = 32 << 20; // in bytes
     if (rounded != host_granularity() / std::gcd(item, host_granularity()))
         return rounded;
     size_t needed = std::max(
@@ -157,7 +158,7 @@ bool device_buffer::allocate_buffer(int nitems)
     d_twice_mapped = twice;
     d_bufsize = unsigned(items);
     d_copies = d_device.make_stream();
-    // its writer is not one to ask for it in start()
+    // a host writer does not ask for it in start()
     if (d_host_writer)
         allocate_mirror();
     return true;
@@ -367,7 +368,7 @@ void device_buffer::adopt_readers()
 // only a thread between attach() and detach() asks
 int device_buffer::contiguous_for_write(int items) const
 {
-    // Behind the end of twins nothing is begun that the next call goes on with: that
+    // Behind the end of twins nothing is begun that the next call continues: that call
     // writes to the beginning, and only whole items are copied from one to the other.
     const bool any = d_ring->type() == ring::layout::twice_mapped || d_writes_windows;
     return any ? items : std::min<int>(items, d_bufsize - d_write_index);
@@ -476,7 +477,8 @@ void device_buffer::post_work(int nitems)
     std::lock_guard<std::mutex> guard(d_state);
     d_end = int64_t(d_abs_write_offset) + nitems;
     d_end_index = index_add(d_write_index, unsigned(nitems));
-    // Readers wait for the last work that wrote, and a turn ago it went to the mirror.
+    // Readers wait for the last work that wrote, and that wrote to the mirror one cycle
+    // of the ring ago.
     if (d_kept)
         return;
     d_filled += nitems;

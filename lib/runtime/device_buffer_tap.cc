@@ -22,7 +22,7 @@ std::string device_buffer::device_name() const
 
 newest_items device_buffer::take_newest(int items, char* to, direction d)
 {
-    // no call is given room where these are: see tap::most()
+    // no call is given room where these items are: see tap::most()
     const int64_t first = std::max<int64_t>(0, d_end - items);
     const size_t n = size_t(d_end - first);
     if (!left_out("tap waits for the writer"))
@@ -45,7 +45,7 @@ newest_items device_buffer::newest(int items, void* to, bool on_device)
     try {
         return look(items, to, on_device);
     } catch (...) {
-        // what was begun is waited for, as its memory goes
+        // waits for copies in flight, as their memory is freed
         std::lock_guard<std::mutex> guard(d_state);
         end_taps();
         throw;
@@ -65,8 +65,8 @@ newest_items device_buffer::look(int items, void* to, bool on_device)
     const size_t bytes = size_t(items) * d_sizeof_item;
     if (d_attached > 0 && !d_taps)
         d_taps = d_device.make_stream();
-    // The ring is left in no time, as the device copies fast within itself; the way to
-    // the host may take its time.
+    // The copy within the device is fast, so that the ring is free soon; the way to the
+    // host may take its time.
     if (d_attached > 0 && !on_device && d_tap_bytes < bytes) {
         d_tap_memory.reset();
         d_tap_bytes = 0;
@@ -92,7 +92,7 @@ newest_items device_buffer::look(int items, void* to, bool on_device)
                                 direction::within_device);
         }
     }
-    if (taken.items == 0) { // the edge is gone
+    if (taken.items == 0) { // the edge does not exist any more
         if (on_device)
             throw std::runtime_error(
                 link()->alias() +

@@ -26,7 +26,7 @@ std::atomic<size_t> allocated{ 0 }, pinned{ 0 }, longest{ 0 };
 std::atomic<unsigned> seeds{ 1 };
 
 /*!
- * Whether the streams that are not reluctant are at rest. Streams may end as late as the
+ * Counts the streams that are not reluctant and have work. Streams may end as late as the
  * program does.
  */
 class eager_streams
@@ -38,9 +38,9 @@ public:
         return *all;
     }
 
-    //! So many of them have work to do from now on.
+    //! Notes that so many streams have work from now on.
     void begin(int streams) { d_busy += streams; }
-    //! One of them has nothing to do any more, or waits for an event.
+    //! Notes that one of them has no work any more, or waits for an event.
     void rest()
     {
         if (--d_busy == 0 && reluctant_streams > 0)
@@ -72,19 +72,19 @@ private:
     std::atomic<int> d_busy{ 0 };
 };
 
-//! The calling thread is one of theirs.
+//! True in threads of these streams.
 thread_local bool on_eager_stream = false;
 
 } // namespace
 
-//! How much of a reluctant stream's work somebody waits for.
+//! Tells how much of a reluctant stream's work others wait for.
 struct stream::demand {
     static constexpr auto everything = std::numeric_limits<uint64_t>::max();
 
     demand() { eager_streams::get().reluctant_streams++; }
     ~demand() { eager_streams::get().reluctant_streams--; }
 
-    //! The first so many pieces of work are waited for.
+    //! Asks for the first so many pieces of work.
     void want(uint64_t pieces)
     {
         auto& others = eager_streams::get();
@@ -142,15 +142,15 @@ public:
     {
         std::lock_guard<std::mutex> guard(d_mutex);
         d_done = true;
-        // Those who wait have work from here on, not only when their threads awake.
+        // Waiting streams have work from here on, not only when their threads awake.
         eager_streams::get().begin(std::exchange(d_resting, 0));
         d_changed.notify_all();
     }
 
-    uint64_t number = 0; // of the piece of work that sets it
+    uint64_t number = 0; // number of the piece of work that sets it
 
 private:
-    const std::shared_ptr<demand> d_demand; // of its stream, if that is reluctant
+    const std::shared_ptr<demand> d_demand; // demand of its stream, if that is reluctant
     mutable std::mutex d_mutex;
     mutable std::condition_variable d_changed;
     mutable bool d_done = false;
@@ -159,8 +159,8 @@ private:
 
 namespace {
 
-//! Which device owns which memory. It outlives all that is destroyed when a program ends:
-//! rings may be freed as late as that.
+//! The owners of memory, by device. It outlives all that is destroyed when a program
+//! ends: rings may be freed as late as that.
 struct owners {
     std::mutex mutex;
     std::map<const char*, std::pair<size_t, int>> ranges; // start: bytes, device

@@ -23,50 +23,50 @@ namespace gr::aperture {
 
 /*!
  * A device for tests, where there is no GPU: its memory is host memory in which each byte
- * is XORed with `mask`, so that whoever takes it for the host's reads nonsense, and its
+ * is XORed with `mask`, so that code that takes it for the host's reads nonsense, and its
  * streams are threads, so that work is done late.
  */
 namespace emulated {
 
 constexpr unsigned char mask = 0xa5;
 
-//! Copies from the host to the device or back.
+//! Copies from the host to the device or back, applying the mask.
 APERTURE_DEVICE_API void copy_masked(void* to, const void* from, size_t bytes);
 
-//! What tests may change, before streams and rings are made.
+//! Settings that tests may change, before streams and rings are made.
 struct settings {
-    std::atomic<size_t> granularity{ 4096 };   //!< of memory that is mapped twice
+    std::atomic<size_t> granularity{ 4096 };   //!< bytes, of memory that is mapped twice
     std::atomic<size_t> default_ring{ 65536 }; //!< bytes
     std::atomic<size_t> memory_size{ size_t(1) << 34 };
     //! Longest random delay of a piece of work, microseconds.
     std::atomic<int> delay{ 0 };
-    //! By how much each clearing of memory is late, microseconds.
+    //! Delay of each clearing of memory, microseconds.
     std::atomic<int> clear_delay{ 0 };
-    //! By how much each copy to the host is late, microseconds.
+    //! Delay of each copy to the host, microseconds.
     std::atomic<int> copy_delay{ 0 };
-    //! Devices reach each other's memory.
+    //! Whether devices can access each other's memory.
     std::atomic<bool> peers{ true };
     /*!
      * Streams that are made while this is true are reluctant: they do a piece of work at
-     * the latest moment that the waits between streams allow, which is when somebody
-     * waits for it and all streams that are not reluctant have come to rest, because they
-     * have no work left or wait for an event. A wait that is missing shows then, whatever
-     * threads happen to be fast.
+     * the latest moment that the waits between streams allow, which is when a thread
+     * waits for it and all streams that are not reluctant are at rest, because they have
+     * no work left or wait for an event. A missing wait shows then, however fast threads
+     * happen to be.
      */
     std::atomic<bool> reluctant{ false };
-    //! What a reluctant stream calls when a piece of its work is waited for.
+    //! Is called when a piece of a reluctant stream's work is waited for.
     std::function<void()> before_reluctant_work;
 };
 APERTURE_DEVICE_API settings& current_settings();
 
-//! Bytes of device memory that are allocated.
+//! Returns the bytes of device memory that are allocated.
 size_t memory_in_use();
-//! The number of the device that owns a pointer's memory; -1: none does.
+//! Returns the index of the device that owns a pointer's memory; -1: none does.
 int owner_of(const void* memory);
-//! Bytes of host memory that are pinned.
+//! Returns the bytes of host memory that are pinned.
 size_t pinned_memory();
 
-//! The most pieces of work that any stream had to do, since the last call.
+//! Returns the longest queue of work of any stream since the last call.
 size_t longest_queue();
 
 class APERTURE_DEVICE_API stream : public aperture::stream
@@ -80,7 +80,7 @@ public:
     void copy(void* to, const void* from, size_t bytes, direction d) override;
     void clear(void* memory, size_t bytes) override;
 
-    //! Work for the stream's thread. If it throws, the stream has failed.
+    //! Gives work to the stream's thread. If it throws, the stream has failed.
     void run(std::function<void()> work);
 
 private:
@@ -91,12 +91,12 @@ private:
     uint64_t push(std::function<void()> work);
     void throw_failure();
 
-    std::mutex d_mutex; // of all but the thread
+    std::mutex d_mutex; // guards all but the thread
     std::condition_variable d_changed;
     std::deque<std::function<void()>> d_queue;
     bool d_idle = true, d_quit = false;
     uint64_t d_pushed = 0;
-    const std::shared_ptr<demand> d_demand; // of a reluctant stream
+    const std::shared_ptr<demand> d_demand; // demand for work of a reluctant stream
     std::exception_ptr d_failure;
     unsigned d_random;
     std::thread d_thread;

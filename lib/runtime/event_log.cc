@@ -13,7 +13,8 @@ namespace gr::aperture {
 void event_log::add(int64_t first, int64_t end, const event_sptr& e)
 {
     constexpr size_t most = 64, few = 8;
-    // asking costs as much as giving work to a stream: not while there is little to drop
+    // a query costs as much as giving work to a stream: there is none while there is
+    // little to drop
     while (d_entries.size() >= few && d_entries.front().done->done()) {
         d_done = std::max(d_done, d_entries.front().end);
         d_entries.pop_front();
@@ -22,8 +23,8 @@ void event_log::add(int64_t first, int64_t end, const event_sptr& e)
         d_done = std::max(d_done, end);
         return;
     }
-    // The newest are what precision is for: of the oldest, two become one that begins
-    // with the first and ends with the second.
+    // The newest entries need precision: the oldest two become one that begins with the
+    // first and ends with the second.
     if (d_entries.size() == most)
         for (size_t i = 0; i < most / 4; i++) {
             d_entries[i + 1].first = d_entries[i].first;

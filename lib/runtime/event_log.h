@@ -15,20 +15,22 @@
 namespace gr::aperture {
 
 /*!
- * Which work of one stream uses which items of a ring, so that others wait for no more
- * than they need. Items are counted from the start of the run; both ends of what is added
- * never go back.
+ * Records which work of one stream uses which items of a ring, so that others wait for no
+ * more than they need. Items are counted from the start of the run; neither end of added
+ * ranges ever goes back.
  */
 class event_log
 {
 public:
-    //! Work on items first ... end-1 is done after an event; nullptr: it is done.
+    //! Adds work on items first ... end-1, which is done after an event; nullptr: it is
+    //! done.
     void add(int64_t first, int64_t end, const event_sptr& e);
-    //! After this no work uses items below limit (nullptr: none does).
+    //! Returns an event after which no work uses items below limit (nullptr: none does).
     event_sptr last_use_below(int64_t limit) const;
-    //! After this the work on all items below end is done (nullptr: it is done).
+    //! Returns an event after which the work on all items below end is done (nullptr: it
+    //! is done).
     event_sptr completion_of(int64_t end) const;
-    //! After this all work is done.
+    //! Returns an event after which all work is done.
     event_sptr last() const;
     void clear();
 

@@ -12,9 +12,9 @@ namespace gr::aperture {
 
 #ifdef APERTURE_FAULTS
 /*!
- * Whether a wait or a copy is to be left out: the environment variable APERTURE_FAULT has
- * its name. Only in programs that show that the tests would notice (aperture_faults in
- * tests/cpp/CMakeLists.txt).
+ * Returns whether a wait or a copy is to be left out: the environment variable
+ * APERTURE_FAULT has its name. It is true only in programs that show that the tests would
+ * notice (aperture_faults in tests/cpp/CMakeLists.txt).
  */
 bool left_out(const char* name);
 #else

@@ -23,7 +23,7 @@ namespace {
                              " bytes for an edge to a device: " + std::strerror(errno));
 }
 
-//! Addresses of their own, without memory.
+//! Reserves addresses, without memory.
 char* reserve(size_t bytes)
 {
     void* p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -12,17 +12,17 @@
 
 namespace gr::aperture {
 
-//! Bytes of a page of host memory.
+//! Returns the bytes of a page of host memory.
 APERTURE_DEVICE_API size_t host_granularity();
 
 /*!
- * Host memory that appears twice in a row, filled with zeros.
+ * Allocates host memory that appears twice in a row, filled with zeros.
  * \param bytes a multiple of host_granularity()
  * \throws std::runtime_error naming the size
  */
 APERTURE_DEVICE_API memory map_host_memory_twice(size_t bytes);
 
-//! Host memory, page-aligned and filled with zeros.
+//! Allocates host memory, page-aligned and filled with zeros.
 APERTURE_DEVICE_API memory allocate_host_memory(size_t bytes);
 
 } // namespace gr::aperture

@@ -12,7 +12,7 @@
 
 namespace gr::aperture {
 
-//! The CPU: whoever gives the work does it.
+//! The stream of the CPU: the thread that gives the work does it.
 class APERTURE_DEVICE_API host_stream : public stream
 {
 public:

@@ -13,8 +13,8 @@
 namespace gr::aperture {
 
 /*!
- * Where a thread may wait for a device. The thread of a device block must not wait
- * between start() and stop(), but for the three kinds of waits that go through
+ * Tells whether a thread may wait for a device. The thread of a device block must not
+ * wait between start() and stop(), except for the three kinds of waits that use
  * host_wait(). A backend counts all others.
  */
 class APERTURE_DEVICE_API working_thread
@@ -27,9 +27,9 @@ public:
     static bool must_not_wait();
     //! Returns how often threads have waited that must not, since the program began.
     static long forbidden_waits();
-    //! A backend tells that the calling thread is about to wait.
+    //! Tells, from a backend, that the calling thread is about to wait.
     static void waits();
-    //! While one of these lives, the calling thread is allowed to wait.
+    //! Allows the calling thread to wait while one of these lives.
     class APERTURE_DEVICE_API allowed_wait
     {
     public:

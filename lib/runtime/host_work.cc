@@ -27,7 +27,7 @@ void run_now(const std::vector<input_span>& inputs,
     work(in, out);
 }
 
-//! What lies in a span of the emulated device's memory, as the host reads it.
+//! Returns the contents of a span of the emulated device's memory, as the host reads it.
 std::vector<char> unmasked(const void* memory, size_t bytes)
 {
     std::vector<char> plain(bytes);

@@ -25,7 +25,7 @@ checked(const plugin_kind& kind, const void* offers, const std::string& path)
                  kind.version + ": install both from the same build" };
 }
 
-//! The folder of the library, or of the program, that this code is part of.
+//! Returns the folder of the library, or of the program, that this code is part of.
 std::filesystem::path own_folder()
 {
     Dl_info info{};

@@ -14,31 +14,31 @@
 namespace gr::aperture {
 
 /*!
- * What is for GPUs only is in libraries that are loaded when a GPU is asked for: nothing
- * links to CUDA, and a package without it installs where there is no CUDA. Such a library
- * exports one function, which returns a struct of what it offers. Its first member is the
- * version, as text, in every version of it.
+ * A kind of library for GPUs, which is loaded when a GPU is asked for: nothing links to
+ * CUDA, and a package without it installs where there is no CUDA. Such a library exports
+ * one function, which returns a struct of functions. Its first member is the version, as
+ * text, in every version of it.
  */
 struct plugin_kind {
-    const char* file;    //!< its name
+    const char* file;    //!< name of the file
     const char* entry;   //!< name of the function, a plugin_entry
     const char* what;    //!< "CUDA kernels", in messages
-    const char* version; //!< that it must have
+    const char* version; //!< version that it must have
 };
 using plugin_entry = const void* (*)();
 
-//! A library that has been loaded, or why it has not been.
+//! A library that has been loaded, or the reason why it has not been.
 struct loaded_plugin {
     const void* offers; //!< nullptr if it has not been loaded
     std::string problem;
 };
 
-//! Loads a library, which stays loaded. \param path of the file
+//! Loads a library, which stays loaded. \param path path of the file
 APERTURE_DEVICE_API loaded_plugin load_plugin(const plugin_kind& kind,
                                               const std::string& path);
 
 /*!
- * The library of a kind that lies beside the one that this code is part of.
+ * Finds the library of a kind that lies beside the one that this code is part of.
  * \param linked the function, in programs that link the library's objects themselves and
  * need no file: tests and benchmarks; otherwise nullptr
  */

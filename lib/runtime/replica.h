@@ -24,7 +24,7 @@ class replica
 {
 public:
     /*!
-     * Memory of zeros: history begins with them.
+     * Allocates memory of zeros: history begins with them.
      * \param size bytes of one ring
      * \throws std::runtime_error if there is not enough memory
      */
@@ -34,32 +34,32 @@ public:
     const char* at(size_t offset) const { return d_ring.at(offset); }
     ring::layout layout() const { return d_ring.type(); }
 
-    //! Lets work of another device reach the items, too: as of backend.
+    //! Lets kernels on another device access the items, too, as backend does.
     bool share(const device& other)
     {
         return other == d_device ||
                d_ring.share(*d_device.own_memory(), *other.own_memory());
     }
-    //! The stream waits until it may read items below end.
+    //! Makes the stream wait until it may read items below end.
     void begin_read(stream& s, int64_t end) const;
-    //! All work of a reader on items first ... end-1 is done after an event.
+    //! Ends a reader's work on items first ... end-1, which is done after an event.
     void end_read(const gr::buffer_reader& r,
                   int64_t first,
                   int64_t end,
                   const event_sptr& done);
 
-    //! Items first ... end-1 of the edge.
+    //! A range of items, first ... end-1, of the edge.
     struct items {
-        const char* from; //!< where they are
+        const char* from; //!< source of the items
         bool in_host_memory;
-        size_t offset, bytes; //!< of their place in the ring
+        size_t offset, bytes; //!< offset and size of their place in the ring
         int64_t first, end;
-        int64_t overwritten; //!< items below it lay there before
-        event_sptr ready;    //!< they are there after it; nullptr: they are
+        int64_t overwritten; //!< items below it were there before
+        event_sptr ready;    //!< the source is written after it; nullptr: it is written
     };
     void take(const items& i);
-    //! After this no copy reads items below limit from where they came (nullptr: none
-    //! does).
+    //! Returns an event after which no copy reads items below limit from their source
+    //! (nullptr: none does).
     event_sptr last_use_below(int64_t limit) const
     {
         return d_copied.last_use_below(limit);

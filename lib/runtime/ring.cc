@@ -56,14 +56,15 @@ ring allocate_ring(const backend& on, size_t size, ring::layout l)
 std::pair<size_t, bool>
 ring_items(size_t wanted, size_t item, size_t granularity, size_t period)
 {
-    constexpr size_t small = 1 << 20; // bytes that are no waste
-    constexpr size_t countable = std::numeric_limits<int>::max(); // by GNU Radio
+    constexpr size_t small = 1 << 20; // bytes that are not wasteful
+    constexpr size_t countable =
+        std::numeric_limits<int>::max(); // items that GNU Radio can count
     const size_t most = std::min(countable, std::max(small / item, 4 * wanted));
     const size_t mapped = granularity / std::gcd(item, granularity);
     const auto whole = [](size_t items, size_t unit) {
         return (items + unit - 1) / unit * unit;
     };
-    // where a call must end at the end of the ring, the one more would be a call by
+    // where a call must end at the end of the ring, one item more would be a call by
     // itself
     const std::pair<size_t, bool> sizes[] = {
         { whole(wanted + 1, std::lcm(mapped, period)), true },

@@ -26,16 +26,16 @@ class ring
 public:
     enum class layout { twice_mapped, twin, single };
 
-    //! size: bytes of one ring
+    //! \param size bytes of one ring
     ring(memory m, size_t size, layout l);
 
     size_t size() const { return d_size; }
     layout type() const { return d_layout; }
     char* at(size_t offset) const { return d_memory.get() + offset; }
-    //! Bytes of memory, the second mapping not counted.
+    //! Returns the bytes of memory, without the second mapping.
     size_t footprint() const;
 
-    //! Lets another device reach it: as of backend, of the device that it is on.
+    //! Lets another device access the memory, as backend of its device does.
     bool share(const backend& on, const backend& other) const
     {
         const bool mapped = d_layout == layout::twice_mapped;
@@ -45,10 +45,11 @@ public:
     struct piece {
         size_t to, from, bytes;
     };
-    //! Where some bytes go that are to be read at an offset; `from` counts from their
-    //! start.
+    //! Returns where bytes are written that are to be read at an offset; `from` counts
+    //! from their start.
     std::vector<piece> pieces(size_t offset, size_t bytes) const;
-    //! What is to be copied within after bytes were written at an offset.
+    //! Returns the copies within the ring that are due after bytes were written at an
+    //! offset.
     std::vector<piece> twins(size_t offset, size_t bytes) const;
 
 private:
@@ -57,17 +58,18 @@ private:
     layout d_layout;
 };
 
-//! Memory of a device for a ring. \param size bytes of one ring
+//! Allocates memory of a device for a ring.
+//! \param size bytes of one ring
 //! \throws std::runtime_error if there is not enough
 ring allocate_ring(const backend& on, size_t size, ring::layout l);
 
 /*!
- * Items of a ring: at least `wanted`, and more where that lets it be mapped twice or hold
- * whole periods. One that is mapped twice holds one more at least: GNU Radio leaves one
- * item free, and two calls of half of what is wanted are to fit.
- * \param item bytes
- * \param granularity that which is mapped is a multiple of
- * \param period items after which its contents come again
+ * Returns the items of a ring: at least `wanted`, and more where that lets it be mapped
+ * twice or hold whole periods. A ring that is mapped twice holds at least one more: GNU
+ * Radio leaves one item free, and two calls of half of `wanted` are to fit.
+ * \param item bytes of an item
+ * \param granularity bytes of which a mapping is a multiple
+ * \param period items after which its contents repeat themselves
  * \returns the number of items, and whether the ring is mapped twice: neither that nor
  *   whole periods where it would be wastefully large, and being mapped twice first
  */

@@ -20,8 +20,8 @@ namespace gr::aperture {
 
 namespace {
 
-//! How long, and how often at least, a copy is tried that the writer overtakes: a thread
-//! may be stopped for longer in the midst of one.
+//! Time, and least number of tries, for a copy that the writer overtakes: a thread may be
+//! stopped for longer in the midst of one.
 constexpr std::chrono::milliseconds patience{ 2000 };
 constexpr int fewest_tries = 10;
 
@@ -42,7 +42,7 @@ tap::tap(const gr::basic_block_sptr& b, int port)
     : d_block(block_of(b)), d_detail(d_block->detail())
 {
     const auto name = d_block->alias();
-    // below 0: as many as are connected
+    // below 0: any number of ports
     const int ports =
         d_detail ? d_detail->noutputs() : d_block->output_signature()->max_streams();
     if (ports == 0)
@@ -69,7 +69,7 @@ tap::tap(const gr::basic_block_sptr& b, int port)
 int tap::most() const
 {
     // A call is never given room for more than half of a buffer. Whatever a block does
-    // with its room, the other half is there.
+    // with its room, the other half stays.
     return int(d_buffer->bufsize() - d_buffer->bufsize() / 2);
 }
 
@@ -124,7 +124,7 @@ newest_items tap::copy_from_host(int items, char* to)
         const size_t slot = (index + bufsize - n) % bufsize;
         const char* const base = own ? own->host_memory() : d_buffer->base();
         std::memcpy(to, base + slot * size, n * size);
-        // the copy is not to be read later than what follows
+        // orders the reads of the copy before later ones
         std::atomic_thread_fence(std::memory_order_acquire);
         const int64_t now = int64_t(written());
         const int64_t intact = now - most();

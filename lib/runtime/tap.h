@@ -16,58 +16,59 @@
 
 namespace gr::aperture {
 
-//! Items in a row of a stream, that have been copied out of an edge.
+//! Items in a row of a stream that were copied out of an edge.
 struct newest_items {
-    uint64_t first = 0; //!< number of the first one, since the start of the flowgraph
-    int items = 0;      //!< how many; 0: none has come yet
+    uint64_t first = 0; //!< index of the first one, since the start of the flowgraph
+    int items = 0;      //!< number of items; 0: none has come yet
 };
 
 /*!
- * Looks at an edge of a flowgraph from outside: no block reads it, and none waits for it.
- * What is copied was in the stream at the numbers that it is given, whole. Of any thread,
- * but not while the flowgraph is being started, locked or unlocked by another.
+ * Copies items of an edge of a flowgraph from outside: no block reads it, and none waits
+ * for it. The items that it returns were whole in the stream at their indices. Any thread
+ * may use it, but not while another one starts, locks or unlocks the flowgraph.
  *
- * Of an edge that a block on a device writes, a copy within the device takes the items
- * out of the ring, in order with the writer's work and before they are overwritten; to
- * the host they go from there. Edges in host memory are read as they are, and again if
- * the writer may have come by meanwhile.
+ * On an edge that a block on a device writes, a copy within the device takes the items
+ * from the ring, in order with the writer's work and before they are overwritten; a
+ * second one brings them to the host. Edges in host memory are read as they are, and
+ * again if the writer may have overtaken the copy.
  */
 class APERTURE_DEVICE_API tap
 {
 public:
     /*!
      * \param b a block with streams of its own
-     * \param port its output
+     * \param port index of its output
      * \throws std::invalid_argument if it has no such output, or its buffer is another
      * module's
      * \throws std::runtime_error if it has not been started
      */
     tap(const gr::basic_block_sptr& b, int port);
 
-    //! Bytes of an item.
+    //! Returns the bytes of an item.
     size_t item_size() const { return d_buffer->get_sizeof_item(); }
-    //! Items that can be asked for.
+    //! Returns how many items can be asked for.
     int most() const;
-    //! Items that the block has put out so far.
+    //! Returns the items that the block has produced so far.
     uint64_t written() const;
-    //! The block's work has ended: no more items will come.
+    //! Returns whether the block's work has ended: no more items will come.
     bool done() const;
-    //! cuda:0, ...: where the block writes the items; cpu: in host memory.
+    //! Returns where the block writes the items: cuda:0, ...; cpu: in host memory.
     std::string device_name() const;
 
     /*!
      * Copies the newest items, oldest first.
-     * \param items how many at most, 1 to most(); fewer come where there are no more
+     * \param items most items, 1 to most(); there may be fewer
      * \param to memory for so many
-     * \param on_device it is of the device that device_name() says, and free to be
-     * written \throws std::runtime_error if the device has failed; if the edge is gone,
+     * \param on_device whether the memory is of the device of device_name(), and free to
+     * be written
+     * \throws std::runtime_error if the device has failed; if the edge is gone,
      * as its flowgraph has ended; or if the writer was faster than the copy, again and
      * again
      */
     newest_items copy(int items, void* to, bool on_device = false);
 
-    //! The tags of some items that the edge still has: those of items that every reader
-    //! has passed are dropped now and then.
+    //! Returns the tags of some items that the edge still has: tags of items that every
+    //! reader has passed are dropped now and then.
     std::vector<gr::tag_t> tags(const newest_items& of) const;
 
 private:

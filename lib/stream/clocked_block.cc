@@ -23,20 +23,20 @@ namespace gr::aperture {
 namespace {
 
 const pmt::pmt_t status_port = pmt::mp("status");
-// What rx_time_clock may say that names no clock.
+// Values of rx_time_clock that name no clock.
 constexpr char counted_clock[] = "samples", followed_clock[] = "followed";
 
-//! Tuners round: to a fraction of a hertz, or some hundred at most.
+//! Compares frequencies; tuners round to a fraction of a hertz, or some hundred at most.
 bool same_frequency(double a, double b)
 {
     return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
 }
 
 /*!
- * Items that a port's buffer holds while tags are waited for. It always comes to hold
- * half of what fits in, whoever fills it. More would have to lie in it only where samples
- * came twice and delays let what was before them be needed still, or where it was made
- * smaller than is asked for: there tags hold late.
+ * Returns how many items a port's buffer holds while the block waits for tags: half of
+ * its size, to which any writer fills it. More would be needed only where samples came
+ * twice and delays need those before them, or where the buffer was made smaller than was
+ * asked for: there tags hold late.
  */
 int64_t most_awaited(const gr::buffer_reader& reader)
 {
@@ -76,23 +76,23 @@ int frame_item_size(int channels, int inputs, int times, sample_type type)
                      size_of(type));
 }
 
-clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t step)
-    : clocked_block(std::vector<device>(ports, d), {}, window, step)
+clocked_block::clocked_block(const device& d, int ports, int64_t window, int64_t hop)
+    : clocked_block(std::vector<device>(ports, d), {}, window, hop)
 {
 }
 
 clocked_block::clocked_block(const std::vector<device>& inputs,
                              const std::vector<device>& outputs,
                              int64_t window,
-                             int64_t step)
+                             int64_t hop)
     : device_block(inputs.at(0), inputs, outputs),
-      d_alignment(int(inputs.size()), window, step),
+      d_alignment(int(inputs.size()), window, hop),
       d_ports(inputs.size()),
       d_end(inputs.size())
 {
     set_tag_propagation_policy(TPP_DONT);
     message_port_register_out(status_port);
-    // what is searched for in a thread of its own may take long, and ends by itself
+    // a search in a thread of its own may take long, and ends by itself
     call_rules rules;
     rules.most_idle = std::numeric_limits<double>::infinity();
     set_call_rules(rules);
@@ -114,7 +114,7 @@ bool clocked_block::start()
     d_taken_frequency.reset();
     for (size_t port = 0; port < d_ports.size(); port++) {
         // With history there are zeros before item 0, but not after lock() and unlock():
-        // what is there says more than history().
+        // the items in the buffer tell more than history().
         auto reader = detail()->input(port);
         gr::thread::scoped_lock guard(*reader->mutex());
         d_ports[port] = {};
@@ -128,13 +128,13 @@ void clocked_block::require_window(gr_vector_int& required)
 {
     for (size_t port = 0; port < d_ports.size(); port++) {
         const int64_t first = first_item(port);
-        // What is there and not needed is passed over first: with it in the buffer, that
-        // might not hold the rest.
+        // Items that are not needed are passed over first: with them the buffer might not
+        // hold the rest.
         const auto up_to = [&](int64_t end) -> int64_t {
             return d_alignment.needed_from(int(port)) > first ? 1
                    : end != timeline::none
                        ? end - first
-                       : d_end[port] + 1 - first; // what is there does not say more
+                       : d_end[port] + 1 - first; // the items that are there tell no more
         };
         if (!d_begun)
             required[port] = 1 + std::max<int64_t>(0, -first);
@@ -145,7 +145,7 @@ void clocked_block::require_window(gr_vector_int& required)
 
         auto reader = detail()->input(port);
         gr::thread::scoped_lock guard(*reader->mutex());
-        // in this order: what is there may grow until done() is true, not later
+        // in this order: the items available may grow until done() is true, not later
         const bool done = reader->done();
         if (done && reader->items_available() < required[port])
             d_ended = true;
@@ -163,8 +163,8 @@ void clocked_block::require_window(gr_vector_int& required)
         if (reader->done()) // pair_up() sees to it
             required[1] = std::min(required[1], reader->items_available());
     }
-    // The scheduler ends a block that asks for more than there will ever be without a
-    // last call; one that asks for nothing is called.
+    // The scheduler ends a block that asks for more items than there will ever be without
+    // a last call; it calls a block that asks for none.
     if (d_ended)
         std::fill(required.begin(), required.end(), 0);
 }
@@ -174,7 +174,7 @@ bool clocked_block::more_tags_can_come(int port)
     const int64_t first = first_item(port), end = d_end[port];
     auto reader = detail()->input(port);
     gr::thread::scoped_lock guard(*reader->mutex());
-    // in this order, as above
+    // in this order, for the same reason
     if (reader->done() && first + reader->items_available() <= end)
         return false;
     return !d_alignment.awaits_tags(port, end) || d_alignment.needed_from(port) > first ||
@@ -192,9 +192,9 @@ bool clocked_block::require_ahead(gr_vector_int& required, int64_t items)
         gr::thread::scoped_lock guard(*reader->mutex());
         const bool done = reader->done();
         const int64_t there = reader->items_available();
-        // Of a port of which nothing is needed, as its place is not known, as many as say
-        // that it is missing so long: more need not come while the buffers of others are
-        // full.
+        // A port of which nothing is needed, as its place is not known, waits for as many
+        // items as show that it is missing so long: more need not come while the buffers
+        // of others are full.
         const int64_t more_of_it =
             needed != timeline::none
                 ? items
@@ -292,7 +292,7 @@ bool clocked_block::pair_up(gr_vector_int& available)
 
 void clocked_block::check_companion()
 {
-    // item for item: whatever was lost before is lost on both
+    // item for item: whatever was lost before is lost on both ports
     const int64_t end = std::min(d_end[0], d_alignment.readable_until(0));
     std::vector<gr::tag_t> tags, own;
     get_tags_in_range(tags, 1, d_companion_seen, end, key(tags::rx_time));
@@ -359,7 +359,7 @@ void clocked_block::resume()
     for (auto& c : d_changes)
         c.tick += moved;
     on_moved(moved);
-    if (d_taken_frequency) // goes onto the first item, as at the very start
+    if (d_taken_frequency) // it is tagged on the first item, as at the very start
         d_changes.insert(d_changes.begin(), { position(), *d_taken_frequency });
     d_corrected = d_alignment.corrected_at(position());
     on_begin();
@@ -376,7 +376,8 @@ timestamp clocked_block::absolute(int port, int64_t item, const timestamp& t)
     if (!is_relative(t) && true_time)
         return t;
     auto& epoch = d_ports[port].epoch;
-    if (!epoch) { // it did not say so on its first item: it is where it was taken to be
+    if (!epoch) { // the first item was not relative: the port stays where it was taken to
+                  // be
         epoch = time_of(double(tick_of(port, item))) - t;
         d_approximate = true;
     }
@@ -507,9 +508,10 @@ void clocked_block::place_guessed()
 
 timestamp clocked_block::set_epochs(std::vector<std::optional<timestamp>>& times)
 {
-    std::optional<timestamp> known; // the latest beginning of those that know the time
     std::optional<timestamp>
-        least; // and the earliest of those that count from their start
+        known; // the latest beginning of the ports that know the time
+    std::optional<timestamp>
+        least; // the earliest of the ports that count from their start
     for (const auto& t : times) {
         if (t && is_relative(*t))
             least = least && least->since(*t) < 0 ? least : t;
@@ -519,7 +521,7 @@ timestamp clocked_block::set_epochs(std::vector<std::optional<timestamp>>& times
     d_approximate = d_approximate || !known;
     timestamp start = known ? *known : timestamp::now();
     // Streams that count from their own start began with those that know the time; where
-    // none does, they share one epoch: as far as anyone can tell, they began together.
+    // none does, they share one epoch: they are taken as having begun together.
     for (size_t port = 0; port < times.size(); port++) {
         auto& epoch = d_ports[port].epoch;
         if (times[port] && is_relative(*times[port]))
@@ -606,9 +608,8 @@ void clocked_block::read_tags_of_item(int port,
             frequency = number_of(t.value);
         }
     }
-    // What a source says that stopped and begins anew, or is tuned to another frequency;
-    // sources say their rate then. The same frequency alone, on each buffer for example,
-    // is no news.
+    // A source that stopped and begins again, or is tuned to another frequency, tags its
+    // rate, too. The same frequency alone, on each buffer for example, is no news.
     const bool resumed = rated || (frequency && frequency != state.frequency);
     if (time && item > 0 && state.stamped != item) {
         state.stamped = item;
@@ -622,7 +623,7 @@ void clocked_block::read_tags_of_item(int port,
         else if (!d_alignment.is_unplaced(port))
             d_alignment.stamp(port, item, absolute(port, item, *time), rated);
         if (item >= d_alignment.readable_until(port))
-            return; // the rest is read once the ports are lined up anew
+            return; // the rest is read once the ports are aligned anew
     }
     if (item > 0) { // begin() has read those of item 0
         if ((!time || state.foreign == item) && resumed) {
@@ -705,7 +706,7 @@ void clocked_block::report_alignment()
 
 void clocked_block::change_frequency(int64_t tick, double frequency)
 {
-    // all ports are tuned together: the first that says so speaks for all
+    // all ports are tuned together: the first that changes counts for all
     if (!d_frequency || !same_frequency(frequency, *d_frequency))
         d_changes.push_back({ tick, frequency });
     d_frequency = frequency;
@@ -861,7 +862,7 @@ void clocked_block::tag_time(int port, uint64_t item, const timestamp& time)
 void clocked_block::tag_description(int port, uint64_t item, const description& d)
 {
     if (d_told.size() > size_t(port))
-        d_told[port] = false; // said again, as all else is
+        d_told[port] = false; // reported again, as all else is
     tag_time(port, item, d.time);
     if (d_approximate)
         tag(port, item, tags::approximate, pmt::PMT_T);

@@ -22,27 +22,26 @@
 namespace gr::aperture {
 
 /*!
- * Ports of an edge in host memory take two of 4096 shared memory segments each: above
- * this number GNU Radio 3.10.5 aborts when a flowgraph starts. inputs_per_port is the way
- * out.
+ * Checks the number of ports. Edges in host memory take two of 4096 shared memory
+ * segments each: with more ports GNU Radio 3.10.5 aborts when a flowgraph starts.
+ * inputs_per_port avoids that.
  */
 void require_ports(int ports);
-//! Ports of so many inputs. \throws std::invalid_argument
+//! Returns the number of ports of so many inputs. \throws std::invalid_argument
 int ports_of(int inputs, int inputs_per_port);
-//! Bytes of a frame [channel][input][time]. \throws std::invalid_argument
+//! Returns the bytes of a frame [channel][input][time]. \throws std::invalid_argument
 int frame_item_size(int channels, int inputs, int times, sample_type type);
 
-//! The end of an error about an rx_rate that is not there, in the words of GNU Radio
-//! Companion.
+//! The end of an error about a missing rx_rate, in the words of GNU Radio Companion.
 inline constexpr const char* who_says_the_rate =
     ": Receiver Tags behind each source says it, as does Sample Rate of FX Correlator";
 
 /*!
- * What blocks with a clock share: they read rx_time, rx_rate and rx_freq on their inputs,
- * line the ports up, notice losses, and see when the input ends.
+ * Base of blocks with a clock: they read rx_time, rx_rate and rx_freq on their inputs,
+ * align the ports, notice losses, and see when the input ends.
  *
- * A derived block asks in forecast() for what it needs, and takes run after run off
- * next_run() in make().
+ * A derived block asks in forecast() for the items that it needs, and takes run after run
+ * from next_run() in make().
  */
 class clocked_block : public device_block
 {
@@ -50,170 +49,181 @@ public:
     bool start() override;
 
 protected:
-    //! Windows as in timeline.
-    clocked_block(const device& d, int ports, int64_t window, int64_t step);
-    //! Ports on several devices, as of device_block.
+    //! \param window, hop in items, as those of timeline
+    clocked_block(const device& d, int ports, int64_t window, int64_t hop);
+    //! Makes ports on several devices, as device_block does.
     clocked_block(const std::vector<device>& inputs,
                   const std::vector<device>& outputs,
                   int64_t window,
-                  int64_t step);
+                  int64_t hop);
 
-    //! forecast(): what the next window needs of each port; nothing once the input ended.
+    //! Asks in forecast() for the items of each port that the next window needs, and for
+    //! none once the input has ended.
     void require_window(gr_vector_int& required);
 
-    //! What a call of make() did.
+    //! The result of a call of make().
     struct progress {
-        int64_t windows; //!< that it went on by, or padded; 0: there was nothing to do
-        int items;       //!< of the output that became whole
+        int64_t windows; //!< windows that were used or padded; 0: there was nothing to do
+        int items;       //!< output items that became whole
     };
     /*!
-     * One piece of the work of process(), which calls it until the output is full or
-     * there is nothing to do: takes one run off next_run() and makes output of it.
-     * \param done items of the output that this call of process() has made
-     * \param room how many more there is room for, at least 1
+     * Takes one run from next_run() and makes output of it. process() calls it until the
+     * output is full or there is nothing to do.
+     * \param done output items that this call of process() has made so far
+     * \param room output items that there is room for beyond these, at least 1
      */
     virtual progress make(int done,
                           int room,
                           const gr_vector_const_void_star& input_items,
                           const gr_vector_void_star& output_items) = 0;
-    //! A port's input is done, and what is left of it holds no window.
+    //! Returns whether a port's input is done, and the rest of it holds no window.
     bool ended() const { return d_ended; }
 
-    //! The next windows, at most so many.
+    //! Returns the next windows, at most so many.
     timeline::run next_run(int64_t most) const { return d_alignment.next(d_end, most); }
     void advance(int64_t windows) { d_alignment.advance(windows); }
     /*!
-     * The clock of a port jumped too far to fill the gap. next_run() gives no windows any
-     * more: as at the end of the input, what is unfinished is to be delivered, marked as
-     * partial. Where make() has nothing more to do, the ports are lined up anew,
-     * on_begin() is called, and the next windows follow. The first item made of them
-     * needs tags as the very first one.
+     * Returns whether the clock of a port jumped too far to fill the gap. next_run() then
+     * gives no more windows: as at the end of the input, unfinished items are to be
+     * delivered, marked as partial. Where make() has nothing more to do, the ports are
+     * aligned anew, on_begin() is called, and the next windows follow. The first item
+     * made of them needs tags as the very first one does.
      */
     bool interrupted() const { return d_alignment.interrupted(d_end); }
-    //! Where the first window of a run begins on each port, in what process() got, as if
-    //! the port were not read earlier or later; nullptr where it is missing.
+    //! Returns where the first window of a run begins on each port, in the arguments of
+    //! process(), as if the port were not read earlier or later; nullptr where it is
+    //! missing.
     std::vector<const char*> starts_of(const timeline::run& run,
                                        const gr_vector_const_void_star& input_items);
-    //! At the present rate(): so many items of all ports stay readable before the next
-    //! window, for set_reach(). The history of the block has to make room for them.
+    //! Returns how many items of all ports, at the present rate(), stay readable before
+    //! the next window, for set_reach(). The history of the block has to make room for
+    //! them.
     virtual int64_t items_to_keep() const { return 0; }
-    //! For the windows from the next one on, as of timeline.
+    //! Sets the reach of a port from the next window on; see timeline.
     void set_reach(int port, const timeline::reach& r) { d_alignment.set_reach(port, r); }
 
-    //! Tick of the next window's first item, from 0.
+    //! Returns the tick of the next window's first item, from 0.
     int64_t position() const { return d_alignment.position(); }
     int64_t tick_of(int port, int64_t item) const
     {
         return d_alignment.tick_of(port, item);
     }
-    //! Items a second; 0 if nobody said.
+    //! Returns the items a second; 0 if no tag gives them.
     double rate() const { return d_rate; }
-    //! Time of a tick (or between two); of tick 0 where the rate is not known.
+    //! Returns the time of a tick (or between two); that of tick 0 where the rate is not
+    //! known.
     timestamp time_of(double tick) const { return d_alignment.time_of(tick); }
-    //! When tick 0 would have been by the clock that runs at the next window: a clock
-    //! that is followed was not always the same.
+    //! Returns the time of tick 0 by the clock that runs at the next window: a clock that
+    //! is followed was not always the same.
     timestamp origin() const { return d_alignment.origin_at(position()); }
-    //! rx_time is to be said again with the item of a tick, as the clock that is followed
-    //! has walked since the last time.
+    //! Returns whether rx_time is to be tagged again with the item of a tick, as the
+    //! clock that is followed has walked since the last time.
     bool take_correction(int64_t tick);
 
-    //! A setting of the stream that is passed on with the item of a tick.
+    //! A change of the stream that is passed on with the item of a tick.
     struct change {
         int64_t tick;
         double frequency; //!< rx_freq
     };
-    //! Takes the changes off that belong to a window at or before a tick.
+    //! Takes the changes that belong to a window at or before a tick.
     std::vector<change> take_changes(int64_t tick);
 
-    //! What an output stream is: goes onto its first item. 0: not known
+    //! Description of an output stream, which is tagged on its first item. 0: not known
     struct description {
-        timestamp time; //!< of the first item
+        timestamp time; //!< time of the first item
         double rate = 0;
         double bandwidth = 0;
         int64_t samples_per_item = 0;
     };
     void tag_description(int port, uint64_t item, const description& d);
-    //! rx_time, unless the item has it
+    //! Tags rx_time, unless the item has it.
     void tag_time(int port, uint64_t item, const timestamp& time);
-    //! rx_freq, and rx_time beside it: alone it would mean a loss
+    //! Tags rx_freq, and rx_time beside it: alone it would mean a loss.
     void tag_frequency(int port, uint64_t item, const timestamp& time, double frequency);
     void tag(int port, uint64_t item, const char* key, const pmt::pmt_t& value);
-    //! What a `missing` tag says.
+    //! Contents of a `missing` tag.
     struct lost_spectra {
         int input;
         int64_t first, count;
     };
-    //! Nothing if the tag is another one; refuses inputs that the edge does not have.
+    //! Returns nothing if the tag is another one; refuses inputs that the edge does not
+    //! have.
     std::optional<lost_spectra> read_missing(const gr::tag_t& tag, int port, int inputs);
-    //! One `missing` tag.
+    //! Adds one `missing` tag.
     void tag_missing(int port, uint64_t item, int input, uint64_t first, uint64_t count);
 
-    //! bandwidth and samples_per_item as the input says; 0 where it does not
+    //! Returns `bandwidth`, and below `samples_per_item`, of the input; 0 without such a
+    //! tag.
     double input_bandwidth() const { return d_bandwidth; }
     int64_t input_samples_per_item() const { return d_samples_per_item; }
 
-    //! All other tags, in order.
+    //! Receives all other tags, in order.
     virtual void on_tag(int port, const gr::tag_t& tag);
-    //! After the ports were lined up and before the next window: may set_position().
+    //! Is called when the ports were aligned, before the next window; may call
+    //! set_position().
     virtual void on_begin() {}
-    //! The ports are being lined up anew: what was read ahead lies so many ticks later.
+    //! Is called when the ports are aligned anew: items that were read ahead lie so many
+    //! ticks later.
     virtual void on_moved(int64_t) {}
     void set_position(int64_t tick) { d_alignment.set_position(tick); }
-    //! In the constructor: seconds that are filled with missing items at most.
-    //! \throws std::invalid_argument
+    //! Sets, in the constructor, the longest gap in seconds that is filled with missing
+    //! items. \throws std::invalid_argument
     void set_most_gap(double seconds);
-    //! In the constructor: rx_time counts from a device's start, whatever its value.
+    //! Makes rx_time count from a device's start, whatever its value; for the
+    //! constructor.
     void set_relative_time(bool relative) { d_relative_time = relative; }
-    //! In the constructor: the stamps of all ports are of other clocks than the items,
-    //! and the time follows them.
+    //! Makes the time follow the stamps, which are of other clocks than the items on all
+    //! ports; for the constructor.
     void set_follow_clock(bool follow) { d_follow_clock = follow; }
-    //! In the constructor: a jump beside a repeated rx_rate is not filled at all. Blocks
-    //! with a clock say both where their own alignment began anew.
+    //! Leaves a jump beside a repeated rx_rate unfilled; for the constructor. Blocks with
+    //! a clock tag both where their own alignment began anew.
     void begin_anew_where_restated() { d_anew_where_restated = true; }
 
-    //! Logs a warning, at most some a second, and publishes it on port `status`. `count`
-    //! below 0: not known. \param reason for people, where the event needs one
+    //! Logs a warning, at most some a second, and publishes it on port `status`. A
+    //! `count` below 0 is not known.
+    //! \param reason for people, where the event needs one
     void report(const std::string& event,
                 int port,
                 int64_t item,
                 int64_t count,
                 const std::string& reason = "");
-    //! Logs that a message or something else that was said is not used, and publishes it
-    //! on port `status`.
+    //! Logs that a message or a tag is not used, and publishes it on port `status`.
     void refuse(const std::string& reason);
     /*!
-     * In the constructor, of a block that lines one port up: port 1 is its companion,
-     * with an item for each one of port 0, in step with them whatever its tags say. If it
-     * ends earlier, or says another rx_time than port 0 for an item, that is an error.
+     * Makes port 1 the companion of port 0, with an item for each one of that, whatever
+     * its tags say; for the constructor of a block that aligns one port. It is an error
+     * if the companion ends earlier, or tags another rx_time than port 0 on an item.
      */
     void take_companion(const std::string& what) { d_companion = what; }
-    //! As starts_of(), of the companion.
+    //! Returns what starts_of() does, for the companion.
     const char* start_of_companion(const timeline::run& run,
                                    const gr_vector_const_void_star& input_items);
 
-    //! In the constructor: the items are samples, and a `missing` tag says that so many
-    //! of them were filled in by who sent them.
+    //! Takes the items as samples; a `missing` tag then says that so many of them were
+    //! filled in by their sender. For the constructor.
     void take_filled_samples() { d_takes_filled = true; }
 
     /*!
-     * In the constructor: only times since 1970 that are not said to be approximate are
-     * compared. All other ports are taken as having begun with the others, and move()
-     * puts them where they belong. Without it, guessed times that contradict others are
-     * not compared either, and as nobody moves their ports, those beside true times are
+     * Compares only times since 1970 that are not approximate; for the constructor. All
+     * other ports are taken as having begun with the others, and move() puts them where
+     * they belong. Without this call, guessed times that contradict others are not
+     * compared either, and as nobody moves their ports, those beside true times are
      * missing.
      */
     void compare_true_times_only() { d_true_times_only = true; }
-    //! The rx_time of a port can be compared with those of others.
+    //! Returns whether the rx_time of a port can be compared with those of others.
     bool has_true_time(int port) const { return d_ports[port].true_time; }
-    //! The first rx_time of a port was said to be approximate: a guess, which aligns
+    //! Returns whether the first rx_time of a port was approximate: a guess, which aligns
     //! nothing.
     bool has_guessed_time(int port) const { return d_ports[port].guessed; }
-    //! A port lies so many ticks later than was believed, from the next window on.
+    //! Moves a port so many ticks later than it was believed to be, from the next window
+    //! on.
     void move(int port, int64_t ticks);
-    //! on_begin(), with compare_true_times_only(): the port lies where it lay beside the
-    //! others before they were lined up anew.
+    //! Returns, in on_begin() with compare_true_times_only(), whether the port lies where
+    //! it lay beside the others before they were aligned anew.
     bool keeps_place(int port) const { return d_ports[port].keeps_place; }
-    //! How much later a port is at a tick by its stamps than by where it lies, in ticks.
+    //! Returns how much later a port is at a tick by its stamps than by its place, in
+    //! ticks.
     double lag(int port, int64_t tick) const { return d_alignment.lag(port, tick); }
     struct arrivals {
         int64_t items; //!< that have come since the start
@@ -221,34 +231,35 @@ protected:
         bool all;      //!< no more will come
     };
     arrivals arrived(int port);
-    //! In process(): behind the last item of a port that it got.
+    //! Returns, in process(), the item behind the last one of a port.
     int64_t behind_input(int port) const { return d_end[port]; }
-    //! First item of a port that the next window or a later one needs.
+    //! Returns the first item of a port that the next window or a later one needs.
     int64_t first_needed(int port) const { return d_alignment.needed_from(port); }
-    //! Hz, rx_freq as it was read last; 0 if nobody said.
+    //! Returns rx_freq in Hz as it was read last; 0 without one.
     double frequency() const { return d_frequency.value_or(0); }
     /*!
-     * forecast(), after require_window(): so many items of each port, or as many as its
-     * buffer holds. \returns false if no more of them will come
+     * Asks in forecast(), after require_window(), for so many items of each port, or as
+     * many as its buffer holds. \returns false if no more of them will come
      */
     bool require_ahead(gr_vector_int& required, int64_t items);
-    //! Runs from the next one on, without taking them, up to so many ticks.
-    //! \param see gets each run and its tick \returns how many ticks there are
+    //! Visits the runs from the next one on, without taking them, up to so many ticks.
+    //! \param see gets each run and its tick
+    //! \returns how many ticks there are
     int64_t
     look_ahead(int64_t ticks,
                const std::function<void(const timeline::run&, int64_t)>& see) const;
-    //! Tick of the first change that was not taken; timeline::none
+    //! Returns the tick of the first change that was not taken, or timeline::none.
     int64_t next_change() const
     {
         return d_changes.empty() ? timeline::none : d_changes.front().tick;
     }
-    //! An unknown number of items was lost before an item.
+    //! Is called when an unknown number of items was lost before an item of a port.
     virtual void on_loss(int, int64_t) {}
-    //! The frequency of a port is another one from an item on.
+    //! Is called when the frequency of a port changes with an item.
     virtual void on_tuned(int, int64_t) {}
 
-    //! In the constructor: an input port for messages with settings. What `receive`
-    //! throws refuses the message: a bad one must not end the flowgraph.
+    //! Adds an input port for messages with settings; for the constructor. An exception
+    //! of `receive` refuses the message: a bad one must not end the flowgraph.
     void take_settings(const char* port,
                        const std::function<void(const pmt::pmt_t&)>& receive);
 
@@ -258,16 +269,18 @@ private:
                 gr_vector_int& ninput_items,
                 gr_vector_const_void_star& input_items,
                 gr_vector_void_star& output_items) final;
-    //! Reads the tags of the items that are new. \returns false if there is nothing to
-    //! do, or nothing that can be done: see failed()
+    //! Reads the tags of the new items. \returns false if there is nothing to do, or
+    //! nothing that can be done: see failed()
     bool update(const gr_vector_int& available);
-    //! Of a port, beyond what is there, before anything of it is consumed.
+    //! Returns whether a port may still get tags beyond the items that are there, before
+    //! any of these is consumed.
     bool more_tags_can_come(int port);
     void resume();
-    //! Takes no more of port 0 than of its companion. \returns false if that has ended
+    //! Limits port 0 to the items that its companion has. \returns false if that has
+    //! ended
     bool pair_up(gr_vector_int& available);
     void check_companion();
-    //! Consumes on all ports what no later window needs.
+    //! Consumes, on all ports, the items that no later window needs.
     void consume_passed();
 
     struct port_state {
@@ -278,40 +291,42 @@ private:
         std::optional<timestamp> epoch;  // of rx_time that counts from a device's start
         bool true_time = false;          // rx_time can be compared with those of others
         bool guessed = false;            // see has_guessed_time()
-        bool introduced = false;         // from the next resume() on it can
-        bool keeps_place = false;        // see keeps_place()
-        int64_t foreign = -1; // item whose rx_time says nothing of what was before it
+        bool introduced = false;  // from the next resume() on its time can be compared
+        bool keeps_place = false; // see keeps_place()
+        int64_t foreign =
+            -1; // item whose rx_time tells nothing about the items before it
     };
 
-    //! What in[0] of process() is.
+    //! Returns the item at in[0] of process().
     int64_t first_item(int port)
     {
         return int64_t(nitems_read(port)) - d_ports[port].preload;
     }
-    //! A port's rx_time, from wherever it counts, as time since 1970.
+    //! Returns whether a port's rx_time counts from the start of a device; as_epoch()
+    //! converts it to time since 1970.
     bool is_relative(const timestamp& t) const
     {
         return d_relative_time || t.is_relative();
     }
     timestamp absolute(int port, int64_t item, const timestamp& t);
-    //! Decides what time it is at item 0 of each port, in place; returns that of tick 0.
+    //! Decides the time of item 0 of each port, in place; returns that of tick 0.
     timestamp set_epochs(std::vector<std::optional<timestamp>>& times);
-    //! Likewise, with true times only.
+    //! Does the same with true times only.
     timestamp set_true_times(std::vector<std::optional<timestamp>>& times);
-    //! Warns of ports that cannot be lined up.
+    //! Warns of ports that cannot be aligned.
     void check_times(const std::vector<std::optional<timestamp>>& times);
-    //! Whether a guessed time is not what others are.
+    //! Returns whether a guessed time contradicts others.
     bool guesses_differ(const std::vector<std::optional<timestamp>>& times) const;
-    //! Says which ports are lined up by nothing, as their times are guesses.
+    //! Reports which ports nothing aligns, as their times are guesses.
     void place_guessed();
     void begin();
-    //! A true time on a port that had none.
+    //! Introduces a true time on a port that had none.
     void introduce(int port, int64_t item, const timestamp& time);
     void read_tags(int port);
     void report_alignment();
     void read_tags_of_item(int port, int64_t item, const std::vector<gr::tag_t>& tags);
     void set_rate(int port, int64_t item, const pmt::pmt_t& given);
-    //! What rx_time_clock says; nothing where it does not.
+    //! Sets whose clock rx_time is, by rx_time_clock; no name: by the parameters.
     void set_clock(int port, const pmt::pmt_t& name);
     void report_drift(const stream_alignment::event& e);
     void change_frequency(int64_t tick, double frequency);
@@ -321,8 +336,8 @@ private:
     bool d_relative_time = false, d_anew_where_restated = false, d_follow_clock = false;
     bool d_takes_filled = false, d_true_times_only = false;
     bool d_comparing_true = false; // d_true_times_only, or guesses contradict each other
-    std::string d_companion;       // what it is; empty: there is none
-    int64_t d_companion_seen = 0;  // its items whose tags were read
+    std::string d_companion;       // name of the companion; empty: there is none
+    int64_t d_companion_seen = 0;  // items of the companion whose tags were read
     rate_limit d_log_limit{ 5 };
     int64_t d_corrected = 0; // tick of the newest correction of the time that was taken
     std::vector<port_state> d_ports;
@@ -332,7 +347,8 @@ private:
     int64_t d_samples_per_item = 0;
     bool d_approximate = false;
     std::vector<int64_t> d_timed; // newest item of each output with an rx_time
-    std::vector<char> d_told;     // each output, that its time was followed
+    std::vector<char>
+        d_told; // for each output, whether it was tagged that its time is followed
     std::optional<double> d_taken_frequency;
     std::optional<double> d_frequency;
     std::vector<change> d_changes;

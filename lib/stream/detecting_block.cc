@@ -19,7 +19,7 @@ detecting_block::detecting_block(const device& d, const parameters& p)
                                       : nullptr)
 {
     set_latency(p.latency);
-    // all integrations of a frame come out of one call
+    // all integrations of a frame are made by one call
     if (const int parts = p.detect.integrations(p.spectra_per_frame); parts > 0) {
         set_output_multiple(parts);
         set_relative_rate(parts, 1);
@@ -103,7 +103,7 @@ detecting_block::make(int done,
     if (made == 0)
         return {};
     for (int i = 0; i < made; i++) {
-        // the clock stands behind them, and behind what is not delivered
+        // the clock is behind them, and behind the spectra that are not delivered
         const int64_t length =
             within ? d_p.detect.spectra : d_summed * d_p.spectra_per_frame;
         const int64_t first =
@@ -285,7 +285,7 @@ void detecting_block::tag_integration(uint64_t item,
 {
     const auto& detect = d_p.detect;
     const double times = d_p.spectra_per_frame;
-    const double length = double(detect.spectra) / times; // frames
+    const double length = double(detect.spectra) / times; // length in frames
     const timestamp time = time_of(first / times);
     const double width = input_bandwidth() / d_p.channels;
     const auto tag_all = [&](const char* key, const pmt::pmt_t& value) {
@@ -302,7 +302,7 @@ void detecting_block::tag_integration(uint64_t item,
                               int64_t(input_samples_per_item() * length) });
     else
         tag_all(tags::rx_time, time.to_pmt());
-    // from channel floor(n/2) of those that come in to that of those that go out
+    // from channel floor(n/2) of the input to that of the output
     const int summed = detect.summed_channels;
     const double shift =
         d_p.channels / summed / 2 * summed + (summed - 1) / 2. - d_p.channels / 2;
@@ -315,7 +315,7 @@ void detecting_block::tag_integration(uint64_t item,
     }
     tag_all(tags::spectra, pmt::from_uint64(end - first));
 
-    // of rows and parts -> of rows and products
+    // converts [row][part] to [row][product]
     auto numbers = counts;
     if (counts.size() > 1 && detect.of_pairs()) {
         numbers.clear();

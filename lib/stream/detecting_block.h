@@ -16,22 +16,22 @@
 namespace gr::aperture {
 
 /*!
- * What power_detector and beam_power share: integrations, what they count, their tags.
+ * Base of power_detector and beam_power: integrations, their counts and tags.
  */
 class detecting_block : public frame_reader
 {
 public:
     struct parameters {
-        int channels; //!< of the frames that come in
-        int sources;  //!< that `missing` tags tell of: beams or inputs
-        int beams;    //!< that are detected
+        int channels; //!< channels of the input's frames
+        int sources;  //!< beams or inputs that `missing` tags tell of
+        int beams;    //!< beams that are detected
         int spectra_per_frame;
         kernels::detection detect;
         bool mean;
         double latency;
         int spectra_per_slice; //!< 0: no masks
 
-        //! Where there are masks.
+        //! Returns the parameters of the means where there are masks.
         kernels::power_means::parameters means() const
         {
             return { { channels, sources, spectra_per_frame, spectra_per_slice },
@@ -39,7 +39,8 @@ public:
                      detect,
                      mean };
         }
-        //! What the kernel() is to make. \throws std::invalid_argument
+        //! Returns the detection that the kernel() has to make. \throws
+        //! std::invalid_argument
         kernels::detection summed() const;
     };
 
@@ -48,7 +49,7 @@ public:
 protected:
     detecting_block(const device& d, const parameters& p);
 
-    //! The detection of a block's parameters. \throws std::invalid_argument
+    //! Returns the detection of a block's parameters. \throws std::invalid_argument
     static kernels::detection detection_of(const detection_parameters& p)
     {
         return { kernels::parse_products(p.products),
@@ -56,18 +57,18 @@ protected:
                  p.spectra,
                  p.summed_channels };
     }
-    //! \param frame bytes of one
+    //! \param frame bytes of a frame
     static io_signature::sptr
     input_signature_of(const device& d, const parameters& p, int frame);
     static io_signature::sptr output_signature_of(const device& d, const parameters& p);
 
     virtual kernels::detecting_kernel& kernel() = 0;
-    //! Frames from the next one on that can be done in one call.
+    //! Returns how many frames from the next one on can be done in one call.
     virtual int64_t prepare() { return int64_t(1) << 40; }
-    //! Sources that the beams are made of from the next frame on; nullptr: as many beams
-    //! as sources.
+    //! Returns the sources that the beams are made of from the next frame on; nullptr: as
+    //! many beams as sources.
     virtual const std::vector<std::vector<int>>* sources_of_beams() { return nullptr; }
-    //! Spectra that a beam lacks, of those that its sources do.
+    //! Returns the spectra that a beam lacks, given those that its sources lack.
     virtual std::vector<intervals::interval>
     lost_of(int beam, const std::vector<intervals>& lost, int64_t first, int64_t end);
 
@@ -78,7 +79,7 @@ private:
                   const gr_vector_void_star& output_items) override;
     void before_first_call() override;
 
-    //! Integrations within frames, and of frames; each returns how many items it made.
+    //! Integrates within frames, and over frames; each returns how many items it made.
     //! \param counts nullptr: there are no masks
     int integrate_parts(const gr_vector_const_void_star& in,
                         float* out,
@@ -86,16 +87,18 @@ private:
                         int most);
     int
     integrate_frames(const gr_vector_const_void_star& in, float* out, uint32_t* counts);
-    //! Frames from the next one on that can be done in one call, with d_means told of it.
+    //! Returns how many frames from the next one on can be done in one call, and prepares
+    //! d_means for them.
     int64_t prepare_all();
-    //! Of some frames, into what kernel() and d_means make of them.
+    //! Makes means of some frames, for kernel() and d_means.
     void make_means(const timeline::run& run,
                     const gr_vector_const_void_star& in,
                     int64_t frames,
                     float* out,
                     uint32_t* counts);
 
-    //! Spectra that were summed, of each row and part; one number if all agree.
+    //! Returns the spectra that were summed, of each row and part; one count if all
+    //! agree.
     std::vector<uint64_t> counted(int64_t first, int64_t end);
     std::vector<float> scales(const std::vector<uint64_t>& counts) const;
     //! \param counts from counted()
@@ -104,16 +107,17 @@ private:
                          int64_t end,
                          const std::vector<uint64_t>& counts);
 
-    //! Where the input ended, in spectra: a frame is filled up with zeros, which all
-    //! sources lack. Only where there is an input_end().
+    //! Returns where the input ended, in spectra: the rest of the frame is zeros, which
+    //! all sources lack. Only where there is an input_end().
     int64_t end_of_input() const;
-    //! Integrations of the frame at input_end() that are not made of such zeros alone.
+    //! Returns the integrations of the frame at input_end() that are not made of such
+    //! zeros alone.
     int parts_before_end() const;
 
     const parameters d_p;
     const std::unique_ptr<kernels::power_means> d_means; // nullptr: no masks
     std::vector<std::vector<int>> d_sources;             // that d_means knows
-    int64_t d_summed = 0; // frames of an integration of several
+    int64_t d_summed = 0; // frames so far in an integration of several
 };
 
 } // namespace gr::aperture

@@ -16,9 +16,9 @@
 namespace gr::aperture {
 
 /*!
- * What blocks share that read blocks `[channel][source][time]` from one port, the sources
- * being inputs or beams: which spectra of which source are lost, and where the input
- * ended. A tick is a frame; spectra count from the start of the stream.
+ * Base of blocks that read frames `[channel][source][time]` from one port, the sources
+ * being inputs or beams: it knows which spectra of which source are lost, and where the
+ * input ended. A tick is a frame; spectra count from the start of the stream.
  */
 class frame_reader : public clocked_block
 {
@@ -27,30 +27,30 @@ public:
     void forecast(int noutput_items, gr_vector_int& required) override;
 
 protected:
-    //! \param masks port 1 has the masks of the frames, in step with them
+    //! \param masks whether port 1 has the masks of the frames, one for each
     frame_reader(const device& d, int sources, int times, bool masks = false);
 
-    //! The next frames are lost, of all sources.
+    //! Marks the next frames as lost, for all sources.
     void lose(int64_t frames);
-    //! Whether a source lacks any of some spectra.
+    //! Returns whether a source lacks any of some spectra.
     bool any_lost(int64_t first, int64_t end) const;
-    //! Of each source.
+    //! Returns the spectra that each source lacks.
     const std::vector<intervals>& lost() const { return d_lost; }
-    //! Of the next so many frames.
+    //! Returns the missing spectra of the next so many frames.
     kernels::missing_spectra missing_of(int64_t frames) const;
-    //! Nobody asks for spectra before one any more.
+    //! Forgets losses before a spectrum.
     void forget_before(int64_t spectrum);
-    //! True once for each time that the stream began or was lined up anew: what comes out
-    //! next is to be described.
+    //! Returns true once for each time that the stream began or was aligned anew: the
+    //! next item of the output needs tags.
     bool take_begin() { return std::exchange(d_begins, false); }
-    //! The frame within which the input ended, or -1.
+    //! Returns the frame within which the input ended, or -1.
     int64_t input_end() const { return d_input_end; }
     void on_tag(int port, const gr::tag_t& tag) override;
 
 private:
     void on_begin() override;
 
-    const int64_t d_times; // of a frame
+    const int64_t d_times; // spectra of a frame
     int64_t d_input_end = -1;
     bool d_begins = false;
     std::vector<intervals> d_lost;

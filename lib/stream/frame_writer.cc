@@ -25,11 +25,11 @@ void require_align(double align)
 frame_writer::frame_writer(const device& d,
                            const kernels::corner_turn::parameters& layout,
                            int64_t window,
-                           int64_t step,
+                           int64_t hop,
                            double align)
-    : clocked_block(d, layout.ports, window, step),
+    : clocked_block(d, layout.ports, window, hop),
       d_layout(layout),
-      d_step(step),
+      d_hop(hop),
       d_align(align),
       d_lost(layout.inputs()),
       d_missing(layout.inputs())
@@ -58,7 +58,7 @@ void frame_writer::on_begin()
         // a millionth of a spectrum for the rounding of the time
         const timestamp next = time_of_spectrum(next_spectrum());
         const double wait = next.until_multiple_of(d_align, 1e-6 / f.rate) * f.rate;
-        set_position(position() + std::llround(std::ceil(wait - 1e-6)) * d_step);
+        set_position(position() + std::llround(std::ceil(wait - 1e-6)) * d_hop);
         const double spectra = d_align * f.rate;
         if (std::abs(spectra - std::round(spectra)) > 1e-6 * spectra)
             d_logger->info(
@@ -69,7 +69,7 @@ void frame_writer::on_begin()
                 std::round(spectra),
                 std::round(spectra) / f.rate - d_align);
     }
-    // spectra count on from those of the frames before
+    // spectra are counted on from those of the frames before
     d_origin = next_spectrum() - d_frames * d_layout.spectra_per_frame;
     d_described = false;
 }
@@ -77,7 +77,7 @@ void frame_writer::on_begin()
 void frame_writer::on_moved(int64_t ticks)
 {
     for (auto& lost : d_lost)
-        lost.shift(ticks / d_step);
+        lost.shift(ticks / d_hop);
 }
 
 void frame_writer::forecast(int, gr_vector_int& required) { require_window(required); }
@@ -87,8 +87,8 @@ clocked_block::progress frame_writer::make(int done,
                                            const gr_vector_const_void_star& input_items,
                                            const gr_vector_void_star& output_items)
 {
-    // Spectra go to their place as they come, call after call: the output's memory
-    // stays the same until the frame is passed on.
+    // Spectra are written to their place as they come, call after call: the output's
+    // memory stays the same until the frame is passed on.
     void* frame = static_cast<char*>(output_items[0]) +
                   done * output_signature()->sizeof_stream_item(0);
     const int64_t length = d_layout.spectra_per_frame;
@@ -166,7 +166,7 @@ void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
     const timestamp time = time_of_spectrum(first);
     const double width = f.bandwidth / d_layout.channels;
     const int ports = output_signature()->max_streams(); // the second has masks
-    const bool corrected = d_described && take_correction(first * d_step);
+    const bool corrected = d_described && take_correction(first * d_hop);
     for (int port = 0; port < ports; port++)
         if (!d_described)
             tag_description(port,
@@ -181,7 +181,7 @@ void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
     d_frames++;
     const int shift =
         d_layout.first_channel + d_layout.selected_channels / 2 - d_layout.channels / 2;
-    for (const auto& change : take_changes(first * d_step)) {
+    for (const auto& change : take_changes(first * d_hop)) {
         if (shift != 0 && width == 0)
             d_logger->warn("rx_freq of the selected channels is not known: the "
                            "bandwidth is not");

@@ -17,11 +17,11 @@
 namespace gr::aperture {
 
 /*!
- * What GNU Radio blocks share that write blocks [channel][input][time]: alignment,
- * filling call after call, padding at the end, and the tags of a frame.
+ * Base of GNU Radio blocks that write frames [channel][input][time]: alignment, filling
+ * call after call, padding at the end, and the tags of a frame.
  *
- * They make a spectrum of each window of clocked_block, number n of the one at tick n
- * step.
+ * They make a spectrum of each window of clocked_block: spectrum n is that of the window
+ * at tick n * hop.
  */
 class frame_writer : public clocked_block
 {
@@ -31,28 +31,29 @@ public:
     bool writes_windows() const final { return false; } // frames are filled over calls
 
 protected:
-    //! \param window, step as of clocked_block; \param align seconds, 0: none
+    //! \param window, hop as those of clocked_block
+    //! \param align seconds; 0: none
     frame_writer(const device& d,
                  const kernels::corner_turn::parameters& layout,
                  int64_t window,
-                 int64_t step,
+                 int64_t hop,
                  double align);
 
-    //! The spectra that go into the frames. 0: not known
+    //! Facts about the spectra that go into the frames. 0: not known
     struct spectra_facts {
         double middle;        //!< ticks from the first item of a spectrum to its time
-        double rate;          //!< a second
-        double bandwidth;     //!< Hz, of all channels
-        int64_t samples;      //!< from one to the next
-        double rx_freq_shift; //!< Hz, from the input's rx_freq to channel n/2
+        double rate;          //!< spectra a second
+        double bandwidth;     //!< of all channels, Hz
+        int64_t samples;      //!< samples from one spectrum to the next
+        double rx_freq_shift; //!< difference from the input's rx_freq to channel n/2, Hz
     };
     virtual spectra_facts facts() const = 0;
-    //! Settings for a spectrum; returns for how many they hold.
+    //! Prepares the settings for a spectrum; returns for how many spectra they hold.
     virtual int64_t prepare(int64_t spectrum) = 0;
     /*!
-     * Puts spectra of all ports at times first ... first+count-1 of a frame; if it ends
-     * before, they go on in the next one, which lies behind it.
-     * \param starts where the first one begins on each port; nullptr: zeros
+     * Writes spectra of all ports to times first ... first+count-1 of a frame; behind its
+     * end they go on in the next one, which lies behind it.
+     * \param starts beginning of the first spectrum on each port; nullptr: zeros
      */
     virtual void write(const timeline::run& run,
                        const std::vector<const char*>& starts,
@@ -60,13 +61,13 @@ protected:
                        int first,
                        int count) = 0;
 
-    //! Whole frames that are filled, at most, before finish() is called.
+    //! Returns how many whole frames are filled at most before finish() is called.
     virtual int frames_at_once() const { return std::numeric_limits<int>::max(); }
-    //! Spectra of which calls had better end at a multiple in a frame.
+    //! Returns the number of spectra at multiples of which, in a frame, calls should end.
     virtual int spectra_together() const { return 1; }
     /*!
-     * Frames that have become whole, in place, before their tags.
-     * \param masks the items of the second output that belong to them; nullptr without
+     * Finishes frames that have become whole, in place, before they are tagged.
+     * \param masks their items of the second output; nullptr: there is none
      * \param first number of their first spectrum
      * \param lost spectra that each input lacks
      */
@@ -83,7 +84,8 @@ protected:
 
     //! Marks spectra of an input as missing.
     void miss(int input, int64_t first, int64_t end) { d_lost[input].add(first, end); }
-    //! For each input, spectra that were lost (the padding at the end not counted).
+    //! Returns, for each input, the spectra that were lost, without the padding at the
+    //! end.
     std::vector<uint64_t> missing_spectra() const;
 
 private:
@@ -91,29 +93,30 @@ private:
                   int room,
                   const gr_vector_const_void_star& input_items,
                   const gr_vector_void_star& output_items) final;
-    int64_t next_spectrum() const { return position() / d_step; }
+    int64_t next_spectrum() const { return position() / d_hop; }
     timestamp time_of_spectrum(int64_t spectrum) const
     {
-        return time_of(double(spectrum) * d_step + facts().middle);
+        return time_of(double(spectrum) * d_hop + facts().middle);
     }
-    //! One run of spectra goes to its place, or zeros where a port has none.
+    //! Writes one run of spectra to its place, or zeros where a port has none.
     void
     fill(const timeline::run& run, const std::vector<const char*>& starts, void* frame);
     //! \param end spectrum behind the last one of the frame
-    //! \param padding spectra at the end that are none
+    //! \param padding spectra of padding at the end
     void tag_frame(uint64_t item, int64_t end, int padding);
     //! Calls finish(). \param padding as of tag_frame(), of the last frame
     void finish_frames(void* frames, void* masks, int64_t count, int padding);
 
     const kernels::corner_turn::parameters d_layout;
-    const int64_t d_step; // ticks
+    const int64_t d_hop;  // ticks
     const double d_align; // seconds
 
-    int64_t d_origin = 0;          // spectrum at which the first frame would begin
-    int64_t d_frames = 0;          // that were passed on
-    bool d_described = false;      // the stream, since it began or was lined up anew
+    int64_t d_origin = 0; // spectrum at which the first frame would begin
+    int64_t d_frames = 0; // frames that were passed on
+    bool d_described =
+        false; // whether the output was tagged since the stream began or was aligned anew
     int64_t d_filled = 0;          // spectra of the frames that are being filled
-    std::vector<intervals> d_lost; // of each input, in spectra
+    std::vector<intervals> d_lost; // lost spectra of each input
     std::vector<std::atomic<uint64_t>> d_missing;
 };
 

@@ -22,10 +22,10 @@ namespace gr::aperture {
 
 namespace {
 
-// that the machine needs for everything else
+// memory that the machine needs for everything else
 constexpr size_t reserve = 64 << 20;
 
-//! The number in a file, or nothing that limits.
+//! Returns the number in a file, or a number that limits nothing.
 size_t number_in(const std::string& file)
 {
     std::ifstream stream(file);
@@ -44,7 +44,8 @@ size_t free_in_machine()
     return std::numeric_limits<size_t>::max();
 }
 
-//! What the system gives back when it is needed: pages of files that nobody used lately.
+//! Returns the bytes that the system gives back when needed: pages of files that were not
+//! used lately.
 size_t reclaimable_in(const std::string& file)
 {
     std::ifstream stream(file);
@@ -56,7 +57,8 @@ size_t reclaimable_in(const std::string& file)
     return 0;
 }
 
-//! Of a control group of version 2 or 1, and those around it.
+//! Returns the free bytes of the control group, of version 2 or 1, and of those around
+//! it.
 size_t free_in_groups()
 {
     size_t least = std::numeric_limits<size_t>::max();

@@ -13,13 +13,14 @@
 
 namespace gr::aperture {
 
-//! Bytes of host memory that this process may still take: of the machine, and of the
-//! control groups that it is in.
+//! Returns the bytes of host memory that this process may still take: of the machine, and
+//! of the control groups that it is in.
 size_t free_host_memory();
 
 /*!
- * Host memory, page-aligned, all of which is really there: Linux gives what it has not,
- * and ends the process that uses it. \throws std::runtime_error saying how much was asked
+ * Allocates host memory, page-aligned, all of which is really there: Linux grants more
+ * than it has, and ends the process that uses it.
+ * \throws std::runtime_error saying how much was asked
  * for and how much there is
  */
 memory allocate_used_host_memory(size_t bytes);

@@ -60,8 +60,8 @@ interference_flags::interference_flags(const flagging_parameters& p,
 
 int interference_flags::prepare_sums(int channels, int first_channel)
 {
-    // One more than may be whole: what is behind the last whole one has begun.
-    constexpr size_t most = 64, memory = 64 << 20; // frames, bytes
+    // One more frame than may be whole: the one behind the last whole one has begun.
+    constexpr size_t most = 64, memory = 64 << 20; // in frames, bytes
     const auto& l = d_p.layout;
     const size_t bytes =
         (sizeof(uint32_t) + sizeof(uint64_t)) * l.inputs * size_t(l.slices()) * channels;
@@ -183,7 +183,7 @@ pmt::pmt_t interference_flags::status()
     const auto vector = [](const std::vector<uint64_t>& counts) {
         return pmt::init_u64vector(counts.size(), counts);
     };
-    // flags first: there are never more of them than cells
+    // flags are read before cells: there are never more of them than cells
     const auto flags = found();
     const auto all = cells();
     std::vector<double> occupancy;

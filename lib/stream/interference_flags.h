@@ -21,13 +21,13 @@
 namespace gr::aperture {
 
 /*!
- * What blocks share that flag frames: the kernel, its settings, which may change in any
- * thread, and what it has found.
+ * The flagging of a block: the kernel, its settings, which any thread may change, and its
+ * counts.
  */
 class interference_flags
 {
 public:
-    //! \param spectra_per_slice that is meant by p's. \throws std::invalid_argument
+    //! \param spectra_per_slice replaces that of p. \throws std::invalid_argument
     static kernels::flagging::parameters kernel_parameters(const flagging_parameters& p,
                                                            int spectra_per_slice,
                                                            int channels,
@@ -40,18 +40,18 @@ public:
                        const device& d);
 
     /*!
-     * Makes room for sums of what an F-engine makes, of `channels`, of which the frames
-     * have those from `first_channel` on.
+     * Makes room for the sums over the spectra of an F-engine, of `channels`, of which
+     * the frames have those from `first_channel` on.
      * \return how many frames may be summed before they are flagged; 0: it cannot be done
      */
     int prepare_sums(int channels, int first_channel);
-    //! Where they are added up. \pre prepare_sums() has said more than 0
+    //! Returns where these sums are. \pre prepare_sums() has returned more than 0
     kernels::cell_sums sums() const { return d_kernel->sums(); }
-    //! Of the frames that are to be flagged next: times from the first one's on were put
-    //! there, and summed or not.
+    //! Notes that some times of the frames that are flagged next, counted from the first
+    //! one, are written, and whether their powers were summed.
     void note_times(int first, int count, bool summed);
 
-    //! The work of before_first_call().
+    //! Does the work of before_first_call().
     void begin(stream& s);
 
     void set(const flagging_parameters& p);
@@ -74,11 +74,11 @@ public:
     kernels::flagging::counts found() const { return d_kernel->found(); }
     std::string implementation() const { return d_kernel->implementation(); }
 
-    //! The dictionary that is published. It may wait for the device.
+    //! Returns the dictionary that is published. It may wait for the device.
     pmt::pmt_t status();
 
 private:
-    //! Spectra that are there, as the kernel wants them; empty: all are.
+    //! Returns the spectra that are not missing, as the kernel takes them; empty: all.
     std::vector<int>
     there(int frames, int64_t first, const std::vector<intervals>& lost) const;
 
@@ -87,10 +87,10 @@ private:
     std::vector<std::atomic<uint64_t>> d_cells;
     std::deque<bool> d_summed; // frames to come, as many as the sums have room for
 
-    mutable std::mutex d_mutex; // of what follows
+    mutable std::mutex d_mutex; // guards the members below
     flagging_parameters d_settings;
     std::shared_ptr<const kernels::flagging::tables> d_next; // not used yet
-    // of the last status()
+    // counts of the last status()
     std::vector<uint64_t> d_told_cells, d_told_flagged;
 };
 

@@ -26,7 +26,7 @@ public:
     {
         if (first >= end)
             return;
-        // most come in order, so that the place is at the back
+        // most come in order, so that their place is at the back
         auto at = d_parts.end();
         while (at != d_parts.begin() && (at - 1)->end >= first)
             --at;
@@ -48,7 +48,7 @@ public:
             d_parts.front().first = std::max(d_parts.front().first, number);
     }
 
-    //! Adds a number to each.
+    //! Adds a number to all members.
     void shift(int64_t by)
     {
         for (auto& i : d_parts) {
@@ -57,7 +57,7 @@ public:
         }
     }
 
-    //! What lies from `first` to before `end`.
+    //! Returns the members from `first` to before `end`.
     std::vector<interval> within(int64_t first, int64_t end) const
     {
         std::vector<interval> found;
@@ -81,7 +81,7 @@ inline int64_t size_of(const std::vector<intervals::interval>& parts)
     return size;
 }
 
-//! Numbers in either of two lists of intervals, each in order.
+//! Returns how many numbers are in either of two lists of intervals, each in order.
 inline int64_t size_of_union(const std::vector<intervals::interval>& a,
                              const std::vector<intervals::interval>& b)
 {

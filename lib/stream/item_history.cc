@@ -17,7 +17,7 @@ namespace gr::aperture {
 
 namespace {
 
-//! An entry of a dictionary that counts spectra.
+//! Returns an entry of a dictionary that counts spectra.
 std::optional<int64_t> entry_of(const pmt::pmt_t& dict, const char* key)
 {
     const auto count = count_of(pmt::dict_ref(dict, pmt::intern(key), pmt::PMT_NIL));
@@ -25,7 +25,7 @@ std::optional<int64_t> entry_of(const pmt::pmt_t& dict, const char* key)
                                                : std::nullopt;
 }
 
-//! The time of an item by the setting of an earlier one.
+//! Returns the time of an item by the setting of an earlier one.
 std::optional<std::pair<uint64_t, double>> time_at(const item_ring::setting& s,
                                                    uint64_t item)
 {
@@ -66,7 +66,7 @@ item_ring::setting& item_history::setting_from(uint64_t item)
         item_ring::setting next;
         if (!d_settings.empty()) {
             next = d_settings.back();
-            // up to here the clock ran at the rate before
+            // up to this item the clock ran at the rate before
             next.time = time_at(next, item);
         }
         next.item = item;

@@ -17,8 +17,8 @@
 
 namespace gr::aperture {
 
-//! What the tags say of the newest items of a stream. Its functions may be called by any
-//! threads.
+//! The settings that tags give to the newest items of a stream. Any thread may call its
+//! functions.
 class item_history
 {
 public:
@@ -26,9 +26,9 @@ public:
     explicit item_history(int64_t spectra) : d_spectra(spectra) {}
 
     void clear();
-    //! The tags of the next items, in any order.
+    //! Reads the tags of the next items, in any order.
     void follow(std::vector<gr::tag_t> tags);
-    //! What is only of items before this one is not asked for any more.
+    //! Forgets what holds only for items before this one.
     void forget_before(uint64_t item);
 
     //! See item_ring.
@@ -36,12 +36,12 @@ public:
     std::vector<item_ring::missing_run> missing(uint64_t first, int64_t count) const;
 
 private:
-    //! spectra, counted from the first one of item 0
+    //! missing spectra, counted from the first one of item 0
     struct run {
         int64_t input, begin, end;
     };
 
-    //! The setting from an item on, which may be new.
+    //! Returns the setting from an item on, which may be new.
     item_ring::setting& setting_from(uint64_t item);
     void follow(const gr::tag_t& tag);
 

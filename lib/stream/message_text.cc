@@ -34,7 +34,7 @@ constexpr size_t most = 200; // characters
 
 void append(std::string& text, const pmt::pmt_t& value);
 
-//! The elements, between brackets, as many as there is room for.
+//! Returns the elements, between brackets, as many as there is room for.
 template <class Element>
 void append_all(std::string& text, const char* brackets, size_t count, Element element)
 {

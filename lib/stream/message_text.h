@@ -14,20 +14,21 @@
 
 namespace gr::aperture {
 
-//! The key of a tag, or of an entry of a message.
+//! Returns the key of a tag, or of an entry of a message.
 inline pmt::pmt_t key(const char* name) { return pmt::intern(name); }
 
-//! The finite real number that a tag or an entry of a message is, or nothing.
+//! Returns the value of a tag, or of an entry of a message, if it is a finite real
+//! number.
 std::optional<double> number_of(const pmt::pmt_t& value);
 
-//! The whole number from 0 on that a tag or an entry of a message is, or nothing. Of
-//! whatever kind: pmt.to_pmt() of Python makes signed ones.
+//! Returns the value of a tag, or of an entry of a message, if it is a whole number from
+//! 0 on, of any type: pmt.to_pmt() of Python makes signed ones.
 std::optional<uint64_t> count_of(const pmt::pmt_t& value);
 
 /*!
- * What a message says, for people: some 200 characters of it, and of vectors of numbers
- * how many there are. Takes microseconds also where weights of a million beams would fill
- * pages, as pmt::write_string() has them.
+ * Returns a message as text, for people: some 200 characters of it, and only the lengths
+ * of its vectors. It takes microseconds where pmt::write_string() would fill pages with
+ * the weights of a million beams.
  */
 std::string text_of(const pmt::pmt_t& message);
 

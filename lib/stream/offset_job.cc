@@ -20,7 +20,7 @@ namespace {
 
 using kernels::alignment::offset_tracker;
 
-//! The inputs that are compared, in order.
+//! Returns the inputs that are compared, in order.
 std::vector<int> compared_inputs(const offset_job::task& t)
 {
     std::vector<int> inputs;
@@ -54,7 +54,7 @@ receiver_offsets look_for_slips(const offset_job::task& t,
                          line.phase_rate - base.phase_rate,
                          line.time });
     }
-    // carriers stay where they are when an input slips
+    // carriers stay in place when an input slips
     std::vector<std::vector<cfloat>> clean(samples.size());
     auto starts = samples;
     for (size_t i = 0; i < samples.size(); i++)
@@ -79,13 +79,14 @@ receiver_offsets look_for_slips(const offset_job::task& t,
     return found;
 }
 
-// Samples in which inputs that drift apart are sought, and how far crystals are off.
+// Samples in which inputs that drift apart are searched for, and the largest error of
+// crystals.
 constexpr int64_t most_drifting = 1 << 17;
 constexpr double most_drift = 1e-4;
-// Below this coherence the phase may have run through many turns.
+// Below this coherence the phase may have run through many cycles.
 constexpr double weak = 0.3;
 
-//! To two digits.
+//! Returns a number of ppm with two digits.
 std::string ppm_text(double ppm)
 {
     std::ostringstream text;
@@ -93,8 +94,9 @@ std::string ppm_text(double ppm)
     return text.str();
 }
 
-//! \returns millionths by which two inputs drift apart, which lie `lag` samples apart as
-//! far as that is known, or nothing if they do not, or what was found fits better
+//! \returns millionths by which the clocks of two inputs differ, which lie `lag` samples
+//! apart as far as known, or nothing if they do not differ, or the first result fits
+//! better
 std::optional<double> drift_of(const offset_job::task& t,
                                const cfloat* reference,
                                const cfloat* other,
@@ -107,7 +109,7 @@ std::optional<double> drift_of(const offset_job::task& t,
     s.reference = 0;
     s.false_alarms = t.search.false_alarms;
     s.most_delay_rate = most_drift;
-    // of a narrow band, phases that fit into it
+    // for a narrow band, phases that fit into it
     s.most_phase_rate =
         std::min(2 * M_PI * most_drift * std::max(t.cycles, 1.), M_PI / 2);
     receiver_offset drifts;
@@ -128,8 +130,8 @@ std::optional<double> drift_of(const offset_job::task& t,
 }
 
 /*!
- * Inputs that were compared as if they were on one clock, and that were not found, or so
- * weakly that they may be on two: says which are.
+ * Reports the inputs on other clocks, among those that were compared as if they were on
+ * one clock and were not found, or only weakly.
  */
 void look_for_drifts(offset_job::answer& a,
                      const offset_job::task& t,
@@ -139,7 +141,7 @@ void look_for_drifts(offset_job::answer& a,
                      int64_t count,
                      receiver_offsets& found)
 {
-    // half a turn of the phase, or of the edges of the band
+    // half a cycle of the phase, or of the edges of the band
     a.most_ppm = 1e6 * 0.5 / (std::max(t.cycles, 1.) * double(count));
     const std::string limit = ppm_text(a.most_ppm);
     for (size_t i = 0; i < inputs.size(); i++) {

@@ -21,43 +21,42 @@
 
 namespace gr::aperture {
 
-//! Samples of some inputs in which offsets are looked for, in a thread of its own.
+//! Searches samples of some inputs for offsets, in a thread of its own.
 class offset_job
 {
 public:
-    //! What is looked for, and what the samples are.
+    //! A search, and the facts about the samples.
     struct task {
         std::vector<std::vector<cfloat>> samples; //!< [input][sample]
         offset_search search;
-        int64_t first = 0;          //!< tick of the first sample
-        int generation = 0;         //!< of the places of the ports
-        bool holds = false;         //!< the output waits for the answer
-        std::vector<bool> compared; //!< [input] the others are not looked at
-        double cycles = 0;          //!< of the sky frequency in a sample; 0: not known
+        int64_t first = 0;  //!< tick of the first sample
+        int generation = 0; //!< value that counts the changes of the ports' places
+        bool holds = false; //!< the output waits for the answer
+        std::vector<bool> compared; //!< [input] whether it is compared
+        double cycles = 0; //!< cycles of the sky frequency in a sample; 0: not known
         /*!
-         * Only slips are looked for: these are the delays and phases, [input], that the
-         * inputs are known to have, by the number of the sample. Empty: everything is
-         * measured.
+         * The delays and phases, [input], that the inputs are known to have, by the index
+         * of the sample: only slips are searched for. Empty: everything is measured.
          */
         std::vector<kernels::alignment::alignment_line> known;
     };
     struct answer {
         task asked; //!< without its samples
         receiver_offsets offsets;
-        //! [input] millionths by which the clocks of the input and of the reference
-        //! differ, where that is why it was not found on a common one
+        //! [input] Millionths by which the clocks of the input and of the reference
+        //! differ, where that is why it was not found on a common one.
         std::vector<std::optional<double>> ppm;
         double most_ppm =
             0;             //!< by which they may differ on a clock that is called common
         std::string error; //!< why nothing was measured; empty if something was
     };
 
-    //! \param done is called in that thread, when the answer can be had
+    //! \param done is called in that thread when the result is there
     void start(task&& t, const std::function<void()>& done);
     bool running() const { return d_running; }
-    //! There is an answer.
+    //! Returns whether there is a result.
     bool ready() const { return d_ready; }
-    //! The answer, if there is one by then.
+    //! Returns the result, if there is one by then.
     std::optional<answer> wait(std::chrono::milliseconds time);
     //! Ends the search, which takes a tenth of a second or so, and forgets it.
     void cancel();

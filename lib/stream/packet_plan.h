@@ -17,43 +17,46 @@
 
 namespace gr::aperture {
 
-//! What the parameters that packet_source and packet_sink have in common come to.
+//! The plan that the common parameters of packet_source and packet_sink lead to.
 struct packet_plan {
     const formats::packet_layout* layout;
     formats::packet_settings settings;
     std::vector<int> streams;
     std::vector<boost::asio::ip::udp::endpoint> addresses;
-    int inputs_per_port; //!< of samples
+    int inputs_per_port; //!< inputs of a port of samples
     int packets_per_frame;
 
-    //! The items are frames [channel][input][time], and not samples.
+    //! Returns whether the items are frames [channel][input][time], and not samples.
     bool frames() const { return layout->channelised; }
-    int channels() const { return int(streams.size()); } //!< of frames
+    int channels() const { return int(streams.size()); } //!< channels of frames
     int all_inputs() const
     {
         return settings.inputs * (frames() ? 1 : int(streams.size()));
     }
     int ports() const { return frames() ? 1 : all_inputs() / inputs_per_port; }
-    int spectra() const { return packets_per_frame * settings.samples; } //!< of a frame
-    //! Bytes of a sample of an input.
+    int spectra() const
+    {
+        return packets_per_frame * settings.samples;
+    } //!< spectra of a frame
+    //! Returns the bytes of a sample of an input.
     size_t element() const { return size_of(settings.type()); }
-    //! Bytes of an item.
+    //! Returns the bytes of an item.
     size_t item() const
     {
         return element() * (frames() ? size_t(channels()) * size_t(settings.inputs) *
                                            size_t(spectra())
                                      : size_t(inputs_per_port));
     }
-    //! A slice is a packet.
+    //! Returns the layout of masks, in which a slice is a packet.
     kernels::mask_layout mask() const
     {
         return { channels(), settings.inputs, spectra(), settings.samples };
     }
-    //! Of the ports with samples or frames, and of one with masks.
+    //! Returns the signature of the ports with samples or frames, and of one with masks.
     gr::io_signature::sptr signature(bool masks) const;
 };
 
-//! What the parameters say.
+//! The parameters that a plan is made of.
 struct packet_choices {
     std::string layout;
     std::vector<std::string> addresses;
@@ -69,7 +72,8 @@ struct packet_choices {
 //! \throws std::invalid_argument naming the parameter, its value and what is allowed
 packet_plan plan_packets(const packet_choices& c);
 
-//! Of a block whose parameters have these names; what it does not know of the band is 0.
+//! Makes a plan from the parameters of a block, which have these names; parameters of the
+//! band that it lacks are 0.
 template <class Parameters>
 packet_plan
 plan_packets_of(const Parameters& p, double center_frequency = 0, double bandwidth = 0)
@@ -89,10 +93,10 @@ plan_packets_of(const Parameters& p, double center_frequency = 0, double bandwid
 }
 
 /*!
- * Copies a column of a table into one of another.
+ * Copies a column of a table into a column of another one.
  * \param from nullptr: zeros
  * \param from_stride, to_stride bytes from one row to the next
- * \param bytes of the column in a row
+ * \param bytes bytes of the column in a row
  */
 void copy_column(const char* from,
                  size_t from_stride,

@@ -16,13 +16,13 @@
 
 namespace gr::aperture {
 
-//! Calls a function again and again, in a thread of its own.
+//! Calls a function at regular intervals, in a thread of its own.
 class periodic_call
 {
 public:
     ~periodic_call();
     void start(std::chrono::milliseconds period, const std::function<void()>& call);
-    //! When this returns, the function is not called any more.
+    //! Stops: when this returns, the function is not called any more.
     void stop();
 
 private:

@@ -12,7 +12,7 @@
 
 namespace gr::aperture {
 
-//! Lets some things a second pass, and counts the others.
+//! Lets some events a second pass, and counts the others.
 class rate_limit
 {
 public:

@@ -18,8 +18,7 @@ namespace gr::aperture {
 
 namespace {
 
-// bytes that are read at once, where items are smaller: copies of some MiB reach the rate
-// of the bus
+// bytes of a read where items are smaller: copies of some MiB reach the rate of the bus
 constexpr int64_t usual_read = 32 << 20;
 
 } // namespace
@@ -69,7 +68,7 @@ void ring_memory::clear()
 void ring_memory::write(stream& s, const void* from, int64_t count)
 {
     const uint64_t end = d_begun + count;
-    // of more than the ring holds, the newest
+    // the newest items, where there are more than the ring holds
     const int64_t kept = std::min(count, d_capacity);
     d_begun = end;
     std::atomic_thread_fence(std::memory_order_seq_cst);

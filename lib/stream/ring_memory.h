@@ -22,8 +22,8 @@ namespace gr::aperture {
  * waits; others read, one at a time, by way of host memory.
  *
  * Before the writer gives the copies of new items to its stream, it says which items
- * these will overwrite. A reader looks at that after its own copy: what was not about to
- * be overwritten by then is whole.
+ * these will overwrite. A reader checks that after its own copy: items that were not
+ * about to be overwritten by then are whole.
  */
 class ring_memory
 {
@@ -37,14 +37,14 @@ public:
     int64_t capacity() const { return d_capacity; }
     int64_t longest_read() const { return d_longest_read; }
 
-    //! The next item is the first one.
+    //! Makes the next item the first one.
     void clear();
     //! Gives the copies of the next items to the stream.
     void write(stream& s, const void* from, int64_t count);
 
-    //! Items that came.
+    //! Returns the items that came.
     uint64_t items() const;
-    //! The first item that is not overwritten, nor about to be.
+    //! Returns the first item that is not overwritten, nor about to be.
     uint64_t oldest() const;
     //! See item_ring.
     item_ring::piece read(uint64_t first, int64_t count, int64_t offset, int64_t length);
@@ -55,25 +55,26 @@ private:
     {
         return d_memory.get() + item % uint64_t(d_capacity) * d_item_size;
     }
-    //! Enqueues a copy within one turn of the ring: some bytes of each item.
+    //! Enqueues a copy of some bytes of each item, from a stretch that does not wrap
+    //! around the end of the ring.
     void
     copy_out(char* to, uint64_t first, int64_t count, int64_t offset, int64_t length);
 
     const device d_device;
     const size_t d_item_size;
-    const int64_t d_capacity;     // items
+    const int64_t d_capacity;     // capacity in items
     const int64_t d_longest_read; // bytes
-    const bool d_on_device;       // the ring is
+    const bool d_on_device;       // whether the ring is on the device
     memory d_memory, d_staging;
-    std::shared_ptr<void> d_pin, d_staging_pin; // given up before the memory
+    std::shared_ptr<void> d_pin, d_staging_pin; // released before the memory
 
     std::atomic<uint64_t> d_begun{ 0 }; // items that are there or being written
-    std::atomic<uint64_t> d_runs{ 0 };  // how often it was cleared
-    mutable std::mutex d_mutex;         // of the next two; held for moments only
+    std::atomic<uint64_t> d_runs{ 0 };  // number of times that it was cleared
+    mutable std::mutex d_mutex;         // guards the next two; held for moments only
     uint64_t d_there = 0;
-    event_sptr d_written; // all items that are there are, behind it
+    event_sptr d_written; // event after which all items are there
 
-    std::mutex d_reading; // of what follows
+    std::mutex d_reading; // guards the members below
     std::unique_ptr<stream> d_stream;
 };
 

@@ -13,8 +13,8 @@
 namespace gr::aperture {
 
 /*!
- * Complex samples of one input as fc32. Those that are not finite become zero: one NaN
- * would spoil every sum that it is part of.
+ * Converts complex samples of one input to fc32. Samples that are not finite become zero:
+ * one NaN would spoil every sum that it is part of.
  *
  * \param type fc32, sc16, sc8 or sc4
  */

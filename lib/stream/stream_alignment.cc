@@ -16,10 +16,11 @@ namespace {
 
 // Ticks are integers of 63 bits: a stamp that is further away than this has no tick.
 constexpr double furthest = 1e17;
-// How long a port that does not know the time waits for a stamp, where others know it.
-constexpr double longest_wait = 1; // seconds
-// What was followed before is right to this.
-constexpr double exact = 1e-9; // seconds
+// The longest wait, in seconds, of a port that does not know the time for a stamp, where
+// others know it.
+constexpr double longest_wait = 1;
+// A clock that was followed before is exact to so many seconds.
+constexpr double exact = 1e-9;
 
 stream_alignment::event::kind kind_of(stream_clock::event e)
 {
@@ -42,8 +43,8 @@ stream_alignment::event::kind kind_of(stream_clock::event e)
 
 } // namespace
 
-stream_alignment::stream_alignment(int ports, int64_t window, int64_t step)
-    : d_timeline(ports, window, step),
+stream_alignment::stream_alignment(int ports, int64_t window, int64_t hop)
+    : d_timeline(ports, window, hop),
       d_clocks(ports),
       d_first_lags(ports),
       d_frozen(ports),
@@ -141,7 +142,7 @@ void stream_alignment::stamp(int port, int64_t item, const timestamp& time, bool
     auto& clock = d_clocks[port];
     const bool first = !clock.knows_time();
     if (clock.was_followed() && !first && port != leader()) {
-        // How far the clock that leads has walked is not known before it was read as far.
+        // The walk of the leading clock is not known before it was read as far.
         compare_corrections(port, restated);
         if (!restated) {
             d_corrections[port].push_back({ item, time });
@@ -309,7 +310,8 @@ void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew
     event e{ kind_of(o.what), port, o.item, std::abs(o.count), o.slope };
     if (o.opened) {
         const int64_t tick = *o.opened + o.offset;
-        // what would be filled with missing items; what others are ahead by is not
+        // items that would be filled in as missing; those by which others are ahead are
+        // not
         const int64_t filled = tick - std::max(tick - jump, position());
         if (std::max(filled, -jump) > (anew ? 0 : most_ticks())) {
             d_frozen[port] = *o.opened;
@@ -335,8 +337,8 @@ double stream_alignment::walked_at(int64_t tick) const
 
 int stream_alignment::leader() const
 {
-    // A clock that was confirmed stays so, even while a stamp is on probation: a clock
-    // that leads is replaced by that of a lower port only, whoever is read first.
+    // A clock that was confirmed stays so, even while a stamp is on probation: a leading
+    // clock is replaced by that of a lower port only, whichever is read first.
     return int(std::find_if(d_clocks.begin(),
                             d_clocks.end(),
                             [](const auto& c) { return c.confirmed(); }) -
@@ -379,7 +381,7 @@ bool stream_alignment::interrupted(const std::vector<int64_t>& end) const
     for (size_t port = 0; port < d_frozen.size(); port++) {
         frozen = frozen || d_frozen[port];
         over = over || (d_frozen[port] && d_timeline.needed_from(port) == timeline::none);
-        // The one that is not frozen may be where the time of the other now is.
+        // The one that is not frozen may be at the present time of the other.
         over = over || (!d_frozen[port] && lags(port, end[port]));
     }
     return frozen && over;
@@ -395,14 +397,14 @@ stream_alignment::resumed stream_alignment::resume(const std::vector<int64_t>& e
     for (size_t port = 0; port < d_clocks.size(); port++)
         compare_corrections(int(port), true);
     const int64_t position = d_timeline.position();
-    bool jumped = false; // what the loose ones were compared with
+    bool jumped = false; // a port that the loose ones were compared with has jumped
     for (size_t port = 0; port < d_clocks.size(); port++)
         jumped = jumped || (d_frozen[port] && !d_loose[port] && !d_introduced[port]);
     const auto astray = [&](size_t port) {
         return d_loose[port] && !d_introduced[port] && (jumped || d_frozen[port]);
     };
     int64_t start = -never;
-    double part = 0; // of a tick by which the stamps of the first item are later
+    double part = 0; // fraction of a tick by which the stamps of the first item are later
     for (size_t port = 0; port < d_clocks.size(); port++) {
         const auto& clock = d_clocks[port];
         d_resumed[port] =
@@ -463,7 +465,7 @@ int stream_alignment::hopeless(const std::vector<int64_t>& end) const
 
 int64_t stream_alignment::tags_until(int port, int64_t end) const
 {
-    // what a port that begins anew still has to say holds behind all that comes before
+    // tags that a port which begins anew still has to give hold behind all earlier items
     return d_frozen[port] || !d_waits[port] ? never : d_timeline.known_until(port, end);
 }
 

@@ -17,8 +17,9 @@
 namespace gr::aperture {
 
 /*!
- * Lines several streams of one rate up by their stamps: a clock for each port, which says
- * where the items of the port lie on the common time line, and the time of its ticks.
+ * Aligns several streams of one rate by their stamps: it has a clock for each port, which
+ * gives the place of the port's items on the common time line, and the time of the ticks
+ * of that.
  *
  * Where a clock jumps further than the longest gap that may be filled, the alignment
  * begins anew: see interrupted().
@@ -26,8 +27,8 @@ namespace gr::aperture {
 class stream_alignment
 {
 public:
-    //! \param window, step as of timeline
-    stream_alignment(int ports, int64_t window, int64_t step);
+    //! \param window, hop as those of timeline
+    stream_alignment(int ports, int64_t window, int64_t hop);
 
     struct event {
         enum class kind {
@@ -46,13 +47,13 @@ public:
     };
 
     void reset();
-    //! Whose clock the stamps of a port are, from the next one on.
+    //! Sets whose clock the stamps of a port are, from the next one on.
     void set_source(int port, stream_clock::source s) { d_clocks[port].set_source(s); }
-    //! The time follows the stamps of a port.
+    //! Returns whether the time follows the stamps of a port.
     bool is_followed() const;
     /*!
-     * The first items of all ports.
-     * \param times of each port's item 0, where it is known
+     * Begins with the first items of all ports.
+     * \param times time of each port's item 0, where it is known
      * \param start time of tick 0
      * \param rate items a second; 0: not known, then stamps mean nothing
      * \param most_gap seconds that are filled with missing items at most
@@ -63,79 +64,82 @@ public:
                double rate,
                double most_gap,
                bool anew_where_restated = false);
-    //! Before begin(): nobody knows where a port lies, and it is missing until
-    //! introduce().
+    //! Leaves a port, whose place is not known, missing until introduce(); for before
+    //! begin().
     void leave_unplaced(int port) { d_unplaced[port] = true; }
     bool is_unplaced(int port) const { return d_unplaced[port]; }
-    //! The rate is said later.
+    //! Sets the rate, where it comes later than the first items.
     void set_rate(double rate);
-    //! A stamp was seen on any port.
+    //! Returns whether any port had a stamp.
     bool knows_time() const { return d_time_known; }
 
-    //! What tags say, in the order of a port's items. Not behind readable_until().
+    //! Takes a stamp of a port, in the order of its items, not behind readable_until().
     void stamp(int port, int64_t item, const timestamp& time, bool restated);
     /*!
-     * A port says for the first time when its items were received, or counts from
-     * elsewhere than before: the alignment begins anew at the item.
-     * \param known other ports know the time, and the port is put beside them; else all
-     * stay where they are, and the time holds for all
-     * \returns false if they know it, and it is further from theirs than the longest gap:
-     * then nothing is changed
+     * Introduces the time of a port that had none, or that counts from elsewhere than
+     * before: the alignment begins anew at the item.
+     * \param known whether other ports know the time, and the port is placed by it; if
+     * not, all stay where they are, and the time holds for all
+     * \returns false if other ports know the time, and it is further from theirs than the
+     * longest gap: then nothing is changed
      */
     bool introduce(int port, int64_t item, const timestamp& time, bool known);
-    //! Nobody knows where the port lies but by comparing the samples: see resume().
+    //! Sets whether only a comparison of samples places the port: see resume().
     void set_loose(int port, bool loose) { d_loose[port] = loose; }
-    //! A loss of unknown length before an item.
+    //! Takes a loss of unknown length before an item.
     void loss(int port, int64_t item);
-    //! No window may lie across the beginning of an item.
+    //! Allows no window across the beginning of an item.
     void boundary(int port, int64_t item);
-    //! `count` items from one on are not what was received: whoever sent them filled a
-    //! gap. With count 0 none is, but no window may lie across the beginning of the item.
+    //! Takes `count` items from one on as filled in by their sender, who had not received
+    //! them. With count 0 none is, but no window may lie across the beginning of the
+    //! item.
     void filled(int port, int64_t item, int64_t count);
-    //! It has turned out that a port lies so many ticks later, from the next window on.
-    //! Its stamps are as much too early from now on. \param readable its first item that
-    //! can still be read
+    //! Moves a port so many ticks later, from the next window on. Its stamps are as much
+    //! too early from now on.
+    //! \param readable first item of the port that can still be read
     void move(int port, int64_t ticks, int64_t readable);
-    //! How much later a port is at a tick by its stamps than by where it lies, in ticks.
+    //! Returns how much later a port is at a tick by its stamps than by its place, in
+    //! ticks.
     double lag(int port, int64_t tick) const;
-    //! All tags of items before this one have been read.
+    //! Takes all tags of items before this one as read.
     void reached(int port, int64_t item);
-    //! Whether next() waits for tags of a port; not for those that can never come.
+    //! Sets whether next() waits for tags of a port; it does not wait for tags that can
+    //! never come.
     void wait_for_tags(int port, bool wait) { d_waits[port] = wait; }
 
-    //! Tags of a port from this item on may be read after resume() only.
+    //! Returns the item of a port from which on tags may be read after resume() only.
     int64_t readable_until(int port) const { return d_frozen[port].value_or(never); }
     /*!
-     * A jump is too long to be filled, and no window before it can be had any more: what
-     * is unfinished must be ended, then resume() be called.
+     * Returns whether a jump is too long to be filled, and there are no more windows
+     * before it: unfinished items must be ended, and then resume() be called.
      */
     bool interrupted(const std::vector<int64_t>& end) const;
     struct resumed {
-        int64_t shift; //!< ticks by which what lies at one time moved
-        //! Loose ports that jumped, or whose company did, begin where the others begin:
-        //! by how many ticks more each of them moved.
+        int64_t shift; //!< ticks by which all items of one time moved
+        //! Ticks by which each loose port moved beyond that, if it, or one beside it,
+        //! jumped: it then begins where the others begin.
         std::vector<std::optional<int64_t>> moved;
-        timestamp later; //!< by how much all times that are held are later now
+        timestamp later; //!< how much later all times are now
     };
-    //! Lines the ports up anew. The next window stays at the position.
+    //! Aligns the ports anew. The next window stays at the position.
     resumed resume(const std::vector<int64_t>& end);
-    //! A port that lags behind the others by more than the longest gap, and still did
-    //! when as much of it had been let go of; or -1.
+    //! Returns a port that lags behind the others by more than the longest gap, and still
+    //! did after as much of it had been dropped; or -1.
     int hopeless(const std::vector<int64_t>& end) const;
 
     /*!
-     * The next run. What tags say of an item holds for the windows from its tick on: no
+     * Returns the next run. A tag on an item holds for the windows from its tick on: no
      * window is given before all tags of a port up to the window's tick have been read,
      * even if the port is read so much earlier than the others that its items are there.
      */
     timeline::run next(const std::vector<int64_t>& end, int64_t most) const;
-    //! More tags of a port may hold for the next window, as far as items to before `end`
-    //! tell.
+    //! Returns whether more tags of a port may hold for the next window, as far as items
+    //! to before `end` tell.
     bool awaits_tags(int port, int64_t end) const
     {
         return tags_until(port, end) <= position();
     }
-    //! As of timeline, both.
+    //! Return what the functions of timeline do.
     int64_t known_until(int port, int64_t end) const
     {
         return d_timeline.known_until(port, end);
@@ -149,20 +153,20 @@ public:
         return d_timeline.tick_of(port, item);
     }
     bool next_is_missing(int port) const { return d_timeline.next_is_missing(port); }
-    //! First item of the port that the next window or a later one can come to read, or
-    //! whose tags are still to be read; timeline::none
+    //! Returns the first item of the port that the next window or a later one can read,
+    //! or whose tags are still to be read; timeline::none if there is none.
     int64_t needed_from(int port) const;
-    //! As of timeline.
+    //! Returns what timeline::next_end() does.
     int64_t next_end(int port) const { return d_timeline.next_end(port); }
     void release() { d_timeline.release(); }
     void set_kept(int64_t items) { d_timeline.set_kept(items); }
     void set_reach(int port, const timeline::reach& r) { d_timeline.set_reach(port, r); }
     const timeline::reach& reach_of(int port) const { return d_timeline.reach_of(port); }
 
-    //! When tick 0 would have been by the clock that runs at a tick.
+    //! Returns the time of tick 0 by the clock that runs at a tick.
     const timestamp& origin_at(int64_t tick) const;
     timestamp time_of(double tick) const;
-    //! The tick of the newest correction of the time at or before a tick.
+    //! Returns the tick of the newest correction of the time at or before a tick.
     int64_t corrected_at(int64_t tick) const;
 
     std::vector<event> take_events();
@@ -170,7 +174,7 @@ public:
 private:
     static constexpr int64_t never = timeline::none;
 
-    //! The first tick for which tags of a port may still come.
+    //! Returns the first tick for which tags of a port may still come.
     int64_t tags_until(int port, int64_t end) const;
 
     //! The time of all streams from a tick on.
@@ -180,7 +184,7 @@ private:
         double walked;    // ticks, from the origin that the clocks know
     };
 
-    //! A stamp of a clock that was followed before.
+    //! A stamp that a block before has followed.
     struct correction {
         int64_t item;
         timestamp time;
@@ -191,44 +195,45 @@ private:
         bool known;
     };
 
-    //! Of a port that does not know the time, where others do: closed until a stamp.
+    //! Closes a port that does not know the time until a stamp, where others know it.
     void wait_for_stamp(int port, int64_t item);
-    //! What introduce() said holds. \returns as resumed::later
+    //! Applies introduce(). \returns resumed::later
     timestamp settle(int port);
-    //! timeline::open(), but for items that were filled in.
+    //! Opens a port as timeline::open() does, except for items that were filled in.
     void open(int port, int64_t item, int64_t tick);
-    //! The items of a port lie before the position by more than the longest gap.
+    //! Returns whether the items of a port lie before the position by more than the
+    //! longest gap.
     bool lags(int port, int64_t end) const;
     const axis& axis_at(int64_t tick) const;
-    //! What the clock that leads says now, in ticks.
+    //! Returns how far the leading clock has walked at a tick, in ticks.
     double walked_at(int64_t tick) const;
     void apply(int port, const stream_clock::outcomes& outcomes, bool restated = false);
     void apply(int port, const stream_clock::outcome& outcome, bool anew);
     void follow(int port, int64_t item);
-    //! The lowest port whose clock stamps have confirmed, whose time is that of all; or
-    //! one that is not there.
+    //! Returns the lowest port whose clock is confirmed by stamps, and whose time is that
+    //! of all; or the number of ports.
     int leader() const;
-    //! Compares what was followed before with the time of all, as far as this was read,
-    //! or all of it.
+    //! Compares stamps that were followed before with the time of all, as far as this was
+    //! read, or all of them.
     void compare_corrections(int port, bool all);
-    //! The first stamp of all: it sets the time of all ports.
+    //! Takes the first stamp of all, which sets the time of all ports.
     void set_time(int port, int64_t item, const timestamp& time, int64_t moved);
     double most_ticks() const { return d_most_gap * d_rate; }
 
     timeline d_timeline;
     std::vector<stream_clock> d_clocks;
-    //! Of each port, in ticks, at its first stamp, less what the time had walked: what it
-    //! lags more by has walked since then.
+    //! The lag of each port at its first stamp, in ticks, less the walk of the time: it
+    //! has walked by any further lag since then.
     std::vector<double> d_first_lags;
     std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
     std::vector<char> d_loose, d_waits;           // of each port
-    std::vector<char> d_unplaced;                 // likewise
+    std::vector<char> d_unplaced;                 // of each port
     std::vector<std::optional<introduction>> d_introduced; // until resume()
     std::vector<int64_t> d_resumed; // item of each port at resume()
     std::vector<int64_t> d_filled;  // item up to which a port was filled in
     std::vector<std::deque<correction>> d_corrections; // not compared so far
-    std::vector<int64_t> d_reached;                    // item
-    timestamp d_origin;                                // of the clocks
+    std::vector<int64_t> d_reached; // item up to which each port's tags were read
+    timestamp d_origin;             // origin of the clocks
     std::deque<axis> d_axis;
     int d_leader = -1;
     bool d_time_known = false, d_anew_where_restated = false;

@@ -17,13 +17,14 @@ namespace {
 constexpr std::array<double, 4> grids_per_second = { 1e6, 1e7, 1e8, 1e9 };
 constexpr size_t most_points = 32;
 constexpr size_t most_suspects = 8;
-// Cheap crystals are off by a hundred millionths, and drift apart from another one.
+// Crystals have errors of up to a hundred millionths, and two may drift apart by twice
+// that.
 constexpr double steepest = 2e-4;
-// A rate that is not what it is called may be further off.
+// A rate that is named wrongly may be further off.
 constexpr double steepest_noticed = 0.02;
-// By how much exact stamps may be off a whole item.
+// Exact stamps may be off a whole item by so much.
 constexpr double near_whole = 0.05;
-// Bits: that exact stamps lie on a grid by chance is one in 256.
+// Bits of evidence: exact stamps lie on a grid by chance once in 256 times.
 constexpr double enough_evidence = 8;
 
 bool is_whole(double number, double tolerance)
@@ -32,9 +33,9 @@ bool is_whole(double number, double tolerance)
 }
 
 /*!
- * How much one stamp on a grid says, in bits: every q-th item is on it, where items are
- * so many steps of it apart. Never enough for two stamps, of which the first says
- * nothing.
+ * Returns the evidence of one stamp on a grid, in bits: every q-th item is on it, where
+ * items are so many steps of it apart. It is never enough for two stamps, of which the
+ * first is no evidence.
  */
 double evidence_of_stamp(double steps)
 {
@@ -137,7 +138,7 @@ double stream_clock::rounding(double evidence) const
 
 double stream_clock::peak() const
 {
-    // Who lies on one side only does not scatter, but walks.
+    // Stamps that are off to one side only do not scatter, but walk.
     return std::min(std::max(d_late, d_early), 3 * std::min(d_late, d_early));
 }
 
@@ -153,9 +154,9 @@ void stream_clock::note_resolution(int64_t item, const timestamp& time)
     for (size_t i = 0; i < d_grids.size(); i++) {
         auto& grid = d_grids[i];
         grid.all_on = grid.all_on && is_whole(time.fraction * grids_per_second[i], 1e-6);
-        // Stamps that are whole steps apart lie on the grid together or not at all: only
-        // one that would lie beside it, were it exact and nothing lost, says that stamps
-        // are rounded. Or what was lost put it there.
+        // Stamps that are whole steps apart lie on the grid together or not at all:
+        // rounding shows only in a stamp that would lie beside the grid if it were exact
+        // and nothing was lost. Or a loss put it there.
         const double steps = grids_per_second[i] / d_rate; // an item
         if (d_knows && grid.all_on && !is_whole(double(item - d_newest) * steps, 1e-3))
             grid.evidence += evidence_of_stamp(steps);
@@ -188,7 +189,9 @@ stream_clock::line stream_clock::fit(const std::deque<point>& points)
 
 bool stream_clock::walks_finely(const std::deque<point>& points, const line& l) const
 {
-    double off = 0, step = 0; // the most, from whole items and at a time
+    double off = 0,
+           step =
+               0; // largest distance from whole items, and largest change between stamps
     for (size_t i = 1; i < points.size(); i++) {
         const double walked = points[i].offset - points[0].offset;
         off = std::max(off, std::abs(walked - std::round(walked)));
@@ -232,7 +235,7 @@ std::optional<double> stream_clock::walk_of_points() const
     if (std::abs(l.slope) * items > 0.25 + 3 * l.scatter + rounding(0) &&
         walks_finely(d_points, l))
         return l.slope;
-    // What scatters too much to be seen as a line still walks away in the mean.
+    // Stamps that scatter too much to form a line still walk away in the mean.
     const double walked = expected(d_points.back().item) - d_anchor;
     if (std::abs(walked) > 0.5 + scatter())
         return items > 0 && l.slope * walked > 0 ? l.slope : walked / std::max(1., items);
@@ -286,7 +289,7 @@ int64_t stream_clock::jump_to(const point& p, double decided) const
     return std::llround(p.offset - decided) - d_offset;
 }
 
-//! The stamps that agree with each other are the clock from here on.
+//! Makes the stamps that agree with each other the clock from here on.
 void stream_clock::jump(const std::deque<point>& agreed, int64_t count)
 {
     d_points = agreed;
@@ -294,7 +297,7 @@ void stream_clock::jump(const std::deque<point>& agreed, int64_t count)
     d_offset += count;
     d_state = state::trusted;
     d_suspects.clear();
-    // what lies on a slope of small jumps may be the drift of a clock
+    // stamps on a slope of small jumps may be the drift of a clock
     const int64_t walked =
         d_history.empty() ? 0 : agreed.front().item - d_history.back().item;
     const double most = is_followed() ? steepest : steepest_noticed;
@@ -353,7 +356,7 @@ stream_clock::outcomes stream_clock::stamp(int64_t item,
                           ? judge_astray(p, restated, walked.decided)
                           : judge(p, restated, walked);
     out.insert(out.end(), more.begin(), more.end());
-    // The pause after a jump on probation says nothing of the usual ones.
+    // The pause after a jump on probation tells nothing about the usual ones.
     if (d_knows && d_newest < item && d_state != state::probation) {
         d_pauses.push_back(item - d_newest);
         if (d_pauses.size() > 8)
@@ -372,7 +375,7 @@ stream_clock::judge(const point& p, bool restated, const walk& walked)
     if (!d_knows) {
         const int64_t count = jump_to(p, walked.decided);
         jump({ p }, count);
-        if (was_followed()) // whoever sends the items has confirmed it
+        if (was_followed()) // the sender of the items has confirmed it
             d_confirmed[false] = 2;
         o.what = event::first_stamp;
         o.count = count;
@@ -397,8 +400,9 @@ stream_clock::judge(const point& p, bool restated, const walk& walked)
         remember(p);
         if (const auto slope = is_followed() ? std::nullopt : walk_of_points())
             return { go_astray(p, *slope) };
-        // The clock that leads may have been read further than this one, or less far, and
-        // what it says scatters: who agrees with what was decided stays where it is.
+        // The leading clock may have been read further than this one, or less far, and
+        // its values scatter: a clock that agrees with the decided walk stays where it
+        // is.
         const auto [low, high] = std::minmax({ walked.decided, walked.now });
         const double there = lag(p.item);
         const double apart = walked.leads ? 0 : there - std::clamp(there, low, high);
@@ -513,12 +517,12 @@ stream_clock::judge_astray(const point& p, bool restated, double decided)
     const double off = std::abs(p.offset - last.offset);
     bool trusted = false;
     if (off > 2 + tolerance() + 2 * std::abs(walk)) {
-        // who says the rate again began anew
+        // a source that tags its rate again began anew
         trusted = restated;
         d_points = { p };
     } else {
         d_points.push_back(p);
-        // The walk has ended where it would be seen in the newest stamps, but is not.
+        // The walk has ended where the newest stamps would show it, but do not.
         for (size_t count = 4; count <= d_points.size(); count++) {
             const std::deque<point> newest(d_points.end() - count, d_points.end());
             const line l = fit(newest);
@@ -529,7 +533,7 @@ stream_clock::judge_astray(const point& p, bool restated, double decided)
             trusted = std::abs(l.slope) * items < foretold / 4;
             break;
         }
-        if (d_points.size() > most_points) // keep what reaches far back
+        if (d_points.size() > most_points) // keep the ones that reach far back
             for (size_t i = 1; i < d_points.size(); i++)
                 d_points.erase(d_points.begin() + i);
     }

@@ -14,9 +14,9 @@ namespace {
 constexpr int64_t long_ago = -timeline::none;
 }
 
-timeline::timeline(int ports, int64_t window, int64_t step)
+timeline::timeline(int ports, int64_t window, int64_t hop)
     : d_window(window),
-      d_step(step),
+      d_hop(hop),
       d_reach(ports),
       d_segments(ports),
       d_passed(ports, long_ago),
@@ -158,8 +158,8 @@ timeline::run timeline::next(const std::vector<int64_t>& end, int64_t most) cons
             if (d_reach[port].usable)
                 r.first_item[port] =
                     s->item + d_position - d_reach[port].before - s->tick;
-            r.windows = std::min(
-                r.windows, last < d_position ? 0 : (last - d_position) / d_step + 1);
+            r.windows = std::min(r.windows,
+                                 last < d_position ? 0 : (last - d_position) / d_hop + 1);
         } else {
             r.windows = std::min(r.windows, windows_before(missing_until(port)));
         }
@@ -169,7 +169,7 @@ timeline::run timeline::next(const std::vector<int64_t>& end, int64_t most) cons
 
 void timeline::advance(int64_t windows)
 {
-    d_position += windows * d_step;
+    d_position += windows * d_hop;
     for (auto& segments : d_segments)
         while (segments.size() > 1 && segments.front().end_tick() + d_kept <= d_position)
             segments.pop_front();
@@ -177,8 +177,8 @@ void timeline::advance(int64_t windows)
 
 int64_t timeline::needed_from(int port) const
 {
-    // What is too short for a window, or lies before the next one, is let go: an input
-    // buffer that is full of it would never hold what comes behind.
+    // Stretches that are too short for a window, or lie before the next one, are dropped:
+    // an input buffer that is full of them would never hold later items.
     for (const auto& s : d_segments[port]) {
         const int64_t window = next_window(port, s);
         if (window != none)
@@ -191,7 +191,7 @@ int64_t timeline::next_window(int port, const segment& s) const
 {
     const reach& r = d_reach[port];
     const int64_t behind = std::max<int64_t>(0, s.tick + r.before - d_position);
-    const int64_t window = d_position + (behind + d_step - 1) / d_step * d_step;
+    const int64_t window = d_position + (behind + d_hop - 1) / d_hop * d_hop;
     return window + d_window + r.after <= s.end_tick() ? window : none;
 }
 

@@ -19,39 +19,39 @@ struct timestamp {
     int64_t seconds = 0;
     double fraction = 0; //!< 0 to below 1
 
-    //! The first second that is no time any more: the year 10000, and times that
-    //! overflow.
+    //! The first second that is not valid: the year 10000; later times may overflow.
     static constexpr uint64_t end_of_time = 253402300800;
-    //! From 1970 on, and before the year 10000.
+    //! Returns whether the time is from 1970 on, and before the year 10000.
     bool is_time() const { return seconds >= 0 && uint64_t(seconds) < end_of_time; }
-    //! What from_pmt() takes, for messages.
+    //! Description of what from_pmt() takes, for messages.
     static constexpr char form[] =
         "a tuple of whole seconds since 1970 (an integer, before the year 10000) and a "
         "fraction";
 
     static timestamp now();
-    //! tuple(uint64, double) of a time that is_time(), or nothing. Of other kinds of
-    //! whole and real numbers, too, as pmt.to_pmt() makes them.
+    //! Returns the time of a tuple(uint64, double) if it is_time(), or nothing. Other
+    //! kinds of whole and real numbers, as pmt.to_pmt() makes them, are accepted, too.
     static std::optional<timestamp> from_pmt(const pmt::pmt_t& value);
     pmt::pmt_t to_pmt() const;
 
-    //! `items` items (any number, also negative and in parts) of `rate` a second later
+    //! Returns the time `items` items (any number, also negative and fractional) of
+    //! `rate` a second later.
     timestamp after(double items, double rate) const;
-    //! seconds
+    //! Returns the seconds since an earlier time.
     double since(const timestamp& earlier) const;
     /*!
-     * Seconds to the next multiple of a period since 1970; 0 on a multiple, and by less
-     * than `tolerance` behind one. The period is the decimal number that people write for
-     * the double: 0.1 s is a tenth of a second, though the double is not.
+     * Returns the seconds to the next multiple of a period since 1970; 0 on a multiple,
+     * and less than `tolerance` behind one. The period is the decimal number that people
+     * write for the double: 0.1 s is a tenth of a second, though the double is not.
      */
     double until_multiple_of(double period, double tolerance) const;
 
-    //! Before March 1973: counted from the start of a device. No receiver's recording is
-    //! that old, and no device runs for three years.
+    //! Returns whether the time is before March 1973: counted from the start of a device.
+    //! No receiver's recording is that old, and no device runs for three years.
     bool is_relative() const { return seconds < 100000000; }
 };
 
-//! With a time since something else.
+//! Adds a time that counts from elsewhere.
 timestamp operator+(const timestamp& a, const timestamp& b);
 timestamp operator-(const timestamp& a, const timestamp& b);
 

@@ -56,7 +56,7 @@ struct stream {
 
 struct sequence {
     double rate = 1e6;
-    int64_t window = 1, step = 1;
+    int64_t window = 1, hop = 1;
     bool dense = false, wrong = false, first_missing = false, exact = true;
     double jitter = 0;     // items
     double rounding = 0;   // seconds
@@ -73,8 +73,8 @@ sequence random_sequence()
     sequence s;
     const double rates[] = { 1e6, 2.4e6, 1048576, 48000, 3.2e7 };
     s.rate = rates[random_below(5)];
-    s.step = 1 + random_below(6);
-    s.window = s.step * (1 + random_below(4));
+    s.hop = 1 + random_below(6);
+    s.window = s.hop * (1 + random_below(4));
     s.dense = random_below(3) > 0;
     s.wrong = s.dense && random_below(2);
     s.first_missing = random_below(5) == 0;
@@ -208,7 +208,7 @@ struct model {
 std::string text_of(const sequence& s)
 {
     std::ostringstream text;
-    text << " window " << s.window << " step " << s.step << " rate " << s.rate
+    text << " window " << s.window << " hop " << s.hop << " rate " << s.rate
          << " allowed " << s.allowed << "\n";
     for (const auto& line : s.streams) {
         text << "item: true offset, stamp's offset:";
@@ -230,7 +230,7 @@ class player
 public:
     explicit player(const sequence& s)
         : d_s(s),
-          d_a(int(s.streams.size()), s.window, s.step),
+          d_a(int(s.streams.size()), s.window, s.hop),
           d_first(s.streams.size()),
           d_end(s.streams.size()),
           d_told(s.streams.size())
@@ -244,7 +244,7 @@ public:
         for (const auto& line : d_s.streams)
             models.emplace_back(line);
         result r;
-        const int64_t buffer = d_s.window + d_s.step + random_below(500);
+        const int64_t buffer = d_s.window + d_s.hop + random_below(500);
         bool moved = true;
         while (moved) {
             moved = false;
@@ -315,13 +315,13 @@ private:
                const std::vector<model>& models,
                result& r) const
     {
-        const int64_t at = d_a.position() + w * d_s.step;
+        const int64_t at = d_a.position() + w * d_s.hop;
         const double time = d_a.time_of(double(at)).since(epoch) * d_s.rate;
         bool all = true;
         for (size_t port = 0; port < d_end.size(); port++) {
             const auto& line = d_s.streams[port];
             const int64_t item =
-                run.first_item[port] < 0 ? -1 : run.first_item[port] + w * d_s.step;
+                run.first_item[port] < 0 ? -1 : run.first_item[port] + w * d_s.hop;
             all = all && item >= 0;
             if (d_s.exact && !d_s.first_missing)
                 CPPUNIT_ASSERT_EQUAL_MESSAGE(
@@ -375,7 +375,7 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
         return std::uniform_int_distribution<int64_t>(0, end - 1)(cuts);
     };
     const size_t ports = s.streams.size();
-    stream_alignment a(int(ports), s.window, s.step);
+    stream_alignment a(int(ports), s.window, s.hop);
     std::vector<std::optional<timestamp>> times(ports);
     timestamp start = epoch;
     for (size_t port = 0; port < ports; port++)
@@ -394,7 +394,7 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
     std::vector<int64_t> ahead(ports);
     for (size_t port = 0; port < ports; port++) {
         order[port] = port;
-        ahead[port] = 2 * s.window + 2 * s.step + (below(2) ? 1000 : below(100));
+        ahead[port] = 2 * s.window + 2 * s.hop + (below(2) ? 1000 : below(100));
     }
     const auto read = [&](size_t port) {
         const auto& stamps = s.streams[port].stamps;
@@ -424,9 +424,9 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
         }
         const auto run = a.next(end, 1 + below(100));
         for (int64_t w = 0; w < run.windows; w++) {
-            result.windows.push_back(a.position() + w * s.step);
+            result.windows.push_back(a.position() + w * s.hop);
             for (const int64_t item : run.first_item)
-                result.windows.push_back(item < 0 ? -1 : item + w * s.step);
+                result.windows.push_back(item < 0 ? -1 : item + w * s.hop);
         }
         a.advance(run.windows);
         moved = moved || run.windows > 0;

@@ -161,10 +161,10 @@ public:
         int64_t windows = 0, readable = 0;
         for (int round = 0; round < 10000; round++) {
             const int ports = 1 + random(3);
-            const int64_t step = 1 + random(5), window = step * (1 + random(4));
+            const int64_t hop = 1 + random(5), window = hop * (1 + random(4));
             const int64_t kept = random(2) * random(12);
-            const int64_t buffer = window + step + 2 * kept + random(10), items = 150;
-            timeline t(ports, window, step);
+            const int64_t buffer = window + hop + 2 * kept + random(10), items = 150;
+            timeline t(ports, window, hop);
             t.set_kept(kept);
             const bool changes = random(2);
             // model: tick of every item; what is told to the time line at an item
@@ -237,9 +237,9 @@ public:
                                 { most, -most + random(unsigned(kept + most + 1)) });
                 }
                 const auto r = t.next(end, 1 + random(9));
-                for (int64_t w = 0; w < r.windows; w++, at += step)
+                for (int64_t w = 0; w < r.windows; w++, at += hop)
                     for (int port = 0; port < ports; port++) {
-                        const int64_t found = r.first_item[port] + w * step;
+                        const int64_t found = r.first_item[port] + w * hop;
                         // what was let go of stays missing, whatever the reach later
                         if (r.first_item[port] >= 0 || !kept || !changes)
                             CPPUNIT_ASSERT_EQUAL(held(port, at),

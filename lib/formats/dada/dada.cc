@@ -21,13 +21,13 @@ namespace gr::aperture::formats {
 
 namespace {
 
-// The largest header that is believed; usual are 4096 bytes.
+// The largest header that is accepted; usual ones have 4096 bytes.
 constexpr int64_t largest_header = int64_t(1) << 24;
 // TSAMP and BW are often rounded, but never as coarsely as this.
 constexpr double rate_tolerance = 1e-3;
 constexpr double hertz_per_megahertz = 1e6;
 
-// Takes values out of a header; every error names file, key, value and what is allowed.
+// Reads the values of a header; every error names file, key, value and what is allowed.
 class reader
 {
 public:
@@ -45,7 +45,7 @@ public:
             rule);
     }
 
-    // "unset" is what the template of PSRDADA headers has where nobody filled it in.
+    // "unset" is in the template of PSRDADA headers where no value was filled in.
     bool has(const std::string& key) const
     {
         const auto found = d_header.find(key);
@@ -133,7 +133,7 @@ std::string upper_case(std::string text)
     return text;
 }
 
-// Whether high bytes come first.
+// Returns whether samples are big-endian.
 bool read_endian(const reader& header)
 {
     if (!header.has("ENDIAN"))
@@ -144,7 +144,7 @@ bool read_endian(const reader& header)
     return text == "BIG";
 }
 
-// Antennas are in the order of the samples, which ORDER may say otherwise.
+// Checks ORDER: antennas have to be in the order of the samples.
 void read_inputs(const reader& header, dada_file& file)
 {
     const int64_t polarizations = header.integer("NPOL", 1, 65536);
@@ -167,7 +167,7 @@ void read_inputs(const reader& header, dada_file& file)
     for (const char axis : upper_case(header.text("ORDER"))) {
         const bool one = axis == 'F' || (axis == 'A' && file.antennas == 1) ||
                          (axis == 'P' && polarizations == 1);
-        // time may be divided by an axis along which there is one only
+        // an axis of length one may stand anywhere
         if (!one && !(axis == 'T' && !order.empty() && order.back() == 'T'))
             order += axis;
     }
@@ -206,7 +206,7 @@ exact_time read_start(const reader& header, dada_file& file)
         const std::string date = header.text("MJD_START");
         const size_t point = date.find('.');
         const size_t digits = point == std::string::npos ? 0 : date.size() - point - 1;
-        // a second, and what the digits of the date leave open
+        // a second, and the precision of the digits of the date
         if (std::abs(difference) > 1 + 86400 * std::pow(10.0, -double(digits)))
             file.warnings.push_back("MJD_START " + header.text("MJD_START") + " is " +
                                     text_of(difference) + " s after UTC_START " +
@@ -215,7 +215,7 @@ exact_time read_start(const reader& header, dada_file& file)
     return *utc;
 }
 
-// BYTES_PER_SECOND tells of inputs that no other key does.
+// BYTES_PER_SECOND tells of inputs that no other key has.
 void check_byte_rate(const reader& header, dada_file& file)
 {
     if (!header.has("BYTES_PER_SECOND"))
@@ -231,7 +231,7 @@ void check_byte_rate(const reader& header, dada_file& file)
             "be among the samples");
 }
 
-// How many samples are there, and what is missing.
+// Finds how many samples there are, and what is missing.
 void read_size(const reader& header, int64_t file_bytes, dada_file& file)
 {
     const int64_t data_bytes = file_bytes - file.header_bytes;

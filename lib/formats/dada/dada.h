@@ -18,14 +18,15 @@
 namespace gr::aperture::formats {
 
 /*!
- * What a PSRDADA file holds: an ASCII header of HDR_SIZE bytes with a keyword and a value
- * on each line, then samples, time slowest: `[time][antenna][polarisation][re, im]`.
+ * The contents of a PSRDADA file: an ASCII header of HDR_SIZE bytes with a keyword and a
+ * value on each line, then samples, time slowest: `[time][antenna][polarisation][re,
+ * im]`.
  */
 struct dada_file {
     std::string name;
     std::map<std::string, std::string> header; //!< keyword -> value, comments removed
     int64_t header_bytes = 0;
-    //! Of a number: 8 or 16, two's complement, or 32, a float.
+    //! Bits of a component: 8 or 16, two's complement, or 32, a float.
     int bits = 8;
     int dimensions = 2;   //!< 2: complex samples, 1: real ones
     int64_t antennas = 1; //!< NANT
@@ -33,18 +34,19 @@ struct dada_file {
     bool big_endian = false;
     ratio rate{ 1, 1 }; //!< samples a second of one input
     double center = 0;  //!< Hz, middle of the band
-    //! Hz; negative if the sky frequency falls from low to high baseband
+    //! Bandwidth in Hz; negative if the sky frequency falls where that of the baseband
+    //! rises.
     double bandwidth = 0;
-    exact_time start;    //!< of the first sample in this file
-    int64_t samples = 0; //!< whole samples of each input that are there
-    //! What is missing or contradictory, but does not prevent reading; may be empty.
+    exact_time start;    //!< time of the first sample in this file
+    int64_t samples = 0; //!< whole samples of each input in the file
+    //! Says what is missing or contradictory, but does not prevent reading; may be empty.
     std::vector<std::string> warnings;
 
     bool inverted() const { return bandwidth < 0; }
     bool complex() const { return dimensions == 2; }
-    //! Bytes of one sample of one input.
+    //! Returns the bytes of one sample of one input.
     int64_t sample_bytes() const { return int64_t(bits) / 8 * dimensions; }
-    //! Bytes of one sample of each input.
+    //! Returns the bytes of one sample of each input.
     int64_t item_bytes() const { return sample_bytes() * inputs; }
     formats::coding coding() const
     {
@@ -65,19 +67,20 @@ struct dada_file {
  * can write exactly and decimals of a day cannot; MJD_START is used where UTC_START is
  * missing. The file begins OBS_OFFSET bytes after that, leap seconds counted.
  *
- * Numbers have their low byte first, or, with ENDIAN BIG, their high one. ORDER, where it
- * is given, has to be that of the samples above, but for axes along which there is one
- * only. BYTES_PER_SECOND is compared with what the other keys say.
+ * Samples are little-endian, or, with ENDIAN BIG, big-endian. ORDER, where it is given,
+ * has to be that of the samples above, except for axes of length one. BYTES_PER_SECOND is
+ * compared with the other keys.
  *
- * FILE_SIZE is compared with what is there, and counts the bytes behind the header or
- * those of the whole file: both are in use.
+ * FILE_SIZE is compared with the size of the file, and counts the bytes behind the header
+ * or those of the whole file: both are in use.
  *
  * \throws std::invalid_argument naming file, key, value and what is allowed
  * \throws std::runtime_error if the file cannot be read
  */
 dada_file open_dada(const std::string& filename);
 
-//! Keywords and values of a header's text; of a repeated keyword the first one counts.
+//! Returns the keywords and values of a header's text; of a repeated keyword the first
+//! one counts.
 std::map<std::string, std::string> parse_dada_header(const std::string& text);
 
 } // namespace gr::aperture::formats

@@ -13,7 +13,7 @@ namespace gr::aperture::formats {
 
 namespace {
 
-constexpr int64_t most_bytes = 65507; // of a UDP datagram over IPv4
+constexpr int64_t most_bytes = 65507; // bytes of a UDP datagram over IPv4
 
 } // namespace
 

@@ -16,57 +16,59 @@
 
 namespace gr::aperture::formats {
 
-//! What all packets of a source have in common, as its user says it.
+//! The settings of all packets of a source, which its user gives.
 struct packet_settings {
-    int samples = 1024; //!< of each input in a packet
-    int inputs = 1;     //!< in a packet; they are interleaved sample by sample
-    bool sc4 = false;   //!< a sample is a byte of type sc4, and the two below say nothing
+    int samples = 1024; //!< samples of each input in a packet
+    int inputs = 1;     //!< inputs in a packet; they are interleaved sample by sample
+    bool sc4 =
+        false; //!< a sample is a byte of type sc4, and the two members below mean nothing
     coding written = coding::s8;
     bool complex = true;
     ratio rate{ 1, 1 }; //!< samples a second of an input
 
-    //! Of the samples when they have been read.
+    //! Returns the type of the samples in memory.
     sample_type type() const
     {
         return sc4 ? sample_type::sc4 : type_of(written, complex);
     }
-    //! In a packet.
+    //! Returns the components in a packet.
     int bits_of_sample() const { return sc4 ? 8 : bits_of(written) * (complex ? 2 : 1); }
-    //! Whole bytes, as packet_layout::check() makes sure.
+    //! Returns the bytes of a payload; packet_layout::check() makes sure that they are
+    //! whole.
     int64_t payload_bytes() const
     {
         return int64_t(samples) * inputs * bits_of_sample() / 8;
     }
-    //! Packets of a stream in a second.
+    //! Returns the packets of a stream in a second.
     ratio packets_per_second() const;
 };
 
-//! What the header of a packet says.
+//! The contents of a packet's header.
 struct packet_header {
-    //! Which of several streams of packets it belongs to. Before a layout reads a header
-    //! this is the number of the address that the packet came to.
+    //! The stream of packets that it belongs to. Before a layout reads a header this is
+    //! the index of the address that the packet came to.
     int64_t stream = 0;
-    //! Of the time of its first sample, in packets of that stream: 0 to below 2^62. All
+    //! The time of its first sample, in packets of that stream: 0 to below 2^62. All
     //! streams of a source count from the same time.
     int64_t number = 0;
 };
 
 /*!
- * How packets are laid out. The table of all of them is in packet_layouts.cc, which is
- * the one file to be changed for a new one.
+ * A layout of packets. The table of all of them is in packet_layouts.cc, which is the one
+ * file to be changed for a new one.
  */
 struct packet_layout {
     const char* name;
     const char* meaning; //!< a sentence, for documents and errors
     int header_bytes;    //!< the payload stands behind it
-    //! A stream is a channel of a channelised band, and its payloads are [time][input].
-    //! Otherwise streams have samples of different inputs.
+    //! True if a stream is a channel of a channelised band, and its payloads are
+    //! [time][input]. Otherwise streams have samples of different inputs.
     bool channelised;
-    //! number counts from 1970. Otherwise from whenever the sender was started.
+    //! True if number counts from 1970. Otherwise it counts from the start of the sender.
     bool absolute;
-    //! Throws std::invalid_argument where such packets cannot be.
+    //! Throws std::invalid_argument where such packets are impossible.
     void (*check)(const packet_settings& s);
-    //! False where the header makes no sense. The packet has the right length.
+    //! Returns false where the header makes no sense. The packet has the right length.
     bool (*read)(const packet_settings& s, const uint8_t* packet, packet_header& h);
     //! Writes header_bytes.
     void (*write)(const packet_settings& s, const packet_header& h, uint8_t* packet);
@@ -86,7 +88,7 @@ const packet_layout& find_packet_layout(const std::string& parameter,
 //! Checks what holds for all layouts, then calls check(). \throws std::invalid_argument
 void check_packets(const packet_layout& layout, const packet_settings& s);
 
-//! "sc4", or the name of a coding. \throws std::invalid_argument
+//! Reads "sc4", or the name of a coding. \throws std::invalid_argument
 void set_coding(packet_settings& s,
                 const std::string& parameter,
                 const std::string& name);

@@ -17,7 +17,7 @@ namespace gr::aperture::formats {
 
 namespace {
 
-//! An unsigned number of so many bytes, the highest first.
+//! Reads an unsigned number of so many bytes, big-endian.
 template <int Bytes>
 uint64_t read_big_endian(const uint8_t* from)
 {

@@ -12,12 +12,12 @@
 
 namespace gr::aperture::formats {
 
-//! Whether pack() can write it.
+//! Returns whether pack() can write it.
 bool can_pack(coding c);
 
 /*!
- * The opposite of unpack(): components as type_of() has them become what is in a packet.
- * Those of less than a byte become the nearest level.
+ * Converts components of type_of() to those of a packet, as the inverse of unpack().
+ * Components of less than a byte become the nearest level.
  * \param components so many that they fill whole bytes
  */
 void pack(coding c, const void* from, int64_t components, void* packet);

@@ -14,7 +14,7 @@ namespace gr::aperture::formats {
 
 namespace {
 
-//! In squares of as many rows as a vector has elements.
+//! Transposes squares of as many rows as a vector has elements.
 template <class element, class vector>
 void transpose_elements(const element* in,
                         size_t in_stride,

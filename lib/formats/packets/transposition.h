@@ -14,7 +14,7 @@
 namespace gr::aperture::formats {
 
 /*!
- * out[c][r] = in[r][c], of elements of 1 or 2 bytes.
+ * Transposes: out[c][r] = in[r][c], for elements of 1 or 2 bytes.
  * \param in_stride, out_stride elements from one row of each to the next
  */
 void transpose(const void* in,
@@ -25,7 +25,7 @@ void transpose(const void* in,
                size_t out_stride,
                int element_bytes);
 
-//! -128 becomes -127, which is the lowest that blocks behind expect. \returns how many
+//! Replaces -128 by -127, which is the lowest that later blocks expect. \returns how many
 //! complex samples had one.
 uint64_t clamp_lowest(int8_t* samples, int64_t count);
 

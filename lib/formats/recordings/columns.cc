@@ -16,7 +16,7 @@ namespace {
 
 #define APERTURE_INLINE inline __attribute__((always_inline))
 
-// A number of columns that is known here becomes shuffles of vectors.
+// A number of columns that is known here becomes vector shuffles.
 template <int Stride, class element>
 APERTURE_INLINE void take(const element* from, int64_t n, element* to)
 {
@@ -62,8 +62,7 @@ APERTURE_INLINE void interleave_all(
     case 8:
         return interleave<8>(from, distance, n, to);
     }
-    // some times of all columns after one another: both sides stay in the first-level
-    // cache
+    // some times of all columns in turn: both sides stay in the first-level cache
     constexpr int64_t times = 64;
     for (int64_t begin = 0; begin < n; begin += times)
         for (int64_t i = 0; i < columns; i++)

@@ -15,17 +15,16 @@
 
 namespace gr::aperture::formats {
 
-//! Samples that lie in a row in a file: of all inputs of a *set*, which were recorded
-//! together.
+//! Samples in a row in a file: of all inputs of a *set*, which were recorded together.
 struct piece {
     int file;
-    int64_t offset;  //!< bytes, of the first sample
-    int64_t samples; //!< of each input
-    int64_t first;   //!< number of the first sample on the clock of the recording
+    int64_t offset;  //!< offset of the first sample in bytes
+    int64_t samples; //!< samples of each input
+    int64_t first;   //!< index of the first sample on the clock of the recording
     int64_t end() const { return first + samples; }
 };
 
-//! Where the samples of a recording are.
+//! The places of the samples of a recording.
 class pieces
 {
 public:
@@ -33,21 +32,22 @@ public:
 
     //! Begins anew.
     virtual void restart() = 0;
-    //! Number of the sample behind the last one of all sets, or of one that lies at or
-    //! behind `wanted`, if there are more.
+    //! Returns the index of the sample behind the last one of all sets, or of one that
+    //! lies at or behind `wanted`, if there are more.
     virtual int64_t end(int64_t wanted) = 0;
 
     struct answer {
         //! The first piece of the set that ends behind the sample; nothing: see below.
         std::optional<piece> next;
-        //! Without one: up to here there is none.
+        //! Without a piece: the sample up to which there is none.
         int64_t none_before;
     };
-    //! What a set has at or behind a sample that was not released.
+    //! Returns the first piece of a set at or behind a sample that was not released.
     virtual answer find(int set, int64_t sample) = 0;
-    //! Samples before this one are not asked for any more, until restart().
+    //! Releases the samples before this one, which are not asked for any more, until
+    //! restart().
     virtual void release(int64_t sample) = 0;
-    //! Why what a file has cannot be found out any more, or empty.
+    //! Says why no more pieces of a file can be found; may be empty.
     virtual std::string error() const { return {}; }
 };
 

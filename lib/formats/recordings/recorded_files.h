@@ -31,15 +31,15 @@ public:
 
     int count() const { return int(d_names.size()); }
     const std::string& name(int file) const { return d_names[file]; }
-    //! Bytes when the files were looked at first.
+    //! Returns the bytes of the files when they were opened first.
     int64_t size(int file) const { return d_sizes[file]; }
 
     /*!
      * Reads bytes at a place of a file.
-     * \returns how many could be read; why not all, error() says
+     * \returns how many could be read; error() says why not all
      */
     int64_t read(int file, int64_t offset, int64_t bytes, void* out);
-    //! What the newest read() that fell short met.
+    //! Returns the error of the newest read() that fell short.
     const std::string& error() const { return d_error; }
 
 private:
@@ -51,7 +51,7 @@ private:
     };
     std::vector<std::string> d_names;
     std::vector<int64_t> d_sizes;
-    std::vector<opened> d_open; // the one that was used last is the last
+    std::vector<opened> d_open; // the most recently used one is last
     std::string d_error;
 };
 

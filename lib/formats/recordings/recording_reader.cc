@@ -16,13 +16,13 @@ namespace gr::aperture::formats {
 
 namespace {
 
-// Of a block, in files: what was read lies in the second-level cache until it is
-// unpacked.
+// Bytes of a block in files: they stay in the second-level cache until they are unpacked.
 constexpr int64_t block_bytes = 1 << 18;
-// Of all planes of a block, where samples are interleaved from: likewise.
+// Bytes of all planes of a block, from which samples are interleaved: they stay in the
+// cache, too.
 constexpr int64_t planes_bytes = 1 << 19;
-// Of a block that is read to where it belongs: a read is not dominated by its system
-// call.
+// Bytes of a block that is read to its final place: the time of a read is not dominated
+// by its system call.
 constexpr int64_t direct_bytes = 1 << 24;
 
 } // namespace
@@ -46,7 +46,7 @@ recording_reader::recording_reader(const recording_layout& layout,
         direct = direct && s.direct;
     }
     const int64_t bits = widest * d_layout.bits_of_sample();
-    // floats are looked at, and had better be in the cache then
+    // floats are checked for NaN, and should be in the cache for it
     const bool read_in_place =
         direct && is_plain(d_layout.written) && d_layout.written != coding::f32;
     d_block =
@@ -127,7 +127,7 @@ int64_t recording_reader::find_parts(int64_t samples)
     struct interval {
         int64_t first, end;
     };
-    std::vector<interval> common{ { 0, samples } }; // what no set has
+    std::vector<interval> common{ { 0, samples } }; // samples that no set has
     for (const auto& s : d_stretches) {
         if (d_parts.size() <= size_t(s.set))
             d_parts.resize(size_t(s.set) + 1);
@@ -297,7 +297,7 @@ recording_reader::read(const std::vector<char*>& ports, int64_t samples, int64_t
     while (r.samples < samples && d_error.empty()) {
         int64_t n = std::min(samples - r.samples, d_block);
         n = std::min({ n, end - d_position, d_pieces->end(d_position + n) - d_position });
-        // what was found before an error is read first
+        // samples that were found before an error are read first
         if (n <= 0) {
             d_error = d_pieces->error();
             break;

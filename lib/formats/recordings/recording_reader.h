@@ -17,31 +17,32 @@
 
 namespace gr::aperture::formats {
 
-//! Where an input's samples are in the pieces of a set, counted in samples (re and im are
-//! one) from the piece's first byte: sample t is at offset + t stride.
+//! The place of an input's samples in the pieces of a set, counted in samples (re and im
+//! are one) from the piece's first byte: sample t is at offset + t stride.
 struct input_place {
     int set;
     int64_t offset, stride;
 };
 
-//! How the pieces of a recording are written.
+//! The coding of the pieces of a recording.
 struct recording_layout {
     coding written = coding::s8;
     bool complex = true;
     std::vector<input_place> inputs;
-    int inputs_per_port = 1; //!< that are interleaved sample by sample in the output
+    int inputs_per_port =
+        1; //!< inputs that are interleaved sample by sample in the output
 
     int ports() const { return int(inputs.size()) / inputs_per_port; }
-    //! Of the output.
+    //! Returns the bytes of a sample of the output.
     sample_type type() const { return type_of(written, complex); }
     int components() const { return complex ? 2 : 1; }
-    //! In files.
+    //! Returns the bytes of a sample in files.
     int bits_of_sample() const { return bits_of(written) * components(); }
 };
 
 /*!
- * Reads the samples of a recording: one of each input, time after time. What is in no
- * piece, and what is no number, becomes zeros.
+ * Reads the samples of a recording: one of each input, time after time. Samples that are
+ * in no piece, or NaN or infinite, become zeros.
  */
 class recording_reader
 {
@@ -54,21 +55,22 @@ public:
 
     //! Begins anew at a sample, and forgets an error.
     void restart(int64_t sample);
-    //! Number of the next sample.
+    //! Returns the index of the next sample.
     int64_t position() const { return d_position; }
 
     //! Samples of an input that are zeros because no piece has them, or because they, or
-    //! some within so many samples that no spectrum fits between, are no numbers.
+    //! some within so many samples that no spectrum fits between, are NaN or infinite.
     struct gap {
         int input;
         int64_t first; //!< counted from the first sample of the call
         int64_t count;
     };
     struct result {
-        int64_t samples;       //!< of each input
-        bool jumped;           //!< what comes before them was passed over
-        std::vector<gap> gaps; //!< what is missing in them
-        //! Samples that are no numbers, some in a row: where they begin, and how many.
+        int64_t samples;       //!< samples of each input
+        bool jumped;           //!< a gap before them was passed over
+        std::vector<gap> gaps; //!< gaps in them
+        //! Samples in a row that are NaN or infinite: where they begin, and how many they
+        //! are.
         std::vector<gap> not_numbers;
     };
     /*!
@@ -77,7 +79,7 @@ public:
      * \param ports for each, where its items go: [sample][input of the port]
      */
     result read(const std::vector<char*>& ports, int64_t samples, int64_t end);
-    //! Why reading ended before its time, or empty.
+    //! Says why reading ended before its time; empty if it did not.
     const std::string& error() const { return d_error; }
 
 private:
@@ -86,36 +88,37 @@ private:
         int set;
         int64_t offset; // samples from the piece's beginning to the first column
         int64_t stride;
-        std::vector<int64_t> columns; // of each of its inputs
+        std::vector<int64_t> columns; // column of each of its inputs
         std::vector<int> inputs;
-        // Its samples, when they are unpacked, are the items of a port as they are.
+        // Whether its samples, when they are unpacked, are the items of a port as they
+        // are.
         bool direct;
     };
-    // What a set has in a block.
+    // The part of a set in a block.
     struct part {
-        std::optional<piece> from; // nothing: it is a gap
+        std::optional<piece> from; // piece of the part; nothing: it is a gap
         int64_t skipped;           // samples of the piece before the part
-        int64_t first, samples;    // in the block
+        int64_t first, samples;    // place in the block
     };
 
     std::vector<stretch> stretches_of() const;
-    // The sample up to which no input has anything, if that is far away.
+    // Returns the sample up to which no input has any, if that is far away.
     std::optional<int64_t> end_of_long_gap();
     std::vector<part> parts_of(int set, int64_t samples);
-    // Finds out what all sets have in a block, d_parts. Returns its samples: fewer than
+    // Finds the parts of all sets in a block, d_parts. Returns its samples: fewer than
     // asked for where no set has any behind them, so that a long gap begins a block.
     int64_t find_parts(int64_t samples);
-    // Reads samples of a part to where they belong; returns how many there were. `good`
-    // gets whether all are numbers.
+    // Reads samples of a part to their place; returns how many there were. `good` gets
+    // whether all are finite.
     int64_t unpack_part(const stretch& s, const part& p, char* port, bool& good);
-    // Makes those of a part zeros that are no numbers.
+    // Sets samples of a part to zero that are NaN or infinite.
     void
     clear_part(const stretch& s, const part& p, int64_t samples, char* port, result& r);
     void add_gap(int input, int64_t first, int64_t count, result& r);
     char* plane(int input) { return d_planes.data() + input * d_block * d_element; }
-    // From planes to the items of a port, unless they are there already.
+    // Interleaves planes into the items of a port, unless they are there already.
     void interleave_port(int port, int64_t samples, char* items);
-    // A block to behind the samples of the result; its gaps are added there.
+    // Reads a block behind the samples of the result, and adds its gaps there.
     int64_t read_block(const std::vector<char*>& ports, int64_t samples, result& r);
 
     const recording_layout d_layout;
@@ -127,10 +130,10 @@ private:
     int64_t d_block; // samples that are read at a time
     int64_t d_position = 0;
     std::string d_error;
-    std::vector<std::vector<part>> d_parts; // [set], of the block
+    std::vector<std::vector<part>> d_parts; // [set] parts of the block
     std::vector<char> d_file_bytes, d_unpacked;
     std::vector<char> d_planes;       // [input][sample of the block]
-    std::vector<size_t> d_newest_gap; // of each input: its place in a result, plus 1
+    std::vector<size_t> d_newest_gap; // of each input: its index in a result, plus 1
 };
 
 } // namespace gr::aperture::formats

@@ -16,9 +16,9 @@ namespace gr::aperture::formats {
 namespace {
 
 constexpr int64_t search_bytes = 1 << 20;
-constexpr int epochs = 64; // that 6 bits count
+constexpr int epochs = 64; // epochs that 6 bits count
 
-// With the leap second that may be at its end.
+// Longest half year in seconds, with the leap second that may be at its end.
 int64_t length_of_epoch(int epoch)
 {
     const int64_t begin = vdif_header::start_of_epoch(epoch);
@@ -137,7 +137,7 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
         const int64_t left = d_files->size(d_file) - d_offset;
         if (left < d_stream.frame_bytes) {
             d_counts.skipped += uint64_t(left);
-            // what is no frame that was cut off may be a part of the one before
+            // bytes that are no frame may be a part of the one before, which was cut off
             if (left > 0 && !has_header(d_file, d_offset) && drop_frame_before()) {
                 d_counts.skipped += uint64_t(d_stream.frame_bytes);
                 d_counts.damaged++;
@@ -158,7 +158,7 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
         }
         const auto h = vdif_header::read(words.data());
         const int64_t seconds = late(h);
-        // numbers of its samples could not be counted
+        // the indices of its samples could not be counted
         if (std::abs(seconds) >
             (int64_t(1) << 61) / (d_stream.frames_per_second * d_samples)) {
             d_counts.damaged++;
@@ -187,7 +187,7 @@ bool vdif_frames::walk()
         d_ended = true;
         return false;
     }
-    const auto next = next_frame(); // may find that the pending one is not whole
+    const auto next = next_frame(); // it may find that the pending one is not whole
     const auto before = d_pending;
     d_pending = next;
     if (!before)

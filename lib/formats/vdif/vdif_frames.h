@@ -18,21 +18,21 @@
 
 namespace gr::aperture::formats {
 
-//! What all frames of a VDIF recording have in common.
+//! The properties that all frames of a VDIF recording share.
 struct vdif_stream {
     int frame_bytes = 0;  //!< with its header
     int header_bytes = 0; //!< 32, or 16 of the legacy form
     int log2_channels = 0;
-    int bits = 0; //!< of a component
+    int bits = 0; //!< bits of a component
     bool complex = false;
     int station = 0;
     int64_t frames_per_second = 0;
-    //! The frame whose first sample is number 0.
-    int epoch = 0; //!< half years since 2000; frames may be of the next one, too
+    //! The frame whose first sample is sample 0.
+    int epoch = 0; //!< in half years since 2000; frames may be of the next one, too
     int64_t second = 0, frame = 0;
-    std::vector<int> threads; //!< those that are read: a set each
+    std::vector<int> threads; //!< threads that are read: a set each
 
-    //! Of each channel, in a frame.
+    //! Returns the samples of each channel in a frame.
     int64_t samples() const
     {
         return (int64_t(frame_bytes - header_bytes) * 8) /
@@ -45,11 +45,10 @@ struct vdif_stream {
  * samples are asked for, never all of them first.
  *
  * Frames need not be in order, nor complete: where a thread has no frame for a time, up
- * to `window` later ones are looked at before that is believed. A header that says
- * something else than the others is damaged; if those that follow are not where they
- * should be, the next one is searched for, and the frame before is not used, as it may
- * not be whole. A frame far from those on both sides of it in the file has a damaged
- * time, and is not used.
+ * to `window` later ones are read before it counts as lost. A header that contradicts the
+ * others is damaged; if those that follow are not where they should be, the next one is
+ * searched for, and the frame before is not used, as it may not be whole. A frame far
+ * from those on both sides of it in the file has a damaged time, and is not used.
  */
 class vdif_frames : public pieces
 {
@@ -64,12 +63,13 @@ public:
     void release(int64_t sample) override;
     std::string error() const override { return d_error; }
 
-    //! Frames that were not used, since restart(). They can be read at any time.
+    //! Counts of frames that were not used since restart(). Any thread can read them at
+    //! any time.
     struct counts {
-        std::atomic<uint64_t> invalid{ 0 };  //!< marked so by the recorder
-        std::atomic<uint64_t> repeated{ 0 }; //!< of a time that there was already
-        std::atomic<uint64_t> late{ 0 };     //!< behind too many later ones
-        std::atomic<uint64_t> damaged{ 0 };  //!< headers that cannot be
+        std::atomic<uint64_t> invalid{ 0 };  //!< frames that the recorder marked so
+        std::atomic<uint64_t> repeated{ 0 }; //!< frames of a time that there was already
+        std::atomic<uint64_t> late{ 0 };     //!< frames behind too many later ones
+        std::atomic<uint64_t> damaged{ 0 };  //!< frames whose headers make no sense
         std::atomic<uint64_t> skipped{ 0 };  //!< bytes in which there was no frame
     };
     const counts& counted() const { return d_counts; }
@@ -80,38 +80,40 @@ private:
         piece where;
         int thread;
         bool invalid;
-        int64_t number; // counted from that of sample 0
+        int64_t number; // index, counted from that of sample 0
     };
 
     bool is_ours(const uint32_t* words) const;
-    // Seconds from that of sample 0 to that of a frame which is ours.
+    // Returns the seconds from the second of sample 0 to that of a frame.
     int64_t late(const vdif_header& h) const;
     bool has_header(int file, int64_t offset);
-    // Where the next frame begins, at or behind a place of the file, or its end
+    // Returns where the next frame begins, at or behind a place of the file, or its end.
     int64_t search(int file, int64_t offset);
-    // The frame that ends where the next one should begin need not be whole.
+    // Drops a frame that ends where the next one should begin but does not: it need not
+    // be whole.
     bool drop_frame_before();
     // Goes on to the next frame from where there is none.
     void find_header();
     std::optional<frame> next_frame();
-    // Reads one frame more and puts it into its set; false at the end.
+    // Reads one frame more and puts it into its set; returns false at the end.
     bool walk();
     void take(const frame& f);
     int64_t number_of_end() const { return (d_newest + 1) * d_samples; }
 
     const vdif_stream d_stream;
-    const int64_t d_samples;       // of a frame
+    const int64_t d_samples;       // samples of a frame
     const int64_t d_epoch_seconds; // from the beginning of the epoch to that of the next
     const std::shared_ptr<recorded_files> d_files;
-    uint32_t d_word_2; // what headers have there, for a quick search
+    uint32_t d_word_2; // the third word of all headers, for a quick search
 
-    int d_file;                     // where the next header is
-    int64_t d_offset;               // likewise
-    std::optional<frame> d_pending; // was read, and waits for the one behind it
+    int d_file;       // file of the next header
+    int64_t d_offset; // offset of the next header
+    std::optional<frame>
+        d_pending; // frame that was read, and waits for the one behind it
     bool d_begun, d_ended;
-    int64_t d_newest;                      // number of the latest frame that was taken
-    int64_t d_previous;                    // of the last one that was taken
-    int64_t d_released;                    // sample
+    int64_t d_newest;                      // index of the latest frame that was taken
+    int64_t d_previous;                    // index of the last one that was taken
+    int64_t d_released;                    // sample up to which pieces were released
     std::vector<std::deque<piece>> d_sets; // in order of time
     counts d_counts;
     std::string d_error;

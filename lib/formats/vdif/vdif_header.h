@@ -22,19 +22,19 @@ struct vdif_header {
 
     bool invalid = false;
     bool legacy = false;
-    int64_t second = 0; //!< since the reference epoch
+    int64_t second = 0; //!< seconds since the reference epoch
     int epoch = 0;      //!< half years since 2000
-    int64_t frame = 0;  //!< in the second
+    int64_t frame = 0;  //!< index in the second
     int log2_channels = 0;
-    int64_t frame_bytes = 0; //!< with the header
+    int64_t frame_bytes = 0; //!< bytes of a frame with the header
     bool complex = false;
-    int bits = 1; //!< of a component
+    int bits = 1; //!< bits of a component
     int thread = 0;
     int station = 0;
 
     /*!
-     * Seconds from 1970 to a reference epoch. (Of the years up to 2099 each fourth is a
-     * leap year.)
+     * Returns the seconds from 1970 to a reference epoch. (Each fourth of the years up to
+     * 2099 is a leap year.)
      */
     static int64_t start_of_epoch(int epoch)
     {
