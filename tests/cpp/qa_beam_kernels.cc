@@ -30,7 +30,7 @@ const std::vector<sample_type> voltage_types{ sample_type::sc8,
                                               sample_type::sc4,
                                               sample_type::fc32 };
 
-//! Random voltages of a type, and what they are.
+//! Random voltages of a type, and their values.
 struct voltages {
     std::vector<char> bytes;
     std::vector<cdouble> values;
@@ -69,7 +69,7 @@ std::vector<cfloat> random_weights(size_t count, std::mt19937& random)
     return weights;
 }
 
-//! The sums, [block][channel][beam][time], in double precision.
+//! Returns the sums, [frame][channel][beam][time], in double precision.
 std::vector<cdouble> beams_of(const std::vector<cdouble>& x,
                               const std::vector<cfloat>& weights,
                               const std::vector<float>& gains,
@@ -94,7 +94,7 @@ std::vector<cdouble> beams_of(const std::vector<cdouble>& x,
     return sums;
 }
 
-//! Four numbers of a pair: XX, YY, Re XY*, Im XY*.
+//! Returns the four products of a pair: XX, YY, Re XY*, Im XY*.
 std::array<double, 4> coherency(const cdouble* x, const cdouble* y, int64_t count)
 {
     double xx = 0, yy = 0;
@@ -107,7 +107,7 @@ std::array<double, 4> coherency(const cdouble* x, const cdouble* y, int64_t coun
     return { xx, yy, xy.real(), xy.imag() };
 }
 
-//! Products of a pair, from the formulas of the design.
+//! Returns the products of a pair, from the formulas of the design.
 std::vector<double> products_of(const std::array<double, 4>& c, const detection& d)
 {
     const auto [a, b, re, im] = c;
@@ -143,7 +143,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
     const device d_cpu = device::select("cpu");
     const std::unique_ptr<stream> d_stream = d_cpu.make_stream();
 
-    //! fc32 out, against the sums: 16 bits of the largest weight, or fp32.
+    //! Compares fc32 output with the sums: 16 bits of the largest weight, or fp32.
     void compare(int blocks,
                  const kernels::beamformer::parameters& p,
                  const std::string& vectors)
@@ -227,7 +227,8 @@ class qa_beam_kernels : public CppUnit::TestFixture
         }
     }
 
-    //! Powers of beams [block][channel][beam][time], as the kernels give them.
+    //! Returns the powers of beams [frame][channel][beam][time], as the kernels give
+    //! them.
     std::vector<double> powers_of(const std::vector<cdouble>& beams,
                                   const detection& d,
                                   int blocks,
@@ -332,7 +333,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
             auto kernel = kernels::power_detector::make(
                 { channels, beams, times, sample_type::fc32, d }, d_cpu);
             const float scale = 0.01f;
-            // the sum of what five integrations of a frame are
+            // the sum of the five integrations of a frame
             const auto each =
                 powers_of(x.values, d, 5, channels, beams, times, { scale });
             const size_t item = each.size() / 5;
@@ -388,7 +389,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
     {
         const int blocks = 2, channels = 2, inputs = 8, beams = 2, more = 4, times = 50;
         const auto weights = random_weights(channels * beams * inputs, d_random);
-        // of pairs, the k-th inputs of two masks are an antenna
+        // in pairs, the k-th inputs of two masks are an antenna
         const std::vector<uint8_t> masks{ 1, 0, 1, 0, 0, 0, 1, 0, //
                                           0, 1, 0, 0, 1, 0, 0, 1, //
                                           0, 0, 0, 0, 0, 0, 0, 0, //

@@ -13,7 +13,7 @@
 
 using namespace gr::aperture;
 
-//! What is loaded as the library of CUDA kernels, and what is said where it is not.
+//! Tests what is loaded as the library of CUDA kernels, and the error where it is not.
 class qa_cuda_library : public CppUnit::TestCase
 {
     CPPUNIT_TEST_SUITE(qa_cuda_library);

@@ -22,7 +22,8 @@ using kernels::power_type;
 
 namespace {
 
-//! Trials out of order, of several decimations, over a band of a third of its frequency.
+//! Returns trials out of order, of several decimations, over a band of a third of its
+//! frequency.
 dedisperser::parameters wide_band(power_type type, double tolerance)
 {
     dedisperser::parameters p{
@@ -60,7 +61,7 @@ class qa_dedispersion_kernels : public CppUnit::TestFixture
 
     std::mt19937 d_random{ 1 };
 
-    //! Against the sum along the stated delays, in double precision.
+    //! Compares with the sum along the stated delays, in double precision.
     template <class Power>
     void compare(const dedisperser::parameters& p, int64_t times)
     {
@@ -164,7 +165,7 @@ public:
         }
     }
 
-    //! What the method is for: BEST-2's trials in a ninth of the additions.
+    //! The purpose of the method: BEST-2's trials in a ninth of the additions.
     void sums_are_shared()
     {
         dedisperser::parameters p{

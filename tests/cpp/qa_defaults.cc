@@ -95,7 +95,7 @@ class qa_defaults : public CppUnit::TestFixture
 
     static constexpr int channels = 1024;
     static constexpr int64_t samples = channels * (7 + 2 * 256);
-    //! of a constant, as the default prototype gives it
+    //! Returns the level of a constant, as the default prototype gives it.
     static double tone()
     {
         double sum = 0;
@@ -104,7 +104,7 @@ class qa_defaults : public CppUnit::TestFixture
         return sum;
     }
 
-    //! Runs a source of two ports and blocks behind it; what comes out last.
+    //! Runs a source of two ports and blocks behind it; returns the last item.
     static std::vector<float> run(std::initializer_list<gr::basic_block_sptr> chain)
     {
         auto top = gr::make_top_block("defaults");
@@ -123,7 +123,7 @@ class qa_defaults : public CppUnit::TestFixture
         return sink->item;
     }
 
-    //! [channel] of the product of inputs 1 and 0
+    //! Checks [channel] of the product of inputs 1 and 0.
     static void check_product(const std::vector<float>& item)
     {
         CPPUNIT_ASSERT_EQUAL(size_t(2 * channels), item.size());

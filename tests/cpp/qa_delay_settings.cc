@@ -20,7 +20,7 @@ namespace {
 constexpr long double two_pi = 6.283185307179586476925286766559L;
 constexpr int64_t step = 64;
 
-//! A model as it was given, with a time in spectra behind spectrum 0: exact.
+//! A model as it was given, with its time in spectra behind spectrum 0, exactly.
 struct given {
     delay_model model;
     long double from;
@@ -29,8 +29,8 @@ struct given {
 } // namespace
 
 /*!
- * What the kernel is told, against the sum of the models in extended precision: the whole
- * response, as it goes on by itself between two updates.
+ * Compares the delays that the kernel gets with the sum of the models in extended
+ * precision: the whole response, as it goes on by itself between two updates.
  */
 class qa_delay_settings : public CppUnit::TestFixture
 {
@@ -48,7 +48,7 @@ class qa_delay_settings : public CppUnit::TestFixture
     static constexpr item_clock clock{ { 1700000000, 0.25 }, rate };
     static constexpr int64_t most = 1000000;
 
-    //! What a kernel has been told, and since which spectrum.
+    //! The delays that a kernel has got, and since which spectrum.
     struct told {
         std::vector<kernels::delay> delays;
         bool any = false;
@@ -73,7 +73,7 @@ class qa_delay_settings : public CppUnit::TestFixture
                           } });
     }
 
-    //! Delay in samples and phase in turns of spectrum m.
+    //! Returns the delay in samples and the phase in cycles of spectrum m.
     static std::pair<long double, long double> wanted(const std::vector<given>& models,
                                                       int64_t m)
     {
@@ -88,7 +88,7 @@ class qa_delay_settings : public CppUnit::TestFixture
         return { delay, turns };
     }
 
-    //! What is said of input 0 at spectrum m, against the models.
+    //! Compares the delays of input 0 at spectrum m with the models.
     static void check(const told& t,
                       const std::vector<given>& models,
                       int64_t m,
@@ -150,7 +150,7 @@ public:
                    [&](const delay_settings::change& c) {
                        t = { c.delays, c.any, 0, 1 };
                    } });
-        // the rate in turns has 64 bits of mantissa here: 2e2 turns/s * 1e8 s * 2^-64
+        // the rate in cycles has 64 bits of mantissa here: 2e2 cycles/s * 1e8 s * 2^-64
         check(t, { { m, -(long double)years * rate } }, 0, 1e-7, 1e-8);
     }
 
@@ -177,7 +177,8 @@ public:
         }
     }
 
-    //! Without rates the kernel is told once, and without delays that there are none.
+    //! Without rates the kernel gets delays once, and without delays it learns that there
+    //! are none.
     void nothing_to_do()
     {
         auto s = make(2);
@@ -195,7 +196,7 @@ public:
         CPPUNIT_ASSERT(!t.any);
     }
 
-    //! What is told depends on the spectrum only.
+    //! The delays depend on the index of the spectrum only.
     void cuts_do_not_matter()
     {
         std::mt19937 random(3);

@@ -30,17 +30,17 @@ namespace qa {
 using namespace gr::aperture;
 
 /*
- * Rings are read and written by memcpy, whose ranges the sanitizers look at as a whole.
- * What is computed in memory that nobody else has is hidden from ThreadSanitizer, which
- * would need a hundred times as long for it, and lies on the stack, as memory of the heap
- * costs it much each time.
+ * Rings are read and written by memcpy, whose ranges the sanitizers check as a whole.
+ * Computations in memory that no other thread has are hidden from ThreadSanitizer, which
+ * would need a hundred times as long for them. That memory is on the stack, as memory of
+ * the heap costs it much each time.
  */
 #define APERTURE_QA_PRIVATE __attribute__((no_sanitize("thread"), noinline))
 
 //! Bytes that a model is asked for at once, at most.
 constexpr size_t piece = 4096;
 
-//! Bytes of a stream from byte `first` on; what is before byte 0 is history.
+//! Makes bytes of a stream from byte `first` on; those before byte 0 are history.
 using model =
     std::function<void(int64_t first, size_t bytes, size_t item_size, uint8_t* out)>;
 
@@ -49,7 +49,7 @@ inline uint8_t sequence_byte(uint64_t position)
     return uint8_t(position * 0x9e3779b97f4a7c15u >> 56);
 }
 
-//! Bytes of a sequence from byte `first` on, plus an offset.
+//! Makes bytes of a sequence from byte `first` on, plus an offset.
 APERTURE_QA_PRIVATE inline void
 fill_sequence(int64_t first, size_t bytes, uint8_t offset, uint8_t* out)
 {
@@ -88,7 +88,7 @@ void for_each_piece(size_t bytes, function f)
         f(at, std::min(piece, bytes - at));
 }
 
-//! What a source of some port sends.
+//! Returns the stream that a source sends on some port.
 inline model sequence(int port = 0)
 {
     return [=](int64_t first, size_t bytes, size_t, uint8_t* out) {
@@ -96,7 +96,7 @@ inline model sequence(int port = 0)
     };
 }
 
-//! What a step with a delay makes of it.
+//! Returns the stream that a step with a delay makes of another one.
 inline model stepped(model m, int delay = 0)
 {
     return [=](int64_t first, size_t bytes, size_t size, uint8_t* out) {
@@ -110,7 +110,7 @@ inline model stepped(model m, int delay = 0)
     };
 }
 
-//! Byte b of each item i is f(i, b).
+//! Returns a stream in which byte b of each item i is f(i, b).
 template <class function>
 model each_byte(function f)
 {
@@ -123,7 +123,7 @@ model each_byte(function f)
     };
 }
 
-//! How many bytes of a ring differ from what a stream should hold there.
+//! Returns how many bytes of a ring differ from those that a stream should hold there.
 inline int64_t wrong_bytes(const void* ring,
                            const model& m,
                            int64_t first,
@@ -141,7 +141,7 @@ inline int64_t wrong_bytes(const void* ring,
     return wrong;
 }
 
-//! Waits until something is so, for ten minutes at most; whether it is then.
+//! Waits until a condition holds, for ten minutes at most; returns whether it does.
 template <class condition>
 bool comes_true(condition is_so)
 {
@@ -151,7 +151,7 @@ bool comes_true(condition is_so)
     return is_so();
 }
 
-//! Odd lengths, so that calls never line up with the ends of rings.
+//! Returns odd lengths, so that calls never line up with the ends of rings.
 class chunks
 {
 public:
@@ -171,7 +171,7 @@ private:
 class source : public gr::sync_block
 {
 public:
-    //! tags: one each so many items, with the item's number
+    //! \param tags one tag each so many items, with the item's index
     source(size_t item_size, int64_t items, int tags = 0, int ports = 1)
         : gr::sync_block("source",
                          gr::io_signature::make(0, 0, 0),
@@ -217,7 +217,7 @@ public:
     }
 
     bool whole_calls = false;
-    //! the item before which it waits until this is changed
+    //! The item before which it waits until this is changed.
     std::atomic<int64_t> gate{ -1 };
 
 private:
@@ -232,7 +232,7 @@ private:
 class sink : public gr::sync_block
 {
 public:
-    //! pause: of each call, in microseconds
+    //! \param pause of each call, in microseconds
     sink(size_t item_size, model m, int pause = 0)
         : gr::sync_block("sink",
                          gr::io_signature::make(1, 1, int(item_size)),
@@ -363,8 +363,8 @@ public:
     bool whole_calls = false, one_at_a_time = false;
     bool scribbles = false;                 // over all the room that it is given
     int fail_at = 0, fail_in_kernel_at = 0; // number of the call
-    // The kernel fails before its call returns, and after that has asked for all its
-    // work: what meets the error is the buffer, when GNU Radio publishes the items.
+    // Makes the kernel fail before its call returns, after that has given all its work:
+    // the buffer meets the error, when GNU Radio publishes the items.
     bool fail_within_call = false;
     std::atomic<int> calls{ 0 };
     std::vector<std::chrono::steady_clock::time_point> call_times;
@@ -414,7 +414,7 @@ public:
         return 0;
     }
 
-    //! items: that it was called with; looked_at: by its kernels
+    //! Items that it was called with, wrong ones, and items that its kernels looked at.
     std::atomic<int64_t> items{ 0 }, wrong{ 0 }, looked_at{ 0 };
     std::function<void()> before_start; // to be set before the flowgraph runs
 

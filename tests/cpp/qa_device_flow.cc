@@ -549,9 +549,9 @@ public:
     }
 
     /*!
-     * A block that takes much and gives little, before a reader whose first call does not
-     * end before all was taken. Did the buffer make the block wait until no pointer is in
-     * use, as GNU Radio's own do, that would never be.
+     * A block that consumes much and produces little, before a reader whose first call
+     * does not end before all was consumed. If the buffer made the block wait until no
+     * pointer is in use, as GNU Radio's own do, it would wait for ever.
      */
     void integrator_does_not_wait_for_a_slow_reader()
     {
@@ -671,7 +671,7 @@ public:
         long buffers = 0;
         for (int run = 0; run < 20; run++) {
             d_top->run();
-            // not even what one run needed is kept
+            // no memory is kept, not even that of one run
             CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
             if (run == 0) {
                 pinned = emulated::pinned_memory();
@@ -683,8 +683,8 @@ public:
     }
 
     /*!
-     * After lock() and unlock() counters start at 0 and what was under way is lost, in
-     * GNU Radio itself: what is checked is that a stream flows on without a wrong item.
+     * After lock() and unlock() counters start at 0 and items under way are lost, in GNU
+     * Radio itself: the test checks that a stream goes on without a wrong item.
      */
     void lock_and_unlock()
     {
@@ -864,7 +864,7 @@ public:
                 }
     }
 
-    //! What repeats itself, starts again, and is locked; all memory is given back.
+    //! Sources that repeat themselves, new starts, and locks; all memory is released.
     void edges_between_devices_restart()
     {
         auto s = make<source>(4, 100003);
@@ -916,7 +916,7 @@ public:
             const int n = std::min({ noutput_items, ninput_items[0], ninput_items[1] });
             const size_t bytes = size_t(n) * 3;
             stream &from = input_stream(1), &to = output_stream(0);
-            from.wait(to.record()); // what the output's readers still read
+            from.wait(to.record()); // items that the output's readers still read
             run_on_host(from,
                         { { input_items[0], bytes }, { input_items[1], bytes } },
                         { { output_items[0], bytes } },
@@ -1059,7 +1059,7 @@ public:
             make<without_signature>(on, none, made);
             make<without_signature>(on, none, none); // messages only
         }
-        try { // of another device
+        try { // a device of another kind
             make<without_signature>("emulated",
                                     signature_on(device::select("cpu"), 1, 4),
                                     signature_on(device::select("emulated"), 1, 4));
@@ -1068,7 +1068,7 @@ public:
         }
     }
 
-    //! What would be a crash, or a flowgraph that never ends.
+    //! Errors that would be a crash, or a flowgraph that never ends.
     void misuse_is_an_error()
     {
         const std::vector<std::pair<misusing::numbers, std::string>> cases{
@@ -1105,7 +1105,7 @@ public:
             }
     }
 
-    //! While more may come it is not ended: it may wait for something else.
+    //! A block without input is not ended while more may come: it may wait for a message.
     void a_block_that_gets_nowhere_is_told_once()
     {
         static std::ostringstream log; // GNU Radio keeps what writes to it
@@ -1182,7 +1182,7 @@ public:
         }
     }
 
-    //! What several blocks meet at once stands once in the log, and in the next run
+    //! An error that several blocks meet at once is logged once, and in the next run
     //! again.
     void one_line_says_an_error()
     {

@@ -13,10 +13,10 @@ using qa::device_sink, qa::device_source, qa::in_all, qa::make, qa::sequence, qa
     qa::source, qa::step, qa::stepped;
 
 /*!
- * Whether work is done in the right order: small rings that wrap often, and streams that
- * are late at random. Each wait and each copy of the runtime has a test here that fails
- * now and then without it: tests/test_device_faults.py leaves out one after the other. In
- * qa_device_waits each has one that always does.
+ * Tests that work is done in the right order: small rings that wrap often, and streams
+ * that are late at random. Each wait and each copy of the runtime has a test here that
+ * fails now and then without it: tests/test_device_faults.py leaves out one after the
+ * other. In qa_device_waits each has one that always does.
  */
 class qa_device_order : public qa::small_rings
 {
@@ -75,7 +75,7 @@ public:
         auto k = make<sink>(4, stepped(stepped(sequence()), 3));
         chain({ make<source>(4, d_items), make<step>(4), late, k });
         run_and_check({ k });
-        // and of a host writer
+        // late streams of a host writer
         d_top = gr::make_top_block("test");
         k = make<sink>(4, stepped(sequence(), 3));
         chain({ make<source>(4, d_items), late, k });
@@ -137,11 +137,11 @@ public:
         }
     }
 
-    //! As above, with readers on several devices at each edge.
+    //! The same, with readers on several devices at each edge.
     void late_on_another_device()
     {
         d_items =
-            in_all(30000, 10000); // ten turns of a ring or more, and many flowgraphs
+            in_all(30000, 10000); // ten cycles of a ring or more, and many flowgraphs
         const std::string one = "emulated:1", two = "emulated:2";
         auto s = make<source>(4, d_items);
         auto first = make<step>(4, 17), second = make<step>(4, 5, 1, one),
@@ -154,7 +154,7 @@ public:
         chain({ first, same, d });
         chain({ second, b });
         run_and_check({ a, b, c, d });
-        // a reader there that is late, and then the writer; and both of a host writer
+        // a late reader there, and then a late writer; and both with a host writer
         for (const bool writer : { false, true }) {
             d_top = gr::make_top_block("test");
             auto from = make<step>(4, 0, 1, one), to = make<step>(4, 3, 1, two);
@@ -251,9 +251,8 @@ public:
     }
 
     /*!
-     * What is looked at from outside was in the stream, where it is said to have been:
-     * under a writer that scribbles over all its room, in rings that are mapped twice and
-     * such that are not.
+     * Items that a tap copies were in the stream, at their indices: under a writer that
+     * scribbles over all its room, in rings that are mapped twice and in others.
      */
     void taps()
     {
@@ -307,12 +306,12 @@ public:
                 CPPUNIT_ASSERT_EQUAL(items, k->items.load());
                 CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
                 CPPUNIT_ASSERT_EQUAL(size_t(0), emulated::memory_in_use());
-                // what the ring had last is kept
+                // the last items of the ring are kept
                 const newest_items n = t.copy(1, bytes.data());
                 CPPUNIT_ASSERT_EQUAL(uint64_t(items), n.first + n.items);
                 CPPUNIT_ASSERT_EQUAL(
                     int64_t(0), qa::wrong_bytes(bytes.data(), m, items - 1, 1, size));
-                // of an edge that nobody has looked at, nothing is
+                // they are not kept for an edge without taps
                 CPPUNIT_ASSERT_THROW(tap(e, 0).copy(1, bytes.data()), std::runtime_error);
             }
         }

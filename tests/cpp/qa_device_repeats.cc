@@ -16,8 +16,8 @@ using qa::device_sink, qa::in_all, qa::make, qa::model, qa::sink, qa::step, qa::
 namespace {
 
 /*!
- * A device source whose items come again after `period` of them, with others in each run:
- * what a ring still holds of an earlier run is wrong.
+ * A device source whose items repeat themselves after `period` of them, with others in
+ * each run: items that a ring still holds of an earlier run are wrong.
  */
 class repeater : public device_block
 {
@@ -71,7 +71,7 @@ public:
         return n;
     }
 
-    //! What it sends in the present run.
+    //! Returns the stream of the present run.
     model sent() const
     {
         return qa::each_byte([this](int64_t i, size_t b) -> uint8_t {
@@ -97,7 +97,7 @@ private:
 /*!
  * A block that repeats itself writes a ring of whole periods once; readers of all kinds
  * find the right items in it. Bytes depend on their place in the period and on the run,
- * and what was not written is zero.
+ * and bytes that were not written are zero.
  */
 class qa_device_repeats : public CppUnit::TestFixture
 {
@@ -160,7 +160,7 @@ public:
         }
     };
 
-    //! Once the ring is full nothing is written.
+    //! Checks that the source writes nothing once the ring is full.
     void check(size_t size, int64_t period, int64_t items)
     {
         flowgraph f(size, period, items);
@@ -220,7 +220,7 @@ public:
 
     /*!
      * Without history: after unlock() GNU Radio has no zeros before the first item, so
-     * that what a reader with history makes of it is another number of items late.
+     * that the output of a reader with history is another number of items late.
      */
     void lock_and_unlock()
     {

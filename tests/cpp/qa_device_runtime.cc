@@ -28,7 +28,7 @@ public:
 
 } // namespace
 
-//! Streams, events, rings and their memory, without flowgraphs.
+//! Tests streams, events, rings and their memory, without flowgraphs.
 class qa_device_runtime : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_device_runtime);
@@ -216,8 +216,8 @@ public:
     }
 
     /*!
-     * Random work of random length, of which some is done: whatever the log leaves out
-     * must be done, and whatever it names must be enough.
+     * Random work of random length, of which some is done: work that the log leaves out
+     * must be done, and work that it names must be enough.
      */
     void logs_wait_for_enough()
     {
@@ -255,7 +255,7 @@ public:
                 if (all[i].first < at && all[i].end > all[i].first && all[i].end < at)
                     CPPUNIT_ASSERT(i < completes);
             }
-            // the work that itself reaches the end
+            // the work that reaches the end itself
             size_t reaching = 0;
             while (reaching < all.size() && all[reaching].end < at)
                 reaching++;

@@ -14,7 +14,7 @@ using qa::device_sink, qa::device_source, qa::sequence, qa::sink, qa::source, qa
 
 namespace {
 
-//! Whether a stream does its work at once, or as late as the runtime's waits allow.
+//! Streams that do their work at once, or as late as the runtime's waits allow.
 enum when { at_once, late };
 
 void streams_are(when w) { emulated::current_settings().reluctant = w == late; }
@@ -29,9 +29,9 @@ std::shared_ptr<block> make(when w, arguments&&... a)
 } // namespace
 
 /*!
- * Each wait and each copy of the runtime, without which a test here fails each time, and
- * not by chance: streams on one side of the wait are reluctant, those on the other are
- * not. tests/test_device_faults.py leaves out one after the other.
+ * Tests each wait and each copy of the runtime. Without one of them a test here fails
+ * each time, and not by chance: streams on one side of the wait are reluctant, those on
+ * the other are not. tests/test_device_faults.py leaves out one after the other.
  */
 class qa_device_waits : public qa::small_rings
 {
@@ -62,7 +62,7 @@ class qa_device_waits : public qa::small_rings
 
 
 public:
-    //! rings: when they copy and clear
+    //! \param rings when they copy and clear
     void run(when rings)
     {
         streams_are(rings);
@@ -84,8 +84,8 @@ public:
     }
 
     /*!
-     * A reader that looks at what it was given only when it is given more than the ring
-     * holds behind that: each of its calls takes half of a ring, and four may wait.
+     * A reader that reads its items only when it is given more than the ring holds behind
+     * them: each of its calls takes half of a ring, and four may wait.
      */
     std::shared_ptr<device_sink> late_reader(qa::model m, const std::string& on)
     {
@@ -202,7 +202,8 @@ public:
         the_writer_waits_for_copies_to_another_device();
     }
 
-    //! The ring copies to the host at once, and its copy elsewhere takes that late.
+    //! The ring copies to the host at once, and its copy on another device reads that
+    //! late.
     void copies_to_the_host_wait_for_those_from_there()
     {
         emulated::current_settings().peers = false;
@@ -252,7 +253,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(int64_t(500), k->looked_at.load());
     }
 
-    //! What a writer has put out last is there after its end.
+    //! The last items of a writer are there after its end.
     void the_end_waits_for_copies()
     {
         auto s = make<device_source>(at_once, 4, 500, 7);
@@ -316,7 +317,7 @@ public:
         streams_are(at_once);
         d_top->start();
         const bool came = qa::comes_true([&] { return k->items == items / 2; });
-        // The look is not taken before the writer was asked to write more than a ring, or
+        // The tap does not copy before the writer was asked to write more than a ring, or
         // cannot be asked for more.
         const int calls = d->calls;
         emulated::current_settings().before_reluctant_work = [&] {

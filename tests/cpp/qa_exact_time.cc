@@ -14,7 +14,7 @@
 
 using namespace gr::aperture::formats;
 
-// All comparisons are of integers: nothing here may be off by an attosecond.
+// All comparisons are of integers, and exact to an attosecond.
 class qa_exact_time : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_exact_time);
@@ -41,7 +41,7 @@ class qa_exact_time : public CppUnit::TestFixture
     }
 
 public:
-    // against the C library's calendar, each day of two leap cycles
+    // Compares with the C library's calendar, each day of two leap cycles.
     void calendar()
     {
         for (time_t day = 0; day < 140 * 366; ++day) {
@@ -136,7 +136,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(2.4e9, rounded.to_double());
     }
 
-    // 27 from 1972 to 2016; that of 31 December 2016 ended at 1483228800
+    // The sum is 27 from 1972 to 2016; that of 31 December 2016 ended at 1483228800.
     void leap_seconds_between_times()
     {
         for (const auto& [seconds, count] :

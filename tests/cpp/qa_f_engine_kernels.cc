@@ -16,7 +16,7 @@ using namespace gr::aperture;
 
 namespace {
 
-//! Bytes where a device can read them.
+//! Bytes in memory that a device can read.
 class bytes_on
 {
 public:
@@ -53,8 +53,9 @@ private:
 } // namespace
 
 /*!
- * What the blocks do not reach of the filter bank's kernels, or not in all ways: packed
- * samples of several inputs, delays, and blocks that are written in pieces.
+ * Tests the parts of the filter bank's kernels that blocks do not reach, or not in all
+ * ways: packed samples of several inputs, delays, and frames that are written in several
+ * calls.
  */
 class qa_f_engine_kernels : public CppUnit::TestFixture
 {
@@ -77,8 +78,8 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
     }
 
     /*!
-     * f_engine in calls of odd sizes, more spectra than are filtered at once, against a
-     * filter bank and a corner turn on the CPU. Of the ports the second one is lost.
+     * Compares f_engine in calls of odd sizes, with more spectra than are filtered at
+     * once, with a filter bank and a corner turn on the CPU. The second port is lost.
      */
     void check_blocks(const device& d, sample_type type, sample_type output, bool delayed)
     {
@@ -115,7 +116,7 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
         std::vector<const void*> filtered;
         for (int port = 0; port < ports; port++) {
             samples.push_back(random_bytes(bytes((times - 1 + taps) * step + 2 * reach)));
-            if (type == sample_type::fc32) // numbers that are none would spread
+            if (type == sample_type::fc32) // NaN would spread
                 for (auto& b : samples[port])
                     b &= 0x3f;
             spectra.emplace_back(times * channels * per_port * size_of(output));
@@ -157,7 +158,7 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
 public:
     void packed_samples()
     {
-        // the same numbers in a wider type give the same bits
+        // the same samples in a wider type give the same bits
         for (auto type : { sample_type::s10, sample_type::s12, sample_type::sc4 })
             for (int inputs : { 1, 2, 3, 4 }) {
                 const bool four = type == sample_type::sc4;
@@ -207,8 +208,8 @@ public:
 
     void delays()
     {
-        // A tone of each channel that is delayed: the whole response is that of the
-        // formula, where the tone lies in the channel's middle. Single precision.
+        // A tone of each channel, delayed: the whole response is that of the formula,
+        // where the tone lies in the channel's middle. Single precision.
         const int n = 16, taps = 4, inputs = 2, spectra = 7, reach = 40;
         const kernels::delay delays[] = { { 37, .25, .003, 1., -.2 },
                                           { -21, -.4, .0, -2., .1 } };
@@ -221,7 +222,7 @@ public:
                                                 inverted, {} };
                     const int step = p.step();
                     p.prototype = kernels::prototype(step, taps, "hann");
-                    // turns per sample at sky frequencies, of what is sampled
+                    // cycles per sample at sky frequencies
                     const double sky = double(real ? k : k - n / 2) / step;
                     const double sampled = !inverted ? sky
                                            : real    ? double(n - 1 - k) / step

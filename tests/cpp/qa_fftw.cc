@@ -48,7 +48,7 @@ class qa_fftw : public CppUnit::TestFixture
     {
         std::ofstream(name, std::ios::binary) << text;
     }
-    //! Whether FFTW knows a plan for so many points without measuring.
+    //! Returns whether FFTW knows a plan for so many points without measuring.
     static bool knows(int points)
     {
         auto in = make_fft_buffer(2 * points), out = make_fft_buffer(2 * points);
@@ -111,7 +111,7 @@ public:
         measured_fft::of(154, false);
         CPPUNIT_ASSERT(fs::exists(file.path()));
         fftwf_forget_wisdom();
-        // what another process has written meanwhile stays
+        // plans that another process has written meanwhile stay
         measured_fft::of(156, false);
         fftwf_forget_wisdom();
         CPPUNIT_ASSERT(!knows(154) && !knows(156));
@@ -209,7 +209,7 @@ public:
                       { none, 3, 0, 3, false },
                       { 3, -none, 3, 0, false },
                       { 1e-40f, -0.f, 0, 0, true } };
-        // each case at each place of a vector, and more than are made at once
+        // each case at each place of a vector, and more than are computed at once
         for (const auto& c : cases)
             for (size_t count : { 1, 7, 33, 1031 })
                 for (size_t at = 0; at<count; at += count> 100 ? 41 : 1) {

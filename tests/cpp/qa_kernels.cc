@@ -25,9 +25,9 @@
 using namespace gr::aperture;
 
 /*!
- * The kernels by themselves, without GNU Radio, against sums written out. What Python's
- * tests cover through the blocks is not repeated: here are all vector widths, sizes
- * around those of tiles, guard bytes, and errors.
+ * Compares the kernels by themselves, without GNU Radio, with explicit sums. Tests in
+ * Python cover the rest through the blocks: here are all vector widths, sizes around
+ * those of tiles, guard bytes, and errors.
  */
 class qa_kernels : public CppUnit::TestFixture
 {
@@ -50,7 +50,8 @@ class qa_kernels : public CppUnit::TestFixture
     std::unique_ptr<stream> d_stream = d_cpu.make_stream();
     std::mt19937 d_random{ 1 };
 
-    //! xengine against sums in int64; `value` gives each number
+    //! Compares xengine with sums in int64.
+    //! \param value gives each component
     template <class generator>
     void check_integers(int inputs, int channels, int times, int blocks, generator value)
     {
@@ -105,13 +106,13 @@ public:
             check_integers(inputs, 2, 5 + 3 * inputs, 2, value);
         for (int inputs : { 31, 64, 67 })
             check_integers(inputs, 1, 33, 3, value);
-        // longer than what is unpacked at once
+        // longer than the stretch that is unpacked at once
         check_integers(3, 1, 2500, 2, value);
     }
 
     void xengine_four_bits_are_exact()
     {
-        // all bytes, so -8 too, which is read as -7: the same sums as of sc8
+        // all bytes, so -8 too, which is read as -7: the same sums as with sc8
         for (int inputs : { 1, 2, 3, 7, 16, 33 }) {
             const int channels = 2, times = 1100 + inputs, blocks = 2;
             std::vector<int8_t> x(size_t(blocks) * channels * inputs * times), wide;

@@ -12,7 +12,7 @@
 
 using gr::aperture::kernels::mask_layout;
 
-//! The layout of masks, which flagger, X-engine and power blocks agree about.
+//! Tests the layout of masks, which flagger, X-engine and power blocks agree about.
 class qa_mask : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_mask);

@@ -22,7 +22,7 @@ namespace {
 
 using samples = std::vector<cfloat>;
 
-//! Complex noise of power 1, white.
+//! Makes complex noise of power 1, white.
 class noise
 {
 public:
@@ -40,8 +40,8 @@ private:
     std::normal_distribution<float> d_normal{ 0, float(std::sqrt(0.5)) };
 };
 
-//! The sum of a signal, delayed by whole samples and with a phase, and noise; `share` of
-//! the power is the signal's.
+//! Returns the sum of a signal, delayed by whole samples and with a phase, and noise;
+//! `share` is the signal's fraction of the power.
 samples receiver(const samples& signal,
                  int64_t first,
                  int64_t count,
@@ -104,7 +104,7 @@ public:
         CPPUNIT_ASSERT(strength_of(1, 100) > 1000 && std::isfinite(strength_of(1, 100)));
     }
 
-    //! The closed form for independent lags, and what is asked of 2 10^7 of them.
+    //! The closed form for independent lags, and the threshold for 2 10^7 of them.
     void threshold_of_many_lags()
     {
         const searched_lags white{ 2e7, 1, 1 / std::sqrt(12.) };
@@ -119,8 +119,8 @@ public:
             0.01, white.false_alarms(white.threshold(0.01)), 1e-8);
     }
 
-    //! A continuous correlation of the bandwidth 1 exceeds s at the rate
-    //! 2 sqrt(pi s) rms exp(-s) (Rice 1944), however finely it is looked at.
+    //! A continuous correlation of the bandwidth 1 exceeds s at the rate 2 sqrt(pi s) rms
+    //! exp(-s) (Rice 1944), however finely it is sampled.
     void correlated_lags_count_less()
     {
         const double rms = 1 / std::sqrt(12.), s = 20;
@@ -173,7 +173,7 @@ public:
         }
     }
 
-    //! Channels of a signal-to-noise of 0.4 each, whose phases alone are anything.
+    //! Channels of a signal-to-noise of 0.4 each, whose single phases are random.
     void line_is_as_good_as_its_bound()
     {
         const int channels = 512, tries = 400;

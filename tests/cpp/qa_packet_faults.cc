@@ -39,7 +39,7 @@ class qa_packet_faults : public CppUnit::TestCase
         CPPUNIT_ASSERT(payloads_checked > packets_played / 4);
     }
 
-    //! Packets of a million senders, at a million places, of which nobody takes any.
+    //! Packets of a million senders, at a million places, all of which are dropped.
     void test_memory()
     {
         network::packet_window::parameters p;
@@ -60,7 +60,7 @@ class qa_packet_faults : public CppUnit::TestCase
             one.arrival += 1000;
             window.put(&one, 1);
         }
-        // all rows, and what is held of 16 senders, and as much again
+        // all rows, the held packets of 16 senders, and as much again
         const long most = 2 * (p.rows + 16 * p.confirm) * 8;
         CPPUNIT_ASSERT(kilobytes() - before < most);
         CPPUNIT_ASSERT(window.senders() <= network::packet_window::most_senders);

@@ -17,8 +17,8 @@ using namespace gr::aperture;
 using kernels::power_normalizer;
 
 /*!
- * The host's kernel by itself. Python's tests compare it with a model through the block;
- * here are guards around what comes out, absurd powers, and errors.
+ * Tests the host's kernel by itself. Python's tests compare it with a model through the
+ * block; here are guards around the output, absurd powers, and errors.
  */
 class qa_power_normalizer : public CppUnit::TestFixture
 {
@@ -56,7 +56,7 @@ class qa_power_normalizer : public CppUnit::TestFixture
         return made;
     }
 
-    //! A segment, with guards around it.
+    //! Normalises a segment, with guards around the output.
     std::vector<float> normalised(power_normalizer& kernel,
                                   const power_normalizer::parameters& p,
                                   const std::vector<float>& powers,
@@ -139,7 +139,7 @@ class qa_power_normalizer : public CppUnit::TestFixture
                 for (const float y : normalised(*kernel, p, powers, p.segment))
                     CPPUNIT_ASSERT(std::isfinite(y));
             }
-            // as before, after all that is out of the window
+            // as before, when all that was in the window has left it
             for (int i = 0; i < 5; i++)
                 normalised(*kernel, p, noise(p), p.segment);
             double squares = 0;

@@ -20,7 +20,7 @@
 using namespace gr::aperture;
 using namespace gr::aperture::kernels;
 
-//! The pulse search of the host, and clusters, against slow models.
+//! Compares the pulse search of the host, and clusters, with slow models.
 class qa_pulse_kernels : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_pulse_kernels);
@@ -167,7 +167,7 @@ class qa_pulse_kernels : public CppUnit::TestFixture
         CPPUNIT_ASSERT_EQUAL(groups.size(), of_one.rest().size());
     }
 
-    //! In pieces, in the order of their ends, as all at once.
+    //! Clusters of parts, in the order of their ends, are those of all cells at once.
     void test_clusters_come_when_they_are_whole()
     {
         auto cells = random_cells(1500);

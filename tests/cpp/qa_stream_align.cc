@@ -24,8 +24,8 @@ namespace {
 
 using cfloat = std::complex<float>;
 
-//! The same noise from each of them, from its own sample on, for ever; none comes while
-//! it pauses.
+//! Receivers of the same noise, each from its own sample on, without end; no item comes
+//! while they pause.
 class receiver : public gr::sync_block
 {
 public:
@@ -120,7 +120,8 @@ struct flowgraph {
 
 } // namespace
 
-//! The threads of stream_align: that of its work, of a search, of messages and setters.
+//! Tests the threads of stream_align: those of its work, of a search, of messages and
+//! setters.
 class qa_stream_align : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_stream_align);
@@ -155,7 +156,7 @@ public:
         CPPUNIT_ASSERT_DOUBLES_EQUAL(123, std::abs(f.block->offsets()[1]), 0.01);
     }
 
-    //! While samples are gathered, while they are searched, and behind that.
+    //! Stops while samples are gathered, while they are searched, and after that.
     void stops_anywhere()
     {
         flowgraph f(1 << 17);

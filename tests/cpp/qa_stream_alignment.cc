@@ -37,7 +37,7 @@ double random_real(double from, double to)
     return std::uniform_real_distribution<double>(from, to)(generator);
 }
 
-//! A source's stream: the truth, and the stamps that it gives.
+//! A source's stream: the true ticks, and the stamps that it gives.
 struct stream {
     struct stamp {
         int64_t item;
@@ -50,7 +50,7 @@ struct stream {
     double drift = 0;
 
     int64_t items() const { return int64_t(tick.size()); }
-    //! What a right clock would say, in ticks since the epoch.
+    //! Returns the tick by a right clock, in ticks since the epoch.
     double true_tick(int64_t item) const { return double(tick[item]) * (1 + drift); }
 };
 
@@ -98,7 +98,7 @@ sequence random_sequence()
         for (int64_t item = 0; item < 1000; item++, now++) {
             bool jumped = item == 0, stamped = item == 0;
             if (item > 0 && random_below(300) == 0) {
-                // What is less than the stamps' resolution and scatter cannot be seen.
+                // Losses below the stamps' resolution and scatter cannot be seen.
                 const int64_t least = s.exact ? 1 : 3 + std::llround(2.5e-6 * s.rate);
                 const int64_t by = random_below(4) ? least + random_below(300)
                                                    : -least - random_below(60);
@@ -128,8 +128,8 @@ sequence random_sequence()
 }
 
 /*!
- * What may be used of an exact stream, by another way of thinking: the tick of each item
- * or nothing, and where pieces begin.
+ * An independent model of which items of an exact stream may be used: the tick of each
+ * item or nothing, and where segments begin.
  */
 struct model {
     std::vector<std::optional<int64_t>> tick;
@@ -180,14 +180,14 @@ struct model {
                 items_at.emplace(*(tick[item] = at), item);
                 covered = std::max(covered, at + 1);
             }
-            // what lies before an item without a place, or a piece, may be missing
+            // items before one without a place, or before a segment, may be missing
             // already
             if (!trusted)
                 least = std::max({ least, covered, at + 1 });
         }
     }
 
-    //! The first item at which a window of ticks begins, or -1.
+    //! Returns the first item at which a window of ticks begins, or -1.
     int64_t held(int64_t at, int64_t window) const
     {
         int64_t first = -1;
@@ -204,7 +204,7 @@ struct model {
     }
 };
 
-//! For who has to find out why a sequence fails.
+//! Returns a text to find out why a sequence fails.
 std::string text_of(const sequence& s)
 {
     std::ostringstream text;
@@ -352,7 +352,7 @@ private:
     timestamp d_start;
 };
 
-//! What became of a sequence, as far as it must not depend on how it was cut.
+//! The outcome of a sequence, as far as it must not depend on how it was cut.
 struct outcome {
     std::vector<int64_t> windows; // of each window: position, first item of each port
     std::vector<std::vector<int64_t>> events; // of each port: kind, item, count of each
@@ -413,7 +413,7 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
         std::shuffle(order.begin(), order.end(), cuts);
         for (const size_t port : order) {
             const auto& line = s.streams[port];
-            // what no window needs does not fill a buffer
+            // items that no window needs do not fill a buffer
             const int64_t from = std::min(a.needed_from(int(port)), end[port]);
             const int64_t most = std::min(from + ahead[port], line.items());
             if (most <= end[port])
@@ -448,8 +448,8 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
 
 /*!
  * A receiver that loses `lost` items about every `period` items, or whose clock is not
- * that of its stamps, beside one that has one stamp at its start. What is true is known
- * by counting.
+ * that of its stamps, beside one that has one stamp at its start. The truth is known by
+ * counting.
  */
 struct history {
     double rate = 2.4e6;
@@ -498,7 +498,7 @@ struct history {
         }
         items = item + period;
     }
-    //! How far the stamps run on from one to the next.
+    //! Returns how far the stamps walk from one to the next.
     double walk_of_a_stamp() const
     {
         return std::abs(drift) * double(dense ? dense : period);
@@ -513,7 +513,7 @@ struct history {
     }
 };
 
-//! What became of one.
+//! The outcome of such a history.
 struct fate {
     int64_t there = 0, missing = 0; // items of the receiver, ticks without one
     double worst = 0;               // items by which any lies in the wrong place
@@ -584,7 +584,7 @@ int64_t count_of(const fate& f, kind what)
         f.events.begin(), f.events.end(), [=](const auto& e) { return e.what == what; });
 }
 
-//! One stream that is stamped every `period` items, with a clock that the test bends.
+//! A stream that is stamped every `period` items, by a clock that the test bends.
 class single
 {
 public:
@@ -597,7 +597,7 @@ public:
         d_a.begin({ epoch }, epoch, rate, 60);
     }
 
-    //! `late`: seconds by which the stamps are later than at the rate
+    //! \param late seconds by which the stamps are later than at the rate
     template <class function>
     void stamps(int count, function late)
     {
@@ -615,7 +615,7 @@ public:
     {
         stamps(count, [=](double) { return late; });
     }
-    //! Ticks by which the newest item lies behind where it would lie without events.
+    //! Returns the ticks by which the newest item lies behind its place without events.
     int64_t offset() const { return d_a.tick_of(0, d_item) - d_item; }
     stream_alignment& alignment() { return d_a; }
     int64_t item() const { return d_item; }
@@ -693,7 +693,7 @@ public:
     }
 
     /*!
-     * Streams that do not drift are lined up alike however they are cut, and whichever
+     * Streams that do not drift are aligned alike however they are cut, and whichever
      * port is read first: the same windows, events and times.
      */
     void cuts_of_random_sequences()
@@ -730,8 +730,9 @@ public:
     }
 
     /*!
-     * To 1 us at 2.4 and 10 MHz, whichever way, densely and not: once some stamps have
-     * shown that they are rounded, no event, and no item further away than a step.
+     * Stamps that are rounded to 1 us at 2.4 and 10 MHz, up, down or to the nearest,
+     * densely and not: once some have shown that they are rounded, there is no event, and
+     * no item further off than a step.
      */
     void rounded_stamps()
     {
@@ -791,7 +792,7 @@ public:
             s.stamps(20, 0.);
             s.stamps(1, late);
             auto& a = s.alignment();
-            // nothing that came under it is used, wherever it belongs
+            // no item that came under it is used, wherever it belongs
             CPPUNIT_ASSERT(a.needed_from(0) <= s.item());
             a.advance(s.item());
             CPPUNIT_ASSERT_EQUAL(timeline::none, a.needed_from(0));
@@ -859,7 +860,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(int64_t(10250), a.tick_of(0, 10000));
     }
 
-    //! A source that says its rate again began anew: it is believed, though stamps
+    //! A source that tags its rate again began anew: it is believed, though stamps
     //! without a rate are usual.
     void restated_stamps_apart()
     {
@@ -872,8 +873,8 @@ public:
         CPPUNIT_ASSERT_EQUAL(int64_t(25000), a.needed_from(0));
     }
 
-    //! However regular losses of whole items are, they are no drift of a clock, followed
-    //! or not: what is there is in its place, and as much is missing as was lost.
+    //! Losses of whole items, however regular, are no drift of a clock, followed or not:
+    //! received items are in their place, and as many are missing as were lost.
     void regular_losses()
     {
         for (int round = 0; round < 1500; round++) {
@@ -899,7 +900,8 @@ public:
         }
     }
 
-    //! Who walks through parts of items is told of once, and missing from then on.
+    //! A walk through fractions of items is reported once, and the stream is missing from
+    //! then on.
     void drift_that_is_not_followed()
     {
         for (int round = 0; round < 600; round++) {
@@ -952,9 +954,9 @@ public:
     }
 
     /*!
-     * Stamps of who has followed a clock: the time is theirs from each on, to the
-     * nanosecond, in however long items it is counted; and no port moves, whichever is
-     * read first, as they all say the same.
+     * Stamps of a block that has followed a clock: the time is theirs from each on, to
+     * the nanosecond, however long the items are; and no port moves, whichever is read
+     * first, as all agree.
      */
     void drift_that_was_followed()
     {
@@ -1096,7 +1098,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(size_t(0), s.events().size());
     }
 
-    //! The others are let go of until they are there.
+    //! The other ports drop items until it is there.
     void long_gap_of_one_port()
     {
         stream_alignment a(2, 1, 1);
@@ -1154,7 +1156,8 @@ public:
         CPPUNIT_ASSERT_EQUAL(0, a.hopeless({ 60200, 105 }));
     }
 
-    //! Nobody knew the time: the first stamp sets it, and those who do not know it wait.
+    //! No port knew the time: the first stamp sets it, and ports that do not know it
+    //! wait.
     void first_stamp_of_all()
     {
         stream_alignment a(2, 1, 1);
@@ -1177,7 +1180,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(run.first_item[0] + 60, run.first_item[1]);
     }
 
-    //! Others know the time: one that does not say it within a second is taken as
+    //! Other ports know the time: one that has no stamp within a second is taken as
     //! aligned.
     void first_stamp_never()
     {
@@ -1193,7 +1196,8 @@ public:
         CPPUNIT_ASSERT(a.take_events().at(0).what == kind::no_stamp);
     }
 
-    //! What was filled in is missing, whatever is said within it, and nothing moves.
+    //! Items that were filled in are missing, whatever is tagged within them, and nothing
+    //! moves.
     void filled_items()
     {
         stream_alignment a(1, 4, 1);
@@ -1222,8 +1226,8 @@ public:
         }
     }
 
-    //! A port that lies elsewhere: its items follow, its stamps agree as before, and what
-    //! cannot be read any more is missing.
+    //! A port that lies elsewhere: its items follow, its stamps agree as before, and
+    //! items that cannot be read any more are missing.
     void moved_port()
     {
         for (const int64_t by : { -30, 0, 30 }) {

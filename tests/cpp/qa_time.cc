@@ -64,7 +64,7 @@ public:
         const auto t = timestamp::from_pmt(timestamp{ 1700000000, 0.125 }.to_pmt());
         CPPUNIT_ASSERT(t && t->seconds == 1700000000 && t->fraction == 0.125);
         CPPUNIT_ASSERT(!t->is_relative());
-        // what was recorded before 2000 has its time, too
+        // recordings from before 2000 have their time, too
         CPPUNIT_ASSERT(!(timestamp{ 100000000, 0 }.is_relative()));
         CPPUNIT_ASSERT((timestamp{ 99999999, 0.9 }.is_relative()));
         for (const uint64_t far :
@@ -79,7 +79,7 @@ public:
             pmt::make_tuple(pmt::from_uint64(1), pmt::from_double(-1.5))));
         CPPUNIT_ASSERT(!timestamp::from_pmt(
             pmt::make_tuple(pmt::from_uint64(253402300799), pmt::from_double(1))));
-        // what takes longer than time itself
+        // durations that are longer than time itself
         CPPUNIT_ASSERT(!t->after(1, 1e-300).is_time());
         CPPUNIT_ASSERT(!t->after(-1, 1e-300).is_time());
         CPPUNIT_ASSERT(timestamp::from_pmt(

@@ -17,8 +17,8 @@ using namespace gr::aperture;
 
 namespace {
 
-//! A kernel's part: prepared weights are the weights; to prepare them takes as long as a
-//! test wants. As on a GPU there is room for three.
+//! The part of a kernel: prepared weights are the weights; preparing them takes as long
+//! as a test wants. As on a GPU there is room for three.
 class kernel
 {
 public:
@@ -53,7 +53,7 @@ public:
         d_changed.notify_all();
     }
 
-    //! Waits until weights are being prepared, or were, for the number-th time.
+    //! Waits until the preparation of weights has begun number times.
     void wait_for(int number)
     {
         std::unique_lock<std::mutex> lock(d_mutex);
@@ -72,7 +72,7 @@ public:
         return d_begun;
     }
 
-    //! Who has let go of weights since the last call.
+    //! Returns the threads that have released weights since the last call.
     std::set<std::thread::id> let_go_by()
     {
         const std::lock_guard<std::mutex> guard(d_mutex);
@@ -102,7 +102,7 @@ constexpr item_clock blocks{ { 1000, 0 }, 10 };
 
 } // namespace
 
-//! When settings hold, and that blocks do not wait for those that take long.
+//! Tests when settings hold, and that blocks do not wait for those that take long.
 class qa_timed_beam_settings : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_timed_beam_settings);
@@ -142,7 +142,7 @@ class qa_timed_beam_settings : public CppUnit::TestFixture
         pmt::pmt_t m = pmt::dict_add(pmt::make_dict(), pmt::intern(name), value);
         return pmt::dict_add(m, pmt::intern(tags::beam), pmt::from_long(beam));
     }
-    //! All weights of a beam, or of all.
+    //! Returns a message with all weights of a beam, or of all.
     pmt::pmt_t weights(float value, int beam = -1) const
     {
         const size_t count = beam < 0 ? 2 * d_many.beams : 2;
@@ -159,7 +159,7 @@ class qa_timed_beam_settings : public CppUnit::TestFixture
                             pmt::from_double(std::fmod(block, 10) / 10)));
     }
 
-    //! First and last weight that a block has new, and for how many blocks.
+    //! The first and last of new weights, and for how many frames they hold.
     struct updated {
         std::optional<std::pair<float, float>> weights;
         std::vector<float> gains;
@@ -183,7 +183,7 @@ class qa_timed_beam_settings : public CppUnit::TestFixture
             });
         return u;
     }
-    //! The next that has new weights.
+    //! Updates until there are new weights.
     updated update_until_new(int64_t block)
     {
         for (;;) {
@@ -298,7 +298,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(size_t(1), d_late.size());
     }
 
-    //! What was prepared ahead was put on what no longer holds.
+    //! Settings that were prepared ahead were applied to ones that hold no more.
     void changed_meanwhile()
     {
         make(d_many);
@@ -329,7 +329,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(3, d_kernel.begun());
     }
 
-    //! To free their memory takes longer than blocks can wait.
+    //! Releasing their memory takes longer than blocks can wait.
     void old_ones_are_let_go_elsewhere()
     {
         make(d_many);
@@ -416,7 +416,7 @@ public:
         CPPUNIT_ASSERT(!update(20).weights);
     }
 
-    //! What the kernel throws ends the flowgraph, and no call waits for ever.
+    //! An exception of the kernel ends the flowgraph, and no call waits for ever.
     void failed()
     {
         make(d_many);
@@ -427,7 +427,7 @@ public:
         d_kernel.fails = false;
         d_weights->start();
         CPPUNIT_ASSERT(!update(0).weights);
-        // a kernel that fails when it is told is told once more
+        // a kernel that fails with new weights gets them once more
         d_weights->set_weights({ 1, 1 }, 0);
         const auto fail = [](const auto&) { throw std::runtime_error("wanted"); };
         CPPUNIT_ASSERT_THROW(d_weights->update(1, blocks, {}, fail), std::runtime_error);

@@ -25,7 +25,7 @@ struct counted_order {
     }
 };
 
-//! An item_clock that counts the times it is asked about.
+//! An item_clock that counts its calls.
 struct counted_clock {
     item_clock clock;
     double rate = clock.rate;
@@ -49,7 +49,8 @@ pmt::pmt_t gain_at(double gain, const timestamp& time)
 
 } // namespace
 
-//! The order of settings that wait for their time, what a call costs, and their limit.
+//! Tests the order of settings that wait for their time, the cost of a call, and their
+//! limit.
 class qa_timed_settings : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_timed_settings);
@@ -61,7 +62,7 @@ class qa_timed_settings : public CppUnit::TestFixture
     CPPUNIT_TEST(bytes_of_weights);
     CPPUNIT_TEST_SUITE_END();
 
-    //! Against a list that is searched from end to end, of times that often agree.
+    //! Compares with a list that is searched from end to end, for times that often agree.
     void order()
     {
         std::mt19937 random(7);
@@ -111,7 +112,7 @@ class qa_timed_settings : public CppUnit::TestFixture
         }
     }
 
-    //! With 20000 settings in the far future, a call looks at one of them and compares
+    //! With 20000 settings in the far future, a call examines one of them and compares
     //! none; each has cost 2 log2(n) comparisons at most (a red-black tree's height).
     void cost()
     {
@@ -164,7 +165,7 @@ class qa_timed_settings : public CppUnit::TestFixture
         gains.receive(gain_at(1, at_item(70000)));
     }
 
-    //! Likewise of beams: what is refused does not come in by another door.
+    //! The same limit for beams: a refused setting does not come in by another way.
     void limit_of_weights()
     {
         timed_beam_settings weights(
@@ -221,7 +222,7 @@ class qa_timed_settings : public CppUnit::TestFixture
         CPPUNIT_ASSERT_THROW(gains.receive(message(514)), std::invalid_argument);
     }
 
-    //! Likewise of beams. One setting alone may be larger.
+    //! The same limit for beams. One setting alone may be larger.
     void bytes_of_weights()
     {
         constexpr int beams = 80, inputs = 65536; // 40 MiB

@@ -14,7 +14,8 @@
 using gr::aperture::timeline;
 
 /*!
- * Against a model that knows the tick of each item and looks at each window by itself.
+ * Compares the time line with a model that knows the tick of each item and examines each
+ * window by itself.
  */
 class qa_timeline : public CppUnit::TestFixture
 {
@@ -113,12 +114,13 @@ public:
         t.advance(7);
         CPPUNIT_ASSERT(!t.next_is_missing(0)); // nobody knows yet
         CPPUNIT_ASSERT_EQUAL(int64_t(0), t.next({ 20 }, 100).windows);
-        // what lies before the tick that was passed is dropped
+        // items before the tick that was passed are dropped
         CPPUNIT_ASSERT_EQUAL(int64_t(5), t.open(0, 25, 15));
         CPPUNIT_ASSERT_EQUAL(int64_t(30), t.next({ 40 }, 1).first_item[0]);
     }
 
-    //! Up to which tick a port has said all, whether its items have a place or not.
+    //! The tick up to which all of a port is known, whether its items have a place or
+    //! not.
     void what_is_known()
     {
         timeline t(1, 4, 2);
@@ -145,8 +147,8 @@ public:
     }
 
     /*!
-     * Against a model that knows the tick of each item, with a buffer that holds little
-     * more than a window: whatever the segments, what comes fits in, and the end is
+     * Compares with a model that knows the tick of each item, with a buffer that holds
+     * little more than a window: whatever the segments, new items fit in, and the end is
      * reached. In half of the rounds ports are read earlier and later than each other, by
      * another reach from call to call.
      */
@@ -167,7 +169,7 @@ public:
             timeline t(ports, window, hop);
             t.set_kept(kept);
             const bool changes = random(2);
-            // model: tick of every item; what is told to the time line at an item
+            // model: tick of every item, and the calls of the time line at an item
             std::vector<std::vector<int64_t>> tick(ports), raw(ports);
             std::vector<std::vector<int>> told(ports, std::vector<int>(items));
             for (int port = 0; port < ports; port++) {
@@ -197,7 +199,7 @@ public:
             auto held = [&](int port, int64_t at) -> int64_t {
                 const auto& reach = t.reach_of(port);
                 const int64_t length = window + reach.before + reach.after;
-                // what was let go of is not there any more
+                // items that were dropped are not there any more
                 for (int64_t item = first[port]; item + length <= items; item++) {
                     bool all = true;
                     for (int64_t i = 0; i < length && all; i++)
@@ -240,7 +242,7 @@ public:
                 for (int64_t w = 0; w < r.windows; w++, at += hop)
                     for (int port = 0; port < ports; port++) {
                         const int64_t found = r.first_item[port] + w * hop;
-                        // what was let go of stays missing, whatever the reach later
+                        // items that were dropped stay missing, whatever the reach later
                         if (r.first_item[port] >= 0 || !kept || !changes)
                             CPPUNIT_ASSERT_EQUAL(held(port, at),
                                                  r.first_item[port] < 0 ? -1 : found);

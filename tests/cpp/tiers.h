@@ -13,7 +13,7 @@
 
 namespace qa {
 
-//! Whether all tests run, and not only the quick ones: see
+//! Returns whether all tests run, and not only the quick ones: see
 //! python/aperture/testing/tiers.py.
 inline bool all_tests()
 {
@@ -22,7 +22,7 @@ inline bool all_tests()
     return value != "" && value != "0";
 }
 
-//! A size or a number of rounds: of all tests, and of the quick ones.
+//! Returns a size or a number of rounds: for all tests, or for the quick ones.
 template <class number>
 number in_all(number all, number quick)
 {
