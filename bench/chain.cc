@@ -336,7 +336,7 @@ public:
             d_f_engine = kernels::f_engine::make(both, d);
         } else {
             d_pfb = kernels::pfb::make(f, d);
-            d_corner_turn = kernels::corner_turn::make(both.turn(), d);
+            d_corner_turn = kernels::corner_turn::make(both.transposition(), d);
         }
         d_xengine =
             kernels::xengine::make({ channels, a.inputs, times, sample_type::sc8 }, d);

@@ -57,7 +57,7 @@ private:
     flagging_parameters d_not_flagged; // settings, where nothing is flagged
     std::optional<interference_flags> d_flags;
     int d_frames_at_once, d_spectra_together = 1;
-    bool d_sums = false; // whether the kernel sums the powers for flagging
+    bool d_sums = false; // the kernel sums the powers for flagging
 };
 
 } // namespace gr::aperture

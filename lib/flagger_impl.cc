@@ -84,7 +84,7 @@ void flagger_impl::on_tag(int port, const gr::tag_t& tag)
 {
     frame_reader::on_tag(port, tag);
     if (tag.key == pmt::intern(tags::partial) || tag.key == pmt::intern(tags::missing))
-        return; // it is tagged anew
+        return; // the time is tagged anew
     d_others.push_back(tag);
     d_others.back().offset = tick_of(port, tag.offset);
 }

@@ -111,7 +111,7 @@ void receiver_tags_impl::finish()
 {
     d_finish = true;
     if (const auto running = detail())
-        running->d_tpb.notify_msg(); // it may wait for items that never come
+        running->d_tpb.notify_msg(); // the block may wait for items that never come
 }
 
 uint64_t receiver_tags_impl::losses() const
@@ -200,7 +200,7 @@ receiver_tags_impl::later(uint64_t item, const said& source, const said& set)
     // which is right where the source gives them and wrong where the user does.
     if (!all.time && !source.any() && all.any()) {
         all.time = reckoned(item);
-        all.approximate = d_approximate; // as is the time that it is extrapolated from
+        all.approximate = d_approximate; // approximate if the time before is
     }
     return all;
 }

@@ -75,7 +75,7 @@ private:
     std::optional<timestamp> d_time;
     std::optional<double> d_rate, d_frequency;
     bool d_approximate = false; //!< d_time
-    // Where rx_time is replaced: the difference to the source's.
+    // The difference to the source's rx_time, where that is replaced.
     std::optional<timestamp> d_epoch;
 };
 

@@ -33,7 +33,7 @@ struct recording {
     bool inverted = false;
     bool approximate = false; //!< start is a guess
     int64_t begin = 0;
-    int64_t samples = 0; //!< in a pass
+    int64_t samples = 0; //!< samples in a pass
     bool repeat = false;
 
     size_t item_bytes() const

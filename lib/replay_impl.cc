@@ -99,7 +99,7 @@ void replay_impl::before_first_call()
 
 bool replay_impl::stop()
 {
-    const bool stopped = device_block::stop(); // it waits for the last copy
+    const bool stopped = device_block::stop(); // waits for the last copy
     d_uploaded.reset();
     d_finish = false;
     return stopped;

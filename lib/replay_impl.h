@@ -35,7 +35,7 @@ private:
 
     const int64_t d_length; // items of the data
     const int64_t d_total;  // items until the end
-    const parameters d_p;   // its data repeated until copies of it are long
+    const parameters d_p;   // parameters with data repeated until copies of it are long
     memory d_uploaded;      // the data in memory of the device
     int64_t d_sent = 0;     // items that were sent
     std::atomic<bool> d_finish{ false };

@@ -147,7 +147,7 @@ bool stream_align_impl::start()
         d_measurements = 0;
     }
     const bool started = clocked_block::start();
-    // Where the others' buffers are full, nothing else calls this block.
+    // No other thread calls this block where the others' buffers are full.
     if (d_p.inputs > 1)
         d_reminder.start(reminder_period, [this] { detail()->d_tpb.notify_msg(); });
     return started;
@@ -186,7 +186,7 @@ void stream_align_impl::watch_arrivals()
         }
         newest = std::max(newest, there.held ? now : in.arrival);
         if (there.held)
-            in.arrival = now; // it would send more if there were room
+            in.arrival = now; // the input would send more if there were room
     }
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
@@ -258,7 +258,7 @@ void stream_align_impl::on_begin()
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
         if (by_time(port) && !in.by_time && !keeps_place(port))
-            in.delay = in.delay_rate = in.stamped = 0; // it is placed by its time
+            in.delay = in.delay_rate = in.stamped = 0; // the port is placed by its time
         in.by_time = by_time(port);
         in.placed = in.by_time || port == reference() ||
                     (in.measured && !in.doubted && stays && keeps_place(port));
@@ -284,7 +284,7 @@ void stream_align_impl::on_loss(int port, int64_t item)
 
 void stream_align_impl::on_tuned(int port, int64_t item)
 {
-    // Where nothing was measured there is no phase that could be wrong now.
+    // No phase can be wrong now if none was measured.
     const bool measured = std::any_of(
         d_inputs.begin(), d_inputs.end(), [](const auto& in) { return in.measured; });
     if (d_p.method == "time")
@@ -855,7 +855,7 @@ void stream_align_impl::release()
 {
     d_held = false;
     if (const auto running = detail())
-        running->d_tpb.notify_msg(); // its inputs may be full
+        running->d_tpb.notify_msg(); // the inputs may be full
 }
 
 void stream_align_impl::set_interval(double seconds)

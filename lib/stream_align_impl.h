@@ -50,17 +50,17 @@ public:
 private:
     //! The state of an input.
     struct input_state {
-        bool placed = false;         //!< its offset is known
-        bool by_time = false;        //!< its offset was known when the ports were aligned
-        bool measured = false;       //!< it was measured by correlation at least once
-        double delay = 0, phase = 0; //!< samples, radians, at `tick`
+        bool placed = false;   //!< the offset is known
+        bool by_time = false;  //!< the offset was known when the ports were aligned
+        bool measured = false; //!< the offset was measured by correlation at least once
+        double delay = 0, phase = 0;           //!< samples, radians, at `tick`
         double delay_rate = 0, phase_rate = 0; //!< per sample
         int64_t tick = 0;
         double stamped = 0; //!< offset by its stamps beyond the measured one, in samples
         double tagged = 0;  //!< delay that was tagged last, in samples
-        bool watched = false; //!< it correlated in the last search for slips
-        double seen = 0;      //!< its signal-to-noise ratio then
-        bool doubted = false; //!< it no longer correlates, and is searched for
+        bool watched = false; //!< the input correlated in the last search for slips
+        double seen = 0;      //!< signal-to-noise ratio in that search
+        bool doubted = false; //!< the input no longer correlates, and is searched for
         int64_t next = -1;    //!< item behind the last one that was sent
         int64_t arrived = 0;  //!< items that have come
         std::chrono::steady_clock::time_point
@@ -74,7 +74,7 @@ private:
         double offset = 0, phase = 0, snr = 0;
         bool aligned = false;
         uint64_t zeros = 0, dropped = 0, slips = 0;
-        std::string reason; //!< why the last search did not find it
+        std::string reason; //!< reason why the last search did not find it
     };
     //! An item of a port before which the output stops until the inputs were measured.
     struct hold {

@@ -18,7 +18,7 @@ namespace gr::aperture {
 //! The extents that settings have to fit: numbers of channels, beams and inputs.
 struct beam_setting_extents {
     int channels, inputs, spectra_per_frame;
-    int beams;      //!< with weights and gains
+    int beams;      //!< beams with weights and gains
     int incoherent; //!< beams behind those, which have masks only
     int all_beams() const { return beams + incoherent; }
 };

@@ -33,12 +33,12 @@ constexpr std::array<part, 4> parts = { {
     { tags::phase_rate, &delay_model::phase_rate },
 } };
 
-long double to_nearest(long double turns) { return turns - std::round(turns); }
+long double to_nearest(long double cycles) { return cycles - std::round(cycles); }
 
 //! Returns rate times seconds, in cycles, without whole cycles. The rounding error of a
 //! product of two doubles is a double: only whole seconds, of which there may be many,
 //! are multiplied exactly.
-long double turns_after(long double rate, int64_t seconds, double fraction)
+long double cycles_after(long double rate, int64_t seconds, double fraction)
 {
     const double high = double(rate), low = double(rate - high);
     const double product = high * double(seconds);
@@ -138,7 +138,7 @@ std::string delay_settings::problem_of(const timed_models<delay_model>::setting&
         double delay = m.delay;
         if (s.target.time && m.delay_rate != 0) {
             if (!holds_from)
-                continue; // its delay at that time is not known yet
+                continue; // the delay at that time is not known yet
             delay += m.delay_rate * holds_from->since(*s.target.time);
         }
         const bool still = delay == 0 && m.delay_rate == 0 && m.phase_rate == 0;
@@ -233,23 +233,23 @@ delay_settings::sum_of(int input, int64_t spectrum, const item_clock& c) const
     sum s;
     for (const auto& [name, held] : d_models.of(input)) {
         const delay_model& m = held.what;
-        const long double turn_rate = m.phase_rate / two_pi;
-        s.turns += to_nearest(m.phase / two_pi);
+        const long double cycle_rate = m.phase_rate / two_pi;
+        s.cycles += to_nearest(m.phase / two_pi);
         if (!runs)
             continue;
         const timestamp gone = now - *held.time;
         const auto seconds = (long double)gone.seconds + gone.fraction;
         s.delay += (m.delay + m.delay_rate * seconds) * c.rate * samples;
         s.delay_rate += m.delay_rate * samples;
-        s.turns += turns_after(turn_rate, gone.seconds, gone.fraction);
-        s.turn_rate += turn_rate / c.rate;
+        s.cycles += cycles_after(cycle_rate, gone.seconds, gone.fraction);
+        s.cycle_rate += cycle_rate / c.rate;
     }
     return s;
 }
 
 int64_t delay_settings::divide(int input, const sum& s, const callbacks& callbacks)
 {
-    // also false for NaN
+    // false for NaN, too
     const bool fits = std::abs(s.delay) <= (long double)d_most + 0.5L;
     const int64_t samples = fits ? std::llround(s.delay) : 0;
     if (!fits && !d_out_of_range[input])
@@ -263,8 +263,8 @@ int64_t delay_settings::divide(int input, const sum& s, const callbacks& callbac
     d_delays[input] = { samples,
                         fits ? double(s.delay - samples) : 0,
                         fits ? double(s.delay_rate) : 0,
-                        double(to_nearest(s.turns) * two_pi),
-                        double(to_nearest(s.turn_rate) * two_pi) };
+                        double(to_nearest(s.cycles) * two_pi),
+                        double(to_nearest(s.cycle_rate) * two_pi) };
     if (s.delay_rate == 0)
         return for_ever;
     const long double rest = s.delay - std::round(s.delay);
@@ -303,9 +303,9 @@ int64_t delay_settings::update(int64_t spectrum,
         for (int input = 0; input < d_e.inputs; input++) {
             const sum s = sum_of(input, spectrum, c);
             together = std::min(together, divide(input, s, callbacks));
-            d_moving = d_moving || s.delay_rate != 0 || s.turn_rate != 0;
-            any = any || s.delay != 0 || s.turns != 0 || s.delay_rate != 0 ||
-                  s.turn_rate != 0;
+            d_moving = d_moving || s.delay_rate != 0 || s.cycle_rate != 0;
+            any = any || s.delay != 0 || s.cycles != 0 || s.delay_rate != 0 ||
+                  s.cycle_rate != 0;
         }
         if (d_moving)
             together = std::min(together, spectra_together - spectrum % spectra_together);

@@ -123,7 +123,7 @@ private:
     //! The delay and phase of one input at a spectrum, in samples and cycles, and the
     //! increments of both from a spectrum to the next.
     struct sum {
-        long double delay = 0, delay_rate = 0, turns = 0, turn_rate = 0;
+        long double delay = 0, delay_rate = 0, cycles = 0, cycle_rate = 0;
     };
     struct waiting_tag {
         int port;

@@ -16,7 +16,7 @@ namespace gr::aperture {
 
 namespace {
 
-//! So many weights are copied, checked and packed within a millisecond.
+//! A number of weights that is copied, checked and packed within a millisecond.
 constexpr size_t few_weights = 65536;
 
 //! Returns the bytes of all vectors in a message: its setting takes as many.
@@ -423,7 +423,7 @@ void timed_beam_settings::look_ahead(lock& l, const jobs& next)
         }
         made = make_ready(s, last);
     } catch (const std::exception&) {
-        // it is reported when its time comes, unless other settings mend it
+        // the error is reported when its time comes, unless other settings mend it
     }
     l.lock();
     d_ahead.made = made;

@@ -116,8 +116,8 @@ private:
         pmt::pmt_t message; // message until it is read
         std::optional<timestamp> time;
         beam_setting setting;
-        bool called; // whether a call, and not a message, set it and waits for it
-        bool holds;  // it has no time, or that has come
+        bool called;             // a call, and not a message, set it and waits for it
+        bool holds;              // the setting has no time, or that has come
         bool understood = false; // the message was read
         bool done = false;       // the next frame has it, or it is refused
         std::exception_ptr problem = nullptr;

@@ -51,8 +51,8 @@ public:
     //! A setting that is in force.
     struct held {
         value what;
-        std::optional<timestamp> time;       //!< as in input_setting
-        std::optional<timestamp> holds_from; //!< as in input_setting
+        std::optional<timestamp> time;       //!< see input_setting
+        std::optional<timestamp> holds_from; //!< see input_setting
         bool timed;                          //!< the time was given
     };
     using models = std::map<std::string, held>;

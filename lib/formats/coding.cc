@@ -139,7 +139,7 @@ APERTURE_SIMD void unpack_u8(const uint8_t* file, int64_t count, int8_t* out)
 {
     for (int64_t i = 0; i < count; i++) {
         const auto below = int8_t(file[i] ^ 0x80); // u8 minus 127.5, less a half
-        // of this and the next integer, takes the even one
+        // takes the even one of this and the next integer
         const auto even = int8_t(below + (below & 1));
         out[i] = below == 127 ? below : even;
     }

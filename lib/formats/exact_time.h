@@ -52,7 +52,7 @@ struct ratio {
 
 //! A decimal number as it was written: mantissa * 10^exponent.
 struct decimal {
-    int64_t mantissa = 0; //!< at most 18 digits, without trailing zeros
+    int64_t mantissa = 0; //!< digits, 18 at most, without trailing zeros
     int exponent = 0;
 
     //! Reads a text; returns nothing if it is no number.

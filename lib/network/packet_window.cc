@@ -297,7 +297,7 @@ void packet_window::jump(const sender& who, speaker& s)
         });
     for (const auto& w : packets) {
         if (w.held.number < d_head || w.held.number >= d_head + d_open)
-            continue; // it is of another place
+            continue; // the packet is of another place
         count_of(w.held.counted_as)--;
         put_one({ *w.who, w.held.arrival, w.held.stream, w.held.number, w.payload });
     }
@@ -377,7 +377,7 @@ void packet_window::finish()
             jump(sender(*best), *most);
     }
     if (d_locked) {
-        // also packets of senders that were heard too seldom to move the window
+        // packets, too, of senders that were heard too seldom to move the window
         int64_t end = d_newest + 1;
         for (int64_t number = d_head; number < d_head + d_open; number++)
             if (at(number).slot >= 0)

@@ -276,7 +276,7 @@ bool pcap_reader::decode_ip(captured& c, size_t begin, size_t end)
         const size_t header = size_t(d_bytes[begin] & 15) * 4;
         if (header < 20 || end - begin < header)
             return false;
-        if (net16(begin + 6) & 0x3fff) { // it is a fragment
+        if (net16(begin + 6) & 0x3fff) { // the packet is a fragment
             d_fragments++;
             return false;
         }

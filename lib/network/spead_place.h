@@ -34,7 +34,7 @@ struct spead_layout {
     //! Values of the item that names the sender, in the order of places; one value for
     //! heaps that have none.
     std::vector<int64_t> senders = { 0 };
-    bool with_sender = false;      //!< whether heaps have that item
+    bool with_sender = false;      //!< true if heaps have that item
     int64_t first_channel = 0;     //!< first channel of the first range
     int64_t channels_per_heap = 0; //!< 0: heaps have no channels
     int64_t ranges = 1;            //!< ranges of channels in a chunk
@@ -83,7 +83,7 @@ public:
         wrong_time, //!< timestamp is no multiple of heap_ticks
         wrong_sender,
         wrong_channels,
-        late,      //!< before the window
+        late,      //!< heap before the window
         jumped,    //!< far ahead of it
         duplicate, //!< taken again, in the same place
         restarts,  //!< times that the window was moved by a jump

@@ -276,7 +276,7 @@ size_t udp_receiver::receive(batch& b)
             if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
                 uint32_t drops;
                 std::memcpy(&drops, CMSG_DATA(c), sizeof drops);
-                d_dropped += drops - d_drops_before; // also when it has wrapped
+                d_dropped += drops - d_drops_before; // right even after a wrap
                 d_drops_before = drops;
             }
     }

@@ -74,7 +74,7 @@ private:
     std::atomic<bool> d_failed{ false };
     std::string d_error; // valid once d_failed
     std::atomic<uint64_t> d_dropped{ 0 };
-    uint32_t d_drops_before = 0; // as the system counts them, per socket
+    uint32_t d_drops_before = 0; // drops that the system counts for a socket
     int d_buffer_bytes = 0;
 };
 

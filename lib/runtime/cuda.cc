@@ -29,7 +29,8 @@ void check(cudaError_t status, int gpu, const char* what)
 {
     if (status == cudaSuccess)
         return;
-    cudaGetLastError(); // or a later call, which may be fine, would report it again
+    cudaGetLastError(); // otherwise a later call, which may be fine, would report it
+                        // again
     throw std::runtime_error("cuda:" + std::to_string(gpu) + ": " + what + ": " +
                              cudaGetErrorString(status));
 }

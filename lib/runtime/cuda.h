@@ -18,7 +18,7 @@ namespace gr::aperture::cuda {
 //! The GPUs of this machine.
 struct gpus {
     int count;           //!< number of usable GPUs
-    std::string problem; //!< why there is none, or what is wrong with the driver
+    std::string problem; //!< reason why there is none, or the driver's problem
 };
 
 //! Functions of the library of CUDA's memory, streams and events: gpu_runtime_kind.

@@ -523,7 +523,7 @@ int device_block::general_work(int noutput_items,
 
 void device_block::set_latency(double seconds)
 {
-    // also false for NaN
+    // false for NaN, too
     if (!(seconds >= 0 && seconds <= 10))
         throw std::invalid_argument("latency: " + text_of(seconds) +
                                     " is not allowed: it must be from 0 to 10 seconds");

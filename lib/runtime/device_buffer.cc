@@ -489,7 +489,7 @@ void device_buffer::post_work(int nitems)
             if (!left_out("twin on the host"))
                 for (const auto& t : d_mirror->twins(offset, bytes))
                     std::copy_n(d_mirror->at(t.from), t.bytes, d_mirror->at(t.to));
-            if (d_ring) { // or all device readers are done
+            if (d_ring) { // otherwise all device readers are done
                 copy_to_device(first, nitems);
                 copy_to_replicas(first, nitems);
             }

@@ -44,7 +44,7 @@ struct settings {
     std::atomic<int> clear_delay{ 0 };
     //! Delay of each copy to the host, microseconds.
     std::atomic<int> copy_delay{ 0 };
-    //! Whether devices can access each other's memory.
+    //! True if devices can access each other's memory.
     std::atomic<bool> peers{ true };
     /*!
      * Streams that are made while this is true are reluctant: they do a piece of work at

@@ -64,8 +64,7 @@ ring_items(size_t wanted, size_t item, size_t granularity, size_t period)
     const auto whole = [](size_t items, size_t unit) {
         return (items + unit - 1) / unit * unit;
     };
-    // where a call must end at the end of the ring, one item more would be a call by
-    // itself
+    // if a call must end at the end of the ring, one item more would be a call by itself
     const std::pair<size_t, bool> sizes[] = {
         { whole(wanted + 1, std::lcm(mapped, period)), true },
         { whole(wanted + 1, mapped), true },

@@ -359,7 +359,7 @@ void clocked_block::resume()
     for (auto& c : d_changes)
         c.tick += moved;
     on_moved(moved);
-    if (d_taken_frequency) // it is tagged on the first item, as at the very start
+    if (d_taken_frequency) // rx_freq is tagged on the first item, as at the very start
         d_changes.insert(d_changes.begin(), { position(), *d_taken_frequency });
     d_corrected = d_alignment.corrected_at(position());
     on_begin();

@@ -226,7 +226,7 @@ protected:
     //! ticks.
     double lag(int port, int64_t tick) const { return d_alignment.lag(port, tick); }
     struct arrivals {
-        int64_t items; //!< that have come since the start
+        int64_t items; //!< items that have come since the start
         bool held;     //!< there is little room for more, until some are taken
         bool all;      //!< no more will come
     };
@@ -288,9 +288,10 @@ private:
         int64_t seen = 0;     // items whose tags were read
         int64_t stamped = -1; // item whose rx_time was read before the rest of its tags
         std::optional<double> frequency; // rx_freq at the newest item that was read
-        std::optional<timestamp> epoch;  // of rx_time that counts from a device's start
-        bool true_time = false;          // rx_time can be compared with those of others
-        bool guessed = false;            // see has_guessed_time()
+        std::optional<timestamp>
+            epoch;                // epoch of an rx_time that counts from a device's start
+        bool true_time = false;   // rx_time can be compared with those of others
+        bool guessed = false;     // see has_guessed_time()
         bool introduced = false;  // from the next resume() on its time can be compared
         bool keeps_place = false; // see keeps_place()
         int64_t foreign =

@@ -116,7 +116,7 @@ private:
 
     const parameters d_p;
     const std::unique_ptr<kernels::power_means> d_means; // nullptr: no masks
-    std::vector<std::vector<int>> d_sources;             // that d_means knows
+    std::vector<std::vector<int>> d_sources;             // sources that d_means knows
     int64_t d_summed = 0; // frames so far in an integration of several
 };
 

@@ -43,7 +43,7 @@ protected:
     struct spectra_facts {
         double middle;        //!< ticks from the first item of a spectrum to its time
         double rate;          //!< spectra a second
-        double bandwidth;     //!< of all channels, Hz
+        double bandwidth;     //!< bandwidth of all channels, Hz
         int64_t samples;      //!< samples from one spectrum to the next
         double rx_freq_shift; //!< difference from the input's rx_freq to channel n/2, Hz
     };
@@ -114,7 +114,7 @@ private:
     int64_t d_origin = 0; // spectrum at which the first frame would begin
     int64_t d_frames = 0; // frames that were passed on
     bool d_described =
-        false; // whether the output was tagged since the stream began or was aligned anew
+        false; // true if the output was tagged since the stream began or was aligned anew
     int64_t d_filled = 0;          // spectra of the frames that are being filled
     std::vector<intervals> d_lost; // lost spectra of each input
     std::vector<std::atomic<uint64_t>> d_missing;

@@ -41,14 +41,14 @@ public:
         std::vector<kernels::alignment::alignment_line> known;
     };
     struct answer {
-        task asked; //!< without its samples
+        task asked; //!< task without its samples
         receiver_offsets offsets;
         //! [input] Millionths by which the clocks of the input and of the reference
         //! differ, where that is why it was not found on a common one.
         std::vector<std::optional<double>> ppm;
         double most_ppm =
             0;             //!< by which they may differ on a clock that is called common
-        std::string error; //!< why nothing was measured; empty if something was
+        std::string error; //!< reason why nothing was measured; empty if there is none
     };
 
     //! \param done is called in that thread when the result is there

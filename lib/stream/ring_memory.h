@@ -64,7 +64,7 @@ private:
     const size_t d_item_size;
     const int64_t d_capacity;     // capacity in items
     const int64_t d_longest_read; // bytes
-    const bool d_on_device;       // whether the ring is on the device
+    const bool d_on_device;       // the ring is on the device
     memory d_memory, d_staging;
     std::shared_ptr<void> d_pin, d_staging_pin; // released before the memory
 

@@ -119,7 +119,7 @@ public:
         //! Ticks by which each loose port moved beyond that, if it, or one beside it,
         //! jumped: it then begins where the others begin.
         std::vector<std::optional<int64_t>> moved;
-        timestamp later; //!< how much later all times are now
+        timestamp later; //!< shift by which all times are later now
     };
     //! Aligns the ports anew. The next window stays at the position.
     resumed resume(const std::vector<int64_t>& end);
@@ -180,7 +180,7 @@ private:
     //! The time of all streams from a tick on.
     struct axis {
         int64_t tick;
-        timestamp origin; // of tick 0
+        timestamp origin; // time of tick 0
         double walked;    // ticks, from the origin that the clocks know
     };
 
@@ -226,8 +226,8 @@ private:
     //! has walked by any further lag since then.
     std::vector<double> d_first_lags;
     std::vector<std::optional<int64_t>> d_frozen; // item at which a port begins anew
-    std::vector<char> d_loose, d_waits;           // of each port
-    std::vector<char> d_unplaced;                 // of each port
+    std::vector<char> d_loose, d_waits;           // flags of each port
+    std::vector<char> d_unplaced;                 // flag of each port
     std::vector<std::optional<introduction>> d_introduced; // until resume()
     std::vector<int64_t> d_resumed; // item of each port at resume()
     std::vector<int64_t> d_filled;  // item up to which a port was filled in

@@ -67,11 +67,11 @@ public:
     };
     using outcomes = std::vector<outcome>;
 
-    //! How many ticks the time of all streams has walked from the origin's.
+    //! The walk of the time of all streams from the origin's, in ticks.
     struct walk {
         double decided = 0; //!< walk that was reported last
         double now = 0;     //!< walk of the leading clock, as far as it was read
-        bool leads = false; //!< whether this clock leads: the time follows it
+        bool leads = false; //!< this clock leads: the time follows it
     };
 
     void set_source(source s) { d_source = s; }

@@ -43,8 +43,8 @@ public:
     //! Sets how many items of all ports stay readable before the next window, for a later
     //! reach.
     void set_kept(int64_t items) { d_kept = items; }
-    //! How far a port is read: for a window at tick t from t - before to t + window +
-    //! after. Either may be negative, and at most what set_kept() says.
+    //! The range in which a port is read for a window at tick t: from t - before to t +
+    //! window + after. Either may be negative, and at most what set_kept() says.
     struct reach {
         int64_t before = 0, after = 0;
         bool usable = true; //!< false: the port is missing

@@ -299,7 +299,7 @@ public:
         set_history(delay + 1);
         if (multiple > 1)
             set_output_multiple(multiple);
-        set_latency(0); // as many calls at a time as there can be
+        set_latency(0); // makes as many calls at a time as there can be
     }
 
     int process(int noutput_items,
@@ -358,7 +358,7 @@ public:
     }
 
     // to be set before the flowgraph runs
-    int pause = 0; // of each kernel, in microseconds
+    int pause = 0; // pause of each kernel, in microseconds
     std::function<void(int call)> in_kernel;
     bool whole_calls = false, one_at_a_time = false;
     bool scribbles = false;                 // over all the room that it is given

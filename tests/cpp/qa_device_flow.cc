@@ -246,7 +246,7 @@ public:
     {
         const int64_t items = 300000;
         bool seen[2] = { false, false };
-        std::vector<gr::basic_block_sptr> kept; // so that addresses are not used again
+        std::vector<gr::basic_block_sptr> kept; // keeps addresses from being used again
         for (int round = 0; round < 100 && !(seen[0] && seen[1] && round >= 4); round++) {
             auto top = gr::make_top_block("test");
             auto s = make<source>(4, items);
@@ -653,7 +653,7 @@ public:
             d_top->run();
             assert_right(k, items);
             assert_right(tap, items);
-            d_top->start(); // and stopped in the middle
+            d_top->start(); // stopped in the middle
             d_top->stop();
             d_top->wait();
             CPPUNIT_ASSERT_EQUAL(int64_t(0), k->wrong.load());
@@ -805,9 +805,9 @@ public:
         d_top->disconnect(s, 0, d, 0);
         d_top->connect(other, 0, d, 0);
         d_top->unlock();
-        d_top->wait(); // it ends by itself
+        d_top->wait(); // the flowgraph ends by itself
         CPPUNIT_ASSERT(d->error().find("input 0: its data is in host memory") == 0);
-        // and a new start is all it takes
+        // a new start is all it takes
         d_top->start();
         const bool flows =
             qa::comes_true([&] { return k->items > 0 || !d->error().empty(); });
@@ -850,7 +850,7 @@ public:
                     d_top->connect(writer, 0, sinks[0], 0);
                     for (const char* to : { "emulated", "emulated:1", "emulated:2" }) {
                         auto reader = make<step>(c.size, c.history, 1, to);
-                        // and on from there
+                        // goes on from there
                         auto next = make<step>(c.size, 0, 1, "emulated:1");
                         sinks.push_back(
                             make<sink>(c.size, stepped(stepped(m, c.history))));
@@ -1099,7 +1099,7 @@ public:
                 auto b = make<misusing>(on, call);
                 d_top = gr::make_top_block("test");
                 chain({ make<source>(4, 1001), b, make<sink>(4, sequence()) });
-                d_top->run(); // it ends by itself
+                d_top->run(); // the flowgraph ends by itself
                 CPPUNIT_ASSERT_MESSAGE(b->error() + ": not \"" + text + "\"",
                                        b->error().find(text) != std::string::npos);
             }
@@ -1155,7 +1155,7 @@ public:
             auto t = make<tripler>(name, 3);
             d_top = gr::make_top_block("test");
             chain({ make<source>(5, int64_t(1) << 50), t, make<sink>(5, sequence()) });
-            d_top->run(); // it ends by itself
+            d_top->run(); // the flowgraph ends by itself
             CPPUNIT_ASSERT_EQUAL(std::string("the host gave up"), t->error());
         }
     }
@@ -1171,7 +1171,7 @@ public:
             d->fail_within_call = where == in_kernel_within_call;
             auto k = make<sink>(4, stepped(stepped(sequence())));
             chain({ s, d, e, k });
-            d_top->run(); // it ends by itself
+            d_top->run(); // the flowgraph ends by itself
             CPPUNIT_ASSERT_EQUAL(
                 std::string(where == in_call ? "the test wanted an error"
                                              : "the test wanted an error in a kernel"),

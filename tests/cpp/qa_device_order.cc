@@ -311,7 +311,7 @@ public:
                 CPPUNIT_ASSERT_EQUAL(uint64_t(items), n.first + n.items);
                 CPPUNIT_ASSERT_EQUAL(
                     int64_t(0), qa::wrong_bytes(bytes.data(), m, items - 1, 1, size));
-                // they are not kept for an edge without taps
+                // none are kept for an edge without taps
                 CPPUNIT_ASSERT_THROW(tap(e, 0).copy(1, bytes.data()), std::runtime_error);
             }
         }

@@ -210,7 +210,7 @@ public:
             f.top->run();
             f.assert_right(items);
             CPPUNIT_ASSERT(f.source->held > 0);
-            f.top->start(); // and stopped in the middle
+            f.top->start(); // stopped in the middle
             std::this_thread::sleep_for(std::chrono::milliseconds(run));
             f.top->stop();
             f.top->wait();

@@ -102,7 +102,7 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
         auto s = d.make_stream();
         auto both = kernels::f_engine::make_composed(p, d, 32);
         auto filter = kernels::pfb::make(p.filter, d_cpu);
-        auto turn = kernels::corner_turn::make(p.turn(), d_cpu);
+        auto turn = kernels::corner_turn::make(p.transposition(), d_cpu);
         both->set_gains(gains.data(), *s);
         filter->set_gains(gains.data(), *d_stream);
         if (delayed) {

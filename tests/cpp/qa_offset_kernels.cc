@@ -145,7 +145,7 @@ public:
             const bool line = k <= 1 || k == 255 || (k >= 36 && k <= 38);
             const bool outside = k >= 100 && k < 150 && k != 120;
             if (k == 120)
-                continue; // it is as strong as the inner ones
+                continue; // this one is as strong as the inner ones
             CPPUNIT_ASSERT_EQUAL_MESSAGE(
                 std::to_string(k), int(!line && !outside), int(used[k]));
         }

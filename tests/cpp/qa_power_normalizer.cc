@@ -139,7 +139,7 @@ class qa_power_normalizer : public CppUnit::TestFixture
                 for (const float y : normalised(*kernel, p, powers, p.segment))
                     CPPUNIT_ASSERT(std::isfinite(y));
             }
-            // as before, when all that was in the window has left it
+            // the same as before, when all that was in the window has left it
             for (int i = 0; i < 5; i++)
                 normalised(*kernel, p, noise(p), p.segment);
             double squares = 0;

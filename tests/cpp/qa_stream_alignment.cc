@@ -44,8 +44,8 @@ struct stream {
         timestamp time;
         bool right;
     };
-    std::vector<int64_t> tick;    // of each item
-    std::vector<bool> after_jump; // of each item
+    std::vector<int64_t> tick;    // tick of each item
+    std::vector<bool> after_jump; // flag of each item
     std::vector<stamp> stamps;
     double drift = 0;
 
@@ -138,10 +138,10 @@ struct model {
 
     explicit model(const stream& s) : tick(s.items()), begins(s.items())
     {
-        std::map<int64_t, bool> right; // of the stamps
+        std::map<int64_t, bool> right; // truth of the stamps
         for (const auto& stamp : s.stamps)
             right[stamp.item] = stamp.right;
-        // what all items would be if the last trusted clock were right
+        // offset of all items if the last trusted clock were right
         int64_t running = 0, least = -1000000, covered = least;
         int confirmed = 0;
         bool known = false, trusted = false;
@@ -354,9 +354,10 @@ private:
 
 //! The outcome of a sequence, as far as it must not depend on how it was cut.
 struct outcome {
-    std::vector<int64_t> windows; // of each window: position, first item of each port
-    std::vector<std::vector<int64_t>> events; // of each port: kind, item, count of each
-    int64_t corrections = 0;                  // of the time
+    std::vector<int64_t> windows; // position, and first item of each port, of each window
+    std::vector<std::vector<int64_t>>
+        events;              // kind, item and count of each event of each port
+    int64_t corrections = 0; // corrections of the time
     timestamp origin;
 
     bool operator==(const outcome& o) const
@@ -434,7 +435,7 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
         result.corrections += newest > corrected;
         corrected = newest;
     }
-    // where one stream has ended, how far the others were read depends on the cuts
+    // if one stream has ended, the cuts decide how far the others were read
     for (const size_t port : order) {
         end[port] = s.streams[port].items();
         read(port);
@@ -454,7 +455,7 @@ outcome cut_at_random(const sequence& s, uint32_t seed)
 struct history {
     double rate = 2.4e6;
     int64_t period = 100000, lost = 10;
-    double variation = 0; // of the period
+    double variation = 0; // variation of the period
     double grid = 0;      // seconds to which stamps are rounded
     double jitter = 0;    // items, of a stamp
     double drift = 0;     // ticks a tick by which the stamps run faster

@@ -261,7 +261,7 @@ public:
         d_kernel.wait_until_idle();
         d_kernel.hold(true);
         CPPUNIT_ASSERT_EQUAL(int64_t(1), update(19).sharing);
-        const auto u = update(20); // or it would wait for ever
+        const auto u = update(20); // otherwise it would wait for ever
         expect(u, 5, 2);
         CPPUNIT_ASSERT_EQUAL(int64_t(10), u.sharing);
         d_kernel.hold(false);
@@ -310,7 +310,7 @@ public:
         expect(update(20), 7, 2);
     }
 
-    //! They are put together while others are prepared.
+    //! Messages are combined while others are prepared.
     void many_messages()
     {
         make(d_many);

@@ -237,7 +237,7 @@ class qa_timed_settings : public CppUnit::TestFixture
                                  pmt::make_c32vector(numbers, 1));
         };
         const size_t usual = size_t(beams) * inputs;
-        settings.receive(message(1, 7 * usual)); // of a wrong size, which turns out later
+        settings.receive(message(1, 7 * usual)); // a wrong size, which turns out later
         CPPUNIT_ASSERT_EQUAL(size_t(1), settings.take_refused(true).size());
         for (int64_t item = 1; item <= 6; item++)
             settings.receive(message(item, usual));

@@ -260,13 +260,13 @@ public:
                     first[port] = std::max(first[port], passed);
                 }
             }
-            // It stops only where a port has no more to give.
+            // The time line stops only where a port has no more to give.
             bool at_end = false;
             for (int port = 0; port < ports; port++)
                 at_end = at_end || end[port] == items;
             CPPUNIT_ASSERT(at_end);
         }
-        CPPUNIT_ASSERT(readable > windows / 4); // of 2 ports, and not vacuous
+        CPPUNIT_ASSERT(readable > windows / 4); // for 2 ports, and not vacuous
     }
 };
 

@@ -24,14 +24,14 @@ using setting_time = std::pair<uint64_t, double>;
 
 //! The common part of the settings of an input that an F-engine returns.
 struct input_setting {
-    std::string model; //!< its name; settings of several models act together
+    std::string model; //!< name of the model; settings of several models act together
     int input = 0;
     //! The time as it was given; if none was given, that of the first spectrum that had
     //! the setting, once there is one.
     std::optional<setting_time> time;
     //! The time of the first spectrum that had the setting; nothing before there is one.
     std::optional<setting_time> holds_from;
-    bool waiting = false; //!< whether it waits for its time
+    bool waiting = false; //!< true while it waits for its time
 };
 
 //! A model of the delay of an input: the delays of several models add up.

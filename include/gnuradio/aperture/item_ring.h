@@ -78,7 +78,7 @@ public:
     //! A setting that tags give: it holds from an item on, up to the next setting.
     struct setting {
         uint64_t item = 0;
-        std::optional<std::pair<uint64_t, double>> time; //!< by rx_time and rx_rate
+        std::optional<std::pair<uint64_t, double>> time; //!< time by rx_time and rx_rate
         std::optional<double> rate;                      //!< rx_rate, items a second
         std::optional<double> frequency;                 //!< rx_freq, Hz
         std::optional<double> bandwidth;                 //!< Hz

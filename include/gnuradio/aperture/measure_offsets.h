@@ -49,7 +49,7 @@ struct offset_search {
 struct receiver_offset {
     //! True if the offset was found; otherwise all members below mean nothing.
     bool found = false;
-    //! Why it was not found; empty if it was.
+    //! The reason why it was not found; empty if it was.
     std::string reason;
     //! Delay in whole samples, and the rest of it, -0.5 to 0.5 samples.
     int64_t lag = 0;

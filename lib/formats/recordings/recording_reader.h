@@ -90,7 +90,7 @@ private:
         int64_t stride;
         std::vector<int64_t> columns; // column of each of its inputs
         std::vector<int> inputs;
-        // Whether its samples, when they are unpacked, are the items of a port as they
+        // True if its samples, when they are unpacked, are the items of a port as they
         // are.
         bool direct;
     };
@@ -133,7 +133,7 @@ private:
     std::vector<std::vector<part>> d_parts; // [set] parts of the block
     std::vector<char> d_file_bytes, d_unpacked;
     std::vector<char> d_planes;       // [input][sample of the block]
-    std::vector<size_t> d_newest_gap; // of each input: its index in a result, plus 1
+    std::vector<size_t> d_newest_gap; // index of each input's gap in a result, plus 1
 };
 
 } // namespace gr::aperture::formats

@@ -106,7 +106,7 @@ int64_t vdif_frames::search(int file, int64_t offset)
 
 void vdif_frames::find_header()
 {
-    // Where only this header is damaged, the frames behind it are where they should be.
+    // If only this header is damaged, the frames behind it are where they should be.
     if (has_header(d_file, d_offset + d_stream.frame_bytes)) {
         d_counts.damaged++;
         d_counts.skipped += uint64_t(d_stream.frame_bytes);
@@ -187,7 +187,7 @@ bool vdif_frames::walk()
         d_ended = true;
         return false;
     }
-    const auto next = next_frame(); // it may find that the pending one is not whole
+    const auto next = next_frame(); // this may find that the pending one is not whole
     const auto before = d_pending;
     d_pending = next;
     if (!before)

@@ -20,7 +20,7 @@ namespace gr::aperture::formats {
 
 //! The properties that all frames of a VDIF recording share.
 struct vdif_stream {
-    int frame_bytes = 0;  //!< with its header
+    int frame_bytes = 0;  //!< bytes of a frame with its header
     int header_bytes = 0; //!< 32, or 16 of the legacy form
     int log2_channels = 0;
     int bits = 0; //!< bits of a component

@@ -16,12 +16,13 @@
 namespace gr::aperture::kernels {
 
 /*!
- * beamformer (with fc32 in between) and power_detector in one, so that the voltages of
- * the beams never reach memory; and incoherent beams behind the coherent ones.
+ * Forms beams and detects them (beamformer, with fc32 in between, and power_detector), so
+ * that the voltages of the beams never reach memory; incoherent beams lie behind the
+ * coherent ones.
  *
  * An incoherent beam is the sum of the powers of the inputs in its mask: |beam|^2 becomes
- * sum_k |x_k|^2. Of a pair 2m, 2m+1 the k-th input of one mask and the k-th of the other
- * are an antenna: x y* becomes sum_k x_k y_k*. Gains and weights do nothing to them.
+ * sum_k |x_k|^2. In a pair 2m, 2m+1 the k-th input of one mask and the k-th of the other
+ * are an antenna: x y* becomes sum_k x_k y_k*. Gains and weights do not apply to them.
  * The kernel takes voltages [frame][channel][input][time].
  */
 class beam_power : public detecting_kernel, public weighted_kernel
@@ -29,7 +30,7 @@ class beam_power : public detecting_kernel, public weighted_kernel
 public:
     struct parameters {
         int channels, inputs;
-        int beams;      //!< coherent; may be 0 if there are incoherent ones
+        int beams;      //!< coherent beams; may be 0 if there are incoherent ones
         int incoherent; //!< incoherent beams: numbers beams ... beams + incoherent - 1
         int spectra_per_frame;
         sample_type input; //!< sc8, sc4 or fc32
@@ -38,14 +39,16 @@ public:
         int rows() const { return detect.rows(all_beams()); }
         //! \throws std::invalid_argument
         void check() const;
-        //! Masks of a pair have to have as many inputs. \throws std::invalid_argument
+        //! Checks that the masks of a pair have as many inputs. \throws
+        //! std::invalid_argument
         void check_masks(const uint8_t* masks) const;
     };
 
     //! \throws std::invalid_argument; picks the implementation
     static std::unique_ptr<beam_power> make(const parameters&, const device&);
-    //! masks [incoherent beam][input], 0 or 1, checked, in host memory that may go when
-    //! this returns, for all frames from the next call on. Zeros at first.
+    //! Sets masks [incoherent beam][input], 0 or 1, checked, in host memory that may be
+    //! freed when this returns, for all frames from the next call on. They are zeros at
+    //! first.
     virtual void set_masks(const uint8_t* masks, stream&) = 0;
 };
 

@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    //! Inputs of an antenna; without polarisations twice the same.
+    //! The inputs of an antenna; without polarisations twice the same.
     struct antenna {
         int x, y;
     };
@@ -173,7 +173,7 @@ private:
 
     const parameters d_p;
     const std::unique_ptr<beam_forming> d_forming;
-    std::vector<std::vector<antenna>> d_antennas; // of each incoherent row
+    std::vector<std::vector<antenna>> d_antennas; // antennas of each incoherent row
     host_detector d_detector;
 };
 

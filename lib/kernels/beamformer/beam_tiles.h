@@ -14,20 +14,22 @@
 namespace gr::aperture::kernels::host {
 
 /*!
- * Beams of a tile over a panel of time: out[b][t] (+)= scale[b] sum_i w[b,i] x_i(t).
+ * Forms the beams of a tile over a panel of time: out[b][t] (+)= scale[b] sum_i w[b,i]
+ * x_i(t).
  *
- * A panel holds `width` times of each input. Of integers, an element is the pair (re, im)
- * of a time, in the halves of an int32: one instruction multiplies it with (re w, -im w)
- * or (im w, re w) and adds. Of floats, the real parts of the vector lie before the
+ * A panel holds `width` times of each input. An integer element is the pair (re, im) of a
+ * time, in the halves of an int32: one instruction multiplies it with (re w, -im w) or
+ * (im w, re w) and adds. With floats, the real parts of the vector lie before the
  * imaginary ones. In both cases, a weight is two elements.
  */
 template <class element>
 struct beam_kernel {
-    int beams; //!< of a tile; even, so that pairs are not torn apart
+    int beams; //!< beams of a tile; even, so that pairs are not split
     int width; //!< times of a panel
     int lanes; //!< times of a vector
-    //! panel [input][elements], weights [input][beam][2] ->
-    //! re [beam][stride], im [beam][stride]; `add`: to what is there
+    //! Multiplies panel [input][elements] with weights [input][beam][2] -> re
+    //! [beam][stride], im [beam][stride].
+    //! \param add whether to add to the elements that are there
     void (*run)(const element* panel,
                 const element* weights,
                 int inputs,
@@ -53,11 +55,10 @@ extern const beam_kernels avx2_beams, avx512_beams;
 #endif
 
 /*!
- * The loop behind all of them. `vectors` says what a vector is: types element, voltages,
- * weight and sum; lanes, elements (in memory, of a vector of voltages); load(),
- * load_weight(), add_re() and add_im() of a product, store(), add_to(). No other header
- * with code in it may be included where this is compiled for special instructions: see
- * xengine_tiles.h.
+ * The loop of all of them. `vectors` defines the vectors: types element, voltages, weight
+ * and sum; lanes, elements (in memory, of a vector of voltages); load(), load_weight(),
+ * add_re() and add_im() of a product, store(), add_to(). No other header with code in it
+ * may be included where this is compiled for special instructions: see xengine_tiles.h.
  */
 template <class vectors, int Beams, int Count>
 void beam_tile(const typename vectors::element* panel,
@@ -69,7 +70,7 @@ void beam_tile(const typename vectors::element* panel,
                float* im,
                size_t stride)
 {
-    // one index, beams slowest: of nested loops GCC leaves the sums in memory
+    // one index, beams slowest: with nested loops GCC leaves the sums in memory
     constexpr int sums = Beams * Count;
     typename vectors::sum sum_re[sums], sum_im[sums];
 #pragma GCC unroll 16

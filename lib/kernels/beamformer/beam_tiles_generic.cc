@@ -11,7 +11,7 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-// four numbers: vectors of 16 bytes are what every 64-bit processor has
+// four floats: vectors of 16 bytes are what every 64-bit processor has
 typedef float four_floats __attribute__((vector_size(16)));
 typedef int32_t four_integers __attribute__((vector_size(16)));
 
@@ -31,7 +31,7 @@ void store_four(float* to, vector s, float scale, bool add)
         to[i] = (add ? to[i] : 0) + float(s[i]) * scale;
 }
 
-//! The halves of an int32, as signed numbers.
+//! Returns a half of an int32 as a signed number.
 int32_t low(int32_t v) { return int16_t(v); }
 four_integers low(four_integers v) { return (v << 16) >> 16; }
 int32_t high(int32_t v) { return v >> 16; }
@@ -42,7 +42,7 @@ struct integers {
     using voltages = four_integers;
     using sum = four_integers;
     struct weight {
-        int32_t re, im; // each two halves
+        int32_t re, im; // two halves each
     };
     static constexpr int lanes = 4, elements = 4;
     static sum zero() { return sum{}; }

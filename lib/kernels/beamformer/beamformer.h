@@ -16,8 +16,8 @@
 namespace gr::aperture::kernels {
 
 /*!
- * y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel. Nothing is conjugated. A beam of
- * some inputs only has weights of zero for the others.
+ * Forms beams: y_m(t) = gain_m sum_i w[m,i] x_i(t) in each channel. Nothing is
+ * conjugated. A beam of some inputs only has zero weights for the others.
  */
 class beamformer : public weighted_kernel
 {
@@ -34,10 +34,11 @@ public:
     static std::unique_ptr<beamformer> make(const parameters&, const device&);
     virtual std::string implementation() const = 0;
 
-    //! voltages [frame][channel][input][time] -> beams [frame][channel][beam][time]
+    //! Makes beams [frame][channel][beam][time] of voltages
+    //! [frame][channel][input][time].
     virtual void execute(const void* voltages, void* beams, int frames, stream&) = 0;
 
-    //! For each beam, complex values so far that did not fit into sc8.
+    //! Returns, for each beam, the complex samples so far that did not fit into sc8.
     virtual std::vector<uint64_t> clamped() const = 0;
 };
 

@@ -18,21 +18,22 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! Voltages [frame][channel][input][time], and how many beams are made of them.
+//! The extents of voltages [frame][channel][input][time], and the beams that are made of
+//! them.
 struct beam_extents {
     int channels, inputs, beams, times;
     sample_type input;
 };
 
 /*!
- * What becomes of the beams while they are still in registers.
+ * The output that is made of the beams while they are still in registers.
  *
  *     fc32, sc8   written, [frame][channel][beam][time]
  *     intensity   |x|^2 + |y|^2 of the beams 2m, 2m+1 of a pair: one component a pair
  *     powers      |beam|^2: one component a beam
  *     coherency   |x|^2, |y|^2, Re xy*, Im xy*: four components a pair
  *
- * The last three are summed over pieces of the time and written as
+ * The last three are summed over stretches (pieces) of the time and written as
  * [frame][channel][piece][component].
  */
 struct beam_target {
@@ -40,13 +41,13 @@ struct beam_target {
 
     kind what;
     void* to;
-    unsigned long long* clamped; //!< sc8: complex values, for each beam
+    unsigned long long* clamped; //!< sc8: count of clamped samples for each beam
     int piece;                   //!< times of a sum: 1, 16 or 64
 
     int pieces(int times) const { return (times + piece - 1) / piece; }
 };
 
-//! Components of all beams in one piece of a channel.
+//! Returns the components of all beams in one stretch of a channel.
 constexpr int components_of(beam_target::kind what, int beams)
 {
     return what == beam_target::kind::intensity   ? beams / 2
@@ -57,26 +58,27 @@ constexpr int components_of(beam_target::kind what, int beams)
 constexpr int beam_chunk = 32; //!< inputs
 
 /*!
- * How complex products are made of real ones, and weights packed for that:
- * [channel][tile of beams][chunk of inputs][form][beam][32 inputs], zeros where there is
- * no beam or no input. The 16-byte piece p of row r is at place p ^ (r / 2 % 4), so that
- * a column of pieces is read without conflicts.
+ * The way in which complex products are made of real ones, and weights are packed for
+ * that: [channel][tile of beams][chunk of inputs][form][beam][32 inputs], zeros where
+ * there is no beam or no input. The 16-byte vector p of row r is at place p ^ (r / 2 %
+ * 4), so that a column of vectors is read without bank conflicts.
  */
 struct weight_packing {
-    int tile; //!< beams; 0: weights are taken as they are
+    int tile; //!< beams of a tile; 0: weights are not packed
     int forms;
-    bool crossed = false; //!< the beams 2m and 2m+1 of the first form change places
+    bool crossed = false; //!< the beams 2m and 2m+1 of the first form are exchanged
 
     /*!
-     * Three products: with p0 = wr (xr + xi), p1 = (wi - wr) xr and p2 = -(wr + wi) xi
-     * the real part is p0 + p2, the imaginary part p0 + p1. It saves the tensor cores a
-     * quarter of their work; the sum of two 8-bit integers is exact in half precision.
+     * Uses three products: with p0 = wr (xr + xi), p1 = (wi - wr) xr and p2 = -(wr + wi)
+     * xi the real part is p0 + p2, the imaginary part p0 + p1. It saves the tensor cores
+     * a quarter of their work; the sum of two 8-bit integers is exact in half precision.
      */
     static constexpr weight_packing three(int tile, bool crossed = false)
     {
         return { tile, 3, crossed };
     }
-    //! Four: wr and wi. There is less work around the tensor cores, and less to keep.
+    //! Uses four products, with wr and wi. There is less work around the tensor cores,
+    //! and less memory.
     static constexpr weight_packing four(int tile) { return { tile, 2 }; }
 
     int tiles(int beams) const { return (beams + tile - 1) / tile; }
@@ -84,28 +86,29 @@ struct weight_packing {
 };
 constexpr int beam_forms = weight_packing::three(0).forms;
 
-//! In half precision, times a power of two that makes the largest about 2^14.
+//! Weights in half precision, times a power of two that makes the largest about 2^14.
 struct packed_weights {
     const __half* values;
     const float* factor; //!< the inverse of that power of two
 };
 
-//! Where the weights and gains of all beams are in device memory.
+//! Pointers to the weights and gains of all beams in device memory.
 struct device_weights {
     const cfloat* values; //!< [channel][beam][input]
     const float* gains;   //!< [beam]
     packed_weights packed;
 };
 
-//! One way of forming beams.
+//! One implementation of beams.
 class beam_former
 {
 public:
     virtual ~beam_former() = default;
     virtual weight_packing packing() const = 0;
-    //! Whether sums over pieces of so many times can be made.
+    //! Returns whether it can sum over stretches of so many times.
     virtual bool sums_over(int piece) const = 0;
-    //! For constructors: loads what form() launches for such targets. It takes no others.
+    //! Loads the kernels that form() launches for such a target, in constructors; it
+    //! takes no others.
     virtual void load(const beam_target& target) = 0;
     virtual void form(const void* voltages,
                       int frames,
@@ -114,28 +117,29 @@ public:
                       cudaStream_t) = 0;
 };
 
-//! warp-group matrix instructions in half precision; Hopper
+//! Makes "wgmma f16": warp-group matrix instructions in half precision; Hopper.
 std::unique_ptr<beam_former> make_wgmma_former(const beam_extents&, gpu_facts);
-//! mma.sync in half precision; from Turing on
+//! Makes "mma f16": mma.sync in half precision; from Turing on.
 std::unique_ptr<beam_former> make_mma_former(const beam_extents&, gpu_facts);
-//! single precision
+//! Makes "fp32": single precision.
 std::unique_ptr<beam_former> make_fp32_former(const beam_extents&, gpu_facts);
 
-//! The ways that GPU `device` has, the one to take first: "wgmma f16", "mma f16", "fp32".
+//! Returns the implementations that GPU `device` has, the fastest first: "wgmma f16",
+//! "mma f16", "fp32".
 std::vector<std::string> beam_former_names(const beam_extents& x, int device);
 
-//! A way of forming beams and its weights, on the GPU that is current.
+//! An implementation of beams and its weights, on the GPU that is current.
 class beam_engine
 {
 public:
-    //! \param name one of beam_former_names(); empty: the first
+    //! \param name one of beam_former_names(); empty: the first one
     beam_engine(const beam_extents& x, int device, const std::string& name);
 
     std::string implementation() const { return d_implementation; }
     bool sums_over(int piece) const { return d_former->sums_over(piece); }
 
-    //! For constructors, of each target that form() will be given: what becomes of beams,
-    //! and the times of a sum.
+    //! Loads kernels, in constructors, for each target that form() will be given: its
+    //! kind, and the times of a sum.
     void load(beam_target::kind what, int piece);
 
     prepared_weights_sptr prepare(const cfloat* weights);
@@ -151,8 +155,8 @@ private:
     exchanged_array<cfloat> d_weights;
     uploaded_array<float> d_gains;
     device_array<__half> d_packed;
-    device_array<float> d_factor; // and the largest weight, as an integer
-    bool d_changed = true;        // weights or gains, since they were packed
+    device_array<float> d_factor; // factor, and the largest weight, as an integer
+    bool d_changed = true;        // weights or gains changed since they were packed
 
     void pack(cudaStream_t s);
 };

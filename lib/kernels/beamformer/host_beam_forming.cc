@@ -17,11 +17,11 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Inputs that are summed at once: what an int32 holds, and weights that stay in the
-//! cache.
+//! Inputs that are summed at once: an int32 holds their sum, and their weights stay in
+//! the cache.
 constexpr int group = 256;
 
-//! Best first.
+//! Returns the kernels, best first.
 const std::vector<const beam_kernels*>& all_kernels()
 {
     static const std::vector<const beam_kernels*> all
@@ -39,22 +39,22 @@ size_t rounded_up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
-//! Two halves of a weight as the integer kernels want it.
+//! Returns the two halves of a weight as the integer kernels read it.
 int32_t pair_of(float low, float high)
 {
     return int32_t(uint16_t(int16_t(std::lrint(low))) |
                    uint32_t(uint16_t(int16_t(std::lrint(high)))) << 16);
 }
 
-//! A beam's weights of some inputs as elements [input][2], `stride` elements apart;
-//! returns what sums are to be multiplied with.
+//! Packs a beam's weights of some inputs as elements [input][2], `stride` elements apart;
+//! returns the factor of the sums.
 float pack_weights(const cfloat* weights, int inputs, size_t stride, int32_t* out)
 {
     float largest = 0;
     for (int i = 0; i < inputs; i++)
         largest = std::max(
             { largest, std::abs(weights[i].real()), std::abs(weights[i].imag()) });
-    // a subnormal one has no reciprocal
+    // a subnormal number has no reciprocal
     const float steps = largest < 1e-30f ? 0 : 32767 / largest;
     for (int i = 0; i < inputs; i++) {
         const float re = weights[i].real() * steps, im = weights[i].imag() * steps;
@@ -73,7 +73,8 @@ float pack_weights(const cfloat* weights, int inputs, size_t stride, float* out)
     return 1;
 }
 
-//! Voltages of an input, in `parts` rows of elements that are `row` elements long.
+//! Unpacks voltages of an input into `parts` rows of elements that are `row` elements
+//! long.
 void unpack(sample_type type, const void* voltages, int count, int, int32_t* rows)
 {
     unpack_pairs(type, voltages, count, rows);
@@ -84,7 +85,7 @@ void unpack(sample_type type, const void* voltages, int count, int row, float* r
     unpack_planes(type, voltages, count, rows, rows + row);
 }
 
-//! A call of memcpy() would cost more than what it copies.
+//! Copies a short vector: a call of memcpy() would take longer than the copy.
 void copy_vector(const void* from, size_t bytes, void* to)
 {
     if (bytes == 64)
@@ -109,7 +110,7 @@ class tiled_beam_forming : public beam_forming
 
     struct panels : workspace {
         std::vector<element> voltages; // [group of inputs][panel][input][elements]
-        std::vector<element> input;    // of one input, as unpack() gives them
+        std::vector<element> input;    // elements of one input, as unpack() gives them
         int count = 0;                 // times that were loaded
     };
 
@@ -181,7 +182,7 @@ public:
         auto& to = static_cast<panels&>(w);
         to.count = count;
         const size_t voltage = size_of(d_p.input);
-        // or what lies behind the last time would be summed
+        // otherwise elements behind the last time would be summed
         const int whole = int(rounded_up(count, d_kernel.width));
         for (int part = 0; part < parts; part++)
             std::fill(to.input.begin() + part * d_chunk + count,
@@ -229,7 +230,7 @@ private:
                                         size_t(d_p.channels) * d_beams);
     }
 
-    //! Of a tile's weights: [input][beam][2].
+    //! Returns the place of a tile's weights, [input][beam][2].
     size_t place_of(int channel, int first_beam) const
     {
         return 2 * (size_t(channel) * d_beams + first_beam) * d_p.inputs;
@@ -239,7 +240,7 @@ private:
     number* panel_of(number* voltages, int input, int panel) const
     {
         const int before = input - input % group;
-        const int inputs = std::min(group, d_p.inputs - before); // of the group
+        const int inputs = std::min(group, d_p.inputs - before); // inputs of the group
         const size_t width = size_t(parts) * d_kernel.width;
         return voltages + size_t(parts) * before * d_chunk +
                (size_t(panel) * inputs + input % group) * width;
@@ -254,7 +255,7 @@ private:
     const parameters d_p;
     const std::string d_vectors;
     const beam_kernel<element> d_kernel;
-    const size_t d_beams; // with those that only fill a tile
+    const size_t d_beams; // beams, with those that only fill a tile
     int d_chunk;
     std::shared_ptr<const packed> d_weights;
     std::vector<float> d_gains;  // [beam]

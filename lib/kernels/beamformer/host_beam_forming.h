@@ -49,7 +49,7 @@ public:
     //! Beams of a tile; even. The last tile may have beams that there are not.
     virtual int tile() const = 0;
 
-    //! What a thread needs.
+    //! The memory that a thread needs.
     struct workspace {
         virtual ~workspace() = default;
         //! [beam of the tile][chunk()]

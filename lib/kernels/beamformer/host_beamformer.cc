@@ -46,7 +46,7 @@ public:
     {
         const size_t row_in = d_p.spectra_per_frame * size_of(d_p.input);
         const size_t row_out = d_p.spectra_per_frame * size_of(d_p.output);
-        // a team of threads costs some microseconds
+        // starting threads costs some microseconds
         const bool worth_threads = double(frames) * d_p.channels * d_p.spectra_per_frame *
                                        d_p.inputs * d_p.beams >
                                    1e5;
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    //! One channel of one frame: [input][time] -> [beam][time].
+    //! Forms the beams of one channel of one frame: [input][time] -> [beam][time].
     void form(int channel, const char* in, char* out, beam_forming::workspace& w)
     {
         for (int t = 0; t < d_p.spectra_per_frame; t += d_forming->chunk()) {

@@ -14,16 +14,16 @@
 
 namespace gr::aperture::kernels {
 
-//! Weights as a kernel reads them; of that kernel only, which outlives them.
+//! Weights as a kernel reads them; only for that kernel, which outlives them.
 struct prepared_weights {
     virtual ~prepared_weights() = default;
 };
 using prepared_weights_sptr = std::shared_ptr<const prepared_weights>;
 
 /*!
- * A kernel that makes beams: beamformer and beam_power. There may be a gigabyte of
- * weights. So they are prepared by any thread, beside the kernel's work, and then
- * exchanged, which takes no time.
+ * Interface of kernels that make beams: beamformer and beam_power. There may be a
+ * gigabyte of weights: any thread prepares them, beside the kernel's work, and they are
+ * then exchanged in no time.
  */
 class weighted_kernel
 {
@@ -31,18 +31,20 @@ public:
     virtual ~weighted_kernel() = default;
 
     /*!
-     * \param weights [channel][beam][input], in memory that may go when this returns.
-     * May take long, and wait for copies to a GPU: not for work(). One thread at a time;
-     * waits while there are three already, with those in use.
+     * Prepares weights. It may take long, and wait for copies to a GPU: not for work().
+     * One thread at a time may call it; it waits while there are three already, with
+     * those in use.
+     * \param weights [channel][beam][input], in memory that may be freed when this
+     * returns
      */
     virtual prepared_weights_sptr prepare(const cfloat* weights) = 0;
-    //! For all frames from the next call on. Zeros at first.
+    //! Uses the weights for all frames from the next call on. They are zeros at first.
     virtual void use(const prepared_weights_sptr& weights, stream&) = 0;
-    //! gains [beam] of the voltages, in host memory that may go when this returns,
-    //! likewise. Ones at first.
+    //! Sets gains [beam] of the voltages for all frames from the next call on, in host
+    //! memory that may be freed when this returns. They are ones at first.
     virtual void set_gains(const float* gains, stream&) = 0;
 
-    //! Both in one, for those who can wait.
+    //! Prepares and uses weights, for callers that can wait.
     void set_weights(const cfloat* weights, stream& s) { use(prepare(weights), s); }
 };
 

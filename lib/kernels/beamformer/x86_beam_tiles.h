@@ -13,7 +13,7 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Voltages and weights as pairs (re, im) of 16 bits and exact sums, for
+//! Operations on voltages and weights as pairs (re, im) of 16 bits, with exact sums, for
 //! make_beam_kernel().
 template <class Vectors>
 struct x86_integer_beams {
@@ -50,7 +50,7 @@ struct x86_integer_beams {
     }
 };
 
-//! Voltages, weights and sums in single precision, for make_beam_kernel().
+//! Operations on voltages, weights and sums in single precision, for make_beam_kernel().
 template <class Vectors>
 struct x86_real_beams {
     using element = float;

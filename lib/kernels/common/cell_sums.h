@@ -13,19 +13,19 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Where a kernel adds up |x|^2 and |x|^4 of the voltages of sc8 that it makes, over the
- * slices of frames: in memory of the device, a ring of frames
- * `[frame][input][slice][channel of the filter]`. What is there is added to. Sums are
- * whole numbers.
+ * The sums of |x|^2 and |x|^4 to which a kernel adds those of the sc8 voltages that it
+ * makes, over the slices of frames: in memory of the device, a ring of frames
+ * `[frame][input][slice][channel of the filter]`. Sums are whole numbers.
  */
 struct cell_sums {
-    uint32_t* powers;  //!< of |x|^2
-    uint64_t* squares; //!< of |x|^4
-    int frames;        //!< of the ring
-    int first_frame;   //!< in the ring, of the frame that a call begins with
+    uint32_t* powers;  //!< sums of |x|^2
+    uint64_t* squares; //!< sums of |x|^4
+    int frames;        //!< frames of the ring
+    int first_frame;   //!< place in the ring of the frame that a call begins with
     int slices, spectra_per_slice;
 
-    //! Of slices for which 32 bits hold the sums of |x|^2, 2 127^2 at most each.
+    //! Spectra of the longest slice: 32 bits hold its sums of |x|^2, 2 127^2 at most
+    //! each.
     static constexpr int most_spectra = 131072;
     //! Calls, frames and slices are multiples of so many spectra where they are summed.
     static constexpr int spectra_together = 8;

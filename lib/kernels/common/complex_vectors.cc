@@ -16,27 +16,28 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! exp(2 pi i turns)
-std::complex<double> phasor(double turns)
+//! Returns exp(2 pi i cycles).
+std::complex<double> phasor(double cycles)
 {
-    return std::polar(1.0, 2 * M_PI * (turns - std::floor(turns)));
+    return std::polar(1.0, 2 * M_PI * (cycles - std::floor(cycles)));
 }
 
 } // namespace
 
 // A table of 64 phasors and one exact phasor every 64 values: errors do not build up.
 APERTURE_SIMD
-void add_turned(const float* values, size_t count, double turns, double step, float* sum)
+void add_rotated(
+    const float* values, size_t count, double cycles, double slope, float* sum)
 {
     constexpr size_t row = 64;
     float re[row], im[row];
     for (size_t j = 0; j < row; j++) {
-        const auto p = phasor(double(j) * step);
+        const auto p = phasor(double(j) * slope);
         re[j] = float(p.real());
         im[j] = float(p.imag());
     }
     for (size_t first = 0; first < count; first += row) {
-        const auto p = phasor(turns + double(first) * step);
+        const auto p = phasor(cycles + double(first) * slope);
         const auto row_re = float(p.real()), row_im = float(p.imag());
         const float* in = values + 2 * first;
         float* out = sum + 2 * first;
@@ -81,7 +82,7 @@ void combine(const float* x, const float* y, float sign, size_t count, float* ou
     }
 }
 
-//! Rounds half to even and clamps to +-limit; returns how many complex values were
+//! Rounds half to even and clamps to +-limit; returns how many complex samples were
 //! clamped.
 APERTURE_SIMD
 uint32_t round_and_clamp(float* values, size_t count, float limit)

@@ -12,28 +12,31 @@
 #include <cstdint>
 
 /*!
- * Loops over arrays of complex values, given as floats re, im, re, im ...; `count` is the
- * number of complex values. (With std::complex the compiler has to look after infinities
+ * Loops over arrays of complex elements, given as floats re, im, re, im ...; `count` is
+ * the number of complex elements. (With std::complex the compiler has to treat infinities
  * and does not use vector instructions.)
  */
 namespace gr::aperture::kernels::host {
 
-//! sum[j] += values[j] exp(2 pi i (turns + j step))
-void add_turned(const float* values, size_t count, double turns, double step, float* sum);
+//! Adds with a phase that runs: sum[j] += values[j] exp(2 pi i (phase + j rate)), in
+//! cycles.
+void add_rotated(
+    const float* values, size_t count, double cycles, double slope, float* sum);
 
-//! sum[j] += values[j]
+//! Adds: sum[j] += values[j].
 void add(const float* values, size_t count, float* sum);
 
-//! values[j] *= re + i im
+//! Multiplies by a complex number: values[j] *= re + i im.
 void multiply(float* values, size_t count, float re, float im);
 
-//! values[j] *= factors[j], which are real
+//! Multiplies by real factors: values[j] *= factors[j].
 void multiply(float* values, const float* factors, size_t count);
 
-//! out[j] = (x[j] + sign i y[j]) / sqrt(2): r with sign = 1, l with sign = -1
+//! Combines x and y: out[j] = (x[j] + sign i y[j]) / sqrt(2), r with sign = 1, l with
+//! sign = -1.
 void combine(const float* x, const float* y, float sign, size_t count, float* out);
 
-//! Rounds half to even and clamps to +-limit; returns how many complex values were
+//! Rounds half to even and clamps to +-limit; returns how many complex samples were
 //! clamped.
 uint32_t round_and_clamp(float* values, size_t count, float limit);
 

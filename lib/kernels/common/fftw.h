@@ -16,7 +16,7 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Other blocks of a flowgraph plan, too: FFTW itself must take the lock. Call before
+//! Makes FFTW itself take the lock, as other blocks of a flowgraph plan, too. Call before
 //! planning.
 inline void make_planner_thread_safe()
 {
@@ -32,7 +32,7 @@ using plan_ptr = std::unique_ptr<fftwf_plan_s, plan_deleter>;
 struct fftw_deleter {
     void operator()(float* memory) const { fftwf_free(memory); }
 };
-//! Memory with the alignment that FFTW's vector code wants.
+//! Memory with the alignment that FFTW's vector code needs.
 using fft_buffer = std::unique_ptr<float[], fftw_deleter>;
 
 inline fft_buffer make_fft_buffer(size_t floats)

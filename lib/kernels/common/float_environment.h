@@ -13,12 +13,12 @@
 namespace gr::aperture::kernels {
 
 /*!
- * \brief Computes as IEEE 754 has it while it lives, and leaves the thread's settings as
- * they were.
+ * \brief Makes the thread compute by IEEE 754 while it lives, and restores its settings
+ * then.
  *
  * For some operations on unaligned samples VOLK 2.5 runs a kernel that Orc compiles,
  * which leaves the thread in a state in which numbers below 1.2e-38 (subnormal ones) are
- * read and written as zeros; seen of volk_32fc_32f_multiply_32fc on a processor without
+ * read and written as zeros; seen with volk_32fc_32f_multiply_32fc on a processor without
  * AVX-512.
  */
 class usual_float_environment

@@ -16,7 +16,8 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! With the flags of fftwf-wisdom, FFTW's own program: a plan that it has made is found.
+//! Makes a plan with the flags of fftwf-wisdom, FFTW's own program, so that plans of that
+//! are found.
 plan_ptr plan(int points, bool real, unsigned flags)
 {
     const auto in = make_fft_buffer(size_t(points) * (real ? 1 : 2));
@@ -55,7 +56,7 @@ const measured_fft& measured_fft::of(int points, bool real)
         fftwf_init_threads();
         wisdom_file::of_this_computer().load();
     }
-    // GNU Radio's transforms leave their number of threads behind, for all later plans
+    // GNU Radio's transforms leave their number of threads set, for all later plans
     fftwf_plan_with_nthreads(1);
     auto& made = all[{ points, real }];
     if (!made)

@@ -15,22 +15,24 @@ namespace gr::aperture::kernels::host {
 /*!
  * A forward transform whose plan FFTW has chosen by measurement. There is one for each
  * length in a process, which all kernels share: plans differ in how they round, and a
- * signal has the same numbers whichever kernel makes them, and when. The choice is kept
+ * signal has the same spectra whichever kernel makes them, and when. The choice is kept
  * for later processes (wisdom_file.h).
  */
 class measured_fft
 {
 public:
     /*!
-     * Measures where that was not done before, which takes 0.06 s for 1024 points.
+     * Returns the transform. It is measured where that was not done before, which takes
+     * 0.06 s for 1024 points.
      *
-     * \param points of a transform
-     * \param real of real samples, to points / 2 + 1 results
+     * \param points points of the transform
+     * \param real whether the samples are real, with points / 2 + 1 results
      * \throws std::runtime_error if FFTW has no plan
      */
     static const measured_fft& of(int points, bool real);
 
-    //! `in` and `out` do not overlap, and are aligned(). Any thread.
+    //! Transforms. `in` and `out` do not overlap, and are aligned(). Any thread may call
+    //! it.
     void execute(float* in, float* out) const
     {
         auto* results = reinterpret_cast<fftwf_complex*>(out);
@@ -41,7 +43,7 @@ public:
                 d_plan.get(), reinterpret_cast<fftwf_complex*>(in), results);
     }
 
-    //! As memory of make_fft_buffer() is.
+    //! Returns whether memory is aligned as that of make_fft_buffer() is.
     static bool aligned(const void* memory)
     {
         return fftwf_alignment_of(static_cast<float*>(const_cast<void*>(memory))) == 0;

@@ -67,7 +67,7 @@ int64_t clear_not_numbers(float* values,
         if (first < end)
             found(first, end - first);
     };
-    int64_t first = 0, end = 0, count = 0; // of a run that is not over
+    int64_t first = 0, end = 0, count = 0; // a run that is not over
     for (int64_t t = 0; t < samples; t++) {
         if (good(t))
             continue;

@@ -16,8 +16,8 @@
 
 /*!
  * \file
- * Samples that are no numbers: NaN, or infinite. They are found while samples are copied
- * or converted anyway, by their bits, so that there is one comparison for all of them.
+ * Finds samples that are no numbers: NaN, or infinite. They are found by their bits while
+ * samples are copied or converted anyway, with one comparison for both.
  */
 namespace gr::aperture::kernels {
 
@@ -27,17 +27,17 @@ struct spectrum_of_input {
     int input;
 };
 
-//! Calls see(input, first spectrum, spectra) for each run in a row, whatever their order
-//! was; then there are none.
+//! Calls see(input, first spectrum, spectra) for each run in a row, in whatever order
+//! they were added, and removes them.
 void take_runs(std::vector<spectrum_of_input>& spectra,
                const std::function<void(int, int64_t, int64_t)>& see);
 
 namespace host {
 
-//! magnitude() of infinity; of NaN it is larger, of numbers smaller.
+//! The magnitude() of infinity; that of NaN is larger, those of numbers are smaller.
 inline constexpr uint32_t infinite = 0x7f800000;
 
-//! The bits of a float without its sign, in the order of magnitudes.
+//! Returns the bits of a float without its sign, in the order of magnitudes.
 inline uint32_t magnitude(float v)
 {
     uint32_t bits;
@@ -47,24 +47,25 @@ inline uint32_t magnitude(float v)
 
 inline bool is_number(float v) { return magnitude(v) < infinite; }
 
-//! Whether all floats are numbers.
+//! Returns whether all floats are numbers.
 bool all_numbers(const float* values, size_t count);
 
 //! Copies floats, which need not be aligned. \returns whether all are numbers
 bool copy_numbers(const void* from, size_t count, float* to);
 
-//! No spectrum fits between samples that are so close, and each run has a tag.
+//! Samples this close form one run: no spectrum fits between them, and each run has a
+//! tag.
 inline constexpr int64_t apart = 64;
 
 /*!
- * Makes samples zero that are no numbers, and all that lie between two of them less than
- * `apart` from each other: so there are never more runs than one in so many samples.
+ * Sets samples that are no numbers to zero, and all between two of them that are less
+ * than `apart` apart: so there is never more than one run in so many samples.
  *
  * \param values the first sample of the input
- * \param components of a sample, 1 or 2
+ * \param components components of a sample, 1 or 2
  * \param stride floats from one sample to the next
  * \param found gets (first sample, samples) of each run
- * \returns samples that are no numbers
+ * \returns how many samples are no numbers
  */
 int64_t clear_not_numbers(float* values,
                           int64_t samples,

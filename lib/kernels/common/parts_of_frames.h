@@ -13,19 +13,19 @@
 
 namespace gr::aperture::kernels {
 
-//! Times of a row of frames that are put at once.
+//! A run of times that is written at once, within a frame or over several frames.
 struct part_of_frames {
     int64_t done;  //!< times before them
-    int64_t frame; //!< that they begin in
-    int first;     //!< time of that frame
-    int times;     //!< of each frame: all, if several
-    int frames;    //!< in a row
+    int64_t frame; //!< frame that they begin in
+    int first;     //!< first time in that frame
+    int times;     //!< times in each frame: all, if there are several
+    int frames;    //!< number of frames in a row
 };
 
 /*!
- * What `count` times, of which the first is time `first` of frames of so many `times`,
- * are put in: whole frames together, up to `most_frames`, and what lies within one.
- * \param put is told each part, one after the other
+ * Splits `count` times, of which the first is time `first` of frames of so many `times`,
+ * into runs: whole frames together, up to `most_frames`, and the times within one.
+ * \param put is called with each run, in order
  */
 template <class Put>
 void each_part_of_frames(

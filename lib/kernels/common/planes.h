@@ -18,20 +18,22 @@
  */
 namespace gr::aperture::kernels::host {
 
-//! Voltages of a type (sc8, sc4 or fc32) -> planes.
+//! Unpacks voltages of a type (sc8, sc4 or fc32) into planes.
 void unpack_planes(
     sample_type type, const void* voltages, size_t count, float* re, float* im);
-//! Voltages of a type (sc8 or sc4) -> pairs of int16: re in the low half, im in the high.
+//! Unpacks voltages of a type (sc8 or sc4) into pairs of int16: re in the low half, im in
+//! the high.
 void unpack_pairs(sample_type type, const void* voltages, size_t count, int32_t* pairs);
 
-//! Planes -> re, im, re, im ...
+//! Interleaves planes: re, im, re, im ...
 void interleave(const float* re, const float* im, size_t count, float* out);
-//! The same as sc8, rounded half to even; returns how many complex values were clamped.
+//! Converts planes to sc8, rounded half to even; returns how many complex samples were
+//! clamped.
 uint32_t quantise(const float* re, const float* im, size_t count, int8_t* out);
 
-//! sum |x|^2
+//! Returns sum |x|^2.
 float power_of(const float* re, const float* im, size_t count);
-//! sums[0] + i sums[1] = sum x conj(y)
+//! Returns sums[0] + i sums[1] = sum x conj(y).
 void cross_power_of(const float* x_re,
                     const float* x_im,
                     const float* y_re,

@@ -12,7 +12,7 @@
 
 namespace gr::aperture::kernels {
 
-//! What a power is.
+//! The type of a power.
 enum class power_type { f32, s8, u8 };
 
 inline size_t size_of(power_type type) { return type == power_type::f32 ? 4 : 1; }

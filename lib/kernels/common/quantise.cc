@@ -23,22 +23,22 @@ int32_t bits_of(float v)
 }
 
 constexpr size_t at_once =
-    512; // complex values, whose flags stay in the first-level cache
+    512; // complex samples, whose flags stay in the first-level cache
 
 /*!
- * No comparisons, which would go through the registers for masks one by one: a flag is
- * what differs, and -1 is the sign of a difference.
+ * Quantises without comparisons, which would go through the mask registers one by one: a
+ * flag is a difference of bits, and -1 the sign of a difference.
  */
 APERTURE_SIMD uint64_t quantise_some(const float* values, size_t count, int8_t* out)
 {
     uint8_t outside[2 * at_once];
     for (size_t i = 0; i < 2 * count; i++) {
-        // a float beyond int32 has no defined rounding: 128 is as much too large
+        // a float beyond int32 has no defined rounding: 128 overflows as well
         const float near = std::min(std::max(values[i], -128.f), 128.f);
         // adding 1.5 2^23 leaves the integer, rounded half to even, in the low bits
         const int32_t rounded = bits_of(near + 12582912.f) - 0x4b400000;
         const int32_t fitting = std::min(std::max(rounded, -127), 127);
-        // infinity has the largest bits of what is a number
+        // infinity has the largest bits of all numbers
         const int32_t is_nan = (0x7f800000 - (bits_of(values[i]) & 0x7fffffff)) >> 31;
         outside[i] = uint8_t((fitting ^ rounded) | is_nan); // 128 ^ 127, -128 ^ -127
         out[i] = int8_t(fitting & ~is_nan);

@@ -13,8 +13,8 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Complex values as float, re, im, re, im ... -> sc8: rounded half to even, within
-//! +-127, NaN as 0. Returns how many complex values did not fit.
+//! Converts complex samples as floats, re, im, re, im ..., to sc8: rounded half to even,
+//! within +-127, NaN as 0. Returns how many complex samples did not fit.
 uint64_t quantise(const float* values, size_t count, int8_t* out);
 
 } // namespace gr::aperture::kernels::host

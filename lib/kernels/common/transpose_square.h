@@ -13,11 +13,11 @@
 
 namespace gr::aperture::kernels {
 
-// They may lie anywhere in arrays of whatever type.
+// These vectors may lie anywhere in arrays of whatever type.
 typedef uint8_t bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint16_t words8 __attribute__((vector_size(16), aligned(2), may_alias));
 
-//! a0 b0 a1 b1 ..., of the first halves and of the second ones.
+//! Interleaves a0 b0 a1 b1 ..., of the first halves and of the second ones.
 inline void interleave(bytes16& a, bytes16& b)
 {
     const bytes16 first = __builtin_shuffle(

@@ -19,7 +19,7 @@ namespace gr::aperture {
 using cfloat = std::complex<float>;
 
 /*!
- * What one sample of one input is. Complex integers are re, then im.
+ * The type of one sample of one input. Complex integers are re, then im.
  *
  * sc4: one byte, re in the upper four bits, im in the lower, two's complement; -8 is read
  * as -7. s12, s10: packed; a stream of bits, the highest bit of a byte first, in which
@@ -28,17 +28,17 @@ using cfloat = std::complex<float>;
 enum class sample_type { fc32, sc16, sc8, sc4, f32, s16, s12, s10, s8 };
 
 bool is_complex(sample_type type);
-//! Samples may begin within a byte: s12 and s10.
+//! Returns whether samples may begin within a byte: s12 and s10.
 bool is_packed(sample_type type);
-//! Bits of one sample of one input.
+//! Returns the bits of one sample of one input.
 int bits_of(sample_type type);
-//! Bytes of one sample of one input, of types that are not packed.
+//! Returns the bytes of one sample of one input, for types that are not packed.
 size_t size_of(sample_type type);
-//! Samples of each input in an item of a stream: 1; of packed types the fewest that fill
-//! whole bytes, for one input 2 of s12 and 4 of s10.
+//! Returns the samples of each input in an item of a stream: 1; for packed types the
+//! fewest that fill whole bytes, for one input 2 of s12 and 4 of s10.
 int samples_in_item(sample_type type, int inputs);
-//! Bytes of `samples` samples of each of some inputs, interleaved sample by sample. Of
-//! packed types, a multiple of samples_in_item().
+//! Returns the bytes of `samples` samples of each of some inputs, interleaved sample by
+//! sample; for packed types, `samples` is a multiple of samples_in_item().
 size_t bytes_of(sample_type type, int64_t samples, int inputs);
 std::string name_of(sample_type type);
 
@@ -51,7 +51,7 @@ sample_type parse_sample_type(const std::string& parameter,
                               std::initializer_list<sample_type> allowed);
 
 /*!
- * "parameter: value is not allowed: rule" as std::invalid_argument, unless ok.
+ * Throws "parameter: value is not allowed: rule" as std::invalid_argument, unless ok.
  */
 void require(bool ok,
              const std::string& parameter,
@@ -63,7 +63,7 @@ void require_range(const std::string& parameter,
                    int64_t high);
 
 /*!
- * Bytes of an item, as the product of its extents and the size of an element.
+ * Returns the bytes of an item, as the product of its extents and the size of an element.
  * \throws std::invalid_argument spelling the product out if it does not fit into int
  */
 int item_size(const std::string& item,

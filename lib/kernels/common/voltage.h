@@ -14,9 +14,9 @@
 namespace gr::aperture::kernels::host {
 
 /*!
- * The real or imaginary part of an 8-bit voltage. It is never -128, which is clamped
- * where samples and spectra enter; kernels on a GPU count on that. A debug build ends
- * where one has come another way.
+ * Returns a component of an 8-bit voltage. It is never -128, which is clamped where
+ * samples and spectra enter; kernels on a GPU rely on that. A debug build ends where one
+ * has come another way.
  */
 inline int8_t voltage_part(int8_t v)
 {

@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-//! Wisdom of all sizes that a computer ever uses has some ten kilobytes.
+//! Largest file that is read: wisdom of all sizes that a computer ever uses has some ten
+//! kilobytes.
 constexpr std::streamoff most_bytes = 8 << 20;
 
 std::string folder()
@@ -34,7 +35,7 @@ std::string folder()
     return home && *home == '/' ? std::string(home) + "/.cache" : "";
 }
 
-//! The processor's name where the kernel tells it; "" elsewhere.
+//! Returns the processor's name where the system tells it; "" elsewhere.
 std::string processor()
 {
     std::ifstream info("/proc/cpuinfo");
@@ -45,7 +46,7 @@ std::string processor()
     return "";
 }
 
-//! Letters, digits and points; what lies between them as one hyphen.
+//! Returns letters, digits and points of a text, and a hyphen for all between them.
 std::string as_file_name(const std::string& text)
 {
     std::string name;
@@ -72,7 +73,8 @@ wisdom_file wisdom_file::of_this_computer()
 bool wisdom_file::load() const
 {
     std::error_code error;
-    if (d_path.empty() || !fs::is_regular_file(d_path, error)) // not one that blocks
+    if (d_path.empty() ||
+        !fs::is_regular_file(d_path, error)) // a special file could block
         return false;
     std::ifstream file(d_path, std::ios::binary);
     std::string text;
@@ -89,7 +91,7 @@ bool wisdom_file::save() const
 {
     if (d_path.empty())
         return false;
-    load(); // or what another process has added would be lost
+    load(); // otherwise plans that another process has added would be lost
     const std::unique_ptr<char, decltype(&std::free)> text(
         fftwf_export_wisdom_to_string(), &std::free);
     if (!text)

@@ -26,17 +26,18 @@ public:
     explicit wisdom_file(std::string path) : d_path(std::move(path)) {}
 
     /*!
-     * In the folder gr-aperture of $XDG_CACHE_HOME or ~/.cache, one file for each version
-     * of FFTW and each model of processor: a home may be shared by several computers, and
-     * what is fast on one is not on another.
+     * Returns a file in the folder gr-aperture of $XDG_CACHE_HOME or ~/.cache, one for
+     * each version of FFTW and each model of processor: a home may be shared by several
+     * computers, and a plan that is fast on one is slow on another.
      */
     static wisdom_file of_this_computer();
 
-    //! Adds what the file holds to what FFTW knows. False: nothing was added.
+    //! Adds the file's plans to those that FFTW knows. Returns false if none was added.
     bool load() const;
 
-    //! Puts all that FFTW knows into the file, beside what other processes have written
-    //! meanwhile. A reader finds the file before or the file after, never a part.
+    //! Writes all plans that FFTW knows to the file, beside those that other processes
+    //! have written meanwhile. A reader finds the file before or the file after, never a
+    //! part.
     bool save() const;
 
     const std::string& path() const { return d_path; }

@@ -44,12 +44,12 @@ struct x86_vectors<256> {
     }
     static void store(float* p, reals v) { _mm256_storeu_ps(p, v); }
     static reals multiply(reals a, reals b) { return _mm256_mul_ps(a, b); }
-    //! a b + s
+    //! Returns a b + s.
     static reals multiply_add(reals s, reals a, reals b)
     {
         return _mm256_fmadd_ps(a, b, s);
     }
-    //! s - a b
+    //! Returns s - a b.
     static reals multiply_subtract(reals s, reals a, reals b)
     {
         return _mm256_fnmadd_ps(a, b, s);
@@ -59,9 +59,9 @@ struct x86_vectors<256> {
     {
         return _mm256_add_epi32(s, _mm256_madd_epi16(a, b));
     }
-    //! The int32_t as floats.
+    //! Converts int32_t to floats.
     static reals to_reals(integers v) { return _mm256_cvtepi32_ps(v); }
-    //! The sum of all lanes.
+    //! Returns the sum of all lanes.
     static int32_t total(integers v)
     {
         __m128i s =

@@ -18,15 +18,15 @@
 
 /*!
  * \file
- * The numbers and formulas that the power normalizer has on every device. A column is a
- * beam and a channel, or the sums over channels of a beam.
+ * The constants and formulas of the power normalizer on every device. A column is a beam
+ * and a channel, or the sums over channels of a beam.
  */
 namespace gr::aperture::kernels::conditioning {
 
-//! Values this far from the bandpass before, in units of its rms, are left out of the
+//! Powers this far from the bandpass before, in units of its rms, are left out of the
 //! statistics of a segment, unless they are most of it.
 constexpr float outlier = 10;
-//! Values that a column begins with: their median stands for its mean.
+//! Powers that a column begins with: their median stands for its mean.
 constexpr int first_values = 5;
 //! Segments' means may differ by so many of their own errors.
 constexpr float segment_agreement = 4;
@@ -34,15 +34,17 @@ constexpr float segment_agreement = 4;
 //! the items of a segment. Twelve suffices for powers of one spectrum, whose variance has
 //! a relative error of sqrt(8 / items).
 constexpr float variance_agreement = 12;
-//! In the sum over channels that finds broad interference, values count up to this, in
-//! units of the rms: a bright pulse is in some channels at a time, that one in all.
+//! Powers in the sum over channels that finds broad interference are limited to this, in
+//! units of the rms: a bright pulse is in some channels at a time, broad interference in
+//! all.
 constexpr float most_of_sum = 3;
-//! Channels on each side that one is compared with.
+//! Channels on each side to which a channel is compared.
 constexpr int neighbours = 16;
-//! From the median of deviations to the rms, of Gaussian noise.
+//! Ratio of the rms to the median of deviations, for Gaussian noise.
 constexpr float rms_of_median = 1.4826f;
 
-//! A number that sums and squares may be made of: neither infinite, nor NaN, nor absurd.
+//! Returns whether sums and squares of a deviation are meaningful: it is neither
+//! infinite, nor NaN, nor absurdly large.
 APERTURE_EVERYWHERE inline bool usable(float deviation)
 {
     return std::fabs(deviation) < 1e15f;
@@ -53,8 +55,8 @@ struct moments {
     float mean, variance;
 };
 
-//! What a column's deviations are counted from: a value near the mean, and how far from
-//! it outliers begin. A limit below 0: there is no bandpass yet.
+//! Origin of a column's deviations: a value near the mean, and the distance from which on
+//! powers are outliers. A limit below 0: there is no bandpass yet.
 struct reference {
     float value, limit;
 };
@@ -76,7 +78,8 @@ struct sums {
     }
 };
 
-//! What a segment of a column has: all usable values, and those that are no outliers.
+//! The sums over a segment of a column: over all usable powers, and over those that are
+//! no outliers.
 struct both_sums {
     sums all, inner;
     APERTURE_EVERYWHERE void add(const both_sums& other)
@@ -86,7 +89,7 @@ struct both_sums {
     }
 };
 
-//! \param segment items of a whole segment: of a quarter or more a variance is made
+//! \param segment items of a whole segment: a quarter of them is enough for a variance
 APERTURE_EVERYWHERE inline moments
 moments_of(const both_sums& both, float value, int segment)
 {
@@ -98,7 +101,7 @@ moments_of(const both_sums& both, float value, int segment)
     return { value + mean, variance > 0 ? variance : 0 };
 }
 
-//! Which of count values has the rank, from 0; count^2 comparisons.
+//! Returns the one of count values that has the rank, from 0; makes count^2 comparisons.
 //! \param value (i) -> float
 template <class Value>
 APERTURE_EVERYWHERE float of_rank(int rank, int count, const Value& value)
@@ -117,7 +120,7 @@ APERTURE_EVERYWHERE float of_rank(int rank, int count, const Value& value)
     return 0;
 }
 
-//! The lower median, likewise.
+//! Returns the lower median in the same way.
 template <class Value>
 APERTURE_EVERYWHERE float median_of(int count, const Value& value)
 {
@@ -125,8 +128,9 @@ APERTURE_EVERYWHERE float median_of(int count, const Value& value)
 }
 
 /*!
- * What segments of a column agree about: the mean of those that are near the medians.
- * \param valid how many have a variance of 0 or more
+ * Returns the moments that segments of a column agree about: the mean of those that are
+ * near the medians.
+ * \param valid number of segments with a variance of 0 or more
  * \param segment items of a segment
  * \param at (i) -> moments of the i-th of those
  */

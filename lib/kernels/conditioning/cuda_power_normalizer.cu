@@ -21,23 +21,23 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int64_t enough_threads = 1 << 18; // to read memory at its rate
-constexpr int most_groups = 1024;           // of the items of a segment
+constexpr int most_groups = 1024;           // groups of the items of a segment
 
-//! Columns of values [item][column], `each` of one beam in a row.
+//! Columns of powers [item][column], `each` of one beam in a row.
 struct columns_of_beams {
     int64_t columns;
     int each, beams;
     __device__ int beam_of(int64_t column) const { return int(column / each); }
 };
 
-//! Whether a beam has powers at a time; present may be nullptr.
+//! Returns whether a beam has powers at a time; present may be nullptr.
 __device__ bool
 is_there(const uint8_t* present, int item, columns_of_beams c, int64_t column)
 {
     return !present || present[int64_t(item) * c.beams + c.beam_of(column)];
 }
 
-//! References of columns that have no bandpass yet. Grid: columns.
+//! Makes references of columns that have no bandpass yet. Grid: columns.
 __global__ void first_references(const float* __restrict__ values,
                                  const uint8_t* __restrict__ present,
                                  int items,
@@ -58,7 +58,7 @@ __global__ void first_references(const float* __restrict__ values,
         count ? median_of(count, [&](int i) { return first[i]; }) : 0;
 }
 
-//! Sums of groups of items, [group][column]. Grid: columns, groups.
+//! Sums groups of items, [group][column]. Grid: columns, groups.
 __global__ void sum_groups(const float* __restrict__ values,
                            const uint8_t* __restrict__ present,
                            int items,
@@ -83,7 +83,8 @@ __global__ void sum_groups(const float* __restrict__ values,
     partial[blockIdx.y * c.columns + column] = s;
 }
 
-//! The segment's moments, and what it and those before agree about. Grid: columns.
+//! Makes the segment's moments, and those that it and earlier segments agree about. Grid:
+//! columns.
 __global__ void agree(const both_sums* __restrict__ partial,
                       int groups,
                       int segment,
@@ -123,7 +124,7 @@ __global__ void forget_all(reference* references, moments* bandpass, int64_t col
     }
 }
 
-//! Mean and variance of columns: as of host::baseline.
+//! Mean and variance of columns, as host::baseline has them.
 class baseline
 {
 public:
@@ -191,13 +192,13 @@ private:
     device_array<both_sums> d_partial;
 };
 
-//! What a channel of a beam becomes: (x - mean) * inverse; an inverse of 0: it is
+//! The conversion of a channel of a beam: (x - mean) * inverse; an inverse of 0: it is
 //! flagged.
 struct coefficient {
     float mean, inverse;
 };
 
-//! A number of all threads of a block, for all of them. \param scratch [threads / 32]
+//! Sums over all threads of a block; all get the sum. \param scratch [threads / 32]
 template <class number>
 __device__ number sum_of_block(number value, number* scratch)
 {
@@ -212,13 +213,13 @@ __device__ number sum_of_block(number value, number* scratch)
     return sum;
 }
 
-//! A number that is not negative, as bits that are in the same order.
+//! Returns a number that is not negative as bits that are in the same order.
 __device__ unsigned bits_of(float deviation) { return __float_as_uint(fabsf(deviation)); }
 
 /*!
- * The lower median of the absolute values of the good ones of n values, digit by digit:
- * how many there are of each value of a digit, among those that begin with the digits
- * that are known. \param histogram [256], scratch of the block
+ * Returns the lower median of the absolute values of the good ones of n values, digit by
+ * digit: it counts each value of a digit among those that begin with the digits that are
+ * known. \param histogram [256], scratch of the block
  */
 __device__ float median_of_block(
     const float* values, const coefficient* chosen, int n, int good, int* histogram)
@@ -249,11 +250,11 @@ __device__ float median_of_block(
         __syncthreads();
     }
     const float found = __uint_as_float(known);
-    __syncthreads(); // or the next one would begin before all have read it
+    __syncthreads(); // otherwise the next one would begin before all have read it
     return found;
 }
 
-//! Mean and inverse rms of channels, those that are known to be bad with 0. Grid: cells.
+//! Makes mean and inverse rms of channels; the inverse is 0 for bad ones. Grid: cells.
 __global__ void know_channels(const moments* __restrict__ bandpass,
                               const uint8_t* __restrict__ bad,
                               int channels,
@@ -269,7 +270,7 @@ __global__ void know_channels(const moments* __restrict__ bandpass,
 }
 
 /*!
- * How far mean and rms of channels are from the medians of their neighbours.
+ * Compares mean and rms of channels with the medians of their neighbours.
  * \param off [beam][2][channel]. Grid: channels, beams.
  */
 __global__ void compare_channels(const moments* __restrict__ bandpass,
@@ -278,7 +279,8 @@ __global__ void compare_channels(const moments* __restrict__ bandpass,
                                  float* __restrict__ off)
 {
     constexpr int span = threads + 2 * neighbours;
-    __shared__ float means[span], variances[span]; // infinite of what is not good
+    __shared__ float means[span],
+        variances[span]; // infinite for channels that are not good
     bandpass += blockIdx.y * int64_t(channels);
     chosen += blockIdx.y * int64_t(channels);
     off += blockIdx.y * 2 * int64_t(channels);
@@ -313,8 +315,8 @@ __global__ void compare_channels(const moments* __restrict__ bandpass,
 
 constexpr int choosers = 1024; // threads of choose_channels
 
-//! Flags channels that are too far off, if threshold is positive, and counts those that
-//! are left of a beam. Grid: beams.
+//! Flags channels that are too far off, if threshold is positive, and counts the good
+//! ones of a beam. Grid: beams.
 __global__ void __launch_bounds__(choosers)
     choose_channels(const float* __restrict__ off,
                     int channels,
@@ -378,7 +380,7 @@ __device__ float deviation(const float* x, const coefficient* chosen, int channe
     return usable(v) ? v : 0;
 }
 
-//! What a cell is, and whether it is flagged.
+//! A cell's output, and whether it is flagged.
 struct judged {
     float value;
     bool flagged;
@@ -390,7 +392,7 @@ __device__ judged judge(const float* x,
                         int k)
 {
     if (!(own.inverse > 0))
-        return { 0, false }; // its channel is
+        return { 0, false }; // the channel is flagged
     const float v = (x[k] - own.mean) * own.inverse;
     if (!usable(v))
         return { 0, true };
@@ -411,8 +413,8 @@ __device__ void put(int8_t* to, float value, float steps, int& clamped)
 }
 
 /*!
- * Rows of one beam, `group` of them for each block of threads, each of `held` channels
- * of which a thread keeps the deviations; 0: any number, and they are made twice.
+ * Normalises rows of one beam, `group` of them for each thread block, each of `held`
+ * channels, whose deviations a thread keeps; 0: any number, and they are computed twice.
  * Grid: groups of items, beams.
  */
 template <class Out, int held>
@@ -527,7 +529,7 @@ __global__ void __launch_bounds__(threads)
 template <class Out>
 using row_kernel = void (*)(row_arguments, Out*);
 
-//! The kernel that holds least for so many channels.
+//! Returns the kernel that holds the fewest channels, of those that hold so many.
 template <class Out>
 row_kernel<Out> row_kernel_for(int channels)
 {
@@ -647,7 +649,7 @@ public:
     std::vector<uint64_t> counts() const override { return d_counts.read(); }
 
 private:
-    static constexpr int64_t most_blocks = 4096; // beyond, they take several rows each
+    static constexpr int64_t most_blocks = 4096; // with more rows, they take several each
 
     const parameters d_p;
     const int d_device;
@@ -670,7 +672,7 @@ template <>
 std::unique_ptr<power_normalizer>
 make(const power_normalizer::parameters& p, int device, const std::string&)
 {
-    require_range("beams", p.beams, 1, 65535); // of a grid
+    require_range("beams", p.beams, 1, 65535); // thread blocks of a grid
     const device_guard guard(device);
     return std::make_unique<cuda_power_normalizer>(p, device);
 }

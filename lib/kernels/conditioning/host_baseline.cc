@@ -16,9 +16,10 @@ using namespace conditioning;
 
 namespace {
 
-constexpr int most_columns = 512; // of a beam at a time: their sums stay in the cache
+constexpr int most_columns =
+    512; // columns of a beam at a time: their sums stay in the cache
 
-//! both_sums of columns, as arrays for vector instructions.
+//! The both_sums of columns, as arrays for vector instructions.
 struct sums_of_columns {
     float count[most_columns], sum[most_columns], squares[most_columns];
     float inner_count[most_columns], inner_sum[most_columns], inner_squares[most_columns];
@@ -36,7 +37,7 @@ struct sums_of_columns {
     }
 };
 
-//! Adds the values of a time to the sums of columns.
+//! Adds the powers of a time to the sums of columns.
 APERTURE_SIMD void add_row(const float* __restrict__ values,
                            const float* __restrict__ references,
                            const float* __restrict__ limits,

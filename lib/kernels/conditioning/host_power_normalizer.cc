@@ -24,12 +24,12 @@ constexpr int lanes = 16;
 
 struct row_sum {
     float sum;
-    float limited; // with values of at most most_of_sum
-    bool high;     // some value is above the limit, or not usable
+    float limited; // sum of deviations, each limited to most_of_sum
+    bool high;     // some deviation is above the limit, or not usable
 };
 
-//! Deviations of a spectrum in units of the rms; what is not usable, or of a channel
-//! whose inverse is 0, becomes 0.
+//! Computes deviations of a spectrum in units of the rms; a deviation that is not usable,
+//! or of a channel whose inverse is 0, becomes 0.
 APERTURE_SIMD row_sum deviations(const float* __restrict__ x,
                                  const float* __restrict__ mean,
                                  const float* __restrict__ inverse,
@@ -70,7 +70,7 @@ store(const float* __restrict__ y, const float* inverse, int n, float offset, fl
         out[k] = inverse[k] > 0 ? y[k] - offset : 0.f;
 }
 
-//! Likewise as integers; returns how many did not fit.
+//! Stores deviations as integers; returns how many did not fit.
 APERTURE_SIMD int store(const float* __restrict__ y,
                         const float* __restrict__ inverse,
                         int n,
@@ -88,7 +88,7 @@ APERTURE_SIMD int store(const float* __restrict__ y,
     return clamped;
 }
 
-//! The lower median; changes the order of the values.
+//! Returns the lower median; changes the order of the values.
 float median(std::vector<float>& values)
 {
     if (values.empty())
@@ -104,7 +104,7 @@ public:
     explicit host_power_normalizer(const parameters& p)
         : d_p(p),
           d_limit(p.cell_threshold > 0 ? p.cell_threshold
-                                       : 1e15f), // where values are not usable
+                                       : 1e15f), // a limit where powers are not usable
           d_bandpass(p.beams, p.channels, p.segment, p.segments),
           d_zero_dm(p.beams, 1, p.segment, p.segments),
           d_bad(p.channels),
@@ -174,8 +174,8 @@ private:
             d_counts[size_t(beam) * counts_of_beam + what] += cells;
     }
 
-    //! Mean and inverse of the rms of each channel of a beam; 0 of those that are
-    //! flagged.
+    //! Chooses mean and inverse of the rms of each channel of a beam; the inverse is 0
+    //! for flagged ones.
     void choose_channels(int beam)
     {
         const auto* known = d_bandpass.moments().data() + size_t(beam) * d_p.channels;
@@ -228,6 +228,7 @@ private:
                 inverse[k] = 0;
     }
 
+    //! Normalises a row of a beam.
     //! \param sum the limited sum over channels, of rms 1; NaN where there is none
     //! \param y, flagged scratch
     void normalise_row(int beam,
@@ -277,7 +278,7 @@ private:
             store(y.data(), inverse, d_p.channels, offset, reinterpret_cast<float*>(out));
     }
 
-    //! A cell that stands out by itself; or of which no sum can be made.
+    //! Flags cells that stand out by themselves, or that have no deviation.
     void flag_cells(const float* x,
                     const float* mean,
                     const float* inverse,
@@ -307,7 +308,7 @@ private:
     }
 
     const parameters d_p;
-    const float d_limit; // of cells
+    const float d_limit; // limit of cells
     baseline d_bandpass, d_zero_dm;
     std::vector<bool> d_bad;
     std::vector<float> d_mean, d_inverse; // [beam][channel]

@@ -18,36 +18,36 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Powers of beams -> deviations from a running bandpass in units of its rms, with
- * interference set to zero. docs/power-normalizer.md has the formulas.
+ * Converts powers of beams to deviations from a running bandpass in units of its rms,
+ * with interference set to zero. docs/power-normalizer.md has the formulas.
  *
  * Times come in segments of `segment` items. Each has a mean and a variance for each beam
  * and channel; the bandpass at a segment is what the last `segments` of them, with
- * itself, agree about. What comes out depends on where segments begin, and on nothing
- * else.
+ * itself, agree about. The output depends on where segments begin, and on nothing else.
  */
 class power_normalizer
 {
 public:
     struct parameters {
         int channels = 1, beams = 1;
-        int segment = 32;         //!< items in a segment, 8 or more
-        int segments = 32;        //!< that the bandpass is taken from, 4 to 64
-        bool integers = false;    //!< s8 comes out, and not f32
-        float steps = 8;          //!< s8: rms in steps
-        float cell_threshold = 0; //!< in units of the rms; 0: none, of all thresholds
+        int segment = 32;      //!< items in a segment, 8 or more
+        int segments = 32;     //!< segments that the bandpass is taken from, 4 to 64
+        bool integers = false; //!< the output is s8, and not f32
+        float steps = 8;       //!< s8: rms in steps
+        float cell_threshold =
+            0; //!< threshold in units of the rms; 0: none, for all thresholds
         float channel_threshold = 0;
         float spectrum_threshold = 0;
         bool zero_dm = false;          //!< subtract the mean of the channels
-        std::vector<int> bad_channels; //!< flagged always
+        std::vector<int> bad_channels; //!< channels that are always flagged
         //! \throws std::invalid_argument
         void check() const;
         size_t cells() const { return size_t(beams) * channels; }
         size_t item_bytes() const { return cells() * (integers ? 1 : sizeof(float)); }
     };
 
-    //! Why a cell is zero, in the order in which the reasons are looked at, and what else
-    //! is counted.
+    //! The reasons why a cell is zero, in the order in which they are examined, and the
+    //! other counts.
     enum count { missing, channel, spectrum, cell, clamped, counts_of_beam };
 
     //! \throws std::invalid_argument; picks the implementation
@@ -68,11 +68,12 @@ public:
                          int items,
                          const uint8_t* present,
                          stream&) = 0;
-    //! The next segment is the first one again; counts begin at 0.
+    //! Makes the next segment the first one again; counts begin at 0.
     virtual void clear(stream&) = 0;
-    //! The next segment is the first one again, for instance of another frequency.
+    //! Makes the next segment the first one again, for instance of another frequency.
     virtual void forget(stream&) = 0;
-    //! Cells so far, [beam][count]. Not for work(): it may wait for the device.
+    //! Returns the cells so far, [beam][count]. Not for work(): it may wait for the
+    //! device.
     virtual std::vector<uint64_t> counts() const = 0;
 };
 

@@ -17,15 +17,16 @@
 
 namespace gr::aperture::kernels {
 
-//! [time][input][channel] of each port -> a frame [channel][input][time] of all ports.
+//! Transposes [time][input][channel] of each port into a frame [channel][input][time] of
+//! all ports.
 class corner_turn
 {
 public:
     struct parameters {
-        int channels; //!< of the spectra that come in
+        int channels; //!< channels of the input's spectra
         int ports;
         int inputs_per_port;
-        int spectra_per_frame; //!< of a frame
+        int spectra_per_frame; //!< spectra of a frame
         sample_type type;      //!< sc8, sc4 or fc32
         int first_channel;
         int selected_channels;
@@ -40,30 +41,32 @@ public:
     virtual std::string implementation() const = 0;
 
     /*!
-     * Puts `count` spectra of each port at times first ... first+count-1 of the frame; if
-     * it ends before, they go on in the next one, which lies behind it. A port of nullptr
+     * Writes `count` spectra of each port to times first ... first+count-1 of the frame;
+     * behind its end they go on in the next one, which lies behind it. A port of nullptr
      * gives zeros.
      */
     void execute(const void* const* spectra, void* frame, int first, int count, stream&);
 
     /*!
-     * Of fc32, on the CPU, from the next call of execute() on: spectra with what is no
-     * number become zeros in all channels, and are added to `found`; nullptr, as at
+     * Sets, for fc32 on the CPU, from the next call of execute() on, spectra with NaN or
+     * infinite elements to zero in all channels, and adds them to `found`; nullptr, as at
      * first: they are left as they are.
      */
     void clear_not_numbers(std::vector<spectrum_of_input>* found) { d_found = found; }
 
-    //! For each input, values of -128 (sc4: -8) replaced by -127 (-7) so far.
+    //! Returns, for each input, the samples so far in which -128 (sc4: -8) was replaced
+    //! by -127 (-7).
     virtual std::vector<uint64_t> clamped() const = 0;
 
 protected:
-    //! \param most_frames that turn() takes
+    //! \param most_frames largest number of frames in a call of transpose()
     explicit corner_turn(const parameters& p,
                          int most_frames = std::numeric_limits<int>::max())
         : d_p(p), d_most_frames(most_frames)
     {
     }
-    //! Puts `count` spectra into each of `frames` frames in a row: all, if several.
+    //! Transposes `count` spectra into each of `frames` frames in a row: all, if there
+    //! are several.
     virtual void turn(const void* const* spectra,
                       void* frame,
                       int first,
@@ -71,8 +74,8 @@ protected:
                       int frames,
                       stream&) = 0;
 
-    //! Of voltages.
-    size_t bytes_of_spectrum() const; // of a port
+    //! Return the bytes of a spectrum of a port, and the bytes of a sample.
+    size_t bytes_of_spectrum() const; // bytes of a port
     size_t bytes_of_frame() const;
 
     const parameters d_p;

@@ -18,25 +18,26 @@ namespace gr::aperture::kernels::cuda {
 namespace {
 
 constexpr int few = 64;             // ports whose list travels with the call
-constexpr int most_in_grid = 65535; // in its second and third dimension
+constexpr int most_in_grid = 65535; // thread blocks in the second and third dimension
 
-//! Makes -128 (-8) -127 (-7) in a word of voltages; how many voltages that were.
+//! Makes -128 (-8) to -127 (-7) in a word of voltages; returns how many voltages that
+//! were.
 template <class voltage>
 __device__ __forceinline__ int clamp(uint32_t& word)
 {
     if constexpr (sizeof(voltage) > 2) {
         return 0;
     } else {
-        constexpr int bits = 4 * sizeof(voltage); // of a number
+        constexpr int bits = 4 * sizeof(voltage); // bits of a component
         constexpr uint32_t highest = bits == 4 ? 0x88888888 : 0x80808080;
-        const uint32_t other = word ^ highest; // not 0 where another number is
+        const uint32_t other = word ^ highest; // not 0 where the component is another one
         const uint32_t found = ~(((other & ~highest) + ~highest) | other) & highest;
         word += found >> (bits - 1);
         return __popc((found | found << bits) & (bits == 4 ? 0x80808080 : 0x80008000));
     }
 }
 
-//! Likewise of a vector, quickly where there is none.
+//! Does the same for a vector, quickly where there is none.
 template <class voltage>
 __device__ __forceinline__ int clamp(uint32_t (&words)[4])
 {
@@ -48,7 +49,8 @@ __device__ __forceinline__ int clamp(uint32_t (&words)[4])
         uint32_t any = 0;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const uint32_t other = words[i] ^ highest; // not 0 where another number is
+            const uint32_t other =
+                words[i] ^ highest; // not 0 where the component is another one
             any |= (other - ones) & ~other;
         }
         if (any & highest) {
@@ -60,7 +62,7 @@ __device__ __forceinline__ int clamp(uint32_t (&words)[4])
     return found;
 }
 
-//! Until what the stream did before is done: thread blocks may start before that.
+//! Waits until earlier work of the stream is done: thread blocks may start before that.
 __device__ __forceinline__ void wait_for_stream()
 {
 #if __CUDA_ARCH__ >= 900
@@ -70,17 +72,17 @@ __device__ __forceinline__ void wait_for_stream()
 
 struct turn_call {
     const void* few_ports[few];
-    const void* const* ports; // nullptr: the few
+    const void* const* ports; // nullptr: the list of few ports
     void* frame;
     unsigned long long* clamped;
     int channels, inputs_per_port, times, first_channel, selected, inputs;
     int first, count; // times of the frame that are written
 
-    //! Which input of which frame this thread block works on.
+    //! Returns which input of which frame this thread block works on.
     __device__ int input() const { return blockIdx.z % inputs; }
     __device__ int number() const { return blockIdx.z / inputs; }
-    //! Of its first time and the first channel that is wanted; nullptr if the port was
-    //! lost.
+    //! Returns the first time and first wanted channel of the input; nullptr if the port
+    //! was lost.
     template <class voltage>
     __device__ const voltage* source() const
     {
@@ -91,12 +93,12 @@ struct turn_call {
         return static_cast<const voltage*>(from) + int64_t(number()) * count * row() +
                int64_t(input % inputs_per_port) * channels + first_channel;
     }
-    //! From one time to the next.
+    //! Returns the elements from one time to the next.
     __host__ __device__ int64_t row() const
     {
         return int64_t(inputs_per_port) * channels;
     }
-    //! From one channel to the next.
+    //! Returns the elements from one channel to the next.
     __host__ __device__ int64_t column() const { return int64_t(inputs) * times; }
     template <class voltage>
     __device__ voltage* target() const
@@ -110,9 +112,10 @@ struct turn_call {
 // sc8 and sc4 where vectors of 16 bytes lie at multiples of 16 bytes on both sides
 
 /*!
- * A thread turns squares of side x side voltages in registers: it reads 16 bytes of
- * channels of each time, and writes 16 bytes of times of each channel. Lanes lie so that
- * a warp reads 128 and writes 64 bytes in a row, and a thread block twice as much.
+ * Shape of a kernel in which a thread transposes squares of side x side voltages in
+ * registers: it reads 16 bytes of channels of each time, and writes 16 bytes of times of
+ * each channel. Lanes lie so that a warp reads 128 and writes 64 bytes in a row, and a
+ * thread block twice as much.
  */
 template <class voltage>
 struct square_shape {
@@ -120,15 +123,15 @@ struct square_shape {
     static constexpr int lanes_of_channels = 8, lanes_of_times = 4;
     static constexpr int warps_of_channels = 2, warps_of_times = 2;
     static constexpr int threads = 32 * warps_of_channels * warps_of_times;
-    static constexpr int blocks = 4; // of a multiprocessor
+    static constexpr int blocks = 4; // thread blocks of a multiprocessor
     static constexpr int channels_of_warp = lanes_of_channels * side;
     static constexpr int times_of_warp = lanes_of_times * side;
     static constexpr int channels = channels_of_warp * warps_of_channels;
     static constexpr int times = times_of_warp * warps_of_times;
 };
 
-//! Of what nobody wants again. The whole line comes to the second-level cache: lanes of
-//! another thread block may want the rest of it.
+//! Loads data that is not needed again. The whole line comes to the second-level cache:
+//! lanes of another thread block may need the rest of it.
 __device__ __forceinline__ uint4 load_once(const void* from)
 {
     uint4 v;
@@ -139,7 +142,7 @@ __device__ __forceinline__ uint4 load_once(const void* from)
     return v;
 }
 
-//! Grid: channels, times, inputs of all frames.
+//! Transposes by squares. Grid: channels, times, inputs of all frames.
 template <class voltage>
 __global__ void __launch_bounds__(square_shape<voltage>::threads,
                                   square_shape<voltage>::blocks)
@@ -196,38 +199,38 @@ __global__ void __launch_bounds__(square_shape<voltage>::threads,
 }
 
 // ---------------------------------------------------------------------------------------
-// Anywhere
+// Any alignment
 
 /*!
- * Some times of some channels go through shared memory, where they lie as in memory: each
- * time as far from a multiple of 16 bytes, so that it is fetched in vectors, and a
- * voltage is found without knowing how far. Tiles do not end at the same time in all
- * channels, but each where a sector of the channel's row ends: only the ends of rows are
- * written in parts, which costs the memory as much as whole sectors do. Times and
- * sectors at the edges of tiles are fetched by two of them: wide tiles have fewer, but
- * it takes a large call to make enough of them for all multiprocessors.
+ * Shape of a kernel in which some times of some channels go through shared memory, where
+ * they lie as in memory: each time as far from a multiple of 16 bytes, so that it is
+ * fetched in vectors, and a voltage is found without knowing how far. Tiles do not end at
+ * the same time in all channels, but each where a sector of the channel's row ends: only
+ * the ends of rows are written in parts, which costs the memory as much as whole sectors
+ * do. Times and sectors at the edges of tiles are fetched by two of them: wide tiles have
+ * fewer, but it takes a large call to make enough of them for all multiprocessors.
  */
 template <class voltage, bool Wide>
 struct tile_shape {
     static constexpr int size = sizeof(voltage);
     static constexpr int side = sizeof(uint4) / size; // voltages of a vector
-    static constexpr int sector = 32 / size;          // and of a sector
+    static constexpr int sector = 32 / size;          // voltages of a sector
     static constexpr int threads = Wide ? 512 : 384, warps = threads / 32;
-    // that fetch a time
+    // lanes that fetch a time
     static constexpr int lanes_of_row = size == 8 ? 32 : size == 2 || Wide ? 16 : 8;
     static constexpr int row_bytes = lanes_of_row * int(sizeof(uint4));
     static constexpr int rows_at_once = threads / lanes_of_row;
     static_assert(rows_at_once % side == 0, "rows of whole vectors");
     // a warp stores 128 bytes of some channels
     static constexpr int lanes_of_times = 8, channels_of_warp = 32 / lanes_of_times;
-    static constexpr int lines = // of 128 bytes, of a channel
+    static constexpr int lines = // lines of 128 bytes for each channel
         size == 1 ? 1 : (size == 2 ? 1 : 2) * (Wide ? 2 : 1);
     static constexpr int times = lines * lanes_of_times * side;
-    static constexpr int most_times = times + sector - 1; // that are fetched
+    static constexpr int most_times = times + sector - 1; // times that are fetched
     static constexpr int channels_at_once = channels_of_warp * (warps / lines);
 };
 
-//! How tiles lie in memory and in shared memory.
+//! The layout of tiles in memory and in shared memory.
 struct tiling {
     int columns, groups; // channels of a tile, tiles of a time
     int along;           // tiles of a channel
@@ -253,7 +256,7 @@ struct tiling {
         t.along = int(blocks_for(int64_t(times) + lead, shape::times));
         t.lead = lead;
         t.pitch = shape::row_bytes + int(row * size % vector);
-        // or eight vectors of a channel would lie in the same banks
+        // otherwise eight vectors of a channel would lie in the same banks
         t.skipping = row % 2 == 0;
         const int rows = shape::times + lead;
         t.shared_bytes = rows * t.pitch + rows / shape::side * t.skip() + vector;
@@ -262,14 +265,14 @@ struct tiling {
     int skip() const { return skipping ? sizeof(uint4) : 0; }
 };
 
-//! Bytes begin ... end-1 of a word, as far as it has them.
+//! Returns a mask of bytes begin ... end-1 of a word, as far as it has them.
 __device__ __forceinline__ uint32_t bits_of_bytes(int begin, int end)
 {
     return __funnelshift_lc(0, ~0u, 8 * max(begin, 0)) &
            ~__funnelshift_lc(0, ~0u, 8 * max(end, 0));
 }
 
-//! Bytes begin ... end-1 of a vector, in as few pieces as there are.
+//! Stores bytes begin ... end-1 of a vector, with as few instructions as there can be.
 template <int Least, int At = 0, int Bytes = 16>
 __device__ __forceinline__ void
 store_part(char* to, const uint32_t (&words)[4], int begin, int end)
@@ -295,7 +298,7 @@ store_part(char* to, const uint32_t (&words)[4], int begin, int end)
     }
 }
 
-//! Grid: channels, times, inputs of all frames.
+//! Transposes through shared memory. Grid: channels, times, inputs of all frames.
 template <class voltage, bool Wide, bool Skipping>
 __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
     turn_tiles(const __grid_constant__ turn_call x, const __grid_constant__ tiling cut)
@@ -328,7 +331,7 @@ __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
         uint32_t target =
             unsigned(__cvta_generic_to_shared(tile)) + place(time) + offset - back;
         const int begin = max(0, -first_time);
-        // vectors of which a byte is wanted: no other page is touched
+        // vectors of which a byte is needed: no other page is touched
         const int end = columns * size > offset - back
                             ? min(shape::times + cut.lead, x.count - first_time)
                             : 0;
@@ -386,8 +389,8 @@ __global__ void __launch_bounds__(tile_shape<voltage, Wide>::threads)
     add_of_warp(x.clamped + input, found);
 }
 
-//! \param overlapping the kernel, which calls wait_for_stream(), is started while the
-//! last thread blocks of what came before still work
+//! \param overlapping whether the kernel, which calls wait_for_stream(), is started while
+//! the last thread blocks of earlier work still run
 template <class... A>
 void launch(void (*kernel)(A...),
             dim3 grid,
@@ -426,7 +429,7 @@ public:
             load(turn_squares<voltage>);
         load_tiles<false>();
         const auto wide = load_tiles<true>();
-        int blocks; // of threads that a multiprocessor has at a time
+        int blocks; // thread blocks that a multiprocessor has at a time
         check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                   &blocks,
                   turn_tiles<voltage, true, false>,
@@ -491,7 +494,7 @@ private:
     static constexpr bool has_squares = sizeof(voltage) <= sizeof(sc8);
     static constexpr int side = tile_shape<voltage, false>::side;
 
-    //! Voltages from one time to the next.
+    //! Returns the voltages from one time to the next.
     int64_t row() const { return int64_t(d_p.inputs_per_port) * d_p.channels; }
 
     //! \param lead times before its own that a tile may need
@@ -501,7 +504,7 @@ private:
         return tiling::make<tile_shape<voltage, Wide>>(
             d_p.selected_channels, times, aligned, row(), lead);
     }
-    //! \return of the largest tiles
+    //! \return the bytes of the largest tiles
     template <bool Wide>
     tiling load_tiles() const
     {
@@ -526,7 +529,7 @@ private:
                cut);
     }
 
-    //! Vectors of channels.
+    //! Returns whether vectors of channels are aligned.
     bool are_aligned(const void* const* spectra) const
     {
         uintptr_t addresses = 0;
@@ -535,13 +538,14 @@ private:
         return addresses % sizeof(uint4) == 0 &&
                (d_p.channels | d_p.first_channel) % side == 0;
     }
-    //! Vectors of times.
+    //! Returns whether vectors of times are aligned.
     bool is_aligned(const void* frame, int first) const
     {
         return reinterpret_cast<uintptr_t>(frame) % sizeof(uint4) == 0 &&
                (d_p.spectra_per_frame | first) % side == 0;
     }
-    //! Voltages from where a sector begins to time `first`, in the channel that has most.
+    //! Returns the voltages from where a sector begins to time `first`, in the channel
+    //! that has most.
     int most_lead(const void* frame, int first) const
     {
         constexpr int sector = tile_shape<voltage, false>::sector;
@@ -552,9 +556,9 @@ private:
     }
 
     const int d_device;
-    const bool d_overlapping;                             // from Hopper on
-    int64_t d_many_tiles;                                 // from which on they are wide
-    std::unique_ptr<uploaded_array<const void*>> d_ports; // of many ports
+    const bool d_overlapping; // from Hopper on
+    int64_t d_many_tiles;     // number of tiles from which on they are wide
+    std::unique_ptr<uploaded_array<const void*>> d_ports; // list of many ports
     counters d_clamped;
 };
 

@@ -19,9 +19,9 @@ namespace gr::aperture::kernels::host {
 namespace {
 
 using sc8 = uint16_t; // both bytes of a voltage move together
-using sc4 = uint8_t;  // and both components
+using sc4 = uint8_t;  // both components move together
 
-//! Whether either byte is -128, or either component of 4 bits -8.
+//! Returns whether either byte is -128, or either component of 4 bits -8.
 inline bool is_minimum(sc8 v) { return (v & 0xff) == 0x80 || v >> 8 == 0x80; }
 inline bool is_minimum(sc4 v) { return (v & 0xf) == 8 || v >> 4 == 8; }
 inline bool is_minimum(cfloat) { return false; }
@@ -38,9 +38,9 @@ inline sc4 without_minimum(sc4 v)
 inline cfloat without_minimum(cfloat v) { return v; }
 
 /*!
- * out[c][t] = in[t][c] for times from `first` on and channels from `start` on; rows of
- * `row` and `column` voltages. A few times at a time, so that cache lines are read and
- * written as a whole. Whether any is a minimum.
+ * Transposes: out[c][t] = in[t][c] for times from `first` on and channels from `start`
+ * on; rows of `row` and `column` voltages. It takes a few times at once, so that cache
+ * lines are read and written as a whole. Returns whether any is a minimum.
  */
 template <class voltage>
 bool transpose_singly(const voltage* in,
@@ -68,8 +68,8 @@ bool transpose_singly(const voltage* in,
 typedef int32_t line __attribute__((vector_size(64), aligned(4), may_alias));
 
 /*!
- * Whether all values of some rows are numbers: `channels` each, `row` apart. Where they
- * have just been read they are in the cache.
+ * Returns whether all elements of some rows are numbers: `channels` each, `row` apart.
+ * Just after they were read they are in the cache.
  */
 APERTURE_SIMD bool are_numbers(const cfloat* in, size_t row, int times, int channels)
 {
@@ -101,10 +101,10 @@ bool transpose(
 
 typedef int8_t sixteen_bytes __attribute__((vector_size(16)));
 
-//! Not zero where either byte of a voltage is -128.
+//! Returns words that are not zero where either byte of a voltage is -128.
 inline words8 minima_of(words8 v) { return words8(sixteen_bytes(v) == -128); }
 
-//! sc8 in squares of 8 x 8.
+//! Transposes sc8 in squares of 8 x 8.
 template <>
 bool transpose(
     const sc8* in, size_t row, int times, int channels, sc8* out, size_t column)
@@ -175,11 +175,12 @@ private:
                 }
     }
 
-    //! in: the first spectrum of the input, which is number `begin` of the call
+    //! Transposes one input.
+    //! \param in the first spectrum of the input, which is number `begin` of the call
     void turn_input(
         const voltage* in, voltage* frame, int input, int first, int count, int64_t begin)
     {
-        // channels: a cache line of a spectrum
+        // channels of a tile: a cache line of a spectrum
         constexpr int tile = 64 / sizeof(voltage);
         const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
         const size_t column = size_t(d_p.inputs()) * d_p.spectra_per_frame;

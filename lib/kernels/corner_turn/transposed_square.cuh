@@ -13,7 +13,7 @@
 namespace gr::aperture::kernels::cuda {
 
 using sc8 = uint16_t; // both bytes of a voltage move together
-using sc4 = uint8_t;  // and both components
+using sc4 = uint8_t;  // both components move together
 
 //! A square of voltages in registers, in rows of 16 bytes.
 template <class voltage>
@@ -26,7 +26,7 @@ union transposed_square {
     __device__ transposed_square() {}
 };
 
-//! Rows of two-byte voltages into columns: two of each word at a time.
+//! Transposes rows of two-byte voltages: two of each word at a time.
 __device__ __forceinline__ void transpose(const transposed_square<sc8>& from,
                                           transposed_square<sc8>& to)
 {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void transpose(const transposed_square<sc8>& from,
                                                   from.words[(t + 1) * 4 + c / 2],
                                                   c % 2 ? 0x7632 : 0x5410);
 }
-//! Squares of four times four bytes.
+//! Transposes squares of four times four bytes.
 __device__ __forceinline__ void transpose(const transposed_square<sc4>& from,
                                           transposed_square<sc4>& to)
 {

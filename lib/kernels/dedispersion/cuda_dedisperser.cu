@@ -30,18 +30,18 @@ namespace gr::aperture::kernels::cuda {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
-constexpr int stages = 3; // steps of sum_trials that are under way
+constexpr int stages = 3; // pipeline stages of sum_trials
 constexpr int times_of_lane = trial_tiles::times / 32;
 constexpr int trials_of_warp = trial_tiles::most_trials / warps;
-constexpr int64_t most_times = 1 << 14;              // of the input in a call, or so
+constexpr int64_t most_times = 1 << 14; // about the times of the input in a call
 constexpr int64_t most_row_bytes = int64_t(1) << 30; // for rows of all beams at once
 
-//! What a call of the kernels is about; of times that are decimated.
+//! A part of a call that the kernels work on; times are decimated.
 struct part {
-    int64_t available; //!< times that are there, those for the longest delay too
-    int count;         //!< times that come out
-    int words;         //!< of a trial
-    int first;         //!< time of the first one in the items
+    int64_t available; //!< input times, with those for the longest delay
+    int count;         //!< output times
+    int words;         //!< words of a trial
+    int first;         //!< time of the first output in the items
     int64_t stride;    //!< powers from one time of the input to the next
     int decimation, width;
     int64_t row_size; //!< words of the rows of a beam
@@ -68,8 +68,9 @@ __device__ __forceinline__ void add_powers(const Power* __restrict__ in, Sum* su
     }
 }
 
-//! The words of a time of Count channels; if they hold two, the other is `words` later.
-//! `in`: of time 0
+//! Adds the words of a time of Count channels; if they hold two times, the other one is
+//! `words` later.
+//! \param in powers of time 0
 template <int Count, class Word, class Power>
 __device__ __forceinline__ void
 read_words(const Power* __restrict__ in, int64_t time, const part& p, Word* words)
@@ -92,7 +93,8 @@ read_words(const Power* __restrict__ in, int64_t time, const part& p, Word* word
         }
 }
 
-//! Brings powers of a sub-band into shared memory. `in`: of time 0 and its first channel
+//! Brings powers of a sub-band into shared memory.
+//! \param in powers of time 0 and of the first channel
 template <int Count, class Word, class Power>
 __device__ __forceinline__ void read_channels(const Power* __restrict__ in,
                                               const path_tiles::channel* channels,
@@ -127,8 +129,9 @@ __device__ __forceinline__ void read_channels(const Power* __restrict__ in,
 }
 
 /*!
- * powers [time][beam][channel] -> rows [beam][path][word]. Grid: blocks of path_tiles,
- * beams. Each: times of a warp's lane.
+ * Sums powers [time][beam][channel] to rows [beam][path][word]. Grid: blocks of
+ * path_tiles, beams.
+ * \tparam Each words of a lane
  */
 template <class Power, class Word, int Each>
 __global__ void __launch_bounds__(threads)
@@ -176,7 +179,7 @@ __global__ void __launch_bounds__(threads)
         const int path = unit / parts, t = unit % parts * 32 * Each + lane;
         const path_rows::row row = about_rows[tile.first_path + path];
         const int word = begin + t - row.first, length = row.longer + p.words;
-        // of all lanes
+        // true for all lanes
         if (word - lane + 32 * Each <= 0 || word - lane >= length)
             continue;
         const int* const place = path_places + path * width;
@@ -200,13 +203,13 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-//! What sum_trials reads besides rows.
+//! The tables that sum_trials reads besides rows.
 struct trial_tables {
     const trial_tiles::tile* tiles;
     const trial_tiles::piece* pieces;
     const int* first_piece;
     const int* places;
-    const int64_t* offsets; //!< of trials in a beam of an item
+    const int64_t* offsets; //!< offsets of trials in a beam of an item
     int steps, sub_bands, shared_size;
     int narrow; //!< sub-bands whose sum fits into a half of a word
 };
@@ -234,9 +237,9 @@ __device__ __forceinline__ void write_sums(float* __restrict__ to,
 }
 
 /*!
- * rows [beam][path][word] -> items [item][beam][trial][time]. Grid: tiles of trials,
+ * Sums rows [beam][path][word] to items [item][beam][trial][time]. Grid: tiles of trials,
  * tiles of times, beams.
- * \param each values of a trial in an item
+ * \param each samples of a trial in an item
  */
 template <class Word>
 __global__ void __launch_bounds__(threads) sum_trials(const Word* __restrict__ rows,
@@ -280,7 +283,7 @@ __global__ void __launch_bounds__(threads) sum_trials(const Word* __restrict__ r
         fetch(step);
 
     Word sums[trials_of_warp][times_of_lane] = {};
-    // what does not fit into halves
+    // sums that do not fit into halves
     int low[two ? trials_of_warp : 1][two ? times_of_lane : 1] = {};
     int high[two ? trials_of_warp : 1][two ? times_of_lane : 1] = {};
     const auto widen = [&] {
@@ -355,16 +358,18 @@ device_array<T> uploaded(const std::vector<T>& values)
     return there;
 }
 
-//! The trials of one decimation.
+//! The kernels for the trials of one decimation.
 class sub_band_kernels
 {
 public:
     virtual ~sub_band_kernels() = default;
-    //! Bytes of the rows of a beam.
+    //! Returns the bytes of the rows of a beam.
     virtual int64_t row_bytes() const = 0;
     /*!
-     * \param powers of the first beam and of time `first` \param items of the first beam
-     * \param first,times of the input, those that come out \param available those there
+     * \param powers powers of the first beam and of time `first`
+     * \param items items of the first beam
+     * \param first,times output times, counted in the input
+     * \param available input times
      */
     virtual void execute(const void* powers,
                          float* items,
@@ -579,7 +584,7 @@ private:
     const int d_device;
     const std::vector<sub_band_plan> d_plans;
     int64_t d_longest, d_most;
-    int d_beams; // whose rows are there at once
+    int d_beams; // beams whose rows are in memory at once
     std::deque<std::unique_ptr<sub_band_kernels>> d_kernels;
     device_array<char> d_rows;
 };

@@ -17,7 +17,7 @@ void dedisperser::parameters::check() const
             "sample_time",
             text_of(sample_time),
             "more than 0 s");
-    require(tolerance >= 0.5 && tolerance <= 64, // also of NaN
+    require(tolerance >= 0.5 && tolerance <= 64, // refuses NaN, too
             "tolerance",
             text_of(tolerance),
             "0.5 to 64 values of a trial");

@@ -32,20 +32,20 @@ class dedisperser
 public:
     struct parameters {
         dispersed_band band;
-        double sample_time; //!< seconds, of an item of powers
+        double sample_time; //!< seconds from one item of powers to the next
         trial_layout trials;
         power_type type;
         /*!
-         * How far a delay may be from K DM (f_k^-2 - f_ref^-2), in values of the trial.
-         * 0.5: it is that, rounded. More lets trials share sums of sub-bands.
+         * Largest error of a delay K DM (f_k^-2 - f_ref^-2), in samples of the trial.
+         * 0.5: delays are rounded. A larger one lets trials share sums of sub-bands.
          */
         double tolerance = 1;
 
         //! \throws std::invalid_argument
         void check() const;
-        //! Bytes of the powers of a time, [beam][channel].
+        //! Returns the bytes of the powers of a time, [beam][channel].
         size_t time_bytes() const;
-        //! A time is an item, whose size has to fit into int.
+        //! Returns the same bytes; a time is an item, whose size has to fit into int.
         int checked_time_bytes() const;
     };
 
@@ -55,15 +55,15 @@ public:
     virtual ~dedisperser() = default;
     virtual std::string implementation() const = 0;
 
-    //! Times behind those that come out which the longest delay needs.
+    //! Returns how many later times of the input the longest delay needs.
     virtual int64_t longest_delay() const = 0;
-    //! The delays in times of the input, [trial][channel].
+    //! Returns the delays in times of the input, [trial][channel].
     virtual std::vector<int64_t> delays() const = 0;
 
     /*!
      * \param powers [time][beam][channel] of times + longest_delay() times
      * \param items [item][beam][trial][time], as many as `times` begin; behind the times
-     *        (and where what is left of them is no whole decimation) the last one is 0
+     * (and behind the last whole decimation) the last one is 0
      */
     virtual void execute(const void* powers, float* items, int64_t times, stream&) = 0;
 };

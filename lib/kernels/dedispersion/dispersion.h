@@ -25,8 +25,9 @@ namespace gr::aperture::kernels {
 inline constexpr double dispersion_constant = 1e4 / 2.41;
 
 /*!
- * Seconds by which a signal at `frequency` (Hz) arrives after one at `reference` (Hz), at
- * a dispersion measure in pc/cm^3. Negative where the reference is the lower one.
+ * Returns the seconds by which a signal at `frequency` (Hz) arrives after one at
+ * `reference` (Hz), at a dispersion measure in pc/cm^3. Negative where the reference is
+ * the lower one.
  */
 inline double dispersion_delay(double dm,
                                double frequency,
@@ -45,19 +46,19 @@ struct dispersed_band {
     double center_frequency; //!< Hz
     double bandwidth;        //!< Hz, of all channels
 
-    //! Centre of a channel, Hz.
+    //! Returns the centre of a channel, Hz.
     double frequency(int channel) const
     {
         return center_frequency + (channel - channels / 2) * (bandwidth / channels);
     }
     double reference_frequency() const { return frequency(channels - 1); }
 
-    //! Seconds after the highest channel.
+    //! Returns the delay after the highest channel, s.
     double delay(double dm, int channel) const
     {
         return dispersion_delay(dm, frequency(channel), reference_frequency());
     }
-    //! The same in items of `sample_time` seconds, rounded half to even.
+    //! Returns the delay in items of `sample_time` seconds, rounded half to even.
     int64_t rounded_delay(double dm, int channel, double sample_time) const
     {
         return std::llrint(delay(dm, channel) / sample_time);

@@ -61,7 +61,7 @@ APERTURE_SIMD void convert(float* __restrict to, const int32_t* from, int count)
         to[i] = float(from[i]);
 }
 
-//! Sum of rows: at(i) is where row i begins.
+//! Sums rows; at(i) is where row i begins.
 template <class Value, class At>
 void add_rows(Value* sum, int rows, int count, const At& at)
 {
@@ -72,12 +72,13 @@ void add_rows(Value* sum, int rows, int count, const At& at)
         add(sum, at(i), count);
 }
 
-constexpr int tile = 1024;              // times of sums that stay in the first cache
-constexpr int64_t most_times = 1 << 13; // of the input that are done at once, or so
+constexpr int tile = 1024; // times of sums that stay in the first cache
+constexpr int64_t most_times =
+    1 << 13; // about the times of the input that are done at once
 
 /*!
- * The trials of one decimation, of one beam at a time. Value: of rows; float or int16_t,
- * where sums of a sub-band always fit.
+ * Dedisperses the trials of one decimation, one beam at a time.
+ * \tparam Value element of rows: float, or int16_t where sums of a sub-band always fit
  */
 template <class Value>
 class sub_band_sums
@@ -93,8 +94,9 @@ public:
         d_narrow = std::max(1, most / (plan.width * plan.decimation));
     }
 
-    //! Powers from the first time of the input on; items likewise. `first`: time of the
-    //! first one that comes out, `times` how many, both of the input.
+    //! \param powers, items from the first time of the input on
+    //! \param first, times first output time, and how many there are, counted in the
+    //! input
     template <class Power>
     void
     execute(const Power* powers, float* items, int64_t first, int64_t times, int beam)
@@ -111,7 +113,7 @@ public:
             size += count + d_plan.paths[path].last - d_plan.paths[path].first;
         }
         d_rows.resize(size);
-        // a team of threads costs some microseconds
+        // starting threads costs some microseconds
         const bool worth_threads = double(count) * d_p.band.channels > 65536;
         const int64_t tiles = (count + tile - 1) / tile;
 #pragma omp parallel if (worth_threads)
@@ -138,7 +140,7 @@ public:
 private:
     size_t stride() const { return size_t(d_p.trials.beams) * d_p.band.channels; }
 
-    //! Decimated powers of a sub-band as rows of times.
+    //! Makes rows of times of the decimated powers of a sub-band.
     template <class Power>
     void read(const Power* powers, int beam, int sub_band)
     {
@@ -221,8 +223,8 @@ private:
 
     int64_t d_input_row = 0;
     std::vector<Value> d_input;   // [channel][time]
-    std::vector<Value> d_rows;    // of each path
-    std::vector<size_t> d_places; // where they begin
+    std::vector<Value> d_rows;    // rows of each path
+    std::vector<size_t> d_places; // places where they begin
 };
 
 class host_dedisperser : public dedisperser

@@ -14,9 +14,10 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-constexpr int most_shared_words = 20 * 1024; // for two thread blocks at a time or more
-constexpr int most_path_places = 2048;       // words of the table of a tile
-constexpr int most_piece_words = 12 * 1024;  // of a step
+constexpr int most_shared_words =
+    20 * 1024; // for at least two thread blocks of a multiprocessor
+constexpr int most_path_places = 2048;      // words of the table of a tile
+constexpr int most_piece_words = 12 * 1024; // words of the rows of a step
 
 int64_t to_multiple(int64_t value, int64_t of) { return (value + of - 1) / of * of; }
 
@@ -93,7 +94,7 @@ path_rows::path_rows(const sub_band_plan& plan, int64_t words)
         rows.push_back({ place, path.first, path.last - path.first });
         place += to_multiple(words + path.last - path.first, 4);
     }
-    // what thread blocks read behind the last words of a call, and do not use
+    // words that thread blocks read behind the last ones of a call, and do not use
     size = place + 2 * trial_tiles::times;
 }
 
@@ -104,7 +105,7 @@ trial_tiles::trial_tiles(const sub_band_plan& plan, const path_rows& rows)
     struct window {
         int first, last; // offsets
     };
-    using windows = std::map<int, window>; // of each path
+    using windows = std::map<int, window>; // window of each path
     const auto words_of = [](const window& w, int row_first) {
         const int begin = (w.first - row_first) / 4 * 4;
         return int(to_multiple(times + w.last - row_first - begin, 4));
@@ -139,7 +140,8 @@ trial_tiles::trial_tiles(const sub_band_plan& plan, const path_rows& rows)
         }
         for (int s = 0; s < steps; ++s) {
             int place = 0;
-            std::map<int, std::pair<int, int>> begins; // of paths: place, first offset
+            std::map<int, std::pair<int, int>>
+                begins; // place and first offset of each path
             for (const auto& [path, w] : used[s]) {
                 const auto& row = rows.rows[path];
                 const int begin = (w.first - row.first) / 4 * 4;

@@ -15,12 +15,13 @@
 namespace gr::aperture::kernels {
 
 /*!
- * How a GPU's thread blocks share the work of a sub_band_plan. A *word* is what a thread
- * adds at once: the powers of one time, or of two times that lie half of a call apart.
- * All places in shared memory are in words.
+ * The tiles of a sub_band_plan on a GPU, one for each thread block. A *word* is what a
+ * thread adds at once: the powers of one time, or of two times that lie half of a call
+ * apart. All places in shared memory are in words.
  */
 
-//! Paths of a sub-band that a thread block sums, out of channels in shared memory.
+//! Tiles of paths: the paths of a sub-band that a thread block sums, from channels in
+//! shared memory.
 struct path_tiles {
     struct tile {
         int sub_band, channels;
@@ -28,7 +29,7 @@ struct path_tiles {
         int first, last; //!< least and greatest offset of the paths
     };
     struct channel {
-        int delay; //!< of the first word in shared memory, behind that of the tile
+        int delay; //!< delay of the first word in shared memory, behind that of the tile
         int place;
         int words;
     };
@@ -36,36 +37,37 @@ struct path_tiles {
     int shared_size; //!< words of shared memory for channels
     std::vector<tile> tiles;
     std::vector<channel> channels; //!< [tile][width]
-    std::vector<int> places;       //!< [path][width]: where a path begins
-    //! Tiles and the word, behind that of their least offset, that a thread block begins
-    //! with; of calls of so many words as path_tiles was made for.
+    std::vector<int> places;       //!< [path][width]: place where a path begins
+    //! A tile and the word, behind that of its least offset, that a thread block begins
+    //! with, for calls of as many words as path_tiles was made for.
     struct block {
         int tile, word;
     };
     std::vector<block> blocks;
-    int most_paths; //!< of a tile
+    int most_paths; //!< paths of a tile at most
 
     path_tiles(const sub_band_plan& plan, int channels, int64_t words);
 };
 
-//! Where the rows of paths lie.
+//! The places of the rows of paths.
 struct path_rows {
     struct row {
         int64_t place;
         int first;  //!< offset of the path at which it begins
-        int longer; //!< words more than a call has
+        int longer; //!< words beyond those of a call
     };
-    std::vector<row> rows; //!< of each path
-    int64_t size;          //!< words of all, of a beam
+    std::vector<row> rows; //!< row of each path
+    int64_t size;          //!< words of all rows of a beam
 
-    //! \param words most of a call
+    //! \param words largest number of words of a call
     path_rows(const sub_band_plan& plan, int64_t words);
 };
 
-//! Trials that a thread block sums, out of rows in shared memory; some sub-bands a step.
+//! Tiles of trials: the trials that a thread block sums, from rows in shared memory, some
+//! sub-bands in each step.
 struct trial_tiles {
-    static constexpr int most_trials = 16; //!< of a tile
-    static constexpr int step = 2;         //!< sub-bands
+    static constexpr int most_trials = 16; //!< trials of a tile at most
+    static constexpr int step = 2;         //!< sub-bands of a step
     static constexpr int times = 512;      //!< words of a trial that a thread block sums
 
     //! A part of a row for shared memory. Both are multiples of 4 words, as is `place`.
@@ -80,7 +82,7 @@ struct trial_tiles {
     };
     std::vector<tile> tiles;
     std::vector<piece> pieces;
-    std::vector<int> first_piece; //!< of [tile][step], and how many there are
+    std::vector<int> first_piece; //!< index of [tile][step], and the number of all
     std::vector<int> places;      //!< [tile][step][trial][sub-band of the step]
 
     trial_tiles(const sub_band_plan& plan, const path_rows& rows);

@@ -15,7 +15,7 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! What trials ask of the delays of a sub-band, in whole times.
+//! The delays of a sub-band that trials allow, in whole times.
 class sub_band_search
 {
 public:
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    //! Whether a trial can take a path, from some offset on.
+    //! Returns whether a trial can take a path, from some offset on.
     bool fits(const int32_t* path, int trial) const
     {
         const int32_t *low = row(d_low, trial), *high = row(d_high, trial);
@@ -85,7 +85,7 @@ private:
         return from <= to;
     }
 
-    //! The offset with the least error of all that fit.
+    //! Returns the offset with the least error of all that fit.
     int32_t offset(const int32_t* path, int trial) const
     {
         const int32_t *low = row(d_low, trial), *high = row(d_high, trial);
@@ -101,8 +101,8 @@ private:
         return std::clamp(int32_t(std::nearbyint((least + most) / 2)), from, to);
     }
 
-    //! Of the delays of this trial and of some later ones, those that this one and most
-    //! later ones can take.
+    //! Returns delays that this trial and most later ones can take, among the delays of
+    //! this trial and of some later ones.
     std::vector<int32_t> new_path(int trial) const
     {
         std::vector<int32_t> best;
@@ -137,10 +137,11 @@ private:
 
     const int d_trials, d_width;
     std::vector<double> d_exact;        // [trial][channel]
-    std::vector<int32_t> d_low, d_high; // likewise: allowed delays
+    std::vector<int32_t> d_low, d_high; // [trial][channel] allowed delays
 };
 
-//! Least additions, or nearly so, found by looking at some of the sub-bands.
+//! Returns the width with the least additions, or nearly so, by trying some of the
+//! sub-bands.
 int best_width(const std::vector<double>& exact,
                int trials,
                int channels,
@@ -157,7 +158,7 @@ int best_width(const std::vector<double>& exact,
                            .search()
                            .delays.size()) /
                 width;
-        // a path costs its sums, and to write and read its row
+        // a path costs its sums, and writing and reading its row
         const double sub_bands = double(channels) / width;
         const double cost = sub_bands * (paths / 3 * (width + 4) + trials);
         if (cost < least) {

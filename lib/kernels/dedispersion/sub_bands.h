@@ -15,7 +15,8 @@
 namespace gr::aperture::kernels {
 
 /*!
- * How trials of one decimation share their sums. Times are those of decimated powers.
+ * A plan by which trials of one decimation share their sums. Times are those of decimated
+ * powers.
  *
  * The band is cut into sub-bands of neighbouring channels. For each sub-band there are
  * *paths*: delays of its channels after its highest one. First the powers of each
@@ -30,15 +31,15 @@ struct sub_band_plan {
     int width;               //!< channels of a sub-band; the last one may have fewer
     int sub_bands;
 
-    //! Paths of all sub-bands, those of a sub-band in a row.
+    //! The paths of all sub-bands, those of a sub-band in a row.
     struct path {
         int32_t first, last; //!< least and greatest offset that a trial takes it from
     };
     std::vector<path> paths;
-    std::vector<int> first_path;      //!< of each sub-band, and how many there are
+    std::vector<int> first_path; //!< first path of each sub-band, and the number of all
     std::vector<int32_t> path_delays; //!< [path][width], 0 where there is no channel
 
-    //! [trial][sub-band]
+    //! The path and the offset of [trial][sub-band].
     std::vector<int32_t> path_of, offset_of;
 
     int channels_of(int sub_band, int channels) const
@@ -46,29 +47,29 @@ struct sub_band_plan {
         const int left = channels - sub_band * width;
         return left < width ? left : width;
     }
-    //! Delay of a channel for a trial, by its place in `trials`.
+    //! Returns the delay of a channel for a trial, by its place in `trials`.
     int64_t delay(int trial, int channel) const
     {
         const int sub_band = channel / width;
         const size_t at = size_t(trial) * sub_bands + sub_band;
         return offset_of[at] + path_delays[size_t(path_of[at]) * width + channel % width];
     }
-    //! Greatest of all delays.
+    //! Returns the greatest of all delays.
     int64_t longest_delay(int channels) const;
-    //! Additions for a time of all trials.
+    //! Returns the additions for a time of all trials.
     int64_t additions() const
     {
         return int64_t(path_delays.size()) + int64_t(path_of.size());
     }
 };
 
-//! The plans for each decimation that occurs.
+//! Makes the plans for each decimation that occurs.
 std::vector<sub_band_plan> plan_sub_bands(const dedisperser::parameters& p);
 
-//! In times of the input, [trial][channel].
+//! Returns the delays in times of the input, [trial][channel].
 std::vector<int64_t> delays_of(const std::vector<sub_band_plan>& plans,
                                const dedisperser::parameters& p);
-//! Greatest of them.
+//! Returns the greatest of them.
 int64_t longest_delay_of(const std::vector<sub_band_plan>& plans, int channels);
 
 } // namespace gr::aperture::kernels

@@ -19,14 +19,14 @@
 namespace gr::aperture::kernels {
 
 /*!
- * An item of dedispersed powers, [beam][trial][time] of f32: for each beam, for each
- * trial in the order of `dms`, times_per_item / decimation values, each the sum over
- * channels and over `decimation` times of the input.
+ * The layout of an item of dedispersed powers, [beam][trial][time] of f32: for each beam,
+ * for each trial in the order of `dms`, times_per_item / decimation samples, each the sum
+ * over channels and over `decimation` times of the input.
  */
 struct trial_layout {
     int beams;
-    int times_per_item;           //!< of the input
-    std::vector<double> dms;      //!< of the trials, pc/cm^3, in any order
+    int times_per_item;      //!< times of the input
+    std::vector<double> dms; //!< dispersion measures of the trials, pc/cm^3, in any order
     std::vector<int> decimations; //!< one power of two for each; empty: all 1
 
     int trials() const { return int(dms.size()); }
@@ -34,10 +34,11 @@ struct trial_layout {
     {
         return decimations.empty() ? 1 : decimations[trial];
     }
-    //! Values of a trial in an item.
+    //! Returns the samples of a trial in an item.
     int times(int trial) const { return times_per_item / decimation(trial); }
 
-    //! Values before each trial of a beam, and all of a beam as the last element.
+    //! Returns the samples before each trial of a beam, and all of a beam as the last
+    //! element.
     std::vector<int64_t> offsets() const
     {
         std::vector<int64_t> sums(trials() + 1, 0);
@@ -45,7 +46,7 @@ struct trial_layout {
             sums[t + 1] = sums[t] + times(t);
         return sums;
     }
-    //! Values of a beam in an item.
+    //! Returns the samples of a beam in an item.
     int64_t beam_values() const
     {
         int64_t values = 0;
@@ -53,7 +54,8 @@ struct trial_layout {
             values += times(t);
         return values;
     }
-    //! Where the values of a beam and trial begin in an item. offsets() is for loops.
+    //! Returns where the samples of a beam and trial begin in an item. offsets() is for
+    //! loops.
     int64_t offset(int beam, int trial) const
     {
         int64_t before = 0;
@@ -61,7 +63,7 @@ struct trial_layout {
             before += times(t);
         return beam * beam_values() + before;
     }
-    //! Values in an item.
+    //! Returns the samples in an item.
     int64_t values() const { return beams * beam_values(); }
     //! \throws std::invalid_argument if they do not fit into int
     int item_bytes() const

@@ -112,7 +112,7 @@ host_detector::host_detector(const detection& d,
 template <class What>
 void host_detector::for_each_channel(int frames, const What& what) const
 {
-    // a team of threads costs some microseconds
+    // starting threads costs some microseconds
     const bool worth_threads = double(frames) * d_frame_bytes > 65536;
 #pragma omp parallel if (worth_threads)
     {

@@ -33,7 +33,7 @@ public:
 
     int components() const { return d_components; }
     int rows() const { return d_rows; }
-    //! Those that end within a frame, or 1.
+    //! Returns the integrations that end within a frame, or 1.
     int integrations() const { return std::max(1, d_detect.integrations(d_times)); }
     size_t size() const { return size_t(integrations()) * d_rows * d_components; }
 
@@ -104,7 +104,7 @@ private:
     const detected_sums d_sums;
     const int d_summed, d_channels; // channels of the output
     const size_t d_frame_bytes;
-    const size_t d_powers; // of an integration
+    const size_t d_powers; // powers of an integration
     const worker_maker d_make_worker;
     std::vector<double> d_running; // [channel][row][component]
 };

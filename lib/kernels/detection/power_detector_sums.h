@@ -22,28 +22,28 @@ namespace gr::aperture::kernels::cuda {
  *     4 a row   |x|^2, |y|^2, Re xy*, Im xy*
  *
  * The second adds up pieces and channels, always in the same order, scales, makes the
- * products, and turns channels to the fast axis.
+ * products, and transposes channels to the fast axis.
  */
 struct power_pieces {
     const float* values;
-    int pieces;     //!< of a frame
-    int components; //!< of a row
-    int first_row;  //!< of all rows of the output
+    int pieces;     //!< pieces of a frame
+    int components; //!< components of a row
+    int first_row;  //!< index of the first row among all rows of the output
     int rows;
 };
 
-//! Components of a row that these products need; the first is the most. One scale for
-//! both polarisations makes 1 of 2: their sum will do.
+//! Returns the numbers of components of a row that these products need; the first is the
+//! largest. With one scale for both polarisations, 1 of 2 suffices: their sum.
 std::vector<int> components_of(const detection& d);
 
-//! The second step.
+//! Does the second step.
 class power_sums
 {
 public:
-    //! \param most_frames that one call of write() has
+    //! \param most_frames largest number of frames in a call of write()
     power_sums(const detection& d, int channels, int times, int rows, int most_frames);
 
-    //! -> powers [frame][integration][row][product][channel / summed_channels]
+    //! Writes powers [frame][integration][row][product][channel / summed_channels].
     //! \param scales on the GPU, from upload(), or nullptr: `scale` for all
     void write(const power_pieces& from,
                int frames,
@@ -52,13 +52,13 @@ public:
                float scale,
                cudaStream_t s);
 
-    //! Adds frames to the running sums. Always of as many components.
+    //! Adds frames to the running sums. The number of components must always be the same.
     void add(const power_pieces& from, int frames, cudaStream_t s);
     void
     dump(int components, float* powers, const detection_scales& scales, cudaStream_t s);
     void clear(cudaStream_t s);
 
-    //! \returns where they are on the GPU
+    //! Copies scales to the GPU. \returns their address there
     const float* upload(const float* scales, size_t count, cudaStream_t s);
 
 private:
@@ -69,12 +69,12 @@ private:
 };
 
 /*!
- * The first step from signals in memory, [frame][channel][signal][time]. A row is the sum
- * over some pairs of signals, x and y.
+ * The rows that the first step makes of signals in memory,
+ * [frame][channel][signal][time]. A row is the sum over some pairs of signals, x and y.
  */
 struct signal_rows {
-    //! pairs of row r: [starts[r], starts[r + 1]); nullptr: one, the signals 2 r and 2 r
-    //! + 1, or r and nothing if there are no pairs
+    //! The pairs of row r: [starts[r], starts[r + 1]); nullptr: one pair, the signals 2 r
+    //! and 2 r + 1, or r alone if there are no pairs.
     const int* starts;
     const int2* pairs;
     int rows;
@@ -85,10 +85,11 @@ struct signal_extents {
     sample_type type;
 };
 
-//! How many times of signals are summed in one piece; divides an integration into
-//! parts of that length, the last may be shorter.
+//! Returns how many times of signals are summed in one piece; it divides an integration
+//! into parts of that length, the last of which may be shorter.
 int64_t signal_piece(int64_t spectra, int times);
 
+//! Sums signals.
 //! \param components of a row; with 1 the powers of x alone, or of x and y if `both`
 void sum_signals(const void* signals,
                  int frames,
@@ -100,11 +101,11 @@ void sum_signals(const void* signals,
                  float* pieces,
                  cudaStream_t s);
 
-//! For constructors of what will call sum_signals(): loads what it launches.
+//! Loads the kernels that sum_signals() launches; for constructors of its callers.
 void load_signal_sums(
     sample_type type, int64_t spectra, int times, int components, bool both);
 
-//! Pieces of a frame.
+//! Returns the pieces of a frame.
 int signal_pieces(int64_t spectra, int times);
 
 } // namespace gr::aperture::kernels::cuda

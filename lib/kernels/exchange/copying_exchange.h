@@ -13,9 +13,9 @@
 namespace gr::aperture::kernels {
 
 /*!
- * An exchange by copies, which the devices of the outputs make: each fetches what is for
- * it, from one device after the other, and each begins with another one, so that no two
- * fetch from the same.
+ * An exchange by copies, which the devices of the outputs make: each fetches its pieces
+ * from one device after the other, and each begins with another one, so that no two fetch
+ * from the same.
  */
 class copying_exchange : public exchange
 {
@@ -49,19 +49,20 @@ public:
             }
         for (const int device : d_p.output_devices)
             finish(device, *streams[d_p.place_of(device)]);
-        // what is read may be overwritten once it has been fetched
+        // the sources may be overwritten once they have been fetched
         each_order(d_p.output_devices, d_p.input_devices);
     }
 
 protected:
-    //! \param s of the device `to`
+    //! Copies a piece.
+    //! \param s stream of the device `to`
     virtual void copy(const piece& p, int from, int to, stream& s) = 0;
     virtual void clear(const piece& p, int device, stream& s) = 0;
-    //! After all copies of a device: its stream goes on when they are done.
+    //! Finishes the copies of a device: its stream goes on when they are done.
     virtual void finish(int /* device */, stream&) {}
 };
 
-//! A piece row by row: `put(to, from, bytes)`; from may be nullptr.
+//! Copies a piece row by row with `put(to, from, bytes)`; from may be nullptr.
 template <class function, class piece>
 void each_row(const piece& p, const function& put)
 {

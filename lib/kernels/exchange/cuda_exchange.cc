@@ -20,8 +20,8 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-//! Two GPUs of which the second one cannot read the memory of the first; nothing: all
-//! can read that of all.
+//! Returns two GPUs of which the second one cannot access the memory of the first;
+//! nothing if all can access that of all.
 std::string unreachable(const std::vector<int>& gpus)
 {
     for (const int a : gpus)
@@ -39,7 +39,7 @@ std::string unreachable(const std::vector<int>& gpus)
 
 void enable_access(const std::vector<int>& gpus)
 {
-    // asked for a second time, CUDA calls it an error, and so do its tools
+    // CUDA, and its tools, report an error where this is asked for a second time
     static std::mutex mutex;
     static std::set<std::pair<int, int>> enabled;
     const std::lock_guard<std::mutex> lock(mutex);
@@ -57,7 +57,7 @@ void enable_access(const std::vector<int>& gpus)
         }
 }
 
-//! Rows of a piece, and frames of them, as cudaMemcpy3D has them.
+//! Describes rows of a piece, and frames of them, for cudaMemcpy3D.
 cudaPitchedPtr pitched(const void* memory, size_t row, size_t frame)
 {
     return make_cudaPitchedPtr(const_cast<void*>(memory), row, row, frame / row);
@@ -100,8 +100,9 @@ void clear_rows(const piece& p, int device, cudaStream_t s)
 }
 
 /*!
- * What a GPU has itself it copies on a stream of its own, beside what it fetches: copies
- * within a GPU take about as long as those between two.
+ * An exchange by copies between GPUs. A GPU copies its own items on a separate stream,
+ * beside those that it fetches: copies within a GPU take about as long as those between
+ * two.
  */
 class peer_exchange : public copying_exchange
 {
@@ -111,7 +112,7 @@ public:
         enable_access(p.devices());
         for (const int gpu : p.devices()) {
             const device_guard guard(gpu);
-            d_own[gpu]; // its stream and events are of the current GPU
+            d_own[gpu]; // makes stream and events on the current GPU
         }
     }
     std::string implementation() const override { return "cuda, copies"; }
@@ -150,14 +151,15 @@ private:
     struct within {
         own_stream copies;
         event ready, done;
-        bool busy = false; // in this call
+        bool busy = false; // the stream is used in this call
     };
-    std::map<int, within> d_own; // of each GPU
+    std::map<int, within> d_own; // stream and events of each GPU
 };
 
 /*!
- * What is for one port lies in a row in a frame of another one, so that it is sent as it
- * is; it is received into memory of its own, from where rows go to their places.
+ * An exchange by NCCL. The items for one port lie in a row in a frame of another one, so
+ * that they are sent as they are; they are received into separate memory, from where rows
+ * are copied to their places.
  */
 class nccl_exchange : public exchange
 {
@@ -165,7 +167,7 @@ public:
     explicit nccl_exchange(const parameters& p)
         : exchange(p), d_gpus(p.devices()), d_nccl(nccl::make(d_gpus))
     {
-        size_t most = 0; // bytes that a port gets from other GPUs, of a frame
+        size_t most = 0; // bytes of a frame that a port gets from other GPUs
         for (int output = 0; output < p.outputs_ports(); output++)
             most = std::max(most, remote_bytes(output));
         d_most_frames =
@@ -201,7 +203,8 @@ public:
     }
 
 private:
-    static constexpr size_t enough = 64 << 20; // bytes that are received at once
+    static constexpr size_t enough =
+        64 << 20; // bytes received at once that use the link well
 
     size_t remote_bytes(int output) const
     {
@@ -268,8 +271,8 @@ private:
 
     const std::vector<int> d_gpus;
     const std::unique_ptr<nccl> d_nccl;
-    int d_most_frames = 1;                      // that are exchanged at once
-    std::vector<device_array<char>> d_received; // of each output port
+    int d_most_frames = 1;                      // frames that are exchanged at once
+    std::vector<device_array<char>> d_received; // memory of each output port
 };
 
 } // namespace

@@ -19,7 +19,7 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-//! The functions of the library that are used here.
+//! The functions of the library.
 class library
 {
 public:
@@ -43,7 +43,7 @@ public:
 
     void check(ncclResult_t result, const char* what) const
     {
-        // what a communicator that does not block is still about is no error
+        // an operation that a nonblocking communicator has not finished is no error
         if (result != ncclSuccess && result != ncclInProgress)
             throw std::runtime_error(std::string("NCCL: ") + what + ": " +
                                      get_error_string(result));

@@ -17,26 +17,25 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * The communicators of some GPUs, of NCCL, which is loaded when it is asked for: it is
- * 200 MB large, many systems do not have it, and what is linked to it would not start
- * there.
+ * NCCL communicators of some GPUs. The library is loaded when it is asked for: it has 200
+ * MB, many systems do not have it, and programs linked to it would not start there.
  */
 class nccl
 {
 public:
-    //! Why NCCL is not to be had; empty: it is.
+    //! Returns why NCCL cannot be used; empty if it can.
     static std::string problem();
 
     /*!
-     * \param gpus each once; their places are the ranks
+     * \param gpus each GPU once; their indices are the ranks
      * \throws std::runtime_error
      */
     static std::unique_ptr<nccl> make(const std::vector<int>& gpus);
     virtual ~nccl() = default;
-    //! For example "2.28.3".
+    //! Returns the version, for example "2.28.3".
     virtual std::string version() const = 0;
 
-    //! What is sent and received between these is done at the same time.
+    //! Begins a group: all sends and receives up to end() are done at the same time.
     virtual void begin() = 0;
     virtual void end() = 0;
     virtual void send(const void* from, size_t bytes, int self, int to, cudaStream_t) = 0;

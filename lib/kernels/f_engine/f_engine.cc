@@ -12,8 +12,8 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! Spectra that are filtered before they are transposed: on a CPU they stay in its cache,
-//! on other devices they are enough to fill it with work.
+//! Returns the spectra that are filtered before they are transposed: on a CPU they stay
+//! in its cache, on other devices they are enough to fill it with work.
 int spectra_at_once(size_t spectrum, const device& d)
 {
     const size_t scratch = d.own_memory() ? 32 << 20 : 1 << 20;
@@ -21,14 +21,14 @@ int spectra_at_once(size_t spectrum, const device& d)
     return int(most);
 }
 
-//! Spectra go through memory of the device between two kernels.
+//! An F-engine whose spectra go through memory of the device between two kernels.
 class composed : public f_engine
 {
 public:
     composed(const parameters& p, const device& d, int spectra)
         : d_p(p),
           d_filter(pfb::make(p.filter, d)),
-          d_turn(corner_turn::make(p.turn(), d)),
+          d_transpose(corner_turn::make(p.transposition(), d)),
           d_spectrum(p.filter.inputs_per_port * size_t(p.filter.channels) *
                      size_of(p.filter.output)),
           d_batch(spectra > 0 ? spectra
@@ -45,7 +45,7 @@ public:
 
     std::string implementation() const override
     {
-        return d_filter->implementation() + " + " + d_turn->implementation();
+        return d_filter->implementation() + " + " + d_transpose->implementation();
     }
 
     void set_gains(const cfloat* gains, stream& s) override
@@ -71,7 +71,7 @@ public:
             d_filter->execute(d_sources.data(), d_spectra.data(), batch, s);
             for (size_t i = before; d_found && i < d_found->size(); i++)
                 (*d_found)[i].spectrum += done;
-            d_turn->execute(d_filtered.data(), frame, first + done, batch, s);
+            d_transpose->execute(d_filtered.data(), frame, first + done, batch, s);
         }
     }
 
@@ -86,7 +86,7 @@ public:
 private:
     const parameters d_p;
     const std::unique_ptr<pfb> d_filter;
-    const std::unique_ptr<corner_turn> d_turn;
+    const std::unique_ptr<corner_turn> d_transpose;
     const size_t d_spectrum; // bytes of one of a port
     const int d_batch;       // spectra that fit into the scratch memory
     memory d_scratch;        // [port][spectrum][input][channel]
@@ -98,7 +98,7 @@ private:
 
 } // namespace
 
-corner_turn::parameters f_engine::parameters::turn() const
+corner_turn::parameters f_engine::parameters::transposition() const
 {
     return { filter.channels, filter.ports,  filter.inputs_per_port, spectra_per_frame,
              filter.output,   first_channel, selected_channels };
@@ -107,7 +107,7 @@ corner_turn::parameters f_engine::parameters::turn() const
 void f_engine::parameters::check() const
 {
     filter.check();
-    turn().check();
+    transposition().check();
 }
 
 std::unique_ptr<f_engine>

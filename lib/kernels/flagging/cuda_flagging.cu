@@ -20,19 +20,19 @@ namespace {
 
 constexpr int threads = 256;
 
-//! Where the rows of slices lie: [row][channel][input], as a ring.
+//! The rows of slices, [row][channel][input], as a ring.
 struct ring {
-    int64_t cells; // of a slice
+    int64_t cells; // cells of a slice
     int rows;
     int first; // row of the oldest kept slice
-    //! Of a slice of the frame; below 0 of earlier ones.
+    //! Returns the row of a slice of the frame; slices below 0 are of earlier frames.
     __device__ __forceinline__ int64_t row(int slice) const
     {
         return int64_t((first + kept_slices + slice) % rows) * cells;
     }
 };
 
-//! What is summed of a cell.
+//! The sums over a cell.
 template <sample_type Type>
 struct measured_cell {
     static constexpr bool real = Type == sample_type::fc32;
@@ -52,10 +52,10 @@ struct measured_cell {
         }
     }
 
-    //! `count` samples of sc4 in the low bytes
+    //! Adds `count` samples of sc4 in the low bytes.
     __device__ __forceinline__ void add_word_sc4(uint32_t w, int count)
     {
-        // 16 times the numbers, -8 as -7
+        // 16 times the components, -8 as -7
         const uint32_t re = __vmaxs4(w & 0xf0f0f0f0, 0x90909090);
         const uint32_t im = __vmaxs4((w << 4) & 0xf0f0f0f0, 0x90909090);
         for (int i = 0; i < count; i++) {
@@ -128,8 +128,8 @@ struct measured_cell {
 };
 
 /*!
- * flagged_by_itself() of whole sums, with the same result. Nearly all cells are so far
- * from the limits of the kurtosis that single precision can tell.
+ * Does what flagged_by_itself() does for whole sums, with the same result. Nearly all
+ * cells are so far from the limits of the kurtosis that single precision can tell.
  */
 __device__ __forceinline__ bool flagged_by_whole_sums(
     const flag_rules& r, uint32_t s1, uint64_t s2, int count, bool bad, float& power)
@@ -172,9 +172,9 @@ count_of(const int* there, const flag_rules& rules, int64_t x, int slice)
 }
 
 /*!
- * Sums of the cells of a frame, and what is said of each by itself. A group of `group`
- * lanes has a cell.
- * \param vectors of a slice
+ * Sums the cells of a frame, and judges each by itself. A group of `group` lanes has a
+ * cell.
+ * \param vectors vectors of a slice
  */
 template <sample_type Type, class Vector>
 __global__ void __launch_bounds__(threads) measure(const Vector* frame,
@@ -234,7 +234,7 @@ __device__ __forceinline__ float find_median(float (&v)[flag_window], int middle
     return found;
 }
 
-//! How far a power is from the middle of its window.
+//! Returns how far a power is from the middle of its window.
 __device__ __forceinline__ float
 deviation(float (&v)[flag_window], float power, int there, const flag_rules& rules)
 {
@@ -308,7 +308,7 @@ __global__ void __launch_bounds__(128) compare_in_frequency(flag_rules rules,
         flags[row + x] || (rules.channel_sigma > 0 && fabsf(z) > rules.channel_sigma);
 }
 
-//! found [slice] -> rows of flags
+//! Writes rows of flags from found [slice].
 __global__ void __launch_bounds__(threads)
     put_flags(ring r, const uint8_t* found, uint8_t* flags)
 {
@@ -318,8 +318,9 @@ __global__ void __launch_bounds__(threads)
 }
 
 /*!
- * SumThreshold of one length along time: rows longest_sum - 1 before the frame and the
- * frame's. `from` and `to` are the ring of flags, or scratch memory [place][cell].
+ * Applies SumThreshold of one length along time, to longest_sum - 1 rows before the frame
+ * and the frame's. `from` and `to` are the ring of flags, or scratch memory
+ * [place][cell].
  */
 __global__ void __launch_bounds__(threads) sum_in_time(ring r,
                                                        int places,
@@ -348,7 +349,7 @@ __global__ void __launch_bounds__(threads) sum_in_time(ring r,
     to[(to_ring ? r.row(place - before) : place * r.cells) + x] = flagged;
 }
 
-//! Likewise along channels; scratch memory is [slice][cell].
+//! Does the same along channels; scratch memory is [slice][cell].
 __global__ void __launch_bounds__(threads) sum_in_frequency(flag_rules rules,
                                                             ring r,
                                                             int length,
@@ -379,7 +380,7 @@ __global__ void __launch_bounds__(threads) sum_in_frequency(flag_rules rules,
     to[(to_ring ? row : plain) + x] = flagged;
 }
 
-//! Flags grow, and become a mask. A thread has a byte.
+//! Grows flags, and makes them a mask. A thread has a byte.
 __global__ void __launch_bounds__(threads) write_mask(flag_rules rules,
                                                       ring r,
                                                       const int* there,
@@ -415,7 +416,7 @@ __global__ void __launch_bounds__(threads) write_mask(flag_rules rules,
     }
 }
 
-//! A warp has the slices of a channel and input.
+//! Sets flagged voltages to zero. A warp has the slices of a channel and input.
 template <class Vector>
 __global__ void __launch_bounds__(threads) zero(
     Vector* frame, int64_t vectors, const uint8_t* mask, flag_rules rules, int64_t cells)
@@ -436,37 +437,38 @@ __global__ void __launch_bounds__(threads) zero(
     }
 }
 
-//! Frames that an F-engine has summed.
+//! Frames whose sums an F-engine has made.
 struct summed_frames {
     cell_sums sums;
-    int channels, first_channel; // of the filter, of the frames
+    int channels, first_channel; // channels of the filter, and first one of the frames
     int count;                   // frames
 };
 
-//! A warp of judge_sums() has so many channels by so many inputs.
+//! Channels and inputs of a warp of judge_sums().
 constexpr int tile_channels = 8, tile_inputs = 4;
 
 /*!
- * Judges the cells of summed frames by themselves, and makes their sums zero. A thread
+ * Judges the cells of summed frames by themselves, and sets their sums to zero. A thread
  * block has the slices of a byte of the mask, a warp one slice of a tile; blockIdx.y is
  * the frame.
- * \tparam Alone whether nothing else is asked for: then mask and voltages are done, too
+ * \tparam Alone whether all other methods are off: then mask and voltages are done, too
  */
 template <bool Alone, class Vector>
-__global__ void __launch_bounds__(threads) judge_sums(summed_frames from,
-                                                      const int* there,
-                                                      flag_rules rules,
-                                                      ring r,
-                                                      float* powers,
-                                                      uint8_t* flags,
-                                                      uint8_t* masks,
-                                                      Vector* frames,
-                                                      int64_t vectors, // of a slice
-                                                      unsigned long long* found_inputs,
-                                                      unsigned long long* found_channels)
+__global__ void __launch_bounds__(threads)
+    judge_sums(summed_frames from,
+               const int* there,
+               flag_rules rules,
+               ring r,
+               float* powers,
+               uint8_t* flags,
+               uint8_t* masks,
+               Vector* frames,
+               int64_t vectors, // vectors of a slice
+               unsigned long long* found_inputs,
+               unsigned long long* found_channels)
 {
     static_assert(tile_channels * tile_inputs == 32);
-    __shared__ uint32_t found[8]; // of each slice, a bit of each lane
+    __shared__ uint32_t found[8]; // for each slice, a bit of each lane
     const unsigned bytes = (rules.slices + 7) / 8;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int frame = blockIdx.y;
@@ -494,15 +496,15 @@ __global__ void __launch_bounds__(threads) judge_sums(summed_frames from,
         const int count = count_of(there, rules, x, slice);
         float power;
         flagged = flagged_by_whole_sums(rules, s1, s2, count, bad, power);
-        // of all these frames, only the last slices have a row of their own
+        // only the last slices of all these frames have a row
         const int number = frame * rules.slices + slice;
         if (number >= from.count * rules.slices - r.rows) {
             powers[r.row(number) + x] = power;
             flags[r.row(number) + x] = flagged;
         }
         flagged = count > 0 && (flagged || bad);
-        // Not before they have been used: a store to what is being loaded holds up all
-        // that its multiprocessor loads and stores, 70 microseconds in all once.
+        // Not before they have been used: a store to data that is being loaded holds up
+        // all loads and stores of its multiprocessor, 70 microseconds in all once.
         from.sums.powers[at] = 0;
         from.sums.squares[at] = 0;
     }
@@ -642,7 +644,7 @@ public:
         const device_guard guard(d_device);
         const bool alone = !d_rules.in_time() && !d_rules.in_frequency() &&
                            d_rules.grown_slices == 0 && d_rules.grown_channels == 0;
-        // All frames together where nothing but their own cells matters.
+        // All frames together where only their own cells matter.
         const int each = alone && !there ? count : 1;
         for (int f = 0; f < count; f += each) {
             const int* counts = nullptr;
@@ -715,7 +717,8 @@ private:
         return { blocks_for(d_ring.cells, block), unsigned(rows), 1 };
     }
 
-    //! Calls with the type of samples and the widest vector that a slice is made of.
+    //! Calls a function with the type of samples and the widest vector that divides a
+    //! slice.
     template <class Then>
     void with_vectors(const Then& then) const
     {
@@ -780,7 +783,7 @@ private:
         check_launch("sums of slices");
     }
 
-    //! \param alone whether masks and voltages are done by it, too
+    //! \param alone whether it also makes masks and voltages
     void judge(void* frames,
                uint8_t* masks,
                int count,
@@ -862,14 +865,14 @@ private:
         check_launch("flags");
     }
 
-    //! Flags before and after a length of SumThreshold.
+    //! The flags before and after a length of SumThreshold.
     struct step {
         const uint8_t* from;
         bool from_ring;
         uint8_t* to;
         bool to_ring;
     };
-    //! From the ring of flags by way of scratch memory back to it.
+    //! Applies lengths from the ring of flags, by way of scratch memory, back to it.
     template <class Then>
     void each_length(int cells, const Then& then)
     {
@@ -921,7 +924,7 @@ private:
     uploaded_array<kurtosis_limits> d_limits;
     uploaded_array<quantised_kurtosis::node> d_nodes;
     uploaded_array<uint8_t> d_bad;
-    cell_sums d_sums{}; // of no frames, unless an F-engine makes them
+    cell_sums d_sums{}; // empty, unless an F-engine makes them
     int d_filter_channels = 0, d_first_channel = 0;
     device_array<uint32_t> d_sums_of_powers;
     device_array<uint64_t> d_sums_of_squares;

@@ -15,7 +15,7 @@
 
 /*!
  * \file
- * What decides on flags, the same code on the host and on a GPU, so that equal sums have
+ * Decides on flags with the same code on the host and on a GPU, so that equal sums have
  * equal flags. It is compiled without fused multiply-adds.
  */
 #ifdef __CUDACC__
@@ -28,25 +28,26 @@
 
 namespace gr::aperture::kernels {
 
-//! Slices, or channels, among which a cell's power is compared; the sorting network's.
+//! Slices, or channels, among which a cell's power is compared: the size of the sorting
+//! network.
 constexpr int flag_window = 32;
-//! With fewer of them it is not.
+//! Least number of them to compare with.
 constexpr int least_flag_window = 8;
 //! Slices of earlier frames that are kept.
 constexpr int kept_slices = flag_window - 1;
-//! Longest row of cells that SumThreshold adds up, a power of two.
+//! Longest row of cells that SumThreshold sums, a power of two.
 constexpr int longest_sum = 16;
 //! Power of a cell that is not judged.
 constexpr float no_power = -1;
 
-//! What the decision on a cell follows from. Tables are in the memory of the device.
+//! The rules by which a cell is flagged. Tables are in the memory of the device.
 struct flag_rules {
     int channels, inputs, slices, spectra_per_slice;
     float least_power, most_power;                                      //!< 0: none
     float time_sigma, channel_sigma, time_sum_sigma, channel_sum_sigma; //!< 0: off
     int grown_slices, grown_channels;
     bool kurtosis;
-    int node_count;                        //!< of `nodes`
+    int node_count;                        //!< number of `nodes`
     const kurtosis_limits* limits;         //!< [spectra of a slice + 1]
     const quantised_kurtosis::node* nodes; //!< nullptr: no integers
     const uint8_t* bad;                    //!< [channel]
@@ -58,7 +59,7 @@ struct flag_rules {
     }
 };
 
-//! bias and scale at a mean power: see quantised_kurtosis
+//! Returns bias and scale at a mean power: see quantised_kurtosis.
 APERTURE_ON_BOTH quantised_kurtosis::node node_at(const flag_rules& r, float power)
 {
     constexpr int shift = 23 - quantised_kurtosis::bits;
@@ -76,8 +77,8 @@ APERTURE_ON_BOTH quantised_kurtosis::node node_at(const flag_rules& r, float pow
 
 /*!
  * Judges a cell by itself.
- * \param s1, s2 sums of |x|^2 and |x|^4 over the spectra that are there
- * \param count how many these are
+ * \param s1, s2 sums of |x|^2 and |x|^4 over the spectra that are not missing
+ * \param count number of these
  * \param power gets the mean of |x|^2, or no_power
  */
 APERTURE_ON_BOTH bool flagged_by_itself(
@@ -85,7 +86,7 @@ APERTURE_ON_BOTH bool flagged_by_itself(
 {
     power = no_power;
     if (bad || count == 0 || 4 * count < r.spectra_per_slice)
-        return false; // too little to judge by; bad channels are flagged at last
+        return false; // too few spectra; bad channels are flagged at the end
     const double n = count;
     const float mean = float(s1 / n);
     if (!(mean <= 3e38f))
@@ -106,9 +107,9 @@ APERTURE_ON_BOTH bool flagged_by_itself(
 }
 
 /*!
- * How many standard deviations a power lies above the median of its window.
+ * Returns how many standard deviations a power lies above the median of its window.
  * \param mad median of the absolute deviations from the median
- * \param part of the slice's spectra that are there
+ * \param part fraction of the slice's spectra that are not missing
  *
  * The standard deviation is 1.4826 times the mad, but not less than the radiometer
  * equation's, median / sqrt(spectra).
@@ -123,7 +124,7 @@ deviation_of(float power, float median, float mad, float root_spectra, float par
     return (power - median) / sigma * sqrtf(part);
 }
 
-//! Puts flag_window values in order: Batcher's odd-even merge. `Exchange` puts two.
+//! Sorts flag_window elements: Batcher's odd-even merge. `Exchange` sorts two.
 template <int P = 1, int K = 1, class Value, class Exchange>
 APERTURE_ON_BOTH void sort_window(Value (&v)[flag_window], const Exchange& exchange)
 {
@@ -138,10 +139,10 @@ APERTURE_ON_BOTH void sort_window(Value (&v)[flag_window], const Exchange& excha
 }
 
 /*!
- * SumThreshold of one length (Offringa et al., MNRAS 405, 155 (2010)): whether a row of
- * `length` cells that begins at `start` is flagged. Cells that are flagged already do not
- * count.
- * \param value, flag of a place in the row
+ * Applies SumThreshold of one length (Offringa et al., MNRAS 405, 155 (2010)): returns
+ * whether a row of `length` cells that begins at `start` is flagged. Cells that are
+ * flagged already do not count.
+ * \param value, flag functions of a place in the row
  */
 template <class Value, class Flag>
 APERTURE_ON_BOTH bool
@@ -157,7 +158,8 @@ sum_is_above(int start, int length, float limit, const Value& value, const Flag&
     return count > 0 && fabsf(sum) > limit * float(count);
 }
 
-//! Threshold of the mean of so many cells: falls by 1.5 with each doubling.
+//! Returns the threshold of the mean of so many cells: it falls by 1.5 with each
+//! doubling.
 APERTURE_ON_BOTH float sum_limit(float sigma, int length)
 {
     for (; length > 1; length /= 2)

@@ -55,7 +55,7 @@ void flagging::parameters::check() const
             "type",
             name_of(type),
             "sc8, sc4 or fc32");
-    // sums of sc8 fit into 64 bits, and those of |x|^2 into 32
+    // sums for sc8 fit into 64 bits, and those of |x|^2 into 32
     require_range("spectra_per_slice", layout.spectra_per_slice, 1, 1 << 16);
     methods.check(layout);
 }

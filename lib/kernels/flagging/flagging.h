@@ -18,7 +18,7 @@
 
 namespace gr::aperture::kernels {
 
-//! How interference is found. 0 switches a method off.
+//! The methods that find interference. A parameter of 0 switches a method off.
 struct flagging_methods {
     double kurtosis_false_alarms = 0;
     double least_power = 0, most_power = 0;
@@ -35,8 +35,8 @@ struct flagging_methods {
  * and channel. In three steps:
  *
  * - measure: sums of |x|^2 and |x|^4 of each cell
- * - decide: what methods say of the cell by itself, of its power among the same cells of
- *   the last slices, and of those of the neighbouring channels; then flags grow
+ * - decide: methods judge the cell by itself, its power among the same cells of the last
+ * slices, and among those of the neighbouring channels; then flags grow
  * - set flagged voltages to zero
  *
  * It keeps powers and flags of the last kept_slices from frame to frame.
@@ -57,24 +57,24 @@ public:
         void check() const;
     };
 
-    //! Thresholds and tables for some methods.
+    //! The thresholds and tables of some methods.
     struct tables {
         tables(const parameters& p, const flagging_methods& methods);
-        //! With pointers to tables, wherever they are.
+        //! Returns the rules, with pointers to tables wherever they are.
         flag_rules rules(const kurtosis_limits* limits,
                          const quantised_kurtosis::node* nodes,
                          const uint8_t* bad) const;
 
-        flag_rules numbers; //!< without pointers
+        flag_rules numbers; //!< rules without pointers
         std::vector<kurtosis_limits> limits;
         std::vector<quantised_kurtosis::node> nodes;
         std::vector<uint8_t> bad; //!< [channel]
     };
 
-    //! What was found so far, in cells.
+    //! Counts so far, in cells.
     struct counts {
-        std::vector<uint64_t> inputs;   //!< flagged ones, by input
-        std::vector<uint64_t> channels; //!< and by channel
+        std::vector<uint64_t> inputs;   //!< flagged cells of each input
+        std::vector<uint64_t> channels; //!< flagged cells of each channel
     };
 
     //! \throws std::invalid_argument; picks the implementation
@@ -82,18 +82,18 @@ public:
     virtual ~flagging() = default;
     virtual std::string implementation() const = 0;
 
-    //! For all frames from the next one on. Tables take some milliseconds to be made:
-    //! they are made elsewhere, and handed over here.
+    //! Uses tables for all frames from the next one on. Making them takes some
+    //! milliseconds, which is done elsewhere.
     virtual void use(const std::shared_ptr<const tables>& t, stream&) = 0;
 
     /*!
      * \param in `frames` frames in a row
      * \param out the same with flagged voltages zero; it may be `in`, then only they are
      * written
-     * \param masks one of mask_layout::item_bytes() for each frame
-     * \param there [frame][input][slice], spectra that are not missing; nullptr: all are.
-     * It is not kept. Cells with none are not flagged, those with fewer than a quarter of
-     * their spectra only by growth and as bad channels.
+     * \param masks mask_layout::item_bytes() bytes for each frame
+     * \param there [frame][input][slice], spectra that are not missing; nullptr: all. It
+     * is not kept. Cells without spectra are not flagged; cells with fewer than a quarter
+     * of their spectra are flagged only by growth and as bad channels.
      */
     virtual void execute(const void* in,
                          void* out,
@@ -104,7 +104,8 @@ public:
 
     /*!
      * Makes room for sums that an F-engine adds up, in a ring of so many frames.
-     * \param channels of its filter \param first_channel of these that frames have
+     * \param channels of its filter
+     * \param first_channel first of these that frames have
      * \return whether this implementation can use them
      */
     virtual bool
@@ -112,10 +113,10 @@ public:
     {
         return false;
     }
-    //! Where those of the next frame are added up, and of later ones behind it.
+    //! Returns where the sums of the next frame are, and of later ones behind it.
     virtual cell_sums sums() const { return {}; }
     /*!
-     * execute() in place, of frames all of whose voltages were added to sums(): only
+     * Does execute() in place, for frames whose voltages were all added to sums(): only
      * flagged ones are touched. execute() forgets the sums of its frames.
      */
     virtual void

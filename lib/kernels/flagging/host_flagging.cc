@@ -41,7 +41,7 @@ APERTURE_SIMD sums sums_of_sc8(const int8_t* x, int count)
 
 APERTURE_SIMD sums sums_of_sc4(const uint8_t* x, int count)
 {
-    uint32_t s1 = 0, s2 = 0; // up to 98 and 98^2 a sample
+    uint32_t s1 = 0, s2 = 0; // up to 98 and 98^2 for a sample
     uint64_t all2 = 0;
     for (int i = 0; i < count; i += 4096) {
         s2 = 0;
@@ -57,7 +57,8 @@ APERTURE_SIMD sums sums_of_sc4(const uint8_t* x, int count)
     return { double(s1), double(all2) };
 }
 
-//! In single precision over 512 times of each lane, in double precision over those.
+//! Sums in single precision over 512 times of each lane, and these sums in double
+//! precision.
 APERTURE_SIMD sums sums_of_fc32(const float* x, int count)
 {
     sums all{ 0, 0 };
@@ -110,7 +111,7 @@ inline __attribute__((always_inline)) void exchange(vector& a, vector& b)
     b = high;
 }
 
-//! Sorts a window and takes the middle one of the values below infinity.
+//! Sorts a window and returns the middle one of the elements below infinity.
 inline __attribute__((always_inline)) void
 find_median(window& w, const numbers& middle, vector& found)
 {
@@ -120,7 +121,7 @@ find_median(window& w, const numbers& middle, vector& found)
         found = middle == i ? w.values[i] : found;
 }
 
-//! Medians of the values in a window, and of their distances from it.
+//! Computes medians of the elements in a window, and of their distances from it.
 APERTURE_SIMD void medians_of(window& w, vector& median, vector& mad, numbers& count)
 {
     const vector infinity = vector{} + std::numeric_limits<float>::infinity();
@@ -190,7 +191,8 @@ public:
     }
 
 private:
-    //! Row of a slice of the frame; below 0 of earlier ones. A row is [channel][input].
+    //! Returns the row of a slice of the frame; slices below 0 are of earlier ones. A row
+    //! is [channel][input].
     size_t row(int slice) const
     {
         return size_t((d_first + kept_slices + slice) % d_rows) * d_cells;
@@ -265,7 +267,7 @@ private:
                             part(int(x % d_p.layout.inputs), s));
     }
 
-    //! How far the cells of a slice are from the same cells of the slices before.
+    //! Compares the cells of a slice with the same cells of the slices before.
     void compare_in_time(int s)
     {
 #pragma omp parallel for schedule(static) if (worth_threads())
@@ -293,7 +295,7 @@ private:
             d_flags[row(s) + x] |= d_scratch[x];
     }
 
-    //! How far they are from the neighbouring channels.
+    //! Compares them with the neighbouring channels.
     void compare_in_frequency(int s)
     {
         const int inputs = d_p.layout.inputs;
@@ -323,10 +325,12 @@ private:
     }
 
     /*!
-     * SumThreshold along rows of cells: for each length, flags go to d_scratch, and come
-     * back when all rows are done.
-     * \param rows how many, \param cells of each
-     * \param place(row, cell) of a flag, \param value(row, cell)
+     * Applies SumThreshold along rows of cells: for each length, flags go to d_scratch,
+     * and come back when all rows are done.
+     * \param rows number of rows
+     * \param cells cells of each
+     * \param place(row, cell) place of a flag
+     * \param value(row, cell) power of a cell
      */
     template <class Place, class Value>
     void
@@ -390,7 +394,7 @@ private:
         grow();
     }
 
-    //! A cell has its own flag or that of one nearby.
+    //! Returns whether a cell has a flag, or one nearby.
     bool near_flag(int s, int c, int i) const
     {
         const int inputs = d_p.layout.inputs, g = d_rules.grown_channels;
@@ -452,17 +456,17 @@ private:
     }
 
     const parameters d_p;
-    const size_t d_cells; // of a slice
-    const int d_rows;     // of slices that are kept, and the frame's
+    const size_t d_cells; // cells of a slice
+    const int d_rows;     // rows of slices that are kept, and the frame's
     const int d_slices;
     std::shared_ptr<const tables> d_tables;
     flag_rules d_rules;
     int d_first = 0;              // row of the oldest kept slice
-    const int* d_there = nullptr; // of the frame
+    const int* d_there = nullptr; // spectra of the frame that are not missing
     // rows of slices, as a ring
     std::vector<float> d_powers, d_deviations; // the latter in time
     std::vector<uint8_t> d_flags;              // before they grow
-    // of a frame
+    // rows of a frame
     std::vector<float> d_across; // deviations from the channels nearby
     std::vector<uint8_t> d_scratch, d_grown;
     std::vector<std::atomic<uint64_t>> d_found_inputs, d_found_channels;

@@ -28,8 +28,8 @@ namespace {
 
 /*!
  * A Pearson distribution of mean 0 and variance 1: p'/p = -(x + b1)/(b0 + b1 x + b2 x^2).
- * It is integrated as it stands, so that all types (IV from 24 spectra on, I, III and VI)
- * are one.
+ * It is integrated in this form, so that all types (IV from 24 spectra on, I, III and VI)
+ * are treated alike.
  */
 class pearson
 {
@@ -50,7 +50,7 @@ public:
                 sum /= total;
     }
 
-    //! The points with a probability below, and above them.
+    //! Return the points with a probability below, and above them.
     double lower(double probability) const
     {
         return -d_b1 - place(d_below, d_below.back() - probability);
@@ -65,7 +65,7 @@ private:
 
     double slope(double x) const { return -(x + d_b1) / (d_b0 + x * (d_b1 + d_b2 * x)); }
 
-    //! sums[i] = integral of p over i steps from the mode
+    //! Makes sums[i], the integral of p over i steps from the mode.
     void integrate(int side, std::vector<double>& sums) const
     {
         double x = -d_b1, log_p = 0, p = 1;
@@ -74,7 +74,7 @@ private:
             // Simpson's rule for the logarithm, and for p
             const double h = side * step;
             if (!(d_b0 + (x + h) * (d_b1 + d_b2 * (x + h)) > 0))
-                break; // where the distribution ends
+                break; // the distribution ends here
             const double a = slope(x), c = slope(x + h / 2), e = slope(x + h);
             const double f = slope(x + h / 4);
             const double middle = std::exp(log_p + h / 12 * (a + 4 * f + c));
@@ -142,7 +142,7 @@ std::vector<kurtosis_limits> kurtosis_limit_table(int most, double false_alarms)
 
 namespace {
 
-//! Moments 2, 4, 6, 8 of a Gaussian number that is rounded and clamped to +-limit.
+//! Moments 2, 4, 6, 8 of a Gaussian variable that is rounded and clamped to +-limit.
 struct quantised_moments {
     double m2 = 0, m4 = 0, m6 = 0, m8 = 0;
 
@@ -150,7 +150,7 @@ struct quantised_moments {
     {
         const auto above = [=](double x) { return std::erfc(x / rms * M_SQRT1_2); };
         for (int q = 1; q <= limit; q++) {
-            // of both signs
+            // both signs
             const double probability = above(q - 0.5) - (q < limit ? above(q + 0.5) : 0.);
             const double square = double(q) * q;
             m2 += probability * square;
@@ -164,7 +164,7 @@ struct quantised_moments {
 quantised_kurtosis::node node_of(double rms, int limit)
 {
     const quantised_moments q(rms, limit);
-    // of the power, the sum of two independent squares
+    // moments of the power, the sum of two independent squares
     const double p1 = 2 * q.m2, p2 = 2 * q.m4 + 2 * q.m2 * q.m2;
     const double p3 = 2 * q.m6 + 6 * q.m4 * q.m2;
     const double p4 = 2 * q.m8 + 8 * q.m6 * q.m2 + 6 * q.m4 * q.m4;

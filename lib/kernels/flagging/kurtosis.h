@@ -29,28 +29,28 @@ constexpr int least_kurtosis_spectra = 16;
 struct kurtosis_moments {
     double second, third, fourth;
 };
-//! Exact: Nita and Gary 2010, equations for N = 1 and d = 1.
+//! Returns the exact moments: Nita and Gary 2010, equations for N = 1 and d = 1.
 kurtosis_moments moments_of_kurtosis(int spectra);
 
 struct kurtosis_limits {
     double low, high;
 };
 /*!
- * Between which the spectral kurtosis of noise lies but for a fraction of cells, half of
- * them below and half above: quantiles of the Pearson distribution with the exact
- * moments.
+ * Returns the limits between which the spectral kurtosis of noise lies except for a
+ * fraction of cells, half of them below and half above: quantiles of the Pearson
+ * distribution with the exact moments.
  * \param false_alarms above 0 and below 1
  */
 kurtosis_limits limits_of_kurtosis(int spectra, double false_alarms);
 
-//! The limits for all numbers of spectra up to `most`; without bounds where there are
-//! fewer than least_kurtosis_spectra. Interpolated to 1e-4 of their distance from 1.
+//! Returns the limits for all numbers of spectra up to `most`; without bounds below
+//! least_kurtosis_spectra. They are interpolated to 1e-4 of their distance from 1.
 std::vector<kurtosis_limits> kurtosis_limit_table(int most, double false_alarms);
 
 /*!
- * What rounding and clamping do to the spectral kurtosis of Gaussian noise, by the mean
- * power |x|^2 of the integers in square steps: from the moments of the quantiser. Limits
- * hold for 1 + (SK - 1 - bias) scale.
+ * The effect of rounding and clamping on the spectral kurtosis of Gaussian noise, by the
+ * mean power |x|^2 of the integers in square steps: from the moments of the quantiser.
+ * Limits hold for 1 + (SK - 1 - bias) scale.
  *
  * Nodes lie at the powers whose floats have all bits below the upper four of the fraction
  * at zero; between them it is interpolated. Powers of noise that would be clamped more
@@ -60,11 +60,12 @@ struct quantised_kurtosis {
     struct node {
         double bias, scale;
     };
-    static constexpr int bits = 4;            //!< of the fraction of a float
+    static constexpr int bits = 4;            //!< bits of the fraction of a float
     static constexpr int first_exponent = -3; //!< below 2^-3 nothing is judged
     std::vector<node> nodes;
 
-    //! \param type sc8 or sc4; others have one node, with no bias. Computed once.
+    //! Returns the table of a type, computed once.
+    //! \param type sc8 or sc4; others have one node, with no bias
     static const quantised_kurtosis& of(sample_type type);
 
 private:

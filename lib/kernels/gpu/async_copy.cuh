@@ -13,10 +13,10 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * Copies of Bytes (8 or 16, both addresses a multiple of it) to shared memory that a
- * thread does not wait for; zeros where there is nothing. Before Ampere it waits.
- * With_line: the whole line of 128 bytes comes to the second-level cache, as others are
- * about to copy the rest.
+ * Copies Bytes (8 or 16, both addresses a multiple of it) to shared memory without
+ * waiting, or zeros where there is no source. Before Ampere it waits.
+ * \tparam With_line brings the whole line of 128 bytes to the second-level cache, as
+ * other threads are about to copy the rest
  */
 template <int Bytes, bool With_line = false>
 __device__ __forceinline__ void copy_async(unsigned to, const void* from, bool there)
@@ -59,7 +59,7 @@ __device__ __forceinline__ void commit_async()
 #endif
 }
 
-//! Until all but the thread's last Pending groups have arrived.
+//! Waits until all but the thread's last Pending groups have arrived.
 template <int Pending>
 __device__ __forceinline__ void wait_async()
 {

@@ -11,7 +11,7 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-//! Looked up at run time: nothing links to the driver.
+//! Finds the driver's function at run time: nothing links to the driver.
 auto find_encoder()
 {
     void* function = nullptr;

@@ -14,7 +14,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! Bytes of a row of a box: what the swizzle of shared memory works on.
+//! Bytes of a row of a box, on which the swizzle of shared memory works.
 constexpr int box_row = 128;
 
 //! Shape of the voltages [frame][channel][input][byte] that boxes are copied from.
@@ -23,17 +23,18 @@ struct voltage_shape {
     int inputs, channels, frames;
 };
 
-//! Where the 16-byte piece p of row r of a box lies in shared memory.
+//! The place in shared memory of the 16-byte vector p of row r of a box.
 enum class box_order {
-    plain, //!< at place p of the row
-    //! at place p ^ (r % 8) of rows of box_row bytes, p ^ (r / 2 % 4) of rows of half as
-    //! many, so that a warp reads a column of pieces without conflicts
+    plain, //!< place p of the row
+    //! Place p ^ (r % 8) of rows of box_row bytes, p ^ (r / 2 % 4) of rows of half as
+    //! many, so that a warp reads a column of vectors without bank conflicts.
     swizzled,
-    //! of rows of 32 bytes, swapped where r / 4 is odd
+    //! Rows of 32 bytes, with halves exchanged where r / 4 is odd.
     half_swapped
 };
 
-//! Bytes in four or five dimensions, the first one without gaps; steps in bytes.
+//! The shape of a box in four or five dimensions of bytes, the first one without gaps;
+//! strides in bytes.
 struct box_shape {
     uint64_t extents[5], steps[4];
     uint32_t box[5];
@@ -42,8 +43,9 @@ struct box_shape {
 CUtensorMap make_tensor_map(const void* bytes, const box_shape& shape, box_order order);
 
 /*!
- * How the copy engine finds boxes [channel][input][box_bytes]. What lies outside the
- * voltages arrives as zeros. In shared memory the rows of a box follow each other.
+ * Makes the map by which the copy engine finds boxes [channel][input][box_bytes]. Bytes
+ * outside the voltages arrive as zeros. In shared memory the rows of a box follow each
+ * other.
  */
 CUtensorMap make_tensor_map(const void* voltages,
                             const voltage_shape& shape,
@@ -88,7 +90,7 @@ __device__ __forceinline__ void fence_barriers()
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-//! Makes what threads wrote to shared memory known to copy engine and tensor cores.
+//! Makes writes of threads to shared memory known to copy engine and tensor cores.
 __device__ __forceinline__ void fence_async()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -105,9 +107,9 @@ __device__ __forceinline__ void arrive(uint64_t* barrier)
 }
 
 /*!
- * When something is known that is worked out from all that was read. Without that, an
- * arrival overtakes loads of shared memory that have to wait, and now and then these read
- * what the copy engine has brought since.
+ * Arrives when `known` is there, which depends on all that was read. Without that, an
+ * arrival overtakes pending loads of shared memory, and now and then these read later
+ * data of the copy engine.
  */
 __device__ __forceinline__ void arrive_after(uint64_t* barrier, uint32_t known)
 {
@@ -121,7 +123,7 @@ __device__ __forceinline__ void arrive_after(uint64_t* barrier, uint32_t known)
                  : "memory");
 }
 
-//! Arrives at the barrier of a thread block of the cluster that this one's is a copy of.
+//! Arrives at the same barrier of another thread block of the cluster.
 __device__ __forceinline__ void arrive_at(uint64_t* barrier, uint32_t rank)
 {
     asm volatile("{\n"
@@ -133,7 +135,7 @@ __device__ __forceinline__ void arrive_at(uint64_t* barrier, uint32_t rank)
                  : "memory");
 }
 
-//! Arrives, and lets the barrier wait for `bytes` of copies.
+//! Arrives, and makes the barrier wait for `bytes` of copies.
 __device__ __forceinline__ void arrive_expecting(uint64_t* barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
@@ -142,7 +144,8 @@ __device__ __forceinline__ void arrive_expecting(uint64_t* barrier, int bytes)
                  : "memory");
 }
 
-//! Until phase `parity` of the barrier, whose address in shared memory it is, is over.
+//! Waits until phase `parity` of the barrier is over, which is given by its address in
+//! shared memory.
 __device__ __forceinline__ void wait_for(uint32_t barrier, int parity)
 {
     asm volatile("{\n"
@@ -159,7 +162,7 @@ __device__ __forceinline__ void wait_for(uint64_t* barrier, int parity)
     wait_for(shared_address(barrier), parity);
 }
 
-//! One box from byte, input, channel, frame on; the barrier counts its bytes.
+//! Copies one box from byte, input, channel, frame on; the barrier counts its bytes.
 __device__ __forceinline__ void copy_box(uint32_t to, // in shared memory
                                          const CUtensorMap* map,
                                          uint64_t* barrier,
@@ -180,8 +183,8 @@ __device__ __forceinline__ void copy_box(uint32_t to, // in shared memory
         : "memory");
 }
 
-//! As copy_box(), to the same place in each thread block of the cluster whose bit is set;
-//! the barrier of each counts the bytes that it gets.
+//! Copies as copy_box() does, to the same place in each thread block of the cluster whose
+//! bit is set; the barrier of each counts the bytes that it gets.
 __device__ __forceinline__ void copy_box_to_all(uint32_t to,
                                                 const CUtensorMap* map,
                                                 uint64_t* barrier,
@@ -204,11 +207,11 @@ __device__ __forceinline__ void copy_box_to_all(uint32_t to,
         : "memory");
 }
 
-//! What createpolicy makes of evict_last.
+//! The policy that createpolicy makes for evict_last.
 constexpr uint64_t evict_last = 0x14F0000000000000;
 
-//! A box of shared memory to the place from byte, input, channel, frame on, by the thread
-//! that calls; what lies outside is left out.
+//! Stores a box of shared memory from byte, input, channel, frame on, by the calling
+//! thread; parts outside are left out.
 __device__ __forceinline__ void store_box(
     const CUtensorMap* map, uint32_t from, int byte, int input, int channel, int frame)
 {
@@ -223,8 +226,8 @@ __device__ __forceinline__ void store_box(
                  : "memory");
 }
 
-//! The same of a box that stays in the second-level cache while there is other memory to
-//! give up. To be followed by commit_stores().
+//! Stores a box that stays in the second-level cache as long as other lines can be
+//! evicted. To be followed by commit_stores().
 __device__ __forceinline__ void
 store_staying_box(const CUtensorMap* map, uint32_t from, int byte, int b, int c, int d)
 {
@@ -265,21 +268,21 @@ __device__ __forceinline__ void add_bulk(unsigned long long* to, uint32_t from, 
                  : "memory");
 }
 
-//! Makes a group of what this thread has asked for since the last one, nothing perhaps.
+//! Makes a group of the stores of this thread since the last one, which may be none.
 __device__ __forceinline__ void commit_stores()
 {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-//! Until what this thread stores or adds, but for the last `Pending` groups, has left
-//! shared memory.
+//! Waits until the stores and additions of this thread, except for the last `Pending`
+//! groups, have left shared memory.
 template <int Pending = 0>
 __device__ __forceinline__ void wait_for_stores()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
 }
 
-//! The place of this thread block in its cluster.
+//! Returns the rank of this thread block in its cluster.
 __device__ __forceinline__ uint32_t rank_in_cluster()
 {
     uint32_t rank;
@@ -287,21 +290,22 @@ __device__ __forceinline__ uint32_t rank_in_cluster()
     return rank;
 }
 
-//! Until all threads of the cluster are here.
+//! Waits until all threads of the cluster are here.
 __device__ __forceinline__ void sync_cluster()
 {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::
                      : "memory");
 }
 
-//! Asks for `bytes` of memory to be brought to the second-level cache, as copy_bytes().
+//! Prefetches `bytes` of memory to the second-level cache, as copy_bytes() would read
+//! them.
 __device__ __forceinline__ void prefetch_bytes(const void* from, int bytes)
 {
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes)
                  : "memory");
 }
 
-//! `bytes` that lie one after the other, a multiple of 16, as the addresses are.
+//! Copies `bytes` in a row, a multiple of 16, as the addresses are.
 __device__ __forceinline__ void
 copy_bytes(uint32_t to, const void* from, uint64_t* barrier, int bytes)
 {

@@ -12,7 +12,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! What an implementation needs to know of the GPU.
+//! Facts about the GPU that choose an implementation.
 struct gpu_facts {
     int architecture; //!< 10 major + minor
     int multiprocessors;

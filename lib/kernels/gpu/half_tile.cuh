@@ -13,8 +13,8 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * sums [16][8] += a [16][16] b [8][16] in half precision. Lane 4 g + t has of b, in words
- * 0 and 1, the columns 2 t, 2 t + 1 and 8 more of row g.
+ * Multiplies: sums [16][8] += a [16][16] b [8][16] in half precision. Lane 4 g + t has,
+ * in words 0 and 1 of b, the columns 2 t, 2 t + 1 and 8 more of row g.
  */
 __device__ __forceinline__ void
 multiply_add(float* sums, const uint32_t (&a)[4], uint32_t b0, uint32_t b1)

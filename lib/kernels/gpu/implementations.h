@@ -22,7 +22,7 @@
  */
 namespace gr::aperture::kernels::cuda {
 
-//! Which GPUs an implementation is for, by their gpu_facts::architecture.
+//! The GPUs that an implementation is for, by their gpu_facts::architecture.
 struct architectures {
     int least, most;
     bool have(gpu_facts gpu) const
@@ -30,7 +30,7 @@ struct architectures {
         return gpu.architecture >= least && gpu.architecture <= most;
     }
 };
-//! Stands for no upper limit.
+//! A limit above all architectures.
 constexpr int any = 1 << 30;
 
 //! Returns the names of all entries that fit(entry) returns true for, in their order.

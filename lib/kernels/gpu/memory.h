@@ -25,11 +25,12 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! \throws std::runtime_error saying what was tried and what CUDA made of it
+//! \throws std::runtime_error saying what was tried and what CUDA's error is
 inline void check(cudaError_t status, const char* what)
 {
     if (status != cudaSuccess) {
-        cudaGetLastError(); // or the next call, which may be fine, would report it again
+        cudaGetLastError(); // otherwise the next call, which may be fine, would report it
+                            // again
         throw std::runtime_error(std::string("CUDA: ") + what + ": " +
                                  cudaGetErrorString(status));
     }
@@ -39,8 +40,8 @@ inline void check(cudaError_t status, const char* what)
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
 /*!
- * Loads a kernel; for constructors of what launches it. CUDA would load it at its first
- * launch, which may wait for the GPU, and nothing may wait in work().
+ * Loads a kernel; for constructors of classes that launch it. CUDA would load it at its
+ * first launch, which may wait for the GPU, and nothing may wait in work().
  */
 template <class... A>
 void load(void (*kernel)(A...))
@@ -50,9 +51,9 @@ void load(void (*kernel)(A...))
 }
 
 /*!
- * Likewise loads a kernel that is launched with up to `shared` bytes of dynamic shared
- * memory. This limit belongs to the kernel and not to its user: it is never made lower,
- * because others may launch the kernel with more.
+ * Loads a kernel that is launched with up to `shared` bytes of dynamic shared memory.
+ * This limit belongs to the kernel and not to its user: it is never made lower, because
+ * others may launch the kernel with more.
  */
 template <class... A>
 void load(void (*kernel)(A...), int shared)
@@ -127,10 +128,10 @@ private:
 };
 
 /*!
- * Sets what memory on the GPU holds before any stream works on it; for constructors. The
- * streams of GNU Radio blocks do not wait for the default stream, and cudaMemset() as
- * well as a copy from memory that is not pinned may return before it is done: what a
- * block writes next could be overwritten. Therefore these functions wait.
+ * Sets memory on the GPU before any stream works on it; for constructors. The streams of
+ * GNU Radio blocks do not wait for the default stream, and cudaMemset() as well as a copy
+ * from memory that is not pinned may return before it is done: later writes of a block
+ * could be overwritten. Therefore these functions wait.
  */
 template <class T>
 void start_with(T* to, const std::vector<T>& values)
@@ -233,10 +234,11 @@ private:
 };
 
 /*!
- * An array on the GPU that the host sets now and then. Neither waits for the other: what
- * the host gave is kept in pinned memory until the stream has copied it. All memory is
- * there from the start: to get pinned memory later would wait for the GPU. Only who sets
- * it more often than there are `slots` while none was copied waits for the oldest.
+ * An array on the GPU that the host sets now and then. Neither waits for the other: the
+ * host's elements are kept in pinned memory until the stream has copied them. All memory
+ * is allocated at the start: allocating pinned memory later would wait for the GPU. Only
+ * a caller that sets the array more often than there are `slots` while none was copied
+ * waits for the oldest.
  */
 template <class T>
 class uploaded_array
@@ -250,10 +252,11 @@ public:
 
     T* data() const { return d_values.data(); }
 
-    //! Sets all elements, for what is launched in the stream from now on.
+    //! Sets all elements, for kernels that are launched in the stream from now on.
     void set(const T* values, cudaStream_t s) { set(values, d_values.size(), s); }
 
-    //! Sets the first `count` elements, likewise.
+    //! Sets the first `count` elements, for kernels that are launched in the stream from
+    //! now on.
     void set(const T* values, size_t count, cudaStream_t s)
     {
         auto& slot = d_slots[d_next]; // the one that has waited longest
@@ -283,8 +286,8 @@ private:
 /*!
  * A large array on the GPU that is exchanged as a whole, while kernels run. One thread
  * fills a copy with new values; another, that of the kernels' stream, makes it the one
- * that kernels read, which takes no time. What lies on the GPU is there three times: what
- * is in use, what waits to be used, and what is being filled.
+ * that kernels read, which takes no time. The array is on the GPU three times: the one in
+ * use, the one that waits to be used, and the one that is being filled.
  */
 template <class T>
 class exchanged_array
@@ -392,16 +395,16 @@ private:
     std::deque<stage> d_stages;
     size_t d_next_stage = 0;
     own_stream d_stream;
-    std::mutex d_mutex; // of what follows
+    std::mutex d_mutex; // guards the members below
     std::condition_variable d_returned;
     std::vector<copy*> d_free;
-    std::shared_ptr<const filled> d_used; // goes first
+    std::shared_ptr<const filled> d_used; // is destroyed first
 };
 
 /*!
- * Counters that kernels add to. The host reads what was counted up to then at any time:
- * the copy is made when it is asked for, beside the kernels. To make one after each call
- * would take longer than to start a kernel.
+ * Counters that kernels add to. The host reads them at any time: the copy is made when it
+ * is asked for, beside the kernels. A copy after each call would take longer than
+ * starting a kernel.
  */
 class counters
 {
@@ -414,7 +417,7 @@ public:
 
     unsigned long long* data() const { return d_counts.data(); }
 
-    //! Returns what was counted. It waits for a copy from the GPU: not for work().
+    //! Returns the counts. It waits for a copy from the GPU: not for work().
     std::vector<uint64_t> read() const
     {
         const device_guard guard(d_device);

@@ -10,13 +10,14 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! Where a warp is in a ring of stages, and which phase of their barriers comes next: in
-//! one register, of which there are few.
+//! The place of a warp in a ring of stages, and the next phase of their barriers: in one
+//! register, of which there are few.
 class ring_place
 {
 public:
     ring_place() = default;
-    //! After so many steps; where `stages` is a constant this takes no register at all.
+    //! The place after so many steps; where `stages` is a constant this takes no register
+    //! at all.
     __device__ ring_place(unsigned step, int stages)
         : d_place(step % stages | (step / stages % 2) << 8)
     {
@@ -27,9 +28,9 @@ public:
     {
         d_place = stage() + 1 == stages ? ~d_place & 0x100 : d_place + 1;
     }
-    //! The stage before.
+    //! Returns the stage before.
     __device__ int before(int stages) const { return (stage() ? stage() : stages) - 1; }
-    //! The phase that it had there.
+    //! Returns the phase that it had there.
     __device__ int parity_before() const { return parity() ^ (stage() == 0); }
 
 private:

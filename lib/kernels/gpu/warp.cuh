@@ -12,7 +12,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! What all threads of a warp have, together; all of them get it.
+//! Sums over all threads of a warp; all of them get the sum.
 template <class number>
 __device__ __forceinline__ number sum_of_warp(number value)
 {
@@ -21,7 +21,7 @@ __device__ __forceinline__ number sum_of_warp(number value)
     return value;
 }
 
-//! Adds what all threads of a warp have found, with one access to memory, if any.
+//! Adds the counts of all threads of a warp, with one access to memory, if any.
 __device__ __forceinline__ void add_of_warp(unsigned long long* total, int found)
 {
     if (!__any_sync(~0u, found))
@@ -32,9 +32,9 @@ __device__ __forceinline__ void add_of_warp(unsigned long long* total, int found
 }
 
 /*!
- * A number that is the same in all lanes of a warp. The compiler learns that it is, and
- * keeps what follows from it in uniform registers, where the tensor cores' instructions
- * want it; and it keeps the number, in place of finding it anew each time.
+ * Returns a number that is the same in all lanes of a warp. The compiler learns that it
+ * is, and keeps its results in uniform registers, where the tensor cores' instructions
+ * need them; and it keeps the number, instead of computing it each time.
  */
 __device__ __forceinline__ int uniform(int value) { return __shfl_sync(~0u, value, 0); }
 __device__ __forceinline__ uint32_t uniform(uint32_t value)

@@ -13,8 +13,9 @@
 namespace gr::aperture::kernels::cuda {
 
 /*!
- * How the tensor cores find rows of 128 bytes that the copy engine has swizzled: rows
- * follow each other, groups of 8 rows are GroupBytes apart (fields are in 16 bytes).
+ * The descriptor by which tensor cores find rows of 128 bytes that the copy engine has
+ * swizzled: rows follow each other, groups of 8 rows are GroupBytes apart (fields are in
+ * units of 16 bytes).
  */
 template <int GroupBytes>
 class rows_matrix
@@ -24,14 +25,14 @@ public:
         : d_low((address & 0x3ffff) >> 4 | 1 << 16)
     {
     }
-    //! The matrix that begins so many bytes later.
+    //! Returns the matrix that begins so many bytes later.
     __device__ __forceinline__ rows_matrix after(int bytes) const
     {
         rows_matrix matrix(*this);
         matrix.d_low += bytes >> 4;
         return matrix;
     }
-    //! Of the matrix that begins so many bytes later.
+    //! Returns the descriptor of the matrix that begins so many bytes later.
     __device__ __forceinline__ uint64_t descriptor(int bytes) const
     {
         constexpr uint32_t high = GroupBytes >> 4 | 1 << 30;
@@ -42,7 +43,7 @@ private:
     uint32_t d_low;
 };
 
-//! Registers that wgmma uses may be changed before this, not after it.
+//! Fences registers that wgmma uses: they may be changed before this, not after it.
 __device__ __forceinline__ void wgmma_fence()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -51,7 +52,7 @@ __device__ __forceinline__ void wgmma_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-//! Until all groups but the last `Pending` are done.
+//! Waits until all groups but the last `Pending` are done.
 template <int Pending>
 __device__ __forceinline__ void wgmma_wait()
 {
@@ -59,12 +60,12 @@ __device__ __forceinline__ void wgmma_wait()
 }
 
 /*!
- * sums [64][Columns] += a [64][32] b [Columns][32] in 8-bit integers with (int8_t) or
- * without (uint8_t) a sign (= if not `add`: sums that other instructions set to zero
- * could not stay with the tensor cores). a lies in the registers of the warp group, b in
- * shared memory. Of lane 4 g + t of warp w, with row r = 16 w + g: a0 and a2 are bytes 4
- * t to 4 t + 3 and 16 more of row r, a1 and a3 those of row r + 8; sums[4 j + i] is that
- * of row r (i < 2) or r + 8, column 8 j + 2 t + i % 2.
+ * Multiplies: sums [64][Columns] += a [64][32] b [Columns][32] in 8-bit integers with
+ * (int8_t) or without (uint8_t) a sign (= if not `add`: sums that other instructions set
+ * to zero could not stay with the tensor cores). a is in the registers of the warp group,
+ * b in shared memory. In lane 4 g + t of warp w, with row r = 16 w + g: a0 and a2 are
+ * bytes 4 t to 4 t + 3 and 16 more of row r, a1 and a3 those of row r + 8; sums[4 j + i]
+ * is that of row r (i < 2) or r + 8, column 8 j + 2 t + i % 2.
  */
 template <class Number, int Columns>
 __device__ void wgmma(int (&sums)[Columns / 2],
@@ -207,8 +208,8 @@ APERTURE_WGMMA(
 #undef APERTURE_SUMS_256
 
 /*!
- * Matrices of 8 rows of 16 bytes, one word of each a lane: of row lane / 4, bytes
- * 4 (lane % 4) on. Lane 8 m + r gives the address of row r of matrix m.
+ * Loads matrices of 8 rows of 16 bytes, one word of each for a lane: of row lane / 4,
+ * bytes 4 (lane % 4) on. Lane 8 m + r gives the address of row r of matrix m.
  */
 __device__ __forceinline__ void load_matrices(uint32_t (&words)[4], uint32_t address)
 {

@@ -23,9 +23,9 @@ __device__ __forceinline__ uint64_t half_rows_descriptor(uint32_t address)
 }
 
 /*!
- * sums [64][Columns] += Sign a [64][16] b [Columns][16] in half precision with
- * single-precision sums (= if not `add`). a lies in the registers of the warp group, b in
- * shared memory. Of lane 4 g + t of warp w, with row r = 16 w + g: a[0] and a[2] are
+ * Multiplies: sums [64][Columns] += Sign a [64][16] b [Columns][16] in half precision
+ * with single-precision sums (= if not `add`). a is in the registers of the warp group, b
+ * in shared memory. In lane 4 g + t of warp w, with row r = 16 w + g: a[0] and a[2] are
  * columns 2 t, 2 t + 1 and 8 more of row r, a[1] and a[3] those of row r + 8; sums[4 j +
  * i] is that of row r (i < 2) or r + 8, column 8 j + 2 t + i % 2.
  */

@@ -15,19 +15,19 @@ namespace gr::aperture::kernels::cuda {
 namespace {
 
 constexpr int tile = 64;       // inputs
-constexpr int most_words = 32; // of a row, in shared memory at once
+constexpr int most_words = 32; // words of a row in shared memory at once
 constexpr int side = 16;       // threads, each of which has 4 x 4 pairs of a tile
 constexpr int each = tile / side;
 constexpr size_t most_missing = 1 << 20; // bytes that are uploaded at once
 
-//! What is counted: rows of 32-bit words, of each channel and input.
+//! The input of the counts: rows of 32-bit words, for each channel and input.
 struct rows {
     mask_layout mask;
     const uint8_t* masks;    // [frame][channel][input][byte]
-    const uint8_t* slices;   // that are missing, [frame][input][byte], or nullptr
-    const uint32_t* spectra; // that are missing, [frame][input][word], or nullptr
+    const uint8_t* slices;   // missing slices, [frame][input][byte], or nullptr
+    const uint32_t* spectra; // missing spectra, [frame][input][word], or nullptr
     int frames;
-    int bytes, words; // of an input in a mask, and in spectra
+    int bytes, words; // bytes of an input in a mask, and words in spectra
 
     //! Bits of one row: frames behind one another, by slices byte by byte.
     __device__ int count() const
@@ -67,10 +67,11 @@ struct rows {
 __global__ void __launch_bounds__(side* side)
     add_common(rows r, bool products, uint32_t weight, uint32_t* common)
 {
-    // so that threads of a warp, which read 4 neighbouring rows, meet no bank conflicts
+    // padded so that threads of a warp, which read 4 neighbouring rows, meet no bank
+    // conflicts
     __shared__ uint32_t of_a[most_words][tile + 1], of_b[most_words][tile + 1];
     const int channel = blockIdx.x, inputs = r.mask.inputs;
-    // of the triangle of tiles, or of its diagonal
+    // tiles of the triangle, or of its diagonal
     int tile_a = blockIdx.y, tile_b = blockIdx.y;
     if (products) {
         tile_a = int((sqrtf(8.f * blockIdx.y + 1) - 1) / 2);

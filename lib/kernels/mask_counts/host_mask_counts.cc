@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-// As APERTURE_SIMD, for bits that are counted: by an instruction, or for vectors of
+// APERTURE_SIMD for functions that count bits: by an instruction, or for vectors of
 // words.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -24,7 +24,7 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! sums[i] += bits that are set in both, for a word and each of many.
+//! Adds to sums[i] the bits that are set in both, for a word and each of many.
 APERTURE_POPCOUNT void
 add_common_bits(uint64_t word, const uint64_t* words, size_t count, uint32_t* sums)
 {
@@ -119,7 +119,7 @@ public:
     }
 
 private:
-    //! What one channel's inputs lack over some frames, as rows of bits.
+    //! The spectra that one channel's inputs lack over some frames, as rows of bits.
     struct room {
         room(int inputs, size_t row_words)
             : words(row_words), rows(inputs * row_words), lacking(inputs)
@@ -169,7 +169,7 @@ private:
         size_t words;
         std::vector<uint64_t> rows; // [input][word]
         std::vector<uint8_t> lacking;
-        std::vector<int> inputs; // that lack anything
+        std::vector<int> inputs; // inputs that lack any spectra
         std::vector<uint64_t> columns;
         std::vector<uint32_t> sums;
     };
@@ -208,7 +208,7 @@ private:
     }
 
     const parameters d_p;
-    std::vector<uint32_t> d_common; // spectra that both lack, as counts are
+    std::vector<uint32_t> d_common; // spectra that both lack, in the order of the counts
     int64_t d_spectra = 0;
 };
 

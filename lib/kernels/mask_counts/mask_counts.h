@@ -16,13 +16,13 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Counts of what an X-engine sums: of each product a, b of inputs the spectra in which
- * neither a nor b is flagged or missing, exactly; or of each input by itself.
+ * Counts what an X-engine sums: for each product a, b of inputs the spectra in which
+ * neither a nor b is flagged or missing, exactly; or those of each input by itself.
  *
  * With L_a the spectra that a lacks, the count of N spectra is
  * N - |L_a u L_b| = N - |L_a| - |L_b| + |L_a n L_b|. Only intersections are summed, and
- * those of a channel only of inputs that lack anything there: channels without flags cost
- * nothing but the reading of their masks.
+ * in a channel only those of inputs that lack any spectra there: for channels without
+ * flags only masks are read.
  */
 class mask_counts
 {
@@ -45,9 +45,10 @@ public:
     virtual std::string implementation() const = 0;
 
     /*!
-     * masks [frame][channel][input][byte]: adds all spectra of the frames but those that
-     * are flagged or missing.
-     * \param missing of these frames, or empty; may go when this returns
+     * Adds all spectra of the frames except those that are flagged or missing, by masks
+     * [frame][channel][input][byte].
+     * \param missing missing spectra of these frames, or empty; may be freed when this
+     * returns
      */
     virtual void accumulate(const void* masks,
                             int frames,

@@ -13,10 +13,11 @@
 
 namespace gr::aperture::kernels {
 
-//! Words of 32 bits, of one bit for each spectrum of a frame, the first the lowest.
+//! Returns the words of 32 bits that hold a bit for each spectrum of a frame, the first
+//! one lowest.
 constexpr int words_of(int spectra) { return (spectra + 31) / 32; }
 
-//! A word whose lowest bits are set, 0 to 32 of them.
+//! Returns a word whose lowest bits are set, 0 to 32 of them.
 constexpr uint32_t low_bits(int count)
 {
     return count >= 32 ? ~uint32_t(0) : (uint32_t(1) << count) - 1;
@@ -32,8 +33,8 @@ constexpr int set_bits(uint32_t word)
 }
 
 /*!
- * Spectra first ... first + count - 1 of a frame, at most 32, as bits that are set where
- * the slice of a spectrum is flagged.
+ * Returns spectra first ... first + count - 1 of a frame, at most 32, as bits that are
+ * set where the slice of a spectrum is flagged.
  * \param flags bytes of a channel and input in a mask
  */
 constexpr uint32_t

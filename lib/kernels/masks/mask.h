@@ -15,7 +15,7 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Where the flags of a frame `[channel][input][time]` are: a mask
+ * The layout of the flags of a frame `[channel][input][time]`: a mask
  * `[channel][input][byte]`.
  *
  * A slice is `spectra_per_slice` spectra in a row, aligned to the frame; slice s is bit
@@ -26,13 +26,13 @@ namespace gr::aperture::kernels {
 struct mask_layout {
     int channels, inputs, spectra_per_frame, spectra_per_slice;
 
-    //! Of a frame.
+    //! Returns the slices of a frame.
     int slices() const { return spectra_per_frame / spectra_per_slice; }
-    //! Of one channel and input.
+    //! Returns the bytes of one channel and input.
     int bytes_per_input() const { return (slices() + 7) / 8; }
-    //! Bytes of the mask of a frame.
+    //! Returns the bytes of the mask of a frame.
     int64_t item_bytes() const { return int64_t(channels) * inputs * bytes_per_input(); }
-    //! Where the flags of a channel and input begin, in bytes.
+    //! Returns the byte at which the flags of a channel and input begin.
     int64_t offset(int channel, int input) const
     {
         return (int64_t(channel) * inputs + input) * bytes_per_input();

@@ -16,8 +16,8 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Which spectra of some frames are missing, of which input: bits [frame][input][spectrum]
- * in words_of(spectra_per_frame) words of each input. Empty: none is.
+ * The missing spectra of each input in some frames: bits [frame][input][spectrum] in
+ * words_of(spectra_per_frame) words of each input. Empty: none is.
  */
 class missing_spectra
 {
@@ -31,7 +31,7 @@ public:
     }
 
     bool empty() const { return d_bits.empty(); }
-    //! Spectra from one to before another, which count from the first frame on.
+    //! Marks spectra from one to before another, which count from the first frame on.
     void set(int input, int64_t first, int64_t end)
     {
         while (first < end) {
@@ -43,7 +43,7 @@ public:
             first += count;
         }
     }
-    //! Words of an input in a frame begin here.
+    //! Returns where the words of an input in a frame begin.
     size_t row(int frame, int input) const
     {
         return (size_t(frame) * d_inputs + input) * words_of(d_spectra);
@@ -51,8 +51,8 @@ public:
     const std::vector<uint32_t>& words() const { return d_bits; }
 
     /*!
-     * The same, as a mask of one channel [frame][input][byte], if no slice is missing in
-     * part; else an empty vector.
+     * Returns the same as a mask of one channel [frame][input][byte], if no slice is
+     * missing in part; else an empty vector.
      */
     std::vector<uint8_t> as_slices(const mask_layout& m) const
     {

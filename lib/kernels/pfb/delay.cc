@@ -17,9 +17,9 @@ constexpr double two_pi = 6.283185307179586476925;
 phase_slope phase_slope_of(const delay& d, int channels, bool real, bool inverted)
 {
     const int half = channels / 2, length = real ? 2 * channels : channels;
-    // Channel n/2 shall turn by the phase alone, but it lies at 0 of complex samples
-    // only: of real ones the shift has turned it, and of a mirrored band, where it comes
-    // from the channel below, the other way round.
+    // Channel n/2 shall rotate by the phase alone, but it lies at frequency 0 for complex
+    // samples only: for real ones the shift has rotated it, and in a mirrored band, where
+    // it comes from the channel below, the other way round.
     const int of_shift = !real ? 0 : inverted ? -(half - 1) : half;
     const double back = double(d.samples % length) * of_shift / length;
     phase_slope s;

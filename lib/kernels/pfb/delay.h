@@ -13,21 +13,21 @@
 namespace gr::aperture::kernels {
 
 /*!
- * By how much an input is delayed, to line it up with others. In spectrum m, counted from
- * the one where it was set, the delay is
+ * The delay of an input, which aligns it with others. In spectrum m, counted from the one
+ * where it was set, the delay is
  *
  *     d(m) = samples + fraction + fraction_rate m    (in samples)
  *
  * and channel k is multiplied by exp(i (phase + phase_rate m - 2 pi (k - n/2) d(m)/L)),
- * with L = n of complex and 2n of real samples. Whole samples are not multiplied: the
- * input is read that many samples earlier, which does the same to every frequency of it.
+ * with L = n for complex and 2n for real samples. Whole samples are not multiplied: the
+ * input is read that many samples earlier, which has the same effect at every frequency.
  */
 struct delay {
     int64_t samples;
     double fraction, fraction_rate; //!< samples; samples per spectrum
     double phase, phase_rate;       //!< radians; radians per spectrum, at channel n/2
 
-    //! The same, counted from so many spectra later.
+    //! Returns the same delay, counted from so many spectra later.
     delay after(double spectra) const
     {
         return { samples,
@@ -39,8 +39,8 @@ struct delay {
 };
 
 /*!
- * What is left of a delay when its whole samples were shifted: in spectrum m channel k is
- * multiplied by exp(2 pi i (start(m) + k slope(m))). All in turns.
+ * The rest of a delay when its whole samples were shifted: in spectrum m channel k is
+ * multiplied by exp(2 pi i (start(m) + k slope(m))), with start and slope in cycles.
  */
 struct phase_slope {
     double start0, start_rate, slope0, slope_rate;
@@ -48,7 +48,8 @@ struct phase_slope {
     double slope(double m) const { return slope0 + m * slope_rate; }
 };
 
-//! \param real real samples; \param inverted as in pfb::parameters
+//! \param real whether samples are real
+//! \param inverted as in pfb::parameters
 phase_slope phase_slope_of(const delay& d, int channels, bool real, bool inverted);
 
 } // namespace gr::aperture::kernels

@@ -12,7 +12,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! cos(2 pi k / 32)
+//! Returns cos(2 pi k / 32).
 constexpr double cosine_32(int k)
 {
     constexpr double first_quarter[] = { 1,
@@ -39,8 +39,8 @@ constexpr int reversed_bits(int i, int count)
     return r;
 }
 
-// Which product is fused with which sum is said by name: left to the compiler, it would
-// differ from one copy of the same source to the next, and so would the last bits.
+// Products are fused with sums explicitly: the compiler's choice would differ from one
+// copy of the same source to the next, and so would the last bits.
 
 __device__ __forceinline__ float2 times(float2 a, float2 b)
 {
@@ -48,16 +48,16 @@ __device__ __forceinline__ float2 times(float2 a, float2 b)
              __fmaf_rn(a.y, b.x, __fmul_rn(a.x, b.y)) };
 }
 
-//! a + factor b
+//! Returns a + factor b.
 __device__ __forceinline__ float2 sum(float2 a, float factor, float2 b)
 {
     return { __fmaf_rn(factor, b.x, a.x), __fmaf_rn(factor, b.y, a.y) };
 }
 
 /*!
- * a, b -> a + w b, a - w b with w = exp(-2 pi i J / Length). A general w costs six fused
- * multiply-adds: the smaller part of w is divided by the larger one, and the larger one
- * multiplied in by the sum and the difference.
+ * Does a butterfly: a, b -> a + w b, a - w b with w = exp(-2 pi i J / Length). A general
+ * w costs six fused multiply-adds: the smaller component of w is divided by the larger
+ * one, and the larger one is a factor in the sum and the difference.
  */
 template <int Length, int J>
 __device__ __forceinline__ void butterfly(float2& a, float2& b)
@@ -93,7 +93,7 @@ __device__ __forceinline__ void stage(float2 (&v)[Points],
 }
 
 /*!
- * The same with w = cos (1 + i tan), or -i times that: six fused multiply-adds.
+ * Does the same with w = cos (1 + i tan), or -i times that: six fused multiply-adds.
  * \param w cos and tan
  */
 template <bool Rotated>
@@ -112,7 +112,7 @@ __device__ __forceinline__ void stage_by(float2 (&v)[Points],
                                          std::integer_sequence<int, I...>)
 {
     constexpr int half = Length / 2, quarter = Length > 2 ? Length / 4 : 1;
-    constexpr int first = Length / 4; // of its factors in w
+    constexpr int first = Length / 4; // index of its factors in w
     (butterfly_by<(I % half >= quarter)>(v[I / half * Length + I % half],
                                          v[I / half * Length + I % half + half],
                                          w[first + I % half % quarter]),
@@ -154,10 +154,9 @@ __device__ __forceinline__ void transform(float2* values)
 }
 
 /*!
- * The same of values[r] z^r: that costs no multiplication of its own if the factors of
- * all butterflies are known. Those are, as cos and tan of an angle,
- * w[0] = z^(Points/2) and w[L/4 + j] = z^(Points/L) exp(-2 pi i j/L), j < L/4 and
- * L = 4 to Points.
+ * Transforms values[r] z^r: that costs no further multiplication if the factors of all
+ * butterflies are known. Those are, as cos and tan of an angle, w[0] = z^(Points/2) and
+ * w[L/4 + j] = z^(Points/L) exp(-2 pi i j/L), j < L/4 and L = 4 to Points.
  */
 template <int Points>
 __device__ __forceinline__ void transform_by(float2* values,

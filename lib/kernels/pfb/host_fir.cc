@@ -14,7 +14,8 @@ namespace gr::aperture::kernels::host {
 namespace {
 
 constexpr size_t width = 64; // floats of a column
-constexpr size_t lanes = 16; // of a vector; narrower processors take several for one
+constexpr size_t lanes =
+    16; // floats of a vector; narrower processors use several vectors for one
 typedef float vector __attribute__((
     vector_size(lanes * sizeof(float)), aligned(sizeof(float)), may_alias));
 
@@ -27,7 +28,7 @@ inline float value_of(float v) { return v; }
 inline float value_of(int16_t v) { return v; }
 inline float value_of(int8_t v) { return std::max<int8_t>(v, -127); }
 
-//! Rows of numbers, `row` of them apart -> rows of a column
+//! Reads rows of components, `row` of them apart, into rows of a column.
 #define APERTURE_READ_COLUMN(type)                                          \
     APERTURE_SIMD void read_column(                                         \
         const type* x, size_t row, size_t rows, size_t used, float* column) \
@@ -48,7 +49,7 @@ APERTURE_READ_COLUMN(int16_t)
 APERTURE_READ_COLUMN(int8_t)
 #undef APERTURE_READ_COLUMN
 
-//! x: [count - 1 + taps][width]; h: [taps][width]; y: rows `stride` apart
+//! Filters x: [count - 1 + taps][width] with h: [taps][width] to y: rows `stride` apart.
 APERTURE_SIMD void filter_column(const float* x,
                                  const float* h,
                                  int taps,

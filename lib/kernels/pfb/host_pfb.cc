@@ -23,8 +23,8 @@ namespace gr::aperture::kernels::host {
 namespace {
 
 /*!
- * Takes one input out of several that lie between each other. A processor shuffles whole
- * vectors where it knows how many there are.
+ * Separates one input from several interleaved ones. A processor shuffles whole vectors
+ * where the compiler knows how many there are.
  */
 #define APERTURE_SEPARATE(sample)                                   \
     APERTURE_SIMD void separate(                                    \
@@ -46,7 +46,7 @@ APERTURE_SEPARATE(uint32_t)
 APERTURE_SEPARATE(uint64_t)
 #undef APERTURE_SEPARATE
 
-//! sc4, -8 read as -7
+//! Unpacks sc4, with -8 read as -7.
 APERTURE_SIMD void
 unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride)
 {
@@ -57,8 +57,8 @@ unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride)
     }
 }
 
-//! Samples of 9 to 12 bits, an even number; `first` and `stride` in bits. They begin at
-//! even bits, so each lies within two bytes.
+//! Unpacks samples of 9 to 12 bits, an even number; `first` and `stride` in bits. They
+//! begin at even bits, so each lies within two bytes.
 APERTURE_SIMD void unpack_bits(
     const uint8_t* in, size_t first, float* out, size_t count, size_t stride, int bits)
 {
@@ -69,11 +69,11 @@ APERTURE_SIMD void unpack_bits(
     }
 }
 
-//! out = sc8 of y[k] gains[k]; counts the complex values that did not fit.
+//! Writes y[k] gains[k] as sc8; counts the complex samples that did not fit.
 uint64_t
 scale_and_quantise(const cfloat* y, const cfloat* gains, int8_t* out, size_t channels)
 {
-    constexpr size_t at_once = 512; // that stay in the first-level cache
+    constexpr size_t at_once = 512; // channels that stay in the first-level cache
     cfloat scaled[at_once];
     uint64_t clamped = 0;
     for (size_t k = 0; k < channels; k += at_once) {
@@ -85,9 +85,9 @@ scale_and_quantise(const cfloat* y, const cfloat* gains, int8_t* out, size_t cha
 }
 
 /*!
- * rotated[k] = gains[k] exp(2 pi i (start + k slope)). The phasor is the product of a
- * fine and a coarse one, and these are powers of two sines in double precision: a sine of
- * each channel would take longer than the transform.
+ * Rotates gains: rotated[k] = gains[k] exp(2 pi i (start + k slope)). The phasor is the
+ * product of a fine and a coarse one, and these are powers of two phasors in double
+ * precision: a sine of each channel would take longer than the transform.
  */
 APERTURE_SIMD void rotate_gains(
     const cfloat* gains, double start, double slope, cfloat* rotated, size_t channels)
@@ -134,8 +134,8 @@ APERTURE_SIMD void rotate_gains(
 }
 
 /*!
- * Samples of -128, those with one in either part counted once; of those that lie side by
- * side, and of those of one of several inputs. Sums of 16 bits let a vector count as many
+ * Counts samples with a component of -128, each once; one function for samples in a row,
+ * and one for those of one of several inputs. Sums of 16 bits let a vector count as many
  * samples as it holds.
  */
 #define APERTURE_COUNT(name, type, is_minimum)                               \
@@ -160,7 +160,7 @@ inline bool complex_minimum(uint16_t v)
 {
     return ((v & 0xff) == 0x80) | (v >> 8 == 0x80);
 }
-//! sc4 with a part of -8.
+//! Returns whether a component of sc4 is -8.
 inline bool nibble_minimum(uint8_t v) { return ((v & 0xf0) == 0x80) | ((v & 0xf) == 8); }
 APERTURE_COUNT(count_real_minima, uint8_t, real_minimum)
 APERTURE_COUNT(count_complex_minima, uint16_t, complex_minimum)
@@ -223,8 +223,7 @@ public:
                 std::memset(spectra[port], 0, count * item);
                 continue;
             }
-            // all inputs of a batch while their samples, which lie between each other,
-            // are in the cache
+            // all inputs of a batch while their interleaved samples are in the cache
             for (size_t first = 0; first < count; first += d_batch)
                 for (int i = 0; i < d_p.inputs_per_port; i++)
                     channelize(sources[port],
@@ -249,16 +248,16 @@ public:
     }
 
 private:
-    //! Spectra that are filtered together: as many as fit into the second-level cache,
-    //! with the samples of all inputs of a port, which lie between each other.
+    //! Returns the spectra that are filtered together: as many as fit into the
+    //! second-level cache, with the interleaved samples of all inputs of a port.
     static size_t batch_of(const parameters& p)
     {
         const int floats = p.step() * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
         return std::clamp(65536 / floats, 8, 64);
     }
 
-    //! The prototype for each float of a sample, with the signs of what else is to be
-    //! done to samples.
+    //! Returns the prototype for each float of a sample, with the signs of other
+    //! operations on samples.
     static std::vector<float> signed_prototype(const parameters& p)
     {
         if (!is_complex(p.input))
@@ -273,8 +272,8 @@ private:
         return h;
     }
 
-    //! `count` samples from `first` on, of input i of a port, one after the other: where
-    //! they are, or as float of what the filter does not read.
+    //! Returns `count` samples from `first` on, of input i of a port, in a row: where
+    //! they are, or as float for types that the filter does not read.
     const void* samples_of(const void* port, int64_t first, size_t count, int i)
     {
         const int inputs = d_p.inputs_per_port;
@@ -322,7 +321,8 @@ private:
             run(uint64_t());
     }
 
-    //! Samples from `first` on, of input i of a port -> lines of `spectra` transforms.
+    //! Filters samples from `first` on, of input i of a port, into lines of `spectra`
+    //! transforms.
     void filter(const void* port, int64_t first, size_t spectra, int i)
     {
         const void* x = samples_of(port, first, (spectra - 1 + d_p.taps) * d_p.step(), i);
@@ -334,7 +334,7 @@ private:
             d_fir.filter(static_cast<const float*>(x), spectra, d_lines.get());
     }
 
-    //! Counts what is read as something else: the lowest number of 8 and 4 bits.
+    //! Counts samples that are read as others: the lowest integer of 8 and 4 bits.
     void count_lowest(const source& from, int64_t first, int64_t end, int input, int i)
     {
         const auto* bytes = static_cast<const uint8_t*>(from.samples);
@@ -351,7 +351,7 @@ private:
                 reinterpret_cast<const uint16_t*>(bytes) + at, samples, stride);
     }
 
-    //! Spectra first ... first+count-1 of input i of a port.
+    //! Makes spectra first ... first+count-1 of input i of a port.
     void channelize(
         const source& from, void* spectra, size_t first, size_t count, int port, int i)
     {
@@ -359,7 +359,8 @@ private:
         const int input = port * d_p.inputs_per_port + i;
         const int64_t start = int64_t(first * step) - d_shifts[input];
         const size_t length = (count - 1 + d_p.taps) * step;
-        const size_t passed = first ? (d_p.taps - 1) * step : 0; // by the batch before
+        const size_t passed = first ? (d_p.taps - 1) * step
+                                    : 0; // samples that the batch before has counted
         const size_t counted =
             std::max(from.counted, first * step + passed) - first * step;
         count_lowest(from, start + counted, start + length, input, i);
@@ -384,15 +385,16 @@ private:
     }
 
     /*!
-     * Whether a spectrum is to be kept: each channel is a sum that all samples under the
-     * prototype are in, so one that is no number makes all of them none.
+     * Returns whether a spectrum is to be kept: each channel is a sum over all samples
+     * under the prototype, so one NaN makes all of them NaN.
      */
     bool is_kept(const cfloat* y) const
     {
         return !d_found || (is_number(y->real()) && is_number(y->imag()));
     }
 
-    //! A filtered line of a spectrum of this call -> sc8 [channel]. \returns is_kept()
+    //! Transforms a filtered line of a spectrum of this call to sc8 [channel]. \returns
+    //! is_kept()
     bool transform(float* line, size_t spectrum, int input, int8_t* out)
     {
         transform(line, d_spectrum.get());
@@ -406,10 +408,10 @@ private:
         return true;
     }
 
-    //! The same as fc32.
+    //! Transforms to fc32.
     bool transform(float* line, size_t spectrum, int input, cfloat* out)
     {
-        // of real samples there is one more result than there are channels
+        // real samples give one more result than there are channels
         if (d_parts == 2 && !has_gains(input) && measured_fft::aligned(out)) {
             transform(line, reinterpret_cast<float*>(out));
             return is_kept(out);
@@ -428,10 +430,10 @@ private:
             mirror();
     }
 
-    //! There is something to multiply with.
+    //! Returns whether there are gains to multiply with.
     bool has_gains(int input) const { return !d_slopes.empty() || !d_unit_gains[input]; }
 
-    //! [channel], of an input, for a spectrum of this call.
+    //! Returns the gains [channel] of an input, for a spectrum of this call.
     const cfloat* gains_of(int input, size_t spectrum)
     {
         const cfloat* gains = d_gains.data() + size_t(d_p.channels) * input;
@@ -446,8 +448,8 @@ private:
         return d_rotated.data();
     }
 
-    //! Of real samples of a mirrored band: channels in reverse, and their phasors turn
-    //! back.
+    //! Mirrors the gains for real samples of a mirrored band: channels in reverse order,
+    //! with conjugate phasors.
     void mirror()
     {
         auto* y = reinterpret_cast<cfloat*>(d_spectrum.get());
@@ -457,8 +459,8 @@ private:
     }
 
     const parameters d_p;
-    const int d_parts;     // numbers of a sample
-    const size_t d_floats; // numbers of a step
+    const int d_parts;     // components of a sample
+    const size_t d_floats; // floats of a hop
     const size_t d_batch;  // spectra that are filtered together
     host_fir d_fir;
     const measured_fft& d_transform;
@@ -470,9 +472,9 @@ private:
     std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
-    uint64_t d_spectrum_number = 0;    // of those since the delays were set
+    uint64_t d_spectrum_number = 0;    // number of spectra since the delays were set
     std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()
-    // read from other threads while this one counts
+    // other threads read these while this one counts
     std::vector<std::atomic<uint64_t>> d_clamped, d_minima;
 };
 

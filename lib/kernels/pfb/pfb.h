@@ -17,7 +17,7 @@
 
 namespace gr::aperture::kernels {
 
-//! Polyphase filter bank, gain and conversion; formula at pfb_channelizer.
+//! Polyphase filter bank, gain and conversion; the formula is at pfb_channelizer.
 class pfb
 {
 public:
@@ -30,20 +30,20 @@ public:
         sample_type output; //!< fc32 or sc8
         bool inverted;
         std::vector<float> prototype; //!< [taps][step()]
-        //! Samples from one spectrum to the next.
+        //! Returns the samples from one spectrum to the next.
         int step() const { return is_complex(input) ? channels : 2 * channels; }
         int inputs() const { return ports * inputs_per_port; }
         //! \throws std::invalid_argument
         void check() const;
     };
 
-    //! Clamped values, as they are counted for each input.
+    //! Clamped samples, as they are counted for each input.
     struct counts {
-        std::vector<uint64_t> output;  //!< that did not fit into sc8
+        std::vector<uint64_t> output;  //!< output samples that did not fit into sc8
         std::vector<uint64_t> samples; //!< 8-bit samples of -128, 4-bit ones of -8
     };
 
-    //! A prototype can be computed only for channels that are allowed.
+    //! Checks the channels; a prototype can be computed only for allowed ones.
     //! \throws std::invalid_argument
     static void check_channels(int channels);
 
@@ -52,42 +52,42 @@ public:
     virtual ~pfb() = default;
     virtual std::string implementation() const = 0;
 
-    //! gains [input][channel] for all spectra from the next call on
+    //! Sets gains [input][channel] for all spectra from the next call on.
     virtual void set_gains(const cfloat* gains, stream&) = 0;
 
     /*!
-     * Delays of all inputs from the next call on, [input]; nullptr: none, as at first.
-     * Without any there is nothing to pay for them.
+     * Sets the delays of all inputs from the next call on, [input]; nullptr: none, as at
+     * first, which costs nothing.
      */
     virtual void set_delays(const delay* delays, stream&) = 0;
 
-    //! What execute() reads of a port.
+    //! The samples of a port that execute() reads.
     struct source {
         //! [time][input]: (spectra - 1 + taps) step() samples of each input; where inputs
         //! of this port are delayed those that lie as many samples earlier, from where
         //! the largest delay begins to where the least one ends. nullptr if the samples
         //! were lost: the spectra are zeros then
         const void* samples;
-        //! samples (of each input) at the start that an earlier call has counted
+        //! Samples (of each input) at the start that an earlier call has counted.
         size_t counted;
     };
 
     /*!
-     * From the next call of execute() on, spectra of samples that are no numbers (NaN, or
-     * infinite) become zeros and are added to `found`; nullptr: they are made of what
-     * comes, as at first. On other devices than the CPU, whose results nobody waits for,
-     * they are so always.
+     * Sets, from the next call of execute() on, spectra of samples that are NaN or
+     * infinite to zero and adds them to `found`; nullptr: they are left as they are, as
+     * at first. On devices other than the CPU, whose results the host does not wait for,
+     * they are always left.
      */
     virtual void clear_not_numbers(std::vector<spectrum_of_input>* /* found */) {}
 
-    //! What is left of a port's source when `spectra` spectra of it are done.
+    //! Returns the rest of a port's source when `spectra` spectra of it are done.
     static source later(const parameters&, const source&, size_t spectra);
 
-    //! sources [port] -> spectra [port][spectrum][input][channel]
+    //! Makes spectra [port][spectrum][input][channel] of sources [port].
     virtual void
     execute(const source* sources, void* const* spectra, size_t count, stream&) = 0;
 
-    //! All that was clamped so far.
+    //! Returns the clamped samples so far.
     virtual counts clamped() const = 0;
 };
 

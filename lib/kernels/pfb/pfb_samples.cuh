@@ -14,21 +14,21 @@
 namespace gr::aperture::kernels::cuda {
 
 /*
- * How each type of sample is read. A sample is one number or, if complex, two.
+ * How each type of sample is read. A sample has one component or, if complex, two.
  *
- *   number()   one number, numbers counted from the start; the lowest one of 8 and 4 bits
+ *   number()   one component, counted from the start; the lowest integer of 8 and 4 bits
  *              is read as the next, and reported
- *   quad       four numbers in a row, as they are in memory
+ *   quad       four components in a row, as they are in memory
  *   load()     from an address that is a multiple of `alignment`
  *   load_unaligned()  from where any sample begins
  *   unpack()   as float; the lowest is read as the next if `clamps`, otherwise as it is
- *   suspects() not 0 in a bit of `suspect` where a number may be the lowest, always where
- *              it is
+ *   suspects() not 0 in a bit of `suspect` where a component may be the lowest, always
+ * where it is
  */
 
 /*!
- * Bits of a word, from bit First on, as a number. Written so that the conversion itself
- * picks byte or half; of shifts the compiler makes instructions of their own.
+ * Returns bits of a word, from bit First on, as a float. It is written so that the
+ * conversion itself selects byte or half; shifts would be separate instructions.
  */
 template <int First, int Bits>
 __device__ __forceinline__ float signed_field(uint32_t word)
@@ -38,7 +38,7 @@ __device__ __forceinline__ float signed_field(uint32_t word)
     return float(number);
 }
 
-//! Words from an address that need not be a multiple of theirs.
+//! Loads words from an address that need not be a multiple of 4.
 template <int Words>
 struct unaligned_words {
     uint32_t words[Words];
@@ -51,14 +51,14 @@ struct unaligned_words {
 #pragma unroll
         for (int i = 0; i < Words; i++) {
             const uint32_t word = next;
-            if (i + 1 < Words || shift) // or nothing of it is wanted
+            if (i + 1 < Words || shift) // otherwise no byte of it is needed
                 next = __ldg(aligned + i + 1);
             words[i] = __funnelshift_r(word, next, shift);
         }
     }
 };
 
-//! Four numbers in a row that are one of memory's.
+//! Reads four components in a row as one word of memory.
 template <class Quad>
 struct whole_quads {
     using quad = Quad;
@@ -116,7 +116,7 @@ struct int8_samples : whole_quads<uint32_t> {
     static constexpr bool complex = Complex;
     static constexpr int bits = 8;
     static constexpr uint32_t suspect = 0x80808080;
-    static constexpr bool clamps = false; // that would take longer than to look for it
+    static constexpr bool clamps = false; // that would take longer than searching for it
     static __device__ float number(const void* from, int64_t i, bool& lowest)
     {
         const int v = static_cast<const int8_t*>(from)[i];
@@ -134,11 +134,12 @@ struct int8_samples : whole_quads<uint32_t> {
                  signed_field<16, 8>(v),
                  signed_field<24, 8>(v) };
     }
-    //! Negative, and no longer when 1 is subtracted. A borrow may add a false one.
+    //! Returns bits of bytes that are negative, and no longer when 1 is subtracted. A
+    //! borrow may add a false one.
     static __device__ uint32_t suspects(quad v) { return v & ~(v - 0x01010101); }
 };
 
-//! Complex, real part in the high half of a byte.
+//! Reads complex samples with the real part in the high half of a byte.
 struct sc4_samples : whole_quads<uint16_t> {
     static constexpr bool complex = true;
     static constexpr int bits = 4;
@@ -165,22 +166,22 @@ struct sc4_samples : whole_quads<uint16_t> {
                  float(v << 20 >> 28) };
     }
     static __device__ uint32_t suspects(quad v) { return lowest(v); }
-    //! Samples with a number that is the lowest.
+    //! Returns how many samples have a component that is the lowest.
     static __device__ int count_lowest(quad v)
     {
         return __popc((lowest(v) | lowest(v) << 4) & 0x8080);
     }
 
 private:
-    //! The highest bit of each -8.
+    //! Returns the highest bit of each -8.
     static __device__ uint32_t lowest(quad v)
     {
-        const uint32_t other = v ^ 0x8888; // not 0 where another number is
+        const uint32_t other = v ^ 0x8888; // not 0 where the component is another one
         return ~(((other & 0x7777) + 0x7777) | other) & 0x8888;
     }
 };
 
-//! Real; a stream of bits, the highest first.
+//! Reads real samples from a stream of bits, the highest first.
 template <int Bits>
 struct packed_samples {
     static constexpr bool complex = false;
@@ -191,7 +192,7 @@ struct packed_samples {
     static constexpr bool clamps = true; // nothing to do
     static __device__ float number(const void* from, int64_t i, bool&)
     {
-        // a number begins at an even bit, and so ends in the next byte
+        // a component begins at an even bit, and so ends in the next byte
         const int64_t bit = i * Bits;
         const auto* bytes = static_cast<const uint8_t*>(from) + (bit >> 3);
         const int two = bytes[0] << 8 | bytes[1];
@@ -224,7 +225,7 @@ struct packed_samples {
     static __device__ uint32_t suspects(quad) { return 0; }
 };
 
-//! The struct above that reads samples of a type.
+//! Selects the struct above that reads samples of a type.
 template <sample_type Type>
 struct samples_of_type;
 template <>

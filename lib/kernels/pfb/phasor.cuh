@@ -10,11 +10,11 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! exp(2 pi i turns)
-__device__ __forceinline__ float2 phasor(double turns)
+//! Returns exp(2 pi i cycles).
+__device__ __forceinline__ float2 phasor(double cycles)
 {
     float2 p;
-    sincospif(2 * float(turns - rint(turns)), &p.y, &p.x);
+    sincospif(2 * float(cycles - rint(cycles)), &p.y, &p.x);
     return p;
 }
 

@@ -15,10 +15,10 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! A window as a function of position, -1 at its first sample and 1 at its last.
+//! A window as a function of position, -1 at its first sample and 1 at its last one.
 using window_shape = std::function<double(double)>;
 
-//! a0 + a1 cos(pi u) + a2 cos(2 pi u)
+//! Returns a0 + a1 cos(pi u) + a2 cos(2 pi u).
 window_shape cosine_sum(double a0, double a1, double a2)
 {
     return [=](double u) { return a0 + a1 * cos(M_PI * u) + a2 * cos(2 * M_PI * u); };
@@ -62,16 +62,16 @@ window_shape parse_window(const std::string& name)
 
 } // namespace
 
-std::vector<float> prototype(int step, int taps, const std::string& window)
+std::vector<float> prototype(int hop, int taps, const std::string& window)
 {
     require_range("taps", taps, 1, 64);
     const auto shape = parse_window(window);
-    const int64_t length = int64_t(step) * taps;
+    const int64_t length = int64_t(hop) * taps;
     std::vector<double> h(length);
     double energy = 0;
     for (int64_t j = 0; j < length; j++) {
         const double offset = j - (length - 1) / 2.;
-        const double x = M_PI * offset / step;
+        const double x = M_PI * offset / hop;
         // offset is a half-integer (length is even), so that x is never 0
         h[j] = sin(x) / x * shape(offset / ((length - 1) / 2.));
         energy += h[j] * h[j];

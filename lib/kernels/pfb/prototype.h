@@ -13,8 +13,9 @@
 
 namespace gr::aperture::kernels {
 
-//! Documented at pfb_prototype(); `step` is n for complex samples and 2n for real ones.
-std::vector<float> prototype(int step, int taps, const std::string& window);
+//! Makes the prototype that pfb_prototype() describes; `hop` is n for complex samples and
+//! 2n for real ones.
+std::vector<float> prototype(int hop, int taps, const std::string& window);
 
 } // namespace gr::aperture::kernels
 

@@ -21,13 +21,13 @@ struct split_call {
     int64_t row_bytes;
     const int64_t* shifts; // [input], or nullptr
     int inputs_per_port;
-    int64_t samples;              // of a row, so many that they fill whole words
-    int64_t first_time;           // sample of the first tile
-    int64_t begin_bits, end_bits; // of a port, around what may be read
+    int64_t samples;              // samples of a row, which fill whole words
+    int64_t first_time;           // first sample of the first tile
+    int64_t begin_bits, end_bits; // bits of a port that may be read
     tile_cut cut;
 };
 
-//! Grid: times, groups of inputs, ports.
+//! Splits inputs. Grid: times, groups of inputs, ports.
 template <int Bits>
 __global__ void __launch_bounds__(tile_cut::threads, tile_cut::blocks)
     split(const __grid_constant__ split_call x)
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(tile_cut::threads, tile_cut::blocks)
     const int64_t first_row = int64_t(port) * x.inputs_per_port + first;
     const int inputs = min(x.cut.columns, x.inputs_per_port - first);
     transposing_tile<Bits> tile(shared, x.cut, inputs, [&](int row) {
-        // the sample of the row that the tile's first time is
+        // the sample of the row at the tile's first time
         const int64_t start = time + (x.shifts ? x.shifts[first_row + row] : 0);
         const auto to =
             reinterpret_cast<uint64_t>(x.rows + (first_row + row) * x.row_bytes);
@@ -67,7 +67,7 @@ std::pair<split_kernel, tile_cut> kernel_of(int inputs)
     return { split<Bits>, tile_cut::make<Bits>(inputs, inputs) };
 }
 
-//! And how its tiles are cut.
+//! Returns the kernel for some parameters, and the cut of its tiles.
 std::pair<split_kernel, tile_cut> kernel_for(const pfb::parameters& p)
 {
     switch (bits_of(p.input)) {
@@ -86,7 +86,7 @@ std::pair<split_kernel, tile_cut> kernel_for(const pfb::parameters& p)
     }
 }
 
-//! As many samples as fill whole words.
+//! Rounds samples up to as many as fill whole words.
 int64_t whole_words(int64_t samples) { return (samples + 15) / 16 * 16; }
 
 } // namespace

@@ -15,14 +15,14 @@
 namespace gr::aperture::kernels::cuda {
 
 /*
- * [time][column] -> rows [column][time] for elements of any number of bits, packed ones
- * too, wherever they begin. A thread block fetches some times of some columns into
- * shared memory, bits as they lie; then each thread puts words of a row together. What is
- * odd about addresses is dealt with there, so that memory is read and written in whole
+ * Transposes [time][column] into rows [column][time] for elements of any number of bits,
+ * packed ones too, wherever they begin. A thread block fetches some times of some columns
+ * into shared memory, with bits in their order; then each thread combines words of a row.
+ * Unaligned addresses are handled there, so that memory is read and written in whole
  * words and long runs.
  */
 
-//! v / by for v and by below 2^16
+//! Divides: v / by for v and by below 2^16.
 struct quick_division {
     uint32_t by, magic;
     quick_division() = default;
@@ -30,7 +30,7 @@ struct quick_division {
     __device__ uint32_t of(uint32_t v) const { return __umulhi(v, magic); }
 };
 
-//! Where a tile's part of a row goes.
+//! The place of a tile's part of a row.
 struct row_place {
     uint64_t bit;   //!< address of the tile's first time, in bits
     int first, end; //!< times of the tile that go there
@@ -39,20 +39,21 @@ struct row_place {
 //! The tiles that all columns are cut into.
 struct tile_cut {
     static constexpr int threads = 128;
-    static constexpr int blocks = 16; //!< of a multiprocessor
+    static constexpr int blocks = 16; //!< thread blocks of a multiprocessor
 
-    int columns;            //!< of a tile
-    int groups;             //!< of columns
-    int times;              //!< of a tile, a power of two
-    int extra;              //!< times more that the last word of a row reaches into
-    int64_t pitch_bits;     //!< from one time to the next, in memory
-    int segments;           //!< pieces in which a tile lies in memory
-    int segment_bits;       //!< from one time to the next, in shared memory
+    int columns;            //!< columns of a tile
+    int groups;             //!< groups of columns
+    int times;              //!< times of a tile, a power of two
+    int extra;              //!< further times that the last word of a row reaches into
+    int64_t pitch_bits;     //!< bits from one time to the next in memory
+    int segments;           //!< segments of a tile in memory
+    int segment_bits;       //!< bits from one time to the next in shared memory
     quick_division fetched; //!< words of a segment
     int row_words;
-    int row_threads; //!< that share a row, a power of two
+    int row_threads; //!< threads for a row, a power of two
 
-    //! \param columns that are transposed, of `pitch` elements from one time to the next
+    //! \param columns columns that are transposed, of `pitch` elements from one time to
+    //! the next
     template <int Bits>
     static tile_cut make(int columns, int pitch)
     {
@@ -82,21 +83,21 @@ struct tile_cut {
         return cut;
     }
 
-    //! Of the places of rows, and of what is fetched.
+    //! Returns the bytes of the places of rows, and of the fetched words.
     int shared_bytes() const
     {
         const int words = segments * int(fetched.by);
         return columns * int(sizeof(row_place)) + 4 * (words + words / 32 + 1);
     }
 
-    //! A time, or the nearest of the tile.
+    //! Returns a time, or the nearest one of the tile.
     __device__ int of_tile(int64_t time) const
     {
         return int(max(int64_t(0), min(time, int64_t(times + extra))));
     }
 };
 
-//! What a thread block transposes; all its threads call all functions.
+//! The transposition by a thread block, all of whose threads call all functions.
 template <int Bits>
 class transposing_tile
 {
@@ -109,8 +110,9 @@ public:
     static constexpr int elements = packed ? 4 : word_bits / Bits; // at most, in a word
 
     /*!
-     * \param shared as many bytes as `cut` wants; \param columns that there are of the
-     * tile's; \param place row -> row_place
+     * \param shared as many bytes as `cut` needs
+     * \param columns columns of the tile that exist
+     * \param place row -> row_place
      */
     template <class Place>
     __device__
@@ -129,7 +131,8 @@ public:
         d_whole_rows = __syncthreads_and(whole);
     }
 
-    //! \param source of time 0, column 0; \param begin, end of what may be read
+    //! \param source address of time 0, column 0
+    //! \param begin, end limits of memory that may be read
     __device__ void fetch(const char* source,
                           const char* begin,
                           const char* end,
@@ -167,7 +170,8 @@ public:
     }
 
 private:
-    //! A word in each 32 is left out: what a warp reads lies in different banks then.
+    //! Returns a place at which one word in each 32 is left out: the words that a warp
+    //! reads lie in different banks then.
     static __device__ int padded(int byte) { return byte + (byte >> 7 << 2); }
 
     __device__ void fetch_in_a_row(const char* first)
@@ -250,14 +254,15 @@ private:
         }
     }
 
-    //! Bits from the tile's first time to the first whole word.
+    //! Returns the bits from the tile's first time to the first whole word.
     static __device__ int lead_of(const row_place& p)
     {
         return int(-p.bit) & (word_bits - 1);
     }
 
-    //! \tparam Whole all rows go through all of the tile; \tparam Straight in shared
-    //! memory, all times begin at the same bit of a word
+    //! \tparam Whole whether all rows go through all of the tile
+    //! \tparam Straight whether, in shared memory, all times begin at the same bit of a
+    //! word
     template <bool Whole, bool Straight>
     __device__ void store_all() const
     {
@@ -272,12 +277,12 @@ private:
         }
     }
 
-    //! \param bit of the tile's part of the row
+    //! \param bit first bit of the tile's part of the row
     template <bool Whole, bool Straight>
     __device__ void store_word(int row, const row_place& p, int bit) const
     {
         char* to = reinterpret_cast<char*>((p.bit + int64_t(bit)) >> 3);
-        // of packed elements, the last bits of one may come first
+        // with packed elements, the last bits of one may come first
         const int within = packed ? bit % Bits : 0;
         const int time = packed ? bit / Bits : bit >> shift;
         if (Whole ||

@@ -84,7 +84,8 @@ private:
         }
 
     private:
-        static constexpr int chunk = 512; // times; planes of a pair stay in the cache
+        static constexpr int chunk =
+            512; // times of a chunk; planes of a pair stay in the cache
         const parameters& d_p;
         const detected_sums& d_sums;
         std::vector<float> d_planes;

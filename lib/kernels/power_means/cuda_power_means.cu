@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t most_missing = 1 << 20; // bytes that are uploaded at once
 
-//! What the kernels are told.
+//! The arguments of the kernels.
 struct setting {
     mask_layout mask;
     const uint8_t* masks;    // [frame][channel][source][byte]
@@ -263,8 +263,8 @@ private:
                  d_p.summed().product_count() };
     }
 
-    //! Of as many frames as missing spectra can be uploaded of: then(setting, first,
-    //! count).
+    //! Calls then(setting, first, count) for as many frames at once as missing spectra
+    //! can be uploaded for.
     template <class Then>
     void in_groups(const void* masks,
                    int frames,
@@ -290,7 +290,7 @@ private:
     const parameters d_p;
     const int d_device, d_row, d_most_missing;
     device_array<float> d_sums;
-    device_array<part_counts> d_running; // that are lost
+    device_array<part_counts> d_running; // lost spectra
     uploaded_array<uint32_t> d_missing;
     uploaded_array<int> d_sources;
     int64_t d_counted = 0; // spectra, with those that are lost

@@ -144,7 +144,8 @@ private:
         }
     }
 
-    //! \param item number of the integration; \param spectra of each channel
+    //! \param item index of the integration
+    //! \param spectra spectra of each channel
     void write(int item,
                int row,
                int channel,
@@ -170,7 +171,7 @@ private:
 
     const parameters d_p;
     std::vector<float> d_sums;
-    std::vector<std::vector<int>> d_sources; // of each beam
+    std::vector<std::vector<int>> d_sources; // sources of each beam
     std::vector<part_counts> d_lost;         // [channel][row]
     int64_t d_spectra = 0;
 };

@@ -11,30 +11,31 @@
 #include "kernels/detection/detection.h"
 #include "kernels/masks/lost_bits.h"
 
-// What power_means does for one row and channel, on the host and on a GPU.
+// The work of power_means on one row and channel, on the host and on a GPU.
 
 namespace gr::aperture::kernels {
 
-//! What the sources of one channel of a frame lack.
+//! The spectra that the sources of one channel of a frame lack.
 struct lost_of_channel {
     const uint8_t* flags;    //!< [source][byte]
-    const uint32_t* missing; //!< [source][word]; nullptr: nothing
+    const uint32_t* missing; //!< [source][word]; nullptr: none is missing
     int bytes, words, sources;
     int spectra_per_frame, spectra_per_slice;
 };
 
-//! Sources that a beam is made of; none: all.
+//! The sources that a beam is made of; none: all.
 struct sources_of_beam {
     const int* numbers;
     int count;
 };
 
-//! Spectra that x, y, and either of them lack. Of a single beam, x only.
+//! The counts of spectra that x, y, and either of them lack; for a single beam, x only.
 struct part_counts {
     uint32_t x = 0, y = 0, either = 0;
 };
 
-//! Spectra first ... first + count - 1, at most 32 within a word, that a beam lacks.
+//! Returns spectra first ... first + count - 1, at most 32 within a word, that a beam
+//! lacks.
 constexpr uint32_t lost_spectra_of(const lost_of_channel& lost,
                                    const sources_of_beam& beam,
                                    int first,
@@ -56,7 +57,7 @@ constexpr uint32_t lost_spectra_of(const lost_of_channel& lost,
     return bits;
 }
 
-//! A source of the beam has no flags, and nothing is missing.
+//! Returns whether a source of the beam has no flags, and no spectrum is missing.
 constexpr bool lacks_nothing(const lost_of_channel& lost, const sources_of_beam& beam)
 {
     if (lost.missing)
@@ -74,7 +75,7 @@ constexpr bool lacks_nothing(const lost_of_channel& lost, const sources_of_beam&
     return false;
 }
 
-//! Adds what a row lacks of the spectra from one to before another. \param y of pairs
+//! Adds the spectra that a row lacks, from one to before another. \param y of pairs
 constexpr void add_lost(const lost_of_channel& lost,
                         const sources_of_beam& x,
                         const sources_of_beam* y,
@@ -99,9 +100,10 @@ constexpr void add_lost(const lost_of_channel& lost,
 }
 
 /*!
- * Sums -> powers of one row and channel.
- * \param sums [product] of power, or of coherency; \param stride of these, and of powers
- * \param counts that were summed, of each part; nullptr: no means
+ * Converts sums to powers of one row and channel.
+ * \param sums [product] of power, or of coherency
+ * \param stride elements between these, and between powers
+ * \param counts spectra that were summed, of each part; nullptr: no means
  */
 constexpr void write_powers(detection::product_set products,
                             detection::feeds basis,

@@ -18,12 +18,12 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Integrated powers from sums in which flagged and missing voltages are zero: each part
- * of a row (|beam|^2, or |x|^2, |y|^2 and x y* of a pair) is divided by the number of
- * its own spectra, channel by channel, and these numbers come out, too.
+ * Makes integrated powers from sums in which flagged and missing voltages are zero: each
+ * part of a row (|beam|^2, or |x|^2, |y|^2 and x y* of a pair) is divided by the count of
+ * its own spectra, channel by channel, and these counts are a second output.
  *
- * A beam is made of sources, whose masks come in: it lacks a spectrum where all of them
- * do. x y* lacks a spectrum where x or y does.
+ * A beam is made of sources, which have masks: it lacks a spectrum where all of them do.
+ * x y* lacks a spectrum where x or y does.
  *
  * The sums are those that a detecting_kernel writes, not scaled, of summed().
  */
@@ -31,22 +31,22 @@ class power_means
 {
 public:
     struct parameters {
-        mask_layout mask; //!< of the sources
-        int beams;        //!< that are detected
-        detection detect; //!< what comes out
-        bool mean;        //!< or sums
+        mask_layout mask; //!< masks of the sources
+        int beams;        //!< beams that are detected
+        detection detect; //!< detection of the output
+        bool mean;        //!< means, or sums
         int rows() const { return detect.rows(beams); }
-        //! Of what comes out.
+        //! Returns the channels of the output.
         int channels() const { return mask.channels / detect.summed_channels; }
-        //! What the sums are to be: of pairs, the coherency.
+        //! Returns the detection of the sums: for pairs, the coherency.
         detection summed() const;
-        //! Integrations that end in a frame, or 1.
+        //! Returns the integrations that end in a frame, or 1.
         int integrations() const;
-        //! Counts of an integration, [row][channel].
+        //! Returns the counts of an integration, [row][channel].
         size_t counts() const { return size_t(rows()) * channels(); }
         size_t powers() const { return counts() * detect.product_count(); }
         size_t sums() const { return counts() * summed().product_count(); }
-        //! Frames that the room of sums() is for.
+        //! Returns how many frames the memory of sums() is for.
         int most_frames() const;
         //! \throws std::invalid_argument
         void check() const;
@@ -56,20 +56,21 @@ public:
     static std::unique_ptr<power_means> make(const parameters&, const device&);
     virtual ~power_means() = default;
 
-    //! Room, on the device, for the sums of most_frames() frames, or of one integration
-    //! of several.
+    //! Returns memory, on the device, for the sums of most_frames() frames, or of one
+    //! integration of several.
     virtual float* sums() = 0;
 
-    //! Sources of each beam, for all frames from the next call on; of none: all. At
-    //! first, a beam is made of the source of its number.
+    //! Sets the sources of each beam, for all frames from the next call on; none: all. At
+    //! first, beam i is made of source i.
     virtual void set_sources(const std::vector<std::vector<int>>& of_beams, stream&) = 0;
 
     /*!
-     * Integrations that are not longer than a frame: sums() -> powers
+     * Makes integrations that are not longer than a frame: sums() -> powers
      * [frame][integration][row][product][channel], counts
      * [frame][integration][row][channel].
      * \param masks [frame][channel][source][byte]
-     * \param missing of these frames, or empty; may go when this returns
+     * \param missing missing spectra of these frames, or empty; may be freed when this
+     * returns
      */
     virtual void execute(const void* masks,
                          int frames,
@@ -78,13 +79,13 @@ public:
                          uint32_t* counts,
                          stream&) = 0;
 
-    //! Integrations of several frames: adds spectra of frames to the running counts.
+    //! Adds spectra of frames to the running counts of an integration of several.
     virtual void accumulate(const void* masks,
                             int frames,
                             const missing_spectra& missing,
                             stream&) = 0;
-    //! sums() -> powers [row][product][channel], counts [row][channel] of what was
-    //! accumulated; then the running counts are zero.
+    //! Converts sums() to powers [row][product][channel] and accumulated counts
+    //! [row][channel]; then the running counts are zero.
     virtual void dump(float* powers, uint32_t* counts, stream&) = 0;
     //! Sets the running counts to zero.
     virtual void clear(stream&) = 0;

@@ -13,7 +13,7 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! Rounded down to what its level allows.
+//! Returns a boxcar whose width is rounded down to a multiple of its level's unit.
 boxcar boxcar_of(int width)
 {
     int level = 0;

@@ -64,7 +64,7 @@ double clusters::widest_friend(const cell& narrow) const
 {
     const double brightness = narrow.snr / d_p.threshold;
     const double ratio = std::max(d_p.link_widths, 2 * brightness * brightness);
-    // widths are multiples of each other that are not always exact
+    // the ratio of widths is not always exact
     return std::min(ratio * narrow.width, d_p.widest) * (1 + 1e-9);
 }
 
@@ -83,13 +83,13 @@ clusters::cluster clusters::make_cluster(std::vector<cell> cells) const
     };
     for (size_t i = 0; i < c.cells.size(); i++) {
         const cell& one = c.cells[i];
-        // of several that are as good the narrowest
+        // the narrowest of several that are equally good
         if (std::make_pair(one.snr, -one.width) >
             std::make_pair(c.best_cell().snr, -c.best_cell().width))
             c.best = i;
         c.first = std::min(c.first, one.end - one.width);
         c.last = std::max(c.last, one.end);
-        // a cell that comes later begins by so much before the front at most
+        // a later cell begins at most this much before the front
         c.open_until =
             std::max(c.open_until, one.end + widest_friend(one) * (1 + d_p.link_time));
         c.low = std::min(c.low, rank(one));
@@ -115,7 +115,7 @@ void clusters::group_beam(std::vector<cell>& cells, std::vector<cluster>& to) co
         const double most = widest;
         const double apart = d_p.link_time * std::max(one.width, most);
         for (int other = rank(one); other <= rank(one) + d_p.link_trials; other++) {
-            // those that end before it can be no friends, nor those that begin behind
+            // cells that end before it can be no friends, nor those that begin behind it
             auto from = std::lower_bound(
                 cells.begin() + i + 1,
                 cells.end(),
@@ -174,7 +174,7 @@ std::vector<clusters::candidate> clusters::take(double front, bool all)
     double longest = 0;
     for (const auto& c : found)
         longest = std::max(longest, c.last - c.first);
-    // one that is whole waits for those that could come close to it when they grow
+    // a complete cluster waits for those that could come close to it when they grow
     disjoint_sets sets(found.size()), waiting(found.size());
     for (size_t i = 0; i < found.size(); i++)
         for (size_t j = i + 1;

@@ -16,7 +16,7 @@ namespace gr::aperture::kernels {
 
 /*!
  * Makes candidates of cells, as they come: friends of friends in time, dispersion measure
- * and width, beam by beam, and then what several beams saw together.
+ * and width, beam by beam, and then across beams.
  *
  * Two cells of a beam are friends if
  *
@@ -37,13 +37,13 @@ class clusters
 public:
     struct parameters {
         int beams;
-        std::vector<double> dms; //!< of the trials
+        std::vector<double> dms; //!< dispersion measures of the trials
         double link_time, link_widths;
         int link_trials;
-        double threshold;  //!< S/N of all cells at least
-        double widest;     //!< seconds of the widest cell
-        double longest;    //!< seconds after which a candidate ends that does not
-        size_t most_cells; //!< of a beam that wait, before they end likewise
+        double threshold;  //!< least S/N of all cells
+        double widest;     //!< width of the widest cell, seconds
+        double longest;    //!< longest candidate, seconds
+        size_t most_cells; //!< waiting cells of a beam, at most
 
         //! \throws std::invalid_argument
         void check() const;
@@ -57,7 +57,7 @@ public:
 
     struct candidate {
         cell best;
-        std::vector<int> beams; //!< that saw it, ascending
+        std::vector<int> beams; //!< beams that saw it, ascending
         int cells;
     };
 
@@ -65,10 +65,10 @@ public:
 
     void reset();
     void add(const cell& c);
-    //! Those to which no cell belongs that may still come: all that come end later than
-    //! `front`. In the order of time.
+    //! Takes the candidates to which no later cell can belong: all later cells end after
+    //! `front`. They are in the order of time.
     std::vector<candidate> finished(double front);
-    //! All others.
+    //! Takes all others.
     std::vector<candidate> rest();
     size_t waiting() const;
 
@@ -77,30 +77,31 @@ private:
         std::vector<cell> cells;
         size_t best;
         double first, last, open_until; // seconds
-        int low, high;                  // places in the order of dms
+        int low, high;                  // range in the order of dms
         bool full = false;              // no more cells can wait
 
         const cell& best_cell() const { return cells[best]; }
     };
 
     int rank(const cell& c) const { return d_ranks[c.trial]; }
-    //! The widest cell that can be a friend of one that is as wide or wider.
+    //! Returns the width of the widest cell that can be a friend of one that is as wide
+    //! or wider.
     double widest_friend(const cell& narrow) const;
     bool near_in_time(const cell& a, const cell& b) const;
     bool friends(const cell& a, const cell& b) const;
-    //! Takes the cells of a beam apart.
+    //! Splits the cells of a beam into clusters.
     void group_beam(std::vector<cell>& cells, std::vector<cluster>& to) const;
     cluster make_cluster(std::vector<cell> cells) const;
-    //! Of several beams, and as close in time and as alike in width as those of a
-    //! candidate.
+    //! Returns whether two clusters are of different beams, and as close in time and as
+    //! alike in width as those of a candidate.
     bool alike(const cluster& a, const cluster& b) const;
-    //! And as close in dispersion measure.
+    //! Returns whether they are also as close in dispersion measure.
     bool close(const cluster& a, const cluster& b) const;
     std::vector<candidate> take(double front, bool all);
 
     const parameters d_p;
-    std::vector<int> d_ranks;                 // of each trial in the order of dms
-    std::vector<std::vector<cell>> d_waiting; // of each beam
+    std::vector<int> d_ranks;                 // rank of each trial in the order of dms
+    std::vector<std::vector<cell>> d_waiting; // waiting cells of each beam
 };
 
 } // namespace gr::aperture::kernels

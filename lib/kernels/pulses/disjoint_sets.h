@@ -17,7 +17,8 @@
 
 namespace gr::aperture::kernels {
 
-//! Elements 0 to count - 1, each in a set of its own until some are joined.
+//! A partition of elements 0 to count - 1, each in a set of its own until some are
+//! joined.
 class disjoint_sets
 {
 public:
@@ -32,13 +33,13 @@ public:
             element = d_parents[element] = d_parents[d_parents[element]];
         return element;
     }
-    //! The least element of a set is its root.
+    //! Joins two sets; the least element of a set is its root.
     void join(size_t a, size_t b)
     {
         const std::pair<size_t, size_t> ends = std::minmax({ root(a), root(b) });
         d_parents[ends.second] = ends.first;
     }
-    //! Each set with its elements, ascending, in the order of their least ones.
+    //! Returns each set with its elements, ascending, in the order of their least ones.
     std::vector<std::vector<size_t>> sets()
     {
         std::map<size_t, std::vector<size_t>> found;

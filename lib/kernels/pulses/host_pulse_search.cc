@@ -83,7 +83,7 @@ private:
         d_results.push_back(std::move(r));
     }
 
-    //! To the lists' sizes, in a certain order.
+    //! Limits the lists to their sizes, in a fixed order.
     void limit(result& r) const
     {
         const int trials = d_p.trials.trials();

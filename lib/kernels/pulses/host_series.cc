@@ -19,7 +19,7 @@ namespace {
 constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
 
 struct group_sums {
-    int there; // finite and not 0
+    int there; // samples that are finite and not 0
     double mean, variance;
 };
 
@@ -32,7 +32,7 @@ APERTURE_SIMD group_sums sums_of(const float* x)
     for (int part = 0; part < group_values; part += lanes)
         for (int i = 0; i < lanes; i++) {
             const float v = x[part + i];
-            const bool ok = std::abs(v) <= largest; // also of NaN
+            const bool ok = std::abs(v) <= largest; // false for NaN
             sums[i] += ok ? v : 0;
             finite[i] += ok;
             there[i] += ok && v != 0;
@@ -53,7 +53,7 @@ APERTURE_SIMD group_sums sums_of(const float* x)
              count > 1 ? square / (count - 1) : 0 };
 }
 
-//! (x - baseline) factor, where it is a number.
+//! Computes (x - baseline) factor, where it is a number.
 APERTURE_SIMD void
 normalise(const float* x, int count, float baseline, float factor, float* to)
 {
@@ -216,7 +216,7 @@ void host_series::make_sums(const float* values, int groups, size_t levels, work
     float baseline = 0, sigma = 0;
     const bool known = d_baseline.level(baseline, sigma);
 
-    // of level 0, and from it those of the others
+    // sums of level 0, and from them those of the others
     for (size_t level = 0; level < levels; level++) {
         std::copy_n(d_history[level].begin(), most_units, w.sums[level].begin());
         w.sums[level][most_units] = 0;
@@ -282,7 +282,8 @@ void host_series::find_cells(
                     }
                 }
             bool listed = seen;
-            // those that hold it must not be better, those that it holds at most as good
+            // segments that hold it must not have better cells, and segments that it
+            // holds at most equal ones
             for (size_t j = k + 1; j < levels.size(); j++)
                 listed = listed && w.largest[j][s >> (j - k)] <= best;
             for (size_t j = 0; j < k && listed; j++)

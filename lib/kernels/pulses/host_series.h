@@ -21,7 +21,7 @@ class boxcar_set
 public:
     explicit boxcar_set(const std::vector<boxcar>& all);
 
-    //! Of one level, in the order of boxcars().
+    //! The running sums of one level, in the order of boxcars().
     struct of_level {
         int first; //!< place in boxcars()
         std::vector<int> units;
@@ -65,7 +65,7 @@ private:
     std::vector<float> d_sorted;
 };
 
-//! What is known of one beam and trial.
+//! The state of one beam and trial.
 class host_series
 {
 public:
@@ -82,7 +82,7 @@ public:
         std::vector<float> raw;
         std::array<std::vector<float>, most_levels> sums;
         std::array<std::vector<float>, most_levels> largest;
-        // that were found
+        // takes the cells that were found
         std::vector<pulse_search::cell> cells;
         std::vector<uint64_t> above;
     };
@@ -111,7 +111,7 @@ private:
     running_baseline d_baseline;
     int d_left = 0; // values that wait for the rest of their group
     std::array<float, group_values> d_waiting{};
-    //! Of each level, running sums at the last 64 places less that at the end.
+    //! The running sums at the last 64 places of each level, less the one at the end.
     std::array<std::array<float, most_units>, most_levels> d_history{};
 };
 

@@ -10,12 +10,13 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Ends of boxcars that are looked at together.
+//! Ends of boxcars that are examined together.
 inline constexpr int segment_ends = 32;
 
 /*!
- * The largest (sums[i] - sums[i - units[w]]) scales[w] of all i below `count`, which is
- * at most segment_ends, and of all w below `widths`. sums[-64] to sums[31] can be read.
+ * Returns the largest (sums[i] - sums[i - units[w]]) scales[w] over all i below `count`,
+ * which is at most segment_ends, and all w below `widths`. sums[-64] to sums[31] can be
+ * read.
  */
 float largest_sum(
     const float* sums, int count, const int* units, const float* scales, int widths);

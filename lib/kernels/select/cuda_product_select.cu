@@ -20,7 +20,7 @@ struct pick {
     bool conjugate;
 };
 
-//! Grid: rows [item][channel], pairs.
+//! Selects products. Grid: rows [item][channel], pairs.
 __global__ void select(const float2* __restrict__ visibilities,
                        float2* const* __restrict__ selected,
                        const pick* __restrict__ picks,
@@ -88,7 +88,8 @@ template <>
 std::unique_ptr<product_select>
 make(const product_select::parameters& p, int device, const std::string&)
 {
-    require_range("products", int64_t(p.products.size()), 1, 65535); // of a grid
+    require_range(
+        "products", int64_t(p.products.size()), 1, 65535); // thread blocks of a grid
     const device_guard guard(device);
     return std::make_unique<cuda_product_select>(p, device);
 }

@@ -16,7 +16,7 @@
 
 namespace gr::aperture::kernels {
 
-//! Picks products (a, b) out of visibilities [channel][product]: V[a,b] or conj(V[b,a]).
+//! Selects products (a, b) of visibilities [channel][product]: V[a,b] or conj(V[b,a]).
 class product_select
 {
 public:
@@ -31,7 +31,7 @@ public:
     static std::unique_ptr<product_select> make(const parameters&, const device&);
     virtual ~product_select() = default;
 
-    //! visibilities [item][channel][product] -> selected [pair][item][channel]
+    //! Copies visibilities [item][channel][product] to selected [pair][item][channel].
     virtual void
     execute(const cfloat* visibilities, cfloat* const* selected, int items, stream&) = 0;
 };

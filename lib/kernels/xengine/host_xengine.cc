@@ -18,7 +18,7 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Best first.
+//! Returns the kernels, best first.
 const std::vector<const tile_kernels*>& all_tiles()
 {
     static const std::vector<const tile_kernels*> all
@@ -51,8 +51,8 @@ struct fc32 {
 };
 
 /*!
- * One input's voltages of some time as rows of elements: as they are, and multiplied by
- * -i, (im, -re).
+ * Unpacks one input's voltages of some time to rows of elements: as they are, and
+ * multiplied by -i, (im, -re).
  */
 #define APERTURE_UNPACK_ROW(voltage, element)                                  \
     APERTURE_SIMD void unpack_row(                                             \
@@ -84,8 +84,8 @@ public:
     host_xengine(const parameters& p, const char* vectors, const kernel& k)
         : d_p(p), d_vectors(vectors), d_kernel(k), d_sums(2 * p.products() * p.channels)
     {
-        // 1024 spectra are far from what an int32 can sum, and rows of 4 KiB a tile fit
-        // into the first-level cache
+        // 1024 spectra are far from the limit of an int32, and rows of 4 KiB of a tile
+        // fit into the first-level cache
         d_chunk = std::min(1024, p.spectra_per_frame);
         d_stride = rounded_up(2 * d_chunk, d_kernel.lanes);
         d_rows = std::max(rounded_up(p.inputs, d_kernel.rows),
@@ -98,7 +98,7 @@ public:
     {
         const auto* in = static_cast<const voltage*>(voltages);
         const int64_t channel_size = int64_t(d_p.inputs) * d_p.spectra_per_frame;
-        // a team of threads costs some microseconds
+        // starting threads costs some microseconds
         const bool worth_threads =
             frames * double(d_p.spectra_per_frame) * d_p.channels * d_p.products() > 1e6;
 #pragma omp parallel if (worth_threads)
@@ -148,7 +148,7 @@ private:
         return (n + multiple - 1) / multiple * multiple;
     }
 
-    //! One channel of one frame, [input][time].
+    //! Adds the products of one channel of one frame, [input][time].
     void add(const voltage* in,
              running_sum* sums,
              std::vector<element>& rows,
@@ -202,7 +202,7 @@ private:
     const kernel d_kernel;
     int d_chunk;                     // spectra that are unpacked together
     size_t d_stride;                 // elements of a row
-    size_t d_rows;                   // of inputs, with those that only fill a tile
+    size_t d_rows;                   // rows of inputs, with those that only fill a tile
     std::vector<running_sum> d_sums; // [channel][product][re, im]
 };
 

@@ -28,10 +28,10 @@ public:
 };
 
 /*!
- * int32 sums of products of two 8-bit complex numbers within +-127 are exact for
- * (2^31 - 1) / (2 127^2) = 66572 times, of two 4-bit ones times 16 within +-7 for
- * (2^31 - 1) / (2 112^2) = 85598, of two numbers up to 15 without a sign, times 16, for
- * (2^32 - 1) / 240^2 = 74565: no thread block sums over more than this.
+ * The longest exact sum of a thread block: int32 sums of products of two 8-bit complex
+ * integers within +-127 are exact for (2^31 - 1) / (2 127^2) = 66572 times, those of two
+ * 4-bit ones times 16 within +-7 for (2^31 - 1) / (2 112^2) = 85598, those of two
+ * integers up to 15 without a sign, times 16, for (2^32 - 1) / 240^2 = 74565.
  */
 constexpr int exact_times = 65536;
 
@@ -71,7 +71,7 @@ std::unique_ptr<integer_xengine> make_mma_xengine(const xengine::parameters&, gp
 //! Makes "turing mma s8": the same with the instructions that Turing has.
 std::unique_ptr<integer_xengine> make_turing_xengine(const xengine::parameters&,
                                                      gpu_facts);
-//! Makes "row mma s8": mma.sync on pieces of rows that are copied in bulk; Hopper, up to
+//! Makes "row mma s8": mma.sync on parts of rows that are copied in bulk; Hopper, up to
 //! 16 inputs.
 std::unique_ptr<integer_xengine> make_row_mma_xengine(const xengine::parameters&,
                                                       gpu_facts);

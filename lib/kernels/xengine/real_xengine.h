@@ -17,13 +17,13 @@ namespace gr::aperture::kernels::cuda {
 
 /*!
  * Adds the products of fc32 voltages to sums [channel][product][re, im] of double
- * precision, always in the same order: the same voltages give the same numbers.
+ * precision, always in the same order: the same voltages give the same bits.
  */
 class real_xengine
 {
 public:
     virtual ~real_xengine() = default;
-    //! voltages [frame][channel][input][time]
+    //! Adds the products of voltages [frame][channel][input][time].
     virtual void
     accumulate(const void* voltages, int frames, double* sums, cudaStream_t) = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Components of 16 bits and exact sums, for make_tile_kernel().
+//! Operations on components of 16 bits with exact sums, for make_tile_kernel().
 template <class Vectors>
 struct x86_integer_products {
     using element = int16_t;
@@ -29,7 +29,7 @@ struct x86_integer_products {
     static sum total(vector v) { return Vectors::total(v); }
 };
 
-//! Components and sums in single precision, for make_tile_kernel().
+//! Operations on components and sums in single precision, for make_tile_kernel().
 template <class Vectors>
 struct x86_real_products {
     using element = float;

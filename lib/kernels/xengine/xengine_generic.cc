@@ -11,7 +11,7 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Four numbers: vectors of 16 bytes are what every 64-bit processor has.
+//! Operations on four elements: vectors of 16 bytes are what every 64-bit processor has.
 template <class element_type, class sum_type>
 struct four {
     using element = element_type;

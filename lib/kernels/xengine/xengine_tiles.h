@@ -23,7 +23,8 @@ template <class element, class sum>
 struct tile_kernel {
     int rows, columns; //!< of the tile: inputs a, inputs b
     int lanes;         //!< `length` is a multiple of this
-    //! a, times_minus_i: [rows][stride], b: [columns][stride] -> re, im: [rows][columns]
+    //! Multiplies a, times_minus_i: [rows][stride], with b: [columns][stride] -> re, im:
+    //! [rows][columns].
     void (*run)(const element* a,
                 const element* times_minus_i,
                 const element* b,
@@ -38,7 +39,7 @@ struct tile_kernels {
     const char* name;
     bool (*supported)();
     tile_kernel<int16_t, int32_t>
-        integer; //!< exact for up to 2^16 products of 8-bit numbers
+        integer; //!< exact for up to 2^16 products of 8-bit integers
     tile_kernel<float, float> real;
 };
 
@@ -49,10 +50,10 @@ extern const tile_kernels avx2_tiles, avx512_tiles;
 #endif
 
 /*!
- * The loop behind all of them. `vectors` says what a vector is: types element, sum,
- * vector; lanes; zero(), load(p), multiply_add(sum, a, b), total(sum). No other header
- * with code in it may be included where this is compiled for special instructions: the
- * linker could pick that copy of an inline function for everybody.
+ * The loop of all of them. `vectors` defines the vectors: types element, sum, vector;
+ * lanes; zero(), load(p), multiply_add(sum, a, b), total(sum). No other header with code
+ * in it may be included where this is compiled for special instructions: the linker could
+ * choose that copy of an inline function for all files.
  */
 template <class vectors, int Rows, int Columns>
 void tile(const typename vectors::element* a,

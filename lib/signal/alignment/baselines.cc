@@ -16,7 +16,7 @@ namespace {
 
 using cdouble = std::complex<double>;
 
-//! Inverse of a symmetric positive matrix [row][column], by Gauss and Jordan.
+//! Returns the inverse of a symmetric positive matrix [row][column], by Gauss and Jordan.
 std::vector<double> inverse(std::vector<double> matrix, int size)
 {
     std::vector<double> result(size_t(size) * size);
@@ -42,7 +42,8 @@ std::vector<double> inverse(std::vector<double> matrix, int size)
     return result;
 }
 
-//! g[i] of |coherence| = g[a] g[b]: the eigenvector, with the diagonal that it implies.
+//! Returns g[i] of |coherence| = g[a] g[b]: the eigenvector, with the diagonal that it
+//! implies.
 std::vector<double> shared_amplitudes(const std::vector<double>& coherences, int inputs)
 {
     constexpr int rounds = 200;
@@ -69,7 +70,7 @@ std::vector<double> shared_amplitudes(const std::vector<double>& coherences, int
 
 struct baseline {
     int a, b;
-    phase_line line; // beside what was predicted
+    phase_line line; // line relative to the prediction
     double samples;
 };
 
@@ -107,7 +108,7 @@ input_lines solve_baselines(const cross_spectra& spectra,
             result.delay[i] = result.delay[p] + sign * line.delay;
         }
         if (done == before)
-            break; // never: parents form a tree
+            break; // never reached: parents form a tree
     }
 
     std::vector<baseline> baselines;

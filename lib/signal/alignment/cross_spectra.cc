@@ -31,7 +31,7 @@ APERTURE_SIMD void add_power(const float* a, double* sum, int channels)
         sum[k] += double(a[2 * k] * a[2 * k] + a[2 * k + 1] * a[2 * k + 1]);
 }
 
-//! values[k] *= exp(i (phase - 2 pi f_k delay))
+//! Rotates: values[k] *= exp(i (phase - 2 pi f_k delay)).
 void rotate(cfloat* values, int channels, double phase, double delay)
 {
     const auto step = std::polar(1., -2 * M_PI * delay / channels);
@@ -96,7 +96,7 @@ void cross_spectra::add(const std::vector<const cfloat*>& samples,
                         int64_t last)
 {
     const int64_t hop = d_channels / 2;
-    std::vector<int64_t> begin(d_inputs), end(d_inputs); // within a window
+    std::vector<int64_t> begin(d_inputs), end(d_inputs); // limits within a window
     for (int64_t at = first - hop; at < last; at += hop) {
         interruption_point();
         const double middle = double(at) + (d_channels - 1) / 2.;

@@ -16,9 +16,9 @@
 namespace gr::aperture::kernels::alignment {
 
 /*!
- * By how much an input is delayed, and its phase changed, before it is compared: at
- * sample n of the reference by delay + delay_rate (n - time) samples and phase +
- * phase_rate (n - time) radians.
+ * The delay and the phase that are applied to an input before it is compared: at sample n
+ * of the reference delay + delay_rate (n - time) samples and phase + phase_rate (n -
+ * time) radians.
  */
 struct alignment_line {
     double delay = 0, phase = 0, delay_rate = 0, phase_rate = 0, time = 0;
@@ -27,8 +27,8 @@ struct alignment_line {
 };
 
 /*!
- * Sums of the products of all pairs of some inputs, channel by channel, and of their
- * powers, after each was aligned.
+ * Sums the products of all pairs of some inputs, channel by channel, and their powers,
+ * after each was aligned.
  */
 class cross_spectra
 {
@@ -40,11 +40,12 @@ public:
     void clear();
 
     /*!
-     * Adds the samples from first up to last (numbers of the reference's) of all inputs;
-     * parts that an input does not have count as zeros, and not at all where fewer than
-     * two inputs have any.
+     * Adds the samples from first up to last (counted in the reference) of all inputs;
+     * parts that an input lacks count as zeros, and not at all where fewer than two
+     * inputs have any.
      *
-     * \param samples [input][sample], \param count samples of each
+     * \param samples [input][sample]
+     * \param count samples of each
      * \param lines [input]
      */
     void add(const std::vector<const cfloat*>& samples,
@@ -53,16 +54,17 @@ public:
              int64_t first,
              int64_t last);
 
-    //! [channel] of sum x_a conj(x_b) over sqrt(sum |x_a|^2 sum |x_b|^2), where a < b, in
-    //! the order of transform's outputs; their phase is that by which b lags behind a.
+    //! Returns [channel] sum x_a conj(x_b) over sqrt(sum |x_a|^2 sum |x_b|^2), where a <
+    //! b, in the order of transform's outputs; the phase is that by which b lags behind
+    //! a.
     std::vector<std::complex<double>> coherences(int a, int b) const;
-    //! Samples of a and b that were summed, per channel.
+    //! Returns the samples of a and b that were summed, per channel.
     double samples(int a, int b) const;
-    //! [channel] mean power of an input.
+    //! Returns the [channel] mean power of an input.
     std::vector<double> power(int input) const;
-    //! [channel] used_channels() of both, without the ends of the band.
+    //! Returns [channel] used_channels() of both, without the ends of the band.
     std::vector<char> used(int a, int b) const;
-    //! sums *= factor: what was added counts less.
+    //! Scales all sums: earlier samples count less.
     void fade(double factor);
 
 private:

@@ -13,12 +13,12 @@
 
 namespace gr::aperture::kernels::alignment {
 
-//! Thrown by interruption_point().
+//! The exception of interruption_point().
 struct interrupted : std::runtime_error {
     interrupted() : std::runtime_error("the search was interrupted") {}
 };
 
-//! While there is one of these, another thread may end what this one calculates.
+//! Lets another thread end the calculations of this one while it lives.
 class interruptible
 {
 public:
@@ -30,7 +30,7 @@ public:
 };
 
 /*!
- * A place, passed every tenth of a second or so, at which a long calculation may end.
+ * Ends a long calculation if asked to; it is called about every tenth of a second.
  * \throws interrupted if another thread has asked for it
  */
 void interruption_point();

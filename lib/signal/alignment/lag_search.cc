@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t longest_part = 1 << 19;
 constexpr int64_t most_memory = 1 << 30;
 
-//! sum += a conj(b)
+//! Adds a product: sum += a conj(b).
 APERTURE_SIMD void add_product(const float* a, const float* b, float* sum, int64_t points)
 {
     for (int64_t i = 0; i < 2 * points; i += 2) {
@@ -30,8 +30,8 @@ APERTURE_SIMD void add_product(const float* a, const float* b, float* sum, int64
     }
 }
 
-//! An input's whitening, linear between the middles of channels, at each of a transform's
-//! points.
+//! Returns an input's whitening, linear between the middles of channels, at each point of
+//! a transform.
 std::vector<float> whitening_at(const prepared_input& input, size_t points)
 {
     const auto& whitening = input.whitening();
@@ -48,16 +48,16 @@ std::vector<float> whitening_at(const prepared_input& input, size_t points)
 }
 
 /*!
- * What noise with the spectra of two inputs, both whitened, is like where they are
- * correlated. From periodograms, not from mean spectra: the noise of a correlation comes
- * from the product of what the two inputs have at each frequency, to its finest detail.
+ * Properties of the correlation of noise with the spectra of two inputs, both whitened.
+ * They come from periodograms, not from mean spectra: the noise of a correlation comes
+ * from the product of the two inputs' spectra at each frequency, to its finest detail.
  */
 struct correlated_noise {
-    //! Sum of |x|^2 of the whitened samples for one of the samples as they are.
+    //! Sum of |x|^2 of the whitened samples for one of the original samples.
     double reference_energy = 0, other_energy = 0;
-    double independent = 1;   //!< share of the samples
+    double independent = 1;   //!< fraction of the samples that are independent
     double rms_bandwidth = 0; //!< cycles per sample
-    bool any = false;         //!< they have channels in common
+    bool any = false;         //!< true if they have channels in common
 
     correlated_noise(const prepared_input& reference, const prepared_input& other)
     {
@@ -154,7 +154,7 @@ private:
         return part;
     }
 
-    //! Samples of an input from `first` on, zeros where there are none, transformed.
+    //! Transforms samples of an input from `first` on, zeros where there are none.
     void spectrum_of(const prepared_input& input,
                      int64_t first,
                      int64_t length,
@@ -172,9 +172,9 @@ private:
     }
 
     /*!
-     * Parts of the lags: number g has lags from g part to (g + 1) part. With piece i of
-     * the reference, from i part on, it needs the two pieces of the other input from (i -
-     * g - 1) part on: no lag wraps.
+     * Searches parts of the lags: part g has lags from g part to (g + 1) part. With
+     * section i of the reference, from i part on, it needs the two sections of the other
+     * input from (i - g - 1) part on: no lag wraps.
      */
     void search_parts(int64_t first, int64_t last)
     {
@@ -218,10 +218,11 @@ private:
         }
     }
 
-    //! Multiplies by exp(i pi f), f in cycles per sample.
+    //! Shifts by half a sample: multiplies by exp(i pi f), f in cycles per sample.
     void half_a_sample_later(complex_buffer& values) const
     {
-        constexpr int64_t fine = 512; // of a power of two, and none spans -0.5
+        constexpr int64_t fine =
+            512; // frequencies in a row: a power of two, so that none spans -0.5
         const int64_t points = d_points, step = std::min(fine, points / 2);
         std::vector<cfloat> phasors(step);
         for (int64_t i = 0; i < step; i++)
@@ -235,7 +236,7 @@ private:
         }
     }
 
-    //! Transforms a part of the correlation, from the lag `start` on, and looks for its
+    //! Transforms a part of the correlation, from the lag `start` on, and finds its
     //! highest point.
     void look(complex_buffer& values, double start)
     {
@@ -271,7 +272,7 @@ private:
     const correlated_noise d_noise;
     const int64_t d_part, d_points;
     const transform d_forward, d_backward;
-    std::vector<float> d_whitening; // both inputs' and the transforms' factor
+    std::vector<float> d_whitening; // factor of both inputs and of the transforms
     lag_peak d_peak{ 0, 0, 0, 0, 0 };
 };
 

@@ -17,7 +17,7 @@ struct lag_peak {
     double lag;      //!< samples by which the other input is to be delayed
     double strength; //!< see strength_of()
     double threshold;
-    //! coherence sqrt(N) that corresponds to the threshold
+    //! Value of coherence sqrt(N) at the threshold.
     double least_signal_to_noise;
     double independent_lags;
     bool found() const { return strength > threshold; }
@@ -28,12 +28,12 @@ struct lag_peak {
  * that overlap at each lag. Between whole lags, at half samples, the correlation is taken
  * as well: a peak there would lose 4 dB at whole ones.
  *
- * The lags are taken in parts of up to 2^19, and the samples in pieces of the same
- * length; products of their spectra are summed before they are transformed back
+ * The lags are divided into parts of up to 2^19, and the samples into sections of the
+ * same length; products of their spectra are summed before they are transformed back
  * (overlap-save). The memory is bounded, whatever the number of samples: 64 bytes per
  * sample of most_lag, or a gigabyte, whichever is less.
  *
- * \param searches how many such searches share the false alarms
+ * \param searches number of such searches among which the false alarms are divided
  */
 lag_peak search_lags(const prepared_input& reference,
                      const prepared_input& other,
@@ -41,7 +41,7 @@ lag_peak search_lags(const prepared_input& reference,
                      double false_alarms,
                      int searches);
 
-//! Two inputs are compared at lags at which at least so many samples of them overlap.
+//! Inputs are compared at lags at which at least so many samples of them overlap.
 constexpr int64_t least_overlap = 64;
 
 } // namespace gr::aperture::kernels::alignment

@@ -18,13 +18,13 @@ namespace {
 
 constexpr int fewest_channels = 64, most_channels = 4096;
 constexpr int64_t most_windows = 4096;
-//! Half of the width that the window gives a line, in channels.
+//! Half of the width of a line under the window, in channels.
 constexpr int half_width = 4;
-//! What is left where there was nothing but lines: more than floats round, and less than
-//! the noise of any receiver.
-constexpr double nothing_left = 1e-9; // of the power
+//! Fraction of the power that remains where there were only lines: more than floats
+//! round, and less than the noise of any receiver.
+constexpr double nothing_left = 1e-9;
 
-//! Blackman-Harris: at least 92 dB below its peak from four channels on.
+//! Returns a Blackman-Harris window: at least 92 dB below its peak from four channels on.
 std::vector<float> window_of(int channels)
 {
     std::vector<float> window(channels);
@@ -45,9 +45,9 @@ int channels_for(int64_t count)
 }
 
 /*!
- * Factors of the channels: 0 where there is a line and around it, and else 1. A line
- * stands out from the median of the channels around it, so that neither a slope nor an
- * edge of the band is one. Empty without lines, or where most of it would be lines.
+ * Returns factors of the channels: 0 at lines and around them, and else 1. A line stands
+ * out from the median of the channels around it, so that neither a slope nor an edge of
+ * the band is one. It is empty without lines, or where most channels would be lines.
  */
 std::vector<float> factors_of(const std::vector<double>& spectrum, double windows)
 {
@@ -68,7 +68,8 @@ std::vector<float> factors_of(const std::vector<double>& spectrum, double window
     return factors;
 }
 
-//! Taps of a filter with these factors, one for each channel, the middle one first.
+//! Makes the taps of a filter with these factors, one for each channel, the middle one
+//! first.
 void fill_response(const std::vector<float>& factors, complex_buffer& response)
 {
     const int channels = int(factors.size());

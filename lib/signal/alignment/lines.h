@@ -15,13 +15,13 @@
 namespace gr::aperture::kernels::alignment {
 
 /*!
- * Samples without the narrow lines of their spectrum: carriers, and the receivers' own
- * direct current. Carriers that two inputs have in common make every lag correlate, and
- * say nothing of the lag. Filters after a correlation cannot take a strong one out: what
- * is correlated begins and ends somewhere, where a carrier is no line.
+ * Returns samples without the narrow lines of their spectrum: carriers, and the
+ * receivers' own direct current. Carriers that two inputs have in common make every lag
+ * correlate, and do not tell the lag. Filters after a correlation cannot remove a strong
+ * one: the samples begin and end somewhere, where a carrier is no line.
  *
  * Where there are lines, half a filter's length of zeros is at either end, at most 1/32
- * of the samples; samples that are nothing but lines become zero throughout.
+ * of the samples; samples of lines alone become zero throughout.
  *
  * \param samples, count finite
  * \returns nothing if there are no lines, or if there are fewer than 1024 samples

@@ -32,14 +32,14 @@ const char* const is_zero = "this input is zero throughout: offset unknown";
 const char* const has_lines_only =
     "this input is nothing but narrow lines, carriers: offset unknown";
 
-//! Inputs of which each correlates with another one of them.
+//! A group of inputs, each of which correlates with another one.
 struct group {
     std::vector<int> members;
-    std::vector<int> parents;          //!< place among the members, or -1
+    std::vector<int> parents;          //!< index among the members, or -1
     std::vector<alignment_line> lines; //!< relative to the first member
 };
 
-//! b relative to a, and c relative to b: c relative to a.
+//! Combines b relative to a, and c relative to b, to c relative to a.
 alignment_line through(const alignment_line& b, const alignment_line& c)
 {
     // sample n of a is sample n - b.delay_at(n) of b
@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    //! Grows a group from each input that is in none yet, the reference first.
+    //! Grows a group from each input that is in no group yet, the reference first.
     void find_groups()
     {
         auto& left = d_inputs_left;
@@ -164,8 +164,8 @@ private:
             samples.push_back(d_inputs[input]->samples());
         auto lines = g.lines;
 
-        // numbers of the first member's samples between which there are two inputs at
-        // least
+        // limits of the first member's samples between which there are at least two
+        // inputs
         double most = 0, first = 0, last = double(d_count);
         for (int i = 1; i < members; i++) {
             const auto& line = lines[i];
@@ -190,8 +190,8 @@ private:
                 g, samples, lines, spectra, int64_t(first), int64_t(last), reach);
             return;
         }
-        // what was found is taken out, and the rest measured once more: the spectra's
-        // windows cut off a little of a peak that lies beside their middle
+        // the offsets so far are removed, and the rest is measured once more: the
+        // spectra's windows cut off a little of a peak that lies beside their middle
         int reference = place_of(g, d_search.reference);
         input_lines solved;
         for (int round = 0; round < 2; round++) {
@@ -224,7 +224,7 @@ private:
         return found == g.members.end() ? -1 : int(found - g.members.begin());
     }
 
-    //! The input that has the largest signal-to-noise with all others together.
+    //! Returns the input that has the largest signal-to-noise with all others together.
     static int most_coherent(const cross_spectra& spectra)
     {
         std::vector<double> sums(spectra.inputs());
@@ -245,7 +245,7 @@ private:
         offset.fraction = delay - double(offset.lag);
     }
 
-    //! What does not depend on whether the clock is common.
+    //! Keeps the results that do not depend on whether the clock is common.
     void keep_common(const group& g, const input_lines& solved, int reference)
     {
         d_result.reference = g.members[reference];
@@ -266,9 +266,9 @@ private:
     }
 
     /*!
-     * Delay and phase of parts of the time, each over all baselines, and straight lines
-     * through them. What was found is taken out first, so that the parts' phases lie near
-     * zero; done twice.
+     * Measures delay and phase in parts of the time, each over all baselines, and fits
+     * straight lines through them. The offsets so far are removed first, so that the
+     * parts' phases lie near zero; this is done twice.
      */
     void measure_rates(const group& g,
                        const std::vector<const cfloat*>& samples,
@@ -280,7 +280,7 @@ private:
     {
         constexpr int64_t most_parts = 64;
         const int members = int(g.members.size());
-        // only where all are there: a part is solved as a whole
+        // only where all inputs have samples: a part is solved as a whole
         for (const auto& line : lines) {
             first = std::max(first, int64_t(std::ceil(line.delay_at(0))) + 2);
             last = std::min(
@@ -354,21 +354,22 @@ private:
     class line_in_time
     {
     public:
-        //! \param turn values are known up to multiples of it, and lie within half of it
+        //! \param cycle values are known up to multiples of it, and lie within half of it
         //! from the one before; 0: they are known
-        void add(double time, double value, double sigma, double turn)
+        void add(double time, double value, double sigma, double cycle)
         {
-            if (turn != 0 && !d_values.empty())
-                value = d_values.back() + std::remainder(value - d_values.back(), turn);
+            if (cycle != 0 && !d_values.empty())
+                value = d_values.back() + std::remainder(value - d_values.back(), cycle);
             d_times.push_back(time);
             d_values.push_back(value);
             d_sigmas.push_back(sigma);
         }
 
         struct result {
-            double time, value, rate; //!< value at that time, which is the mean one
+            double time, value, rate; //!< value at the mean time, and its rate
             double sigma, sigma_rate;
-            double wander; //!< rms of the values beside the line, without their noise
+            double wander; //!< rms deviation of the values from the line, without their
+                           //!< noise
         };
 
         result fit() const
@@ -411,7 +412,7 @@ private:
     const offset_search& d_search;
     const int64_t d_most_lag;
     std::vector<std::unique_ptr<prepared_input>> d_inputs;
-    std::vector<int> d_inputs_left; // in no group yet
+    std::vector<int> d_inputs_left; // inputs in no group yet
     std::vector<group> d_groups;
     int d_searches = 1;
     receiver_offsets d_result;

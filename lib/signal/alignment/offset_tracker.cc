@@ -15,8 +15,8 @@
 namespace gr::aperture::kernels::alignment {
 
 namespace {
-//! Samples are held until there are so many windows: at the ends of what is added at
-//! once, windows are cut, and see less of a lag.
+//! Samples are held until there are so many windows: windows at the ends of added samples
+//! are cut, and show less of a lag.
 constexpr int64_t windows_at_once = 64;
 constexpr double slip = 0.5; // samples
 } // namespace
@@ -57,7 +57,7 @@ void offset_tracker::expect(int input, const alignment_line& line)
 {
     auto& expected = d_expected.at(input);
     expected = line;
-    // as counted from the first sample that is held
+    // counted from the first sample that is held
     expected.time += double(d_held[0].size());
 }
 
@@ -92,7 +92,7 @@ int offset_tracker::add(const std::vector<const cfloat*>& samples, int64_t count
         for (const auto& piece : d_held)
             pieces.push_back(piece.data());
         d_spectra.add(pieces, wanted, d_expected, 0, wanted);
-        for (auto& line : d_expected) // which goes on in the next piece
+        for (auto& line : d_expected) // the line goes on in the next samples
             line.time -= double(wanted);
         for (auto& piece : d_held)
             piece.clear();
@@ -136,7 +136,7 @@ void offset_tracker::complete()
         state.sigma_phase = std::sqrt(known[2] / determinant);
         state.sigma_delay = std::sqrt(known[0] / determinant);
     }
-    // what was there before a slip would only hide what is now
+    // spectra from before a slip would only hide the present ones
     if (slipped || d_parameters.memory == 0)
         d_spectra.clear();
     else

@@ -15,9 +15,9 @@
 namespace gr::aperture::kernels::alignment {
 
 /*!
- * Watches inputs that were lined up: takes their samples piece by piece, and after every
- * `interval` samples tells how far each one is from the reference by the running
- * cross-spectrum, and whether it slipped.
+ * Watches inputs that were aligned: takes their samples, and after every `interval`
+ * samples gives the offset of each one from the reference by the running cross-spectrum,
+ * and whether it slipped.
  *
  * A slip of the reference itself shows as the same slip of all other inputs.
  */
@@ -27,27 +27,30 @@ public:
     struct parameters {
         int inputs;
         int reference = 0;
-        //! Of the spectra, a power of two; slips of up to half as many samples are
-        //! recognised, longer ones as `lost`.
+        //! Channels of the spectra, a power of two; slips of up to half as many samples
+        //! are recognised, longer ones as `lost`.
         int channels = 1024;
         int64_t interval; //!< samples from one state to the next
-        //! Each interval counts this much less than the next one, 0 to below 1. 0: each
-        //! one stands for itself.
+        //! Factor of each interval relative to the next one, 0 to below 1. 0: each one
+        //! stands for itself.
         double memory = 0;
-        //! The probability that an interval of noise is said to correlate.
+        //! The probability that an interval of noise appears to correlate.
         double false_alarms = 1e-6;
         //! \throws std::invalid_argument
         void check() const;
     };
 
-    //! Of one input, relative to what it should be. Delay and phase are what has to be
+    //! The state of one input, relative to the expected one. Delay and phase have to be
     //! added.
     struct state {
-        bool found = false;   //!< it correlates; what follows holds only then
-        bool lost = false;    //!< it did in the interval before, and no longer does
-        bool slipped = false; //!< its lag has jumped by half a sample or more
-        double delay = 0, phase = 0;             //!< samples, radians
-        double sigma_delay = 0, sigma_phase = 0; //!< by the Cramer-Rao bound
+        bool found =
+            false; //!< the input correlates; the members below are valid only then
+        bool lost =
+            false; //!< the input correlated in the interval before, and no longer does
+        bool slipped = false;        //!< the lag has jumped by half a sample or more
+        double delay = 0, phase = 0; //!< samples, radians
+        double sigma_delay = 0,
+               sigma_phase = 0; //!< standard deviations by the Cramer-Rao bound
         double coherence = 0, signal_to_noise = 0;
     };
 
@@ -55,8 +58,8 @@ public:
     explicit offset_tracker(const parameters&);
 
     /*!
-     * By how many samples and radians an input is known to be off (what is not mended in
-     * the samples, but further on), and how that goes on: states are relative to it.
+     * Sets the known offset of an input in samples and radians (which is not corrected in
+     * the samples, but later), and its rates: states are relative to it.
      * \param line its samples count from the next one that is added
      */
     void expect(int input, const alignment_line& line);
@@ -68,13 +71,12 @@ public:
      */
     int add(const std::vector<const cfloat*>& samples, int64_t count);
 
-    //! [input]
+    //! Returns the states [input].
     const std::vector<state>& states() const { return d_states; }
-    //! Samples that the running spectra have of the interval that is not complete.
+    //! Returns the samples in the running spectra of the interval that is not complete.
     int64_t pending() const { return d_pending; }
 
-    //! Forgets the samples: what comes next does not follow them. The states are as at
-    //! first.
+    //! Forgets the samples: later ones do not follow them. The states are as at first.
     void restart();
 
 private:

@@ -24,7 +24,7 @@ struct channel_line {
     double of(double f) const { return phase - 2 * M_PI * f * delay; }
 };
 
-//! The highest point of the correlation within +-most_delay, and the phase there.
+//! Returns the highest point of the correlation within +-most_delay, and the phase there.
 channel_line highest(const std::vector<cdouble>& coherences,
                      const std::vector<char>& used,
                      double most_delay)
@@ -52,7 +52,7 @@ channel_line highest(const std::vector<cdouble>& coherences,
     return best;
 }
 
-//! Means of 2 half + 1 neighbours that are used, round the circle.
+//! Returns means of 2 half + 1 used neighbours, around the circle.
 std::vector<double>
 smooth(const std::vector<double>& values, const std::vector<char>& used, int half)
 {
@@ -108,13 +108,13 @@ phase_line fit_phase_line(const std::vector<cdouble>& coherences,
         mean = std::clamp(mean, 1e-9, nearly_one);
         result.coherence = mean;
         if (round >= alike) {
-            // as many channels as have a signal-to-noise of 8 together
+            // the width in which channels have a signal-to-noise of 8 together
             const double one = mean * mean * samples / (1 - mean * mean);
             const double half = std::clamp(64 / one / 2, 2., double(channels));
             const auto means = smooth(along, used, int(half));
             for (size_t k = 0; k < channels; k++) {
                 const double g = std::clamp(means[k], 0., nearly_one);
-                // of the imaginary part; times g, of the phase
+                // weight of the imaginary part; times g, of the phase
                 weights[k] = used[k] ? g / (1 - g * g) : 0;
                 along[k] = g;
             }

@@ -27,24 +27,24 @@ struct phase_line {
     double strength = 0;
     information known{};
 
-    //! coherence sqrt(N / (1 - coherence^2)), N the samples of the band's width
+    //! Returns coherence sqrt(N / (1 - coherence^2)), N the samples of the band's width.
     double signal_to_noise() const;
 };
 
 /*!
- * The line that fits the coherences of channels best, by the likelihood: coherence c[k]
- * of channel k has noise of the variance (1 - g^2) / (2 n) on either side of the line,
- * with g the coherence and n the independent samples of a channel, so that a channel's
- * phase counts with 2 n g^2 / (1 - g^2).
+ * Fits the most likely line to the coherences of channels: coherence c[k] of channel k
+ * has noise of the variance (1 - g^2) / (2 n) on either side of the line, with g the
+ * coherence and n the independent samples of a channel, so that a channel's phase counts
+ * with 2 n g^2 / (1 - g^2).
  *
  * First the highest point of the correlation is found, interpolated eight times; phases
- * are fitted after it was taken out, so that none has to be unwrapped. g is the mean of
- * so many neighbouring channels that it stands out of the noise.
+ * are fitted after it was removed, so that none has to be unwrapped. g is the mean of so
+ * many neighbouring channels that it stands out of the noise.
  *
  * \param coherences [channel], in the order of transform's outputs
  * \param used [channel], 0 for channels that do not count
- * \param samples independent ones of a channel
- * \param most_delay the peak is looked for between -most_delay and most_delay; 0: the
+ * \param samples independent samples of a channel
+ * \param most_delay the peak is searched for between -most_delay and most_delay; 0: the
  * delay is known to a tenth of a sample, and the phase is only fitted
  */
 phase_line fit_phase_line(const std::vector<std::complex<double>>& coherences,

@@ -17,8 +17,8 @@ namespace gr::aperture::kernels::alignment {
 namespace {
 constexpr int64_t most_energies = 1 << 16; // half a megabyte
 constexpr int64_t most_windows = 4096;     // a channel's power to 1.6%
-//! Samples from 2^-20 to 2^20, as receivers send them, are taken as they are: their
-//! fourth powers, summed over any search, are floats.
+//! Samples from 2^-20 to 2^20, as receivers send them, are not scaled: their fourth
+//! powers, summed over any search, are floats.
 constexpr int usual_exponent = 20;
 } // namespace
 

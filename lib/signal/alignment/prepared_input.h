@@ -14,27 +14,27 @@
 
 namespace gr::aperture::kernels::alignment {
 
-//! The samples of an input, and what every search in them needs to know.
+//! The samples of an input, prepared for all searches in them.
 class prepared_input
 {
 public:
     prepared_input(const cfloat* samples, int64_t count);
 
-    //! Those given, times scale(), without_lines().
+    //! Returns the samples, times scale(), without_lines().
     const cfloat* samples() const { return d_samples; }
     int64_t count() const { return d_count; }
-    //! A power of two, 1 unless squares of the samples would be too large or too small
-    //! for floats.
+    //! Returns a power of two, 1 unless squares of the samples would be too large or too
+    //! small for floats.
     double scale() const { return d_scale; }
-    //! False if a sample is NaN or infinite.
+    //! Returns false if a sample is NaN or infinite.
     bool finite() const { return d_finite; }
-    //! Lines were taken out.
+    //! Returns whether lines were removed.
     bool without_lines() const { return !d_without_lines.empty(); }
-    //! All samples are zero, or nothing but lines.
+    //! Returns whether all samples are zero, or lines alone.
     bool zero() const { return d_energies.back() == 0; }
 
-    //! Sum of |x|^2 of the samples before this one; between multiples of a stride,
-    //! interpolated.
+    //! Returns the sum of |x|^2 of the samples before this one, interpolated between
+    //! multiples of a stride.
     double energy_before(double sample) const
     {
         const double at = sample * d_per_stride;
@@ -44,20 +44,21 @@ public:
     }
 
     /*!
-     * Factors of the channels that make the spectrum flat where it is used, and zero
-     * elsewhere. With a flat spectrum the correlation of noise at one lag says nothing of
-     * the next, its peak is as narrow as the band allows, and what makes every lag
-     * correlate (lines, see used_channels()) is gone.
+     * Returns factors of the channels that make the spectrum flat where it is used, and
+     * zero elsewhere. With a flat spectrum the correlations of noise at neighbouring lags
+     * are independent, its peak is as narrow as the band allows, and lines, which make
+     * every lag correlate (see used_channels()), are gone.
      */
     const std::vector<float>& whitening() const { return d_whitening; }
-    //! Mean power of a channel (in the order of transform's outputs), and of all of them.
+    //! Returns the mean power of a channel (in the order of transform's outputs), and of
+    //! all of them.
     const std::vector<double>& spectrum() const { return d_spectrum; }
     double power() const { return d_power; }
-    //! Share of the channels that are used.
+    //! Returns the fraction of the channels that are used.
     double used() const { return d_used; }
 
-    //! Channels for so many samples: powers of two, at most 1024, with enough windows
-    //! each.
+    //! Returns the channels for so many samples: powers of two, at most 1024, with enough
+    //! windows each.
     static int channels_for(int64_t count);
 
 private:

@@ -20,7 +20,8 @@ namespace {
 
 constexpr int64_t longest_piece = 1024;
 constexpr int64_t shortest_piece = 64;
-//! Strength of a piece that is surely not noise: of that, within a few lags, one in 10^5.
+//! Strength of a section that is surely not noise: noise exceeds it, within a few lags,
+//! once in 10^5.
 constexpr double sure = 15;
 
 int64_t piece_for(int64_t samples, double most_delay_rate)
@@ -32,7 +33,7 @@ int64_t piece_for(int64_t samples, double most_delay_rate)
     return piece;
 }
 
-//! By how many samples fewer than there are noise of these spectra has independent ones.
+//! Returns the fraction of the samples that is independent, in noise of these spectra.
 double independent_share(const prepared_input& a, const prepared_input& b)
 {
     double both = 0;
@@ -61,7 +62,7 @@ public:
           d_forward(d_points, -1),
           d_backward(d_points, 1)
     {
-        // pieces of the reference from which every lag can be seen
+        // sections of the reference that overlap every lag
         if (2 * most_lag <= d_count - d_piece)
             d_places = { (d_count - d_piece) / 2 };
         else
@@ -79,7 +80,7 @@ public:
     }
 
 private:
-    //! Differences of frequency are tried at multiples of half a turn in a piece.
+    //! Returns a difference of frequency to try, a multiple of half a cycle in a section.
     double phase_rate_of(int64_t bin) const { return M_PI * double(bin) / d_piece; }
 
     void look_from(int64_t place)
@@ -151,7 +152,7 @@ private:
     rate_peak d_peak{};
 };
 
-//! Measures what a line misses in short pieces, and mends it.
+//! Measures the error of a line in short sections, and corrects it.
 class follower
 {
 public:
@@ -226,8 +227,8 @@ private:
 
 bool rate_peak::faint() const
 {
-    // The strength is the square of an amplitude whose noise is 0.7: three times as
-    // strong as what is sure leaves four standard deviations.
+    // The strength is the square of an amplitude whose noise is 0.7: three times the sure
+    // strength leaves four standard deviations.
     return strength < 3 * sure;
 }
 

@@ -13,8 +13,8 @@
 
 namespace gr::aperture::kernels::alignment {
 
-//! Complex samples with the alignment that FFTW's vector code wants; their values are not
-//! set.
+//! Memory of complex samples with the alignment that FFTW's vector code needs; their
+//! values are not set.
 class complex_buffer
 {
 public:
@@ -30,7 +30,8 @@ private:
     host::fft_buffer d_memory;
 };
 
-//! A complex transform in place, without a factor: both ways in a row multiply by points.
+//! A complex transform in place, without a factor: forward and backward in a row multiply
+//! by points.
 class transform
 {
 public:
@@ -38,7 +39,7 @@ public:
     transform(size_t points, int sign)
     {
         host::make_planner_thread_safe();
-        // estimating looks at no value, but takes the alignment
+        // FFTW's estimate reads no element, but the alignment
         complex_buffer example(points);
         auto* values = reinterpret_cast<fftwf_complex*>(example.data());
         d_plan.reset(fftwf_plan_dft_1d(int(points), values, values, sign, FFTW_ESTIMATE));
@@ -54,7 +55,7 @@ private:
     host::plan_ptr d_plan;
 };
 
-//! Frequency of a transform's output in cycles per sample, -0.5 up to 0.5.
+//! Returns the frequency of a transform's output in cycles per sample, -0.5 up to 0.5.
 inline double frequency_of(size_t output, size_t points)
 {
     return (output < points - points / 2 ? double(output)

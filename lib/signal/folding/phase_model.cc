@@ -55,7 +55,7 @@ phase_model::phase_model(std::vector<segment> segments) : d_segments(std::move(s
         require(s.coefficients[0] > 0 && s.coefficients[0] <= 1e6,
                 place + "coefficients[0]",
                 text_of(s.coefficients[0]),
-                "a frequency of more than 0 and up to 1e6 turns a second");
+                "a frequency of more than 0 and up to 1e6 cycles a second");
         if (i > 0)
             require(s.start.since(d_segments[i - 1].start) > 0,
                     place + "start",

@@ -16,7 +16,7 @@
 namespace gr::aperture::kernels {
 
 /*!
- * Sums of powers for each phase bin, in double precision, and what was counted. A row is
+ * Sums of powers for each phase bin, in double precision, and counts of spectra. A row is
  * one product of a beam.
  */
 class profile_sums
@@ -26,7 +26,7 @@ public:
         int rows, channels, bins;
         int products; //!< rows of a beam
         power_type type;
-        //! powers are means of what was counted: they are multiplied with it
+        //! True if powers are divided by their counts: they are multiplied with these.
         bool mean;
     };
     explicit profile_sums(const parameters& p);
@@ -34,9 +34,9 @@ public:
     /*!
      * Adds powers [row][channel] to a bin. A power of f32 that is 0 or NaN is missing, as
      * flagged channels are: noise is never exactly 0.
-     * \param counts of each row; of a row with 0 nothing is added
-     * \param cells nullptr, or what was counted in each power, [beam][channel], of all
-     * products of a beam alike and not above the row's
+     * \param counts count of each row; a row with 0 is not added
+     * \param cells nullptr, or the count of each power, [beam][channel], the same for all
+     * products of a beam and not above the row's
      */
     void add(const void* powers,
              int bin,
@@ -44,8 +44,8 @@ public:
              const uint32_t* cells = nullptr);
 
     /*!
-     * Mean powers and counts (clamped to 32 bits), [row][channel][bin]; then all are 0. A
-     * bin in which nothing was counted is 0.
+     * Writes mean powers and counts (clamped to 32 bits), [row][channel][bin]; then all
+     * sums are 0. A bin with a count of 0 is 0.
      */
     void dump(float* profile, uint32_t* counts);
     void clear();
@@ -53,7 +53,8 @@ public:
 private:
     template <typename power>
     void add_row(const power* powers, double factor, double* sums) const;
-    //! What is missing in a row is left out, and its count noted.
+    //! Adds the powers of a row that are not missing, and notes the count of those that
+    //! are.
     template <typename power>
     void
     add_gaps(const power* powers, uint64_t count, const uint32_t* cells, size_t place);
@@ -64,7 +65,8 @@ private:
     const parameters d_p;
     std::vector<double> d_sums;     // [bin][row][channel]
     std::vector<uint64_t> d_counts; // [bin][row]
-    std::vector<uint64_t> d_lost;   // [bin][row][channel], of d_counts; none: nothing is
+    std::vector<uint64_t>
+        d_lost; // [bin][row][channel], missing part of d_counts; empty: none
 };
 
 } // namespace gr::aperture::kernels

@@ -20,14 +20,15 @@
 
 namespace gr::aperture::kernels {
 
-//! Voltages of an array that sees point sources; formulas at gr::aperture::array_source.
+//! Simulates voltages of an array that receives point sources; formulas at
+//! gr::aperture::array_source.
 class array_simulator
 {
 public:
     enum class polarization { x, y, l, r };
 
     struct input {
-        std::string name; //!< its receiver noise depends on the name, not on the place
+        std::string name; //!< the receiver noise depends on the name, not on the index
         std::array<double, 3> position; //!< east, north, up of the array's origin, m
         polarization polarized;
         std::complex<double> gain;
@@ -35,12 +36,13 @@ public:
     };
 
     struct source {
-        std::string name; //!< its signal depends on the name, not on the place
+        std::string name; //!< the signal depends on the name, not on the index
         double azimuth;   //!< degrees from north through east, of the first sample
         double elevation; //!< degrees, of the first sample
-        bool moving;      //!< turns with the sky
+        bool moving;      //!< moves with the sky
         double flux;      //!< steady power in an input, over that of the receiver noise
-        //! rad/s [east, north, up], among the stars, at the first sample
+        //! Rotation in rad/s [east, north, up] of the direction among the stars, at the
+        //! first sample.
         std::array<double, 3> drift;
         pulsed_source pulses = {};
     };
@@ -53,7 +55,7 @@ public:
         double center_frequency; //!< Hz
         int inputs_per_port;
         sample_type type; //!< fc32, sc16 or sc8
-        //! of the receiver noise, of re and of im, at gain 1
+        //! Rms of the receiver noise, in re and in im, at gain 1.
         double noise_rms;
         uint64_t seed;
         std::vector<transmitter> interference = {};
@@ -65,17 +67,18 @@ public:
     virtual ~array_simulator() = default;
     virtual std::string implementation() const = 0;
 
-    //! Samples of each input in a stretch: what one call gives at most.
+    //! Returns the samples of each input in a stretch: the most that one call gives.
     virtual size_t length() const = 0;
 
     /*!
-     * The first `count` samples of each input from sample stretch*length() on, whatever
-     * was asked for before: samples [port][time][input]
+     * Makes the first `count` samples of each input from sample stretch*length() on,
+     * independently of earlier calls: samples [port][time][input].
      */
     virtual void
     execute(uint64_t stretch, size_t count, void* const* samples, stream&) = 0;
 
-    //! For each input, complex samples that did not fit into the type so far.
+    //! Returns, for each input, the complex samples so far that did not fit into the
+    //! type.
     virtual std::vector<uint64_t> clamped() const = 0;
     virtual void clear_clamped() = 0;
 };

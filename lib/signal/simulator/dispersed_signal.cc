@@ -18,9 +18,9 @@ namespace gr::aperture::kernels::host {
 namespace {
 
 constexpr size_t shortest_transform = 1 << 15;
-//! Up to here a transform has four times the points that it loses, beyond it twice.
+//! Up to here a transform has four times the points that it loses, for longer ones twice.
 constexpr size_t roomy_transform = 1 << 22;
-//! By so much scattering times of neighbouring nodes differ, as a logarithm.
+//! Difference of scattering times of neighbouring nodes, as a logarithm.
 constexpr double node_distance = 0.1;
 constexpr size_t kept_blocks = 2;
 
@@ -77,8 +77,8 @@ void dispersed_signal::make_response()
         const double frequency = d_p.center_frequency + double(signed_bin) * bin;
         // K DM (1/f - 1/f_high + (f - f_high)/f_high^2), without cancellation
         const double below = frequency - high;
-        const double turns = factor * below * (below / frequency);
-        const double angle = 2 * M_PI * (turns - std::floor(turns));
+        const double cycles = factor * below * (below / frequency);
+        const double angle = 2 * M_PI * (cycles - std::floor(cycles));
         d_response[2 * k] = float(band[k] * std::cos(angle));
         d_response[2 * k + 1] = float(band[k] * std::sin(angle));
     }

@@ -29,26 +29,26 @@ namespace gr::aperture::kernels::host {
  * amplitudes of several frequencies, at which the lengths differ by at most a tenth, and
  * each bin of the spectrum is a mean of the two beside it, weighted by frequency.
  *
- * Block b of the signal, from sample b*length on, is always made in the same way,
- * whatever is read.
+ * Block b of the signal, from sample b*length on, is always made in the same way, in
+ * whatever order samples are read.
  */
 class dispersed_signal
 {
 public:
     struct parameters {
         pulsed_source source;
-        double flux; //!< of a steady signal beside the pulses
+        double flux; //!< flux of a steady signal beside the pulses
         double sample_rate, center_frequency;
         uint64_t seed;
-        uint64_t process[2]; //!< of the noise of x and y
+        uint64_t process[2]; //!< noise processes of x and y
     };
     explicit dispersed_signal(const parameters& p);
 
-    //! The signal is limited to the band of the sources already.
+    //! Returns whether the signal is limited to the band of the sources already.
     bool band_limited() const { return d_transform > 0; }
 
     /*!
-     * Samples first, first + 1, ... of x (0) or y (1).
+     * Reads samples first, first + 1, ... of x (0) or y (1).
      * \param first even, may be negative
      * \param count even
      * \returns false if all are 0, and then leaves `samples` as they were
@@ -62,14 +62,14 @@ private:
     };
     const block& block_of(int polarization, int64_t number);
     block make_block(int polarization, int64_t number);
-    //! Noise times the amplitudes of one envelope.
+    //! Makes noise times the amplitudes of one envelope.
     bool modulated(const pulse_envelope& envelope,
                    int polarization,
                    int64_t first,
                    size_t count,
                    float* samples);
     void make_response();
-    //! Weight of a node of scattering at a sky frequency.
+    //! Returns the weight of a node of scattering at a sky frequency.
     double weight(size_t node, double frequency) const;
 
     const parameters d_p;

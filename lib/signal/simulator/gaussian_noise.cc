@@ -15,14 +15,14 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Counters that are worked on together; their words stay in the first-level cache.
+//! Counters that are processed together; their words stay in the first-level cache.
 constexpr size_t batch = 256;
 
 struct words {
     uint32_t word[4][batch];
 };
 
-//! Philox4x32-10 of the counters (first + i, process).
+//! Computes Philox4x32-10 of the counters (first + i, process).
 APERTURE_SIMD
 void philox(uint64_t seed, uint64_t process, uint64_t first, words& out)
 {
@@ -53,7 +53,7 @@ void philox(uint64_t seed, uint64_t process, uint64_t first, words& out)
     }
 }
 
-//! -ln((floor(word/2) + 1/2) / 2^31), within 2e-7 of it relatively.
+//! Returns -ln((floor(word/2) + 1/2) / 2^31), within 2e-7 of it relatively.
 inline float minus_log(uint32_t word)
 {
     const float u = float(int32_t(word >> 1)) + 0.5f;
@@ -74,10 +74,10 @@ inline float minus_log(uint32_t word)
     return ln2 * float(31 - e) - 2.0f * s * series;
 }
 
-//! exp(2 pi i word / 2^32), within 1e-7.
-inline void turn(uint32_t word, float& re, float& im)
+//! Computes exp(2 pi i word / 2^32), within 1e-7.
+inline void phasor(uint32_t word, float& re, float& im)
 {
-    // the nearest quarter, and what is left: at most pi/4, where the series converge fast
+    // the nearest quarter, and the rest: at most pi/4, where the series converge fast
     const uint32_t quarter = (word + (1u << 29)) >> 30;
     const auto rest = int32_t(word - (quarter << 30));
     const float a = float(rest) * 1.4629180792671596e-9f; // 2 pi / 2^32
@@ -95,7 +95,7 @@ inline void turn(uint32_t word, float& re, float& im)
     im = quarter & 2 ? -s : s;
 }
 
-//! Words 0, 1 and 2, 3 of each counter -> two samples, re and im of each.
+//! Converts words 0, 1 and 2, 3 of each counter to two samples, re and im of each.
 APERTURE_SIMD
 void box_muller(const words& in, float* out)
 {
@@ -103,7 +103,7 @@ void box_muller(const words& in, float* out)
         for (size_t sample = 0; sample < 2; sample++) {
             const float radius = std::sqrt(minus_log(in.word[2 * sample][i]));
             float re, im;
-            turn(in.word[2 * sample + 1][i], re, im);
+            phasor(in.word[2 * sample + 1][i], re, im);
             out[4 * i + 2 * sample] = radius * re;
             out[4 * i + 2 * sample + 1] = radius * im;
         }

@@ -13,12 +13,12 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Number of the noise process of that name (FNV-1a, 64 bits).
+//! Returns the number of the noise process of that name (FNV-1a, 64 bits).
 uint64_t noise_process(const std::string& name);
 
 /*!
- * Complex white Gaussian noise with E|n|^2 = 1 that can be had from any sample on: sample
- * t of a process is a function of the seed, the process and t alone.
+ * Makes complex white Gaussian noise with E|n|^2 = 1 from any sample on: sample t of a
+ * process is a function of the seed, the process and t alone.
  *
  * Samples 2q and 2q+1 are made of the four words of Philox4x32-10 (Salmon et al. 2011,
  * "Parallel random numbers: as easy as 1, 2, 3") with the seed as the key and (q,

@@ -28,11 +28,11 @@ using polarization = array_simulator::polarization;
 constexpr size_t shortest_transform = 8192;
 constexpr size_t longest_transform = 1 << 20;
 
-//! Samples over which the phase of a moving source is taken to be linear in time. It is
-//! off by f r (Earth's rate)^2 / c T^2 / 8 turns then: 3e-5 even for 1.4 GHz, 10 km and 1
+//! Samples over which the phase of a moving source is taken to be linear in time. The
+//! error is f r (Earth's rate)^2 / c T^2 / 8 cycles: 3e-5 even for 1.4 GHz, 10 km and 1
 //! kHz.
 constexpr size_t phase_segment = 1024;
-//! Samples by which a moving source's delay may be off at the ends of a stretch: it is
+//! Largest error of a moving source's delay, in samples, at the ends of a stretch: it is
 //! that of the middle.
 constexpr double delay_error = 0.0005;
 
@@ -48,13 +48,14 @@ void interleave(
     }
 }
 
-//! How samples are cut into stretches and transforms.
+//! The cut of samples into stretches and transforms.
 struct layout {
     size_t transform = 0; //!< points; 0 without sources
     size_t length = shortest_transform;
-    //! samples of a transform before the first of its stretch
+    //! Samples of a transform before the first one of its stretch.
     size_t lead = 0;
-    //! whole samples, even, that all delays have in common and are not worth a transform
+    //! Whole samples, an even number, that all delays have in common and that need no
+    //! transform.
     int64_t common = 0;
 };
 
@@ -108,27 +109,27 @@ private:
         source_track track;
         dispersed_signal sent;
         std::map<polarization, fft_buffer> spectra;
-        bool present = false; //!< above the horizon, in this stretch
+        bool present = false; //!< the source is above the horizon, in this stretch
         source_track::angle middle;
-        //! at the ends of the segments of this stretch
+        //! Angles at the ends of the segments of this stretch.
         std::vector<source_track::angle> segments;
     };
 
     void prepare(signal& s, int64_t first);
     void add_signals(size_t input);
-    void add_delayed_spectrum(const signal& s, size_t input, double turns);
+    void add_delayed_spectrum(const signal& s, size_t input, double cycles);
     void add_moving(const signal& s, size_t input);
     void write(size_t input, size_t count, void* samples);
-    double turns_at_center(double delay) const { return -d_p.center_frequency * delay; }
+    double cycles_at_center(double delay) const { return -d_p.center_frequency * delay; }
 
     const parameters d_p;
     std::vector<signal> d_signals;
     layout d_layout;
     std::vector<uint64_t> d_noise_processes; //!< [input]
-    bool d_circular = false;                 //!< an input is l or r
+    bool d_circular = false;                 //!< some input is l or r
     std::vector<float> d_band;               //!< [bin]
     fft_buffer d_spectrum;
-    std::vector<float> d_voltages; //!< of one input
+    std::vector<float> d_voltages; //!< voltages of one input
     std::vector<std::atomic<uint64_t>> d_clamped;
 };
 
@@ -176,7 +177,7 @@ host_array_simulator::host_array_simulator(const parameters& p)
     }
 }
 
-//! Spectra of what the source sends, and where it stands in the stretch.
+//! Computes spectra of the source's signal, and its place in the stretch.
 void host_array_simulator::prepare(signal& s, int64_t first)
 {
     const auto time = [&](size_t sample) {
@@ -199,7 +200,7 @@ void host_array_simulator::prepare(signal& s, int64_t first)
         if (found == s.spectra.end())
             continue;
         auto* data = found->second.get();
-        // x and y have one envelope: what is nothing of the one is nothing of the other
+        // x and y have one envelope: both are 0 together
         s.present = s.sent.read(which == polarization::y,
                                 first - d_layout.common - int64_t(d_layout.lead),
                                 size,
@@ -224,22 +225,22 @@ void host_array_simulator::prepare(signal& s, int64_t first)
 //! Adds the source's spectrum to d_spectrum, delayed as in the stretch's middle.
 void host_array_simulator::add_delayed_spectrum(const signal& s,
                                                 size_t input,
-                                                double turns)
+                                                double cycles)
 {
     const size_t half = d_layout.transform / 2;
     const float* spectrum = s.spectra.at(d_p.inputs[input].polarized).get();
     const double samples = s.track.delay(input, s.middle) * d_p.sample_rate;
-    const double step = -(samples - double(d_layout.common)) / double(2 * half);
-    add_turned(spectrum, half, turns, step, d_spectrum.get());
+    const double slope = -(samples - double(d_layout.common)) / double(2 * half);
+    add_rotated(spectrum, half, cycles, slope, d_spectrum.get());
     // the second half of the bins are the negative frequencies
-    add_turned(spectrum + 2 * half,
-               half,
-               turns - step * double(half),
-               step,
-               d_spectrum.get() + 2 * half);
+    add_rotated(spectrum + 2 * half,
+                half,
+                cycles - slope * double(half),
+                slope,
+                d_spectrum.get() + 2 * half);
 }
 
-//! A source that moves has its own transform: its phase changes within the stretch.
+//! Adds a source that moves by its own transform: its phase changes within the stretch.
 void host_array_simulator::add_moving(const signal& s, size_t input)
 {
     std::fill_n(d_spectrum.get(), 2 * d_layout.transform, 0.0f);
@@ -248,13 +249,13 @@ void host_array_simulator::add_moving(const signal& s, size_t input)
     for (size_t i = 0; i + 1 < s.segments.size(); i++) {
         const size_t start = i * phase_segment;
         const size_t count = std::min(phase_segment, d_layout.length - start);
-        const double turns = turns_at_center(s.track.delay(input, s.segments[i]));
-        const double end = turns_at_center(s.track.delay(input, s.segments[i + 1]));
-        add_turned(d_spectrum.get() + 2 * (d_layout.lead + start),
-                   count,
-                   turns,
-                   (end - turns) / double(count),
-                   d_voltages.data() + 2 * start);
+        const double cycles = cycles_at_center(s.track.delay(input, s.segments[i]));
+        const double end = cycles_at_center(s.track.delay(input, s.segments[i + 1]));
+        add_rotated(d_spectrum.get() + 2 * (d_layout.lead + start),
+                    count,
+                    cycles,
+                    (end - cycles) / double(count),
+                    d_voltages.data() + 2 * start);
     }
 }
 
@@ -267,7 +268,7 @@ void host_array_simulator::add_signals(size_t input)
         if (!any)
             std::fill_n(d_spectrum.get(), 2 * d_layout.transform, 0.0f);
         any = true;
-        add_delayed_spectrum(s, input, turns_at_center(s.track.delay(input, s.middle)));
+        add_delayed_spectrum(s, input, cycles_at_center(s.track.delay(input, s.middle)));
     }
     if (any) {
         execute_in_place(transform_of(d_layout.transform).backward, d_spectrum.get());

@@ -19,7 +19,7 @@ namespace {
 
 using cdouble = std::complex<double>;
 
-//! A number of [0, 1) that a seed and some names lead to: FNV-1a, mixed.
+//! Returns a number of [0, 1) from a seed and some names: FNV-1a, mixed.
 double fraction_of(uint64_t seed, const std::string& a, const std::string& b)
 {
     uint64_t hash = 0xcbf29ce484222325 ^ seed;
@@ -31,15 +31,15 @@ double fraction_of(uint64_t seed, const std::string& a, const std::string& b)
     return double(hash >> 11) / double(uint64_t(1) << 53);
 }
 
-cdouble turned(double turns)
+cdouble phasor_of(double cycles)
 {
-    return std::polar(1.0, 2 * M_PI * (turns - std::floor(turns)));
+    return std::polar(1.0, 2 * M_PI * (cycles - std::floor(cycles)));
 }
 
-//! Samples of one pulse, all of which are on.
+//! The samples of one pulse, during all of which the carrier is on.
 struct carrier {
     const transmitter& t;
-    double rate, offset, turns;
+    double rate, offset, cycles;
     float amplitude;
 
     void add(int64_t first, int64_t end, float* voltages) const
@@ -58,11 +58,11 @@ struct carrier {
             }
             const double now = offset + t.drift * seconds;
             cdouble phasor =
-                turned(turns + offset * seconds + t.drift * seconds * seconds / 2);
-            cdouble step = turned(now / rate + t.drift / (2 * rate * rate));
-            const cdouble bend = turned(t.drift / (rate * rate));
+                phasor_of(cycles + offset * seconds + t.drift * seconds * seconds / 2);
+            cdouble step = phasor_of(now / rate + t.drift / (2 * rate * rate));
+            const cdouble bend = phasor_of(t.drift / (rate * rate));
             for (int64_t n = at; n < next; n++) {
-                // not heard outside the band
+                // nothing is received outside the band
                 if (std::abs(now + t.drift * double(n - at) / rate) < rate / 2) {
                     voltages[2 * (n - first)] += amplitude * float(phasor.real());
                     voltages[2 * (n - first) + 1] += amplitude * float(phasor.imag());

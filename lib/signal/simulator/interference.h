@@ -15,16 +15,16 @@
 
 namespace gr::aperture::kernels {
 
-//! A transmitter that an array hears: see gr::aperture::array_source::transmitter.
+//! A transmitter that an array receives: see gr::aperture::array_source::transmitter.
 struct transmitter {
     std::string name;
     double frequency; //!< Hz, sky frequency at the start
     double drift;     //!< Hz/s
     double sweep;     //!< Hz, after which it is back at the frequency; 0: it drifts on
-    std::vector<double> power; //!< of each input, in units of the receiver noise
+    std::vector<double> power; //!< power in each input, in units of the receiver noise
     double start, end;         //!< s from the first sample; an end of 0: none
     double period;             //!< s from pulse to pulse; 0: it is on all the time
-    double duty;               //!< fraction of the period, from its start, that it is on
+    double duty; //!< fraction of the period, from its start, during which it is on
 };
 
 //! \throws std::invalid_argument
@@ -33,9 +33,9 @@ void check(const std::vector<transmitter>& transmitters,
            double sample_rate);
 
 /*!
- * Adds what an input hears of a transmitter to its voltages, where receiver noise has the
+ * Adds the signal of a transmitter to an input's voltages, where receiver noise has the
  * power 1. The phase of each input is a constant that depends on the seed and the names.
- * \param first number of the first sample
+ * \param first index of the first sample
  * \param voltages re, im, re, im ...
  */
 void add_transmitter(const transmitter& t,

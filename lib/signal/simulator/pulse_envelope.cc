@@ -14,12 +14,12 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Full width at half maximum of a Gaussian over its standard deviation.
+//! Ratio of the full width at half maximum of a Gaussian to its standard deviation.
 const double fwhm = std::sqrt(8 * std::log(2.0));
-//! Standard deviations and scattering times after which nothing is left: 1e-9.
+//! Standard deviations and scattering times after which only 1e-9 is left.
 constexpr double gaussian_reach = 6.5, exponential_reach = 21;
 
-//! exp(z^2) erfc(z) for z >= 3, by the continued fraction of erfc.
+//! Returns exp(z^2) erfc(z) for z >= 3, by the continued fraction of erfc.
 double scaled_erfc(double z)
 {
     double fraction = z;

@@ -26,8 +26,8 @@ double pulse_shape(double t, double sigma, double tau);
  * its pulses, scattered with one scattering time.
  *
  * It is computed every few samples (at whole multiples of a spacing of at most 1/32 of
- * the standard deviation of the narrowest pulse) and goes on a straight line between
- * them: within 1e-4 of the peak.
+ * the standard deviation of the narrowest pulse) and interpolated linearly between them:
+ * within 1e-4 of the peak.
  */
 class pulse_envelope
 {
@@ -35,7 +35,7 @@ public:
     /*!
      * \param steady flux beside the pulses
      * \param scattering_time tau, s
-     * \param delay by which everything comes later, s
+     * \param delay delay of the whole signal, s
      */
     pulse_envelope(const pulsed_source& source,
                    double steady,
@@ -43,11 +43,11 @@ public:
                    double scattering_time,
                    double delay);
 
-    //! Of samples first, first + 1, ...
+    //! Computes the amplitudes of samples first, first + 1, ...
     //! \returns false if all are 0, and then leaves `amplitudes` as it was
     bool fill(int64_t first, size_t count, float* amplitudes) const;
 
-    //! At the time t after the first sample, s.
+    //! Returns the flux at the time t after the first sample, s.
     double flux(long double t) const;
 
 private:
@@ -55,7 +55,7 @@ private:
 
     const pulsed_source d_source;
     const double d_steady, d_rate, d_tau, d_delay;
-    int64_t d_spacing; //!< of the nodes, samples
+    int64_t d_spacing; //!< spacing of the nodes, samples
 };
 
 } // namespace gr::aperture::kernels::host

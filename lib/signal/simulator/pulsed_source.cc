@@ -15,9 +15,9 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! samples that a dispersed pulse sweeps over: its transform has twice as many points
+//! Largest sweep of a dispersed pulse in samples: its transform has twice as many points.
 constexpr double longest_sweep = 1 << 24;
-//! periods that the tail of a scattered pulse is seen for
+//! Largest number of periods over which the tail of a scattered pulse is seen.
 constexpr double most_overlap = 1000;
 
 //! NaN is in no interval.

@@ -13,16 +13,16 @@
 
 namespace gr::aperture::kernels {
 
-//! How the power of a source of the simulator changes, and what the interstellar medium
-//! does to its signal; formulas at gr::aperture::array_source.
+//! The changes of power of a simulated source, and the effect of the interstellar medium
+//! on its signal; formulas at gr::aperture::array_source.
 struct pulsed_source {
-    //! A train of pulses, each where the phase is a whole number of turns.
+    //! A train of pulses, one where the phase is a whole number of cycles.
     struct pulsar {
-        //! turns at the time t after the first sample, at infinite frequency:
-        //! phase + frequency t + frequency_derivative t^2/2
+        //! Phase in cycles at the time t after the first sample, at infinite frequency:
+        //! phase + frequency t + frequency_derivative t^2/2.
         long double phase, frequency, frequency_derivative;
-        double width;   //!< s, of a Gaussian at half of its maximum
-        double fluence; //!< of one pulse: flux times s
+        double width;   //!< width of a Gaussian at half of its maximum, s
+        double fluence; //!< fluence of one pulse: flux times s
     };
     struct pulse {
         long double time; //!< s after the first sample, at infinite frequency
@@ -40,7 +40,7 @@ struct pulsed_source {
 
     /*!
      * \throws std::invalid_argument
-     * \param place what names of parameters begin with
+     * \param place prefix of the names of parameters
      */
     void
     check(const std::string& place, double sample_rate, double center_frequency) const;

@@ -16,7 +16,7 @@ namespace {
 using vector3 = std::array<double, 3>;
 
 constexpr double speed_of_light = 299792458.0; // m/s
-// IERS Conventions 2010, 5.15: 1.00273781191135448 turns in 86400 s of UT1
+// IERS Conventions 2010, 5.15: 1.00273781191135448 revolutions in 86400 s of UT1
 constexpr double earth_rate = 2 * M_PI * 1.00273781191135448 / 86400; // rad/s
 constexpr double degree = M_PI / 180;
 
@@ -41,7 +41,7 @@ source_track::source_track(const array_simulator::parameters& p,
     const double az = s.azimuth * degree, el = s.elevation * degree;
     d_pole = { 0, std::cos(p.latitude * degree), std::sin(p.latitude * degree) };
     d_start = { std::cos(el) * std::sin(az), std::cos(el) * std::cos(az), std::sin(el) };
-    // what is not across the direction is rounding, or the caller's error
+    // a component along the direction is rounding, or the caller's error
     const double inwards = dot(s.drift, d_start);
     for (size_t i = 0; i < 3; i++)
         d_towards[i] = s.drift[i] - inwards * d_start[i];
@@ -62,7 +62,7 @@ source_track::projection source_track::along(const vector3& axis) const
 {
     const auto of = [&](const vector3& direction) {
         const double whole = dot(axis, direction);
-        // a source that stands still is one whose direction is all along the pole
+        // the direction of a source that stands still is along the pole
         if (!d_moving)
             return terms{ whole, 0, 0 };
         const double constant = dot(axis, d_pole) * dot(d_pole, direction);
@@ -88,7 +88,7 @@ bool source_track::above_horizon(const angle& a) const { return d_up.value(a) >=
 
 double source_track::mean(size_t input) const
 {
-    // a source that drifts may come to be anywhere
+    // a source that drifts may reach any direction
     const auto& delay = d_delays[input];
     return delay.cable + (d_drift > 0 ? 0 : delay.geometric.start.constant);
 }

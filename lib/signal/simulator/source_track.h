@@ -14,19 +14,19 @@
 namespace gr::aperture::kernels::host {
 
 /*!
- * Delays of a source at every input as it crosses the sky. Among the stars it drifts on a
- * great circle, from its direction s at the first sample towards u, by the angle b =
- * |drift| t; with them it rotates about the pole p = (0, cos latitude, sin latitude) by
- * the angle a = -(Earth's rate) t: s(t) = R(a) (s cos b + u sin b), with R(a) s = p (p.s)
- * + (s - p (p.s)) cos a + (p x s) sin a, and so do the delays -r.s/c, each of whose two
- * parts is constant + cosine cos a + sine sin a.
+ * Computes the delays of a source at every input as it crosses the sky. Among the stars
+ * it drifts on a great circle, from its direction s at the first sample towards u, by the
+ * angle b = |drift| t; with them it rotates about the pole p = (0, cos latitude, sin
+ * latitude) by the angle a = -(Earth's rate) t: s(t) = R(a) (s cos b + u sin b), with
+ * R(a) s = p (p.s) + (s - p (p.s)) cos a + (p x s) sin a, and so do the delays -r.s/c,
+ * each of whose two parts is constant + cosine cos a + sine sin a.
  */
 class source_track
 {
 public:
     source_track(const array_simulator::parameters& p, const array_simulator::source& s);
 
-    //! How far the sky has rotated, and the source drifted.
+    //! Angles by which the sky has rotated, and the source drifted.
     struct angle {
         double cosine, sine, drift_cosine, drift_sine;
     };
@@ -34,14 +34,14 @@ public:
     bool moving() const { return d_moving; }
     //! \param time since the first sample, s; may be negative
     angle at(double time) const;
-    //! s, with the input's cable
+    //! Returns the delay in s, with the input's cable.
     double delay(size_t input, const angle& a) const;
     bool above_horizon(const angle& a) const;
 
-    //! Limits of the delay over all time, s.
+    //! Return the limits of the delay over all time, s.
     double least_delay(size_t input) const;
     double greatest_delay(size_t input) const;
-    //! The fastest that any input's delay changes, s/s.
+    //! Returns the fastest change of any input's delay, s/s.
     double greatest_rate() const;
 
 private:
@@ -53,7 +53,7 @@ private:
             return constant + cosine * a.cosine + sine * a.sine;
         }
     };
-    //! Of a quantity that is linear in the direction: of s and of u.
+    //! The projections of s and of u, for a quantity that is linear in the direction.
     struct projection {
         terms start, drift;
         double value(const angle& a) const
@@ -61,15 +61,15 @@ private:
             return start.value(a) * a.drift_cosine + drift.value(a) * a.drift_sine;
         }
     };
-    //! Of the projection of the direction on `axis`.
+    //! Returns the projection of the direction on `axis`.
     projection along(const vector3& axis) const;
-    //! By how much a delay differs from its mean at most, s.
+    //! Returns the largest difference of a delay from its mean, s.
     double swing(size_t input) const;
     double mean(size_t input) const;
 
     struct path {
-        double cable;  //!< s
-        double length; //!< from the origin, s
+        double cable;  //!< delay of the cable, s
+        double length; //!< distance from the origin, s
         projection geometric;
     };
     const bool d_moving;

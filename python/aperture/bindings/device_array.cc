@@ -151,7 +151,7 @@ struct stream {
     const std::string name;
     const py::function order; // (first, second): handles of streams
     const py::function copy;  // (to, from, bytes), in this stream
-    bool used;                // whether somebody asked for the handle
+    bool used;                // the handle was asked for
     std::vector<int64_t> lent;
     py::list kept; // objects that work of this call reads
 };

@@ -257,7 +257,7 @@ public:
         const bool emulated = runs_on().type() == device::kind::emulated;
         if (emulated)
             fetch(input_items, in, out);
-        // what asks the driver is done before and after Python is held
+        // calls of the driver are made before and after Python is held
         size_t done = 0;
         while (done < d_kept.size() &&
                (!d_kept[done].first || d_kept[done].first->done()))
@@ -570,13 +570,15 @@ private:
     const py::handle d_owner; // borrowed: see the constructor
     const std::vector<item_format> d_in, d_out;
     const int d_decimation, d_interpolation;
-    const bool d_device_arrays;                        // those of device_array
-    py::object d_array_type, d_stream_of_arrays;       // of device_array
-    std::vector<py::object> d_arrays_in, d_arrays_out; // of the ports, from call to call
+    const bool d_device_arrays;                  // arrays are those of device_array
+    py::object d_array_type, d_stream_of_arrays; // types of device_array
+    std::vector<py::object> d_arrays_in,
+        d_arrays_out; // arrays of the ports, from call to call
     //! Objects that work reads, until an event; nullptr: until the next call.
     std::deque<std::pair<event_sptr, py::object>> d_kept;
-    std::chrono::steady_clock::duration d_unlocked{}; // of the present call
-    PyGILState_STATE d_thread_state{};                // between start and stop
+    std::chrono::steady_clock::duration
+        d_unlocked{};                  // time without Python in the present call
+    PyGILState_STATE d_thread_state{}; // between start and stop
     PyThreadState* d_in_python = nullptr;
     std::vector<std::vector<char>> d_host_in; // on the emulated device
     std::vector<std::shared_ptr<std::vector<char>>> d_host_out;

@@ -20,7 +20,7 @@ namespace py = pybind11;
 void bind_item_ring(py::module& m)
 {
     using block = gr::aperture::item_ring;
-    py::module::import("pmt"); // of the triggers
+    py::module::import("pmt"); // type of the triggers
 
     using setting = block::setting;
     py::class_<setting>(

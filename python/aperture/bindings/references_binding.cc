@@ -6,9 +6,9 @@
 
 /*!
  * \file
- * How long blocks in Python live: for streams/python_block.py. It is in C++ because it is
- * called by Python's garbage collector: an interrupt (Ctrl-C) that is handled in a
- * function in Python there gets lost.
+ * Manages the lifetimes of blocks in Python, for streams/python_block.py. It is in C++
+ * because it is called by Python's garbage collector: an interrupt (Ctrl-C) that is
+ * handled in a function in Python there gets lost.
  */
 
 #include <gnuradio/basic_block.h>

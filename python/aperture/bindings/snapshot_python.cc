@@ -39,7 +39,7 @@ struct python_item {
 void bind_snapshot(py::module& m)
 {
     using block = gr::aperture::snapshot;
-    py::module::import("pmt"); // of the tags
+    py::module::import("pmt"); // type of the tags
 
     py::class_<python_item>(m, "snapshot_item", R"doc(An item that snapshot took.
 

@@ -18,16 +18,16 @@ namespace gr::aperture::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
-//! Of lines between the kernels: they stay in the cache of today's larger GPUs.
+//! Bytes of lines between the kernels: they stay in the cache of today's larger GPUs.
 constexpr size_t scratch_bytes = 32 << 20;
 
 /*!
- * What a call works on. A line is one spectrum of one input: lines
+ * The extents of a call. A line is one spectrum of one input: lines
  * [port][spectrum][input of the port].
  */
 struct extents {
     int step, channels, taps, inputs_per_port;
-    int64_t spectra; // of the call
+    int64_t spectra; // spectra of the call
     bool inverted;
 };
 
@@ -43,10 +43,11 @@ struct line {
 };
 
 /*!
- * Unpacks and filters: filtered[j] = sum_t h[t step + j] x[t step + j] of each line.
- * Grid: j, lines from first_line on. \param shifts [input], samples by which inputs are
- * read earlier, or nullptr; \param minima for each input, samples with the lowest number
- * of 8 or 4 bits, each counted by one thread
+ * Unpacks and filters: filtered[j] = sum_t h[t hop + j] x[t hop + j] of each line. Grid:
+ * j, lines from first_line on.
+ * \param shifts [input], samples by which inputs are read earlier, or nullptr
+ * \param minima for each input, samples with the lowest integer of 8 or 4 bits, each
+ * counted by one thread
  */
 template <class In>
 __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict__ sources,
@@ -91,10 +92,10 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
         to[part] = sums[part];
 }
 
-//! Half to even, within +-127, NaN as 0.
+//! Rounds half to even, within +-127, NaN as 0.
 __device__ int8_t quantise(float v, bool& outside)
 {
-    // beyond int32 there is no defined rounding: 128 is as much too large
+    // beyond int32 there is no defined rounding: 128 overflows as well
     const int rounded = isnan(v) ? 0 : __float2int_rn(fminf(fmaxf(v, -128.f), 128.f));
     const int fitting = min(max(rounded, -127), 127);
     outside |= fitting != rounded || isnan(v);
@@ -107,8 +108,9 @@ __device__ void store(float2 y, char2& to, bool& outside)
     to = make_char2(quantise(y.x, outside), quantise(y.y, outside));
 }
 
-//! Phase, gain and conversion. Grid: channels, lines from first_line on. \param slopes
-//! [input] or nullptr; \param number of the call's first spectrum, for the slopes
+//! Applies phase and gain, and converts. Grid: channels, lines from first_line on.
+//! \param slopes [input] or nullptr
+//! \param number index of the call's first spectrum, for the slopes
 template <class voltage, bool Real>
 __global__ void __launch_bounds__(threads)
     epilogue(const float2* __restrict__ transformed,
@@ -126,7 +128,8 @@ __global__ void __launch_bounds__(threads)
     const int input = l.port * x.inputs_per_port + l.input;
     bool outside = false;
     if (k < x.channels) {
-        // of real samples of a mirrored band: channels in reverse, phasors turn back
+        // real samples of a mirrored band: channels in reverse order, with conjugate
+        // phasors
         const bool mirrored = Real && x.inverted;
         const int64_t length = x.channels + (Real ? 1 : 0);
         float2 y = transformed[blockIdx.y * length + (mirrored ? x.channels - 1 - k : k)];
@@ -141,7 +144,7 @@ __global__ void __launch_bounds__(threads)
             gain = make_float2(gain.x * turn.x - gain.y * turn.y,
                                gain.x * turn.y + gain.y * turn.x);
         }
-        // without a sample there is nothing that a gain could change
+        // without a sample there is nothing to multiply
         const float2 scaled =
             sources[l.port].samples
                 ? make_float2(y.x * gain.x - y.y * gain.y, y.x * gain.y + y.y * gain.x)
@@ -239,7 +242,7 @@ public:
     {
         load(d_filter);
         load(d_epilogue);
-        // of complex samples, (-1)^j moves channel 0 to -fs/2
+        // for complex samples, (-1)^j moves channel 0 to -fs/2
         auto prototype = p.prototype;
         for (size_t j = 1; d_complex && j < prototype.size(); j += 2)
             prototype[j] = -prototype[j];
@@ -342,7 +345,7 @@ private:
     uploaded_array<phase_slope> d_slopes;
     uploaded_array<int64_t> d_shifts;
     bool d_delayed = false;
-    double d_number = 0; // of spectra since the delays were set
+    double d_number = 0; // number of spectra since the delays were set
     counters d_clamped, d_minima;
 };
 

@@ -24,13 +24,14 @@ inline void check(cufftResult status, const char* what)
 /*!
  * Forward transforms of any number of lines, one after the other in memory. Plans for
  * powers of two of lines are made at the start, so that none is made while data flows;
- * and each is run once, which loads its kernels: see load(). A line of real numbers has
+ * and each is run once, which loads its kernels: see load(). A line of real samples has
  * points / 2 + 1 results.
  */
 class line_fft
 {
 public:
-    //! \param most_lines a power of two: what transform() is given at most
+    //! \param most_lines a power of two: the largest number of lines in a call of
+    //! transform()
     line_fft(int points, bool complex, size_t most_lines) : d_complex(complex)
     {
         size_t most_bytes = 0;
@@ -111,8 +112,9 @@ private:
     };
     bool d_complex;
     size_t d_points;
-    std::map<size_t, plan> d_plans; // by lines
-    device_array<char> d_work;      // they run one after the other
+    std::map<size_t, plan> d_plans; // plans by number of lines
+    device_array<char>
+        d_work; // scratch memory of all plans, which run one after the other
 };
 
 } // namespace gr::aperture::kernels::cuda
