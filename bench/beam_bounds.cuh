@@ -17,13 +17,13 @@
 #endif
 
 /*
- * What bounds the kernels that form beams: memory and tensor cores.
+ * Measures the bounds of kernels that form beams: memory and tensor cores.
  */
 namespace {
 
 /*!
- * Nothing but a beamformer's reads and writes: for each `in` words of 16 bytes read,
- * `out` are written, of bits as random as those of beams: what changes costs power.
+ * Does only a beamformer's reads and writes: for each `in` words of 16 bytes read, `out`
+ * are written, of bits as random as those of beams, as changing bits cost power.
  */
 __global__ void __launch_bounds__(256) read_and_write(const uint4* __restrict__ from,
                                                       uint4* __restrict__ to,
@@ -52,7 +52,8 @@ __global__ void __launch_bounds__(256) read_and_write(const uint4* __restrict__ 
     }
 }
 
-//! Seconds that it takes to read and write so many bytes, without any arithmetic.
+//! Returns the seconds that it takes to read and write so many bytes, without any
+//! arithmetic.
 double bare_time(stream& s,
                  int runs,
                  int multiprocessors,
@@ -61,7 +62,7 @@ double bare_time(stream& s,
                  void* to,
                  size_t out)
 {
-    // in whole words of 16 bytes a thread, in the ratio of the two
+    // whole words of 16 bytes for a thread, in the ratio of the two
     const double ratio = double(out) / double(in);
     int best_in = 1, best_out = 1;
     double best = 1e300;
@@ -86,7 +87,7 @@ double bare_time(stream& s,
 #if defined(APERTURE_CUDA_SM_90A)
 constexpr int products_a_round = 4;
 
-//! Tensor cores in half precision without any loads.
+//! Runs tensor cores in half precision without any loads.
 __global__ void __launch_bounds__(256, 1) multiply(float* out, int rounds)
 {
     extern __shared__ uint8_t unaligned[];
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(256, 1) multiply(float* out, int rounds)
     out[blockIdx.x * blockDim.x + threadIdx.x] = all;
 }
 
-//! Operations a second: at first, and hot, after about a second.
+//! Returns the operations a second: at first, and hot, after about a second.
 std::pair<double, double> tensor_rates(stream& s, int multiprocessors, float* out)
 {
     constexpr int rounds = 4000, shared = 2 * 128 * 64 + 1024;

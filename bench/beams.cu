@@ -69,8 +69,7 @@ std::vector<cfloat> some_weights(const shape& x)
     return w;
 }
 
-//! What is timed: `calls` one after the other. A kernel and its weights are part of
-//! `call`.
+//! A measurement: `calls` in a row. A kernel and its weights are part of `call`.
 struct subject {
     shape x;
     std::string what, implementation;
@@ -102,7 +101,7 @@ public:
     {
     }
 
-    //! Prints and returns one for each subject.
+    //! Prints and returns one timing for each subject.
     std::vector<timing> time(const std::vector<subject>& subjects)
     {
         std::vector<timing> timings;
@@ -366,8 +365,8 @@ try {
         };
         const subject most = subjects.back();
         int parts = int(times_real(subjects));
-        // as many of the largest, one after the other on the same voltages, as there is
-        // time for
+        // all parts of the largest case that there is time for, in a row on the same
+        // voltages
         for (bool enough = false; parts > 0 && !enough; parts--) {
             subject row = most;
             row.x.beams *= parts;

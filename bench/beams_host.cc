@@ -6,16 +6,16 @@
  */
 
 /*
- * How many beams the CPU makes in real time: BEST-2's 32 inputs of 20 MHz in 1024
- * channels of 4+4 bits, single polarisation, powers of 64 spectra. Prints a table; with a
- * file name, writes JSON, too. OMP_NUM_THREADS says how many cores.
+ * Measures how many beams the CPU makes in real time: BEST-2's 32 inputs of 20 MHz in
+ * 1024 channels of 4+4 bits, single polarisation, powers of 64 spectra. Prints a table;
+ * with a file name, writes JSON, too. OMP_NUM_THREADS says how many cores.
  *
  * bench_beams_host [INPUTS [MEGAHERTZ [TYPE [FILE.json]]]]
  *
  * A figure is the median of ten calls of 1024 spectra after two that do not count. Real
  * time is the bandwidth (complex samples) divided by what is processed in a second; by
  * the clock, and by the time that the processor has spent on it, which is what the clock
- * would say if nobody else used it.
+ * would show if no other program used it.
  */
 
 #include "kernels/beam_power/beam_power.h"
@@ -62,7 +62,7 @@ struct setup {
     static constexpr int channels = 1024, times = 1024, frames = 1, spectra = 64;
 };
 
-//! Seconds in which a second of samples becomes powers of so many beams.
+//! Returns the seconds in which a second of samples becomes powers of so many beams.
 seconds seconds_a_second(const setup& s, int beams, const std::string& vectors)
 {
     std::mt19937 random(1);
@@ -128,7 +128,7 @@ int main(int argc, char** argv)
     const std::string vectors = kernels::host::beam_vectors().front();
     for (int beams : { 16, 32, 64, 96, 128, 192 }) {
         const seconds spent = seconds_a_second(s, beams, vectors);
-        // what is processed faster than it comes would do for more beams
+        // beams beyond these, where samples are processed faster than they come
         std::printf("| %s | %d | %.1f | %.0f | %.0f |\n",
                     vectors.c_str(),
                     beams,

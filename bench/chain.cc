@@ -6,9 +6,9 @@
  */
 
 /*
- * The FX chain in GNU Radio: channeliser (8 taps, 1024 channels, sc8) and corner turn,
- * or both in one (F-engine), and X-engine. Prints tables; with a file name, writes JSON,
- * too.
+ * Times the FX chain in GNU Radio: channeliser (8 taps, 1024 channels, sc8) and corner
+ * turn, or both in one (F-engine), and X-engine. Prints tables; with a file name, writes
+ * JSON, too.
  *
  * bench_chain [DEVICE [SECONDS [FILE.json [FRAMES]]]] [rows=ROW[,ROW]...]
  *
@@ -23,8 +23,8 @@
  * neither its start nor its end count, which take tenths of a second with many ports.
  * FRAMES: that a call of the flowgraph works on at most, half of what a ring holds
  * (default 16, an integration).
- * rows: what is measured, all without it: the first table's rows by their number from 1
- * on, `chain` for all of them, `host`, and `latency`. FILE.json has those.
+ * rows: the rows that are measured, all by default: the first table's rows by their
+ * number from 1 on, `chain` for all of them, `host`, and `latency`. FILE.json has those.
  */
 
 #include "kernels/corner_turn/corner_turn.h"
@@ -81,10 +81,10 @@ struct array {
     int inputs, inputs_per_port;
     bool fused; //!< channeliser and corner turn in one
     int ports() const { return inputs / inputs_per_port; }
-    //! of one port
+    //! Returns the bytes of a sample of each input of one port.
     size_t sample_bytes() const { return 2 * size_t(inputs_per_port); }
     size_t spectrum_bytes() const { return sample_bytes() * channels; }
-    //! of all inputs
+    //! Returns the bytes of a frame of all inputs.
     size_t frame_bytes() const { return size_t(2) * inputs * channels * times; }
     size_t visibilities_bytes() const
     {
@@ -100,7 +100,7 @@ std::vector<char> noise(const array& a)
     std::vector<char> some(1 << 20), all((size_t(1) << 20) * a.sample_bytes());
     for (auto& v : some)
         v = char(std::lrint(std::clamp(normal(random), -127.f, 127.f)));
-    // an odd part of it after the other: no two inputs are alike
+    // an odd stretch of it, repeated: no two inputs are alike
     for (size_t at = 0, length = some.size() - 1; at < all.size(); at += length)
         std::copy_n(some.begin(), std::min(length, all.size() - at), all.begin() + at);
     return all;
@@ -154,7 +154,7 @@ struct chain {
         top->connect(d_rings.back().first, 0, correlator, 0);
     }
 
-    //! For throughput: rings of which half holds the largest call.
+    //! Makes rings of which half holds the largest call, for throughput.
     void enlarge(int frames_per_call, const std::vector<gr::block_sptr>& sources)
     {
         const long frames = 2 * frames_per_call;
@@ -177,7 +177,7 @@ struct chain {
     }
 
 private:
-    //! \param items of its output in a frame
+    //! \param items output items of the block in a frame
     gr::block_sptr add(const std::shared_ptr<block_on_device>& block, int items)
     {
         d_rings.emplace_back(block, items);
@@ -187,7 +187,7 @@ private:
     std::vector<std::pair<std::shared_ptr<block_on_device>, int>> d_rings;
 };
 
-//! What a source of GNU Radio's does at best: it copies items to where they go.
+//! Acts as the best source of GNU Radio can: it copies items to their place.
 class host_source : public gr::sync_block
 {
 public:
@@ -215,20 +215,20 @@ private:
     const size_t d_item;
 };
 
-//! Where and how a flowgraph runs.
+//! The place and manner of running a flowgraph.
 struct setting {
     const device& d;
     const array& a;
     int frames_per_call; // at most
-    double seconds;      // of a measurement
+    double seconds;      // duration of a measurement
 };
 
 struct flow {
-    double samples_per_second; //!< of all inputs
+    double samples_per_second; //!< samples a second of all inputs
     double longest_gap;        //!< seconds without an integration
 };
 
-//! From some sources to discard.
+//! Runs a flowgraph from some sources to discard.
 template <class F>
 flow measure_flow(const setting& s, const F& make_source)
 {
@@ -249,7 +249,7 @@ flow measure_flow(const setting& s, const F& make_source)
 
     constexpr double patience = 600; // one integration of 256 inputs takes a CPU a minute
     uint64_t seen = 0;
-    // the time when the next ones have come
+    // returns the time when the next ones have come
     const auto next = [&] {
         for (const double start = now(); now() - start < patience;) {
             if (const uint64_t n = end->nitems_read(0); n > seen) {
@@ -341,7 +341,7 @@ public:
         d_xengine =
             kernels::xengine::make({ channels, a.inputs, times, sample_type::sc8 }, d);
 
-        // as in the flowgraph: two calls fill a ring
+        // two calls fill a ring, as in the flowgraph
         const size_t samples = (2 * d_spectra + taps - 1) * channels * a.sample_bytes();
         for (int port = 0; port < a.ports(); port++) {
             d_samples.push_back(d.allocate(samples));
@@ -395,7 +395,7 @@ private:
         return d_transposed.get() + half * d_frames * d_a.frame_bytes();
     }
 
-    //! Samples of each port from a spectrum on.
+    //! Returns the samples of each port from a spectrum on.
     std::vector<kernels::pfb::source> samples(size_t spectrum) const
     {
         std::vector<kernels::pfb::source> all;
@@ -404,7 +404,7 @@ private:
         return all;
     }
 
-    //! Up to frames, where that and the corner turn are one.
+    //! Channelises, up to frames where f_engine does both.
     void filter(size_t half)
     {
         const size_t first = half * d_spectra;
@@ -468,19 +468,19 @@ private:
 
     const array d_a;
     const int d_frames;
-    const double d_seconds; // of a measurement
-    const size_t d_spectra; // of a call
+    const double d_seconds; // duration of a measurement
+    const size_t d_spectra; // spectra of a call
     const std::unique_ptr<stream> d_stream;
-    std::unique_ptr<kernels::f_engine> d_f_engine; // or
+    std::unique_ptr<kernels::f_engine> d_f_engine; // does both, instead of the two
     std::unique_ptr<kernels::pfb> d_pfb;
     std::unique_ptr<kernels::corner_turn> d_corner_turn;
     std::unique_ptr<kernels::xengine> d_xengine;
-    std::vector<memory> d_samples, d_channelised; // of each port
+    std::vector<memory> d_samples, d_channelised; // memory of each port
     memory d_transposed, d_visibilities;
     int d_summed = 0; // frames
 };
 
-//! On as many frames a call as is fastest.
+//! Returns the rates with as many frames in a call as is fastest.
 kernel_rates kernels_alone(const setting& s, const std::vector<char>& data)
 {
     int best = 0;
@@ -528,7 +528,7 @@ public:
                 0, 0, pmt::mp(tags::rx_freq), pmt::from_double(center_frequency));
         }
         int64_t due = 0;
-        // as a driver does: it waits for some samples
+        // waits for some samples, as a driver does
         while ((due = int64_t((now() - d_start) * sample_rate) - sent) < 1024)
             std::this_thread::sleep_for(std::chrono::microseconds(200));
         const int n = int(std::min<int64_t>({ due, noutput_items, d_samples - sent }));
@@ -561,7 +561,8 @@ public:
     std::vector<double> arrivals;
 };
 
-//! Seconds from the last sample of each integration, of one frame, to its visibilities.
+//! Returns the seconds from the last sample of each integration, of one frame, to its
+//! visibilities.
 std::vector<double> latencies(const device& d, double seconds)
 {
     const array a{ 2, 1, false };
@@ -585,7 +586,7 @@ std::vector<double> latencies(const device& d, double seconds)
     return late;
 }
 
-//! A number of the JSON file.
+//! Returns a number of the JSON file.
 std::string field(const char* name, double value)
 {
     char text[100];
@@ -598,7 +599,7 @@ const std::vector<array> arrays{ { 16, 16, false }, { 64, 16, false }, { 256, 16
                                  { 16, 16, true },  { 64, 16, true },  { 256, 16, true },
                                  { 16, 1, true },   { 64, 1, true },   { 256, 1, true } };
 
-//! What is measured, as `rows=` says; everything without it.
+//! The measurements that `rows=` selects; all without it.
 class choice
 {
 public:

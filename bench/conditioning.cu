@@ -6,8 +6,8 @@
  */
 
 /*
- * Times the power normalizer on a GPU. The bound is what must pass memory: powers are
- * read once, and what comes out is written once, at the rate of a copy in the same run.
+ * Times the power normalizer on a GPU. The bound is the traffic of memory: powers are
+ * read once, and the output is written once, at the rate of a copy in the same run.
  */
 
 #include "gpu.cuh"

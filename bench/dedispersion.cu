@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(256) only_add(const int* places, Word* to, int
     to[blockIdx.x * 256 + threadIdx.x] = all;
 }
 
-//! Words a second that a GPU adds out of shared memory.
+//! Returns the words a second that a GPU adds out of shared memory.
 template <class Word>
 double add_rate(stream& s, int multiprocessors)
 {
@@ -89,7 +89,7 @@ best2(int beams, int times_per_item, power_type type, bool decimated)
     };
     for (int i = 0; i < 864; i++) {
         p.trials.dms.push_back(i / 10.);
-        // what aperture.transients.plan_trials() finds
+        // the plan of aperture.transients.plan_trials()
         if (decimated)
             p.trials.decimations.push_back(i < 345 ? 1 : i < 819 ? 2 : 4);
     }
@@ -97,7 +97,7 @@ best2(int beams, int times_per_item, power_type type, bool decimated)
 }
 
 struct work {
-    double additions = 0, words = 0; //!< of a time and beam
+    double additions = 0, words = 0; //!< operations for a time and beam
     explicit work(const dedisperser::parameters& p)
     {
         for (const auto& plan : plan_sub_bands(p)) {
@@ -249,7 +249,7 @@ double seconds(clockid_t clock)
     return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-//! On as many cores as the process may use: taskset chooses them.
+//! Times the CPU, on as many cores as the process may use: taskset chooses them.
 void on_host()
 {
     std::printf(

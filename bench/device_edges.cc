@@ -6,8 +6,8 @@
  */
 
 /*
- * What edges on a device carry: flowgraphs of copies, each beside the same work issued
- * without GNU Radio. Prints a table; with a file name, writes JSON, too.
+ * Measures what edges on a device carry: flowgraphs of copies, each beside the same work
+ * issued without GNU Radio. Prints a table; with a file name, writes JSON, too.
  *
  * bench_device_edges [DEVICE [GIGABYTES [FILE.json]]]
  *
@@ -47,9 +47,9 @@ double now()
         .count();
 }
 
-std::atomic<double> first_call; // of the source
+std::atomic<double> first_call; // time of the source's first call
 
-//! Hands over memory as it is: what follows is measured, not the source.
+//! Passes memory on as it is, so that the edges are measured, not the source.
 class device_source : public device_block
 {
 public:
@@ -139,7 +139,7 @@ struct setup {
     size_t call; //!< bytes
 };
 
-//! Seconds for so many items through a flowgraph.
+//! Returns the seconds for so many items through a flowgraph.
 double flowgraph(const device& d, const setup& s, int64_t items)
 {
     std::vector<gr::block_sptr> blocks;
@@ -166,7 +166,7 @@ double flowgraph(const device& d, const setup& s, int64_t items)
     return now() - first_call;
 }
 
-//! The same copies, given to one stream for each by one thread.
+//! Makes the same copies, given to one stream for each by one thread.
 double bare(const device& d, const setup& s, int64_t items)
 {
     const auto& own = *d.own_memory();
@@ -195,7 +195,7 @@ double bare(const device& d, const setup& s, int64_t items)
                 own_stream.wait(done[i - 1][half]);
             if (i + 1 < stages)
                 own_stream.wait(done[i + 1][half]);
-            const int edge = i - s.from_host; // that is read
+            const int edge = i - s.from_host; // edge that is read
             if (edge < 0)
                 own_stream.copy(rings[0].get() + at,
                                 mirrors.front().get() + at,
@@ -213,7 +213,7 @@ double bare(const device& d, const setup& s, int64_t items)
                                 direction::within_device);
             done[i][half] = own_stream.record();
         }
-        // as a flowgraph does, no more than some calls ahead
+        // no more than some calls ahead, as in a flowgraph
         if (stages > 0 && call % 4 == 3)
             done[0][1 - half]->synchronize();
     }

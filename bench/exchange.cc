@@ -6,7 +6,8 @@
  */
 
 /*
- * What the exchange between GPUs carries, and the correlator around it. Prints tables.
+ * Measures what the exchange between GPUs carries, and the correlator around it. Prints
+ * tables.
  *
  * bench_exchange [PART ...]
  *
@@ -19,7 +20,7 @@
  *    exchange, beside the same F- and X-engines without what is between them. Gsample/s
  *    of all inputs; and strong scaling, their ratio to as many times that of one GPU.
  *
- * PART: which of these; all without it.
+ * PART: one of these; all by default.
  */
 
 #include "kernels/exchange/exchange.h"
@@ -87,7 +88,7 @@ struct gpu_streams {
     {
         const auto& own = *devices[gpu].own_memory();
         const size_t unit = own.granularity(), size = (bytes + unit - 1) / unit * unit;
-        memory m = own.allocate_twice_mapped(size); // as rings are
+        memory m = own.allocate_twice_mapped(size); // mapped twice, like rings
         for (const auto& other : devices)
             if (other != devices[gpu])
                 own.share(m.get(), 2 * size, true, *other.own_memory());
@@ -95,7 +96,7 @@ struct gpu_streams {
     }
 };
 
-//! Seconds of a call, of many that are given to the GPUs without a wait.
+//! Returns the seconds of a call, of many that are given to the GPUs without a wait.
 template <class F>
 double seconds_of(const gpu_streams& on, const F& call)
 {
@@ -221,7 +222,7 @@ std::vector<char> noise(size_t bytes)
     return all;
 }
 
-//! What a flowgraph has, to be looked at while it runs.
+//! The parts of a flowgraph that are observed while it runs.
 struct flow {
     gr::top_block_sptr top = gr::make_top_block("bench");
     std::vector<std::shared_ptr<block_on_device>> blocks;
@@ -250,12 +251,12 @@ struct flow {
             least = std::min(least, e->nitems_read(0));
         return least;
     }
-    //! Items a second of each end, when all runs.
+    //! Returns the items a second of each end, once all runs.
     double rate(double seconds)
     {
         top->start();
         std::this_thread::sleep_for(std::chrono::duration<double>(0.8));
-        // from one item to another
+        // waits from one item to another
         const auto next = [&](uint64_t seen) {
             const double start = now();
             while (items() <= seen && now() - start < 20)
@@ -314,7 +315,8 @@ std::shared_ptr<xengine> add_xengine(flow& f, int inputs, int some, const std::s
     return engine;
 }
 
-//! Samples of all inputs a second. \param by of exchange
+//! Returns the samples of all inputs a second.
+//! \param by parameter of exchange
 double chain_rate(int inputs, const std::vector<std::string>& on, const std::string& by)
 {
     flow f;
@@ -346,8 +348,8 @@ double chain_rate(int inputs, const std::vector<std::string>& on, const std::str
 }
 
 /*!
- * The same engines, each GPU by itself: its F-engine's frames are made for nobody, and
- * its X-engine sums frames that are there.
+ * Returns the rate of the same engines, each GPU by itself: its F-engine's frames are
+ * discarded, and its X-engine sums frames that are there.
  */
 double engines_rate(int inputs, const std::vector<std::string>& on)
 {
@@ -359,7 +361,7 @@ double engines_rate(int inputs, const std::vector<std::string>& on)
         const int some = exchange::range_of(i, n, channels).second;
         const auto engine = add_f_engine(f, own, on[i]);
         const auto correlator = add_xengine(f, inputs, some, on[i]);
-        // of as many bytes, which is all that it looks at
+        // the X-engine only considers the number of bytes
         if (size_t(own) * channels != size_t(inputs) * some)
             throw std::runtime_error("ranges of different sizes");
         f.top->connect(engine, 0, correlator, 0);

@@ -6,14 +6,14 @@
  */
 
 /*
- * bench_flagging: what flags cost behind an F-engine on a GPU. Times are those of a frame
- * in calls of many frames:
+ * Measures what flags cost behind an F-engine on a GPU. Times are those of a frame in
+ * calls of many frames:
  *
  *  - the F-engine alone,
  *  - with flags, a frame or 16 MB at a time, which are read again while they are in the
  *    cache,
- *  - with flags from sums that the F-engine makes, and what making these costs it,
- *  - flags alone.
+ *  - with flags from sums that the F-engine makes, and the cost of these sums, - flags
+ *  alone.
  *
  * bench_flagging [ROW]: all rows, or that one, counted from 1.
  */

@@ -17,14 +17,15 @@
 #include <thread>
 
 /*
- * What the programs share that time kernels on a GPU. Each is one source file.
+ * Functions that programs which time kernels on a GPU share. Each program is one source
+ * file.
  */
 namespace {
 
 using namespace gr::aperture;
 namespace cuda = gr::aperture::kernels::cuda;
 
-//! Seconds of one call: the median of `runs` after two that do not count.
+//! Returns the seconds of one call: the median of `runs` after two that do not count.
 double median_time(stream& s, int runs, const std::function<void()>& call)
 {
     cudaEvent_t start, stop;
@@ -47,14 +48,14 @@ double median_time(stream& s, int runs, const std::function<void()>& call)
     return times[runs / 2] * 1e-3;
 }
 
-//! When all is done, for the GPU, which lowers its clock after some time of work.
+//! Rests the GPU when all work is done, as it lowers its clock after some time of work.
 [[maybe_unused]] void rest(stream& s, int milliseconds)
 {
     cuda::check(cudaStreamSynchronize(cuda::native(s)), "waiting");
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-//! Well mixed bits, the higher ones best.
+//! Mixes bits well, the higher ones best.
 [[maybe_unused]] __device__ uint32_t mixed(uint32_t h)
 {
     h ^= h >> 16;
@@ -69,7 +70,8 @@ double median_time(stream& s, int runs, const std::function<void()>& call)
     return h ^ h >> 16;
 }
 
-//! 8-bit numbers within +-127, which are good for sc4, too; or single precision, 1 to 2
+//! Fills memory with 8-bit integers within +-127, which are good for sc4, too; or with
+//! single precision, 1 to 2.
 [[maybe_unused]] __global__ void fill(uint32_t* data, size_t words, bool reals = false)
 {
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < words;
@@ -96,7 +98,7 @@ __global__ void copy(const uint4* __restrict__ from, uint4* __restrict__ to, siz
             to[start + k * blockDim.x] = v[k];
 }
 
-//! As many vectors of 16 bytes as `bytes` has.
+//! Copies as many vectors of 16 bytes as `bytes` has.
 void launch_copy(stream& s, const void* from, void* to, size_t bytes)
 {
     const size_t words = bytes / 16;
@@ -104,7 +106,7 @@ void launch_copy(stream& s, const void* from, void* to, size_t bytes)
         static_cast<const uint4*>(from), static_cast<uint4*>(to), words);
 }
 
-//! Bytes a second, read plus written, of a copy of `bytes`, a multiple of 16.
+//! Returns the bytes a second, read plus written, of a copy of `bytes`, a multiple of 16.
 double copy_rate(stream& s, const void* from, void* to, size_t bytes)
 {
     return 2. * bytes / median_time(s, 10, [&] { launch_copy(s, from, to, bytes); });
@@ -125,11 +127,11 @@ read(const uint4* __restrict__ from, uint32_t* to, size_t count)
         for (int k = 0; k < 8; k++)
             all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
     }
-    if (all == 0x12345678) // or the compiler would leave the reading out
+    if (all == 0x12345678) // otherwise the compiler would leave the reading out
         *to = all;
 }
 
-//! Whether the word is "name=" with a number, which is not negative, or it is an error.
+//! Returns whether the word is "name=" with a number, which must not be negative.
 [[maybe_unused]] bool
 set_number(const std::string& word, const std::string& name, int& number)
 {

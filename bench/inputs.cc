@@ -6,8 +6,8 @@
  */
 
 /*
- * How fast recordings are read from the page cache and unpacked. Prints a table; with a
- * file name, writes JSON, too.
+ * Measures how fast recordings are read from the page cache and unpacked. Prints a table;
+ * with a file name, writes JSON, too.
  *
  * bench_inputs [MEGABYTES [FOLDER [FILE.json]]]
  *
@@ -15,8 +15,8 @@
  * is removed at the end, read as a whole by one thread, 2^20 samples of each input a
  * call. A figure is the median of nine passes after one that does not count; by the
  * clock, and by the time that the processor has spent on the thread, which is what the
- * clock would say if nobody else used it; `best` is the fastest pass by the clock. The
- * bound is pread() alone, measured in the same run on the same number of bytes.
+ * clock would show if no other program used it; `best` is the fastest pass by the clock.
+ * The bound is pread() alone, measured in the same run on the same number of bytes.
  */
 
 #include "formats/recordings/recording_reader.h"
@@ -82,9 +82,9 @@ struct recording_case {
     coding written;
     bool complex;
     int inputs;
-    //! Of VDIF: threads with a channel each, in frames of 8000 bytes; 0: a plain file
+    //! Threads of VDIF with a channel each, in frames of 8000 bytes; 0: a plain file
     int vdif_threads;
-    //! Of a plain file: inputs lie one behind the other, and not sample by sample
+    //! Inputs of a plain file lie one behind the other, and not sample by sample
     bool apart;
 };
 
@@ -159,7 +159,7 @@ int64_t write_file(const std::string& name, const recording_case& c, int64_t byt
 
 struct result {
     std::string name;
-    int64_t bytes, samples; //!< of the file, and of all its inputs
+    int64_t bytes, samples; //!< size of the file, and samples of all its inputs
     figures reading, unpacking;
 };
 
@@ -181,7 +181,7 @@ result run(const std::string& name, const recording_case& c, int64_t bytes)
     layout.complex = c.complex;
     layout.inputs_per_port = c.inputs;
     std::shared_ptr<pieces> where;
-    int64_t samples; // of each input
+    int64_t samples; // samples of each input
     if (c.vdif_threads) {
         const auto s = stream_of(c);
         where = std::make_shared<vdif_frames>(s, files);

@@ -6,14 +6,14 @@
  */
 
 /*
- * What it costs the X-engine to count by masks: the time of both kernels, of sc8 in
- * frames of 256 spectra and 1024 channels, with flags in none, in one of a hundred, and
- * in all channels.
+ * Measures the cost of counting by masks for the X-engine: the time of both kernels, for
+ * sc8 in frames of 256 spectra and 1024 channels, with flags in none, in one of a
+ * hundred, and in all channels.
  *
  * bench_masks [DEVICE [FRAMES]]
  *
- * FRAMES: in a call (default 4). On the CPU times are those of the processors, which
- * other programs do not lengthen; of 7 runs, the median.
+ * FRAMES: frames in a call (default 4). On the CPU times are those of the processors,
+ * which other programs do not lengthen; a figure is the median of 7 runs.
  */
 
 #include "kernels/mask_counts/mask_counts.h"
@@ -40,7 +40,7 @@ double now(bool of_processors)
     return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-//! Seconds of a call, the median of 7 runs of some calls, after a first one.
+//! Returns the seconds of a call, the median of 7 runs of some calls, after a first one.
 double seconds_of(const device& d, stream& s, const std::function<void()>& call)
 {
     const bool on_host = d.type() == device::kind::cpu;

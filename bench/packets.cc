@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-// How fast packets are received and put in order: one thread receives and orders them, as
-// in packet_source, another one copies the samples out. bench/packets.py runs it.
+// Measures how fast packets are received and put in order: one thread receives and orders
+// them, as in packet_source, another one copies the samples out. bench/packets.py runs
+// it.
 //
 //     bench_packets receive ADDRESS:PORT BYTES
 //     bench_packets send ADDRESS:PORT BYTES SECONDS GBIT/S     (0: as fast as it can)

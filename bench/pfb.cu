@@ -7,17 +7,17 @@
 
 /*
  * Times the channeliser, the corner turn and both in one without GNU Radio, beside the
- * copy bandwidth and the plain way (FIR, cuFFT, conversion) of the same run.
+ * copy bandwidth and the plain implementation (FIR, cuFFT, conversion) of the same run.
  *
  * bench_pfb [pfb|sizes|f_engine|interleaved|corner_turn|first|tensor|few_channels|
  * many_channels|s8|inverted|sc4|types]... [channels=N] [taps=N] [json=FILE] [rest=MS]:
  * `first` is 1024 channels, 8 taps, sc8 alone, `sizes` channels by taps, 8 bit and fc32,
- * the plain way beside 8 taps only, `interleaved` several inputs a port, `tensor` all
- * else that tensor cores do with 1024 channels, `few_channels` with 64 to 1024,
- * `many_channels` with 2048 to 8192, `s8` and `inverted` of s8 and s8 inverted with 64 to
- * 1024, `sc4` of sc4 with 64 to 8192, of these `channels` only those, with `taps` (8),
- * `types` the F-engine of what these do not do. A figure counts the samples that come in.
- * Beside the corner turn stands not the plain way, but a copy in calls as large. Before
+ * the plain implementation beside 8 taps only, `interleaved` several inputs a port,
+ * `tensor` all else that tensor cores do with 1024 channels, `few_channels` with 64 to
+ * 1024, `many_channels` with 2048 to 8192, `s8` and `inverted` of s8 and s8 inverted with
+ * 64 to 1024, `sc4` of sc4 with 64 to 8192, of these `channels` only those, with `taps`
+ * (8), `types` the F-engine for all other types. A figure counts the input's samples.
+ * Beside the corner turn is no plain implementation, but a copy in calls as large. Before
  * each figure the GPU rests for `rest` milliseconds (100), as it lowers its clock after
  * some time of work.
  */
@@ -40,14 +40,15 @@ using namespace gr::aperture::kernels;
 
 namespace {
 
-constexpr size_t total_bytes = size_t(2) << 30; // of samples
+constexpr size_t total_bytes = size_t(2) << 30; // bytes of samples
 
 const std::set<std::string> words{ "pfb",           "sizes", "f_engine", "interleaved",
                                    "corner_turn",   "first", "tensor",   "few_channels",
                                    "many_channels", "s8",    "inverted", "sc4",
                                    "types" };
 
-//! Bell-shaped, rms 18, within +-63: as a receiver with its gain set well.
+//! Fills with a bell-shaped distribution of rms 18, within +-63, as a receiver with its
+//! gain set well.
 __global__ void fill_bytes(int8_t* data, size_t count)
 {
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
@@ -58,7 +59,7 @@ __global__ void fill_bytes(int8_t* data, size_t count)
     }
 }
 
-//! The same of two numbers a byte, rms 2.2, within +-6.
+//! Fills with the same of two components a byte, rms 2.2, within +-6.
 __global__ void fill_nibbles(uint8_t* data, size_t count)
 {
     const auto number = [](uint32_t h) {
@@ -78,9 +79,9 @@ __global__ void fill_floats(float* data, size_t count)
         data[i] = float(int(random_word(i)) >> 8) * 5e-6f;
 }
 
-//! Multiplications, additions and both in one of a sample: filter, transform in registers
-//! (radix 8 to 32), twiddles between passes, gain and rounding; no conversion, no
-//! address.
+//! Returns the multiplications, additions and fused ones for a sample: filter, transform
+//! in registers (radix 8 to 32), twiddles between passes, gain and rounding, without
+//! conversions and addresses.
 double arithmetic(int channels, int taps, bool eight_bit)
 {
     const double bits = std::log2(channels);
@@ -95,7 +96,8 @@ struct row {
     std::string implementation;
 };
 
-//! Of all inputs: samples, and radians that phases grow by from spectrum to spectrum.
+//! Delays of all inputs: samples, and radians by which phases grow from spectrum to
+//! spectrum.
 struct delaying {
     int shift = 0;
     double phase_rate = 0;
@@ -108,11 +110,11 @@ struct program {
     void *in, *out;
     double copy, arithmetic_rate;
     int rest_milliseconds;
-    int channels; // of ranges of sizes; 0: all
-    int taps;     // of these
+    int channels; // channels of the ranges of sizes; 0: all
+    int taps;     // taps for these
     std::vector<row> rows;
 
-    //! Seconds of one call of several.
+    //! Returns the seconds of one call of several.
     double rested_time(int runs, const std::function<void()>& call) const
     {
         rest(s, rest_milliseconds);
@@ -148,12 +150,12 @@ struct program {
                                                           total_bytes);
     }
 
-    //! Spectra of each input, so that its samples fill `in`.
+    //! Returns the spectra of each input whose samples fill `in`.
     static int spectra_of(const pfb::parameters& p)
     {
         const double sample = bits_of(p.input) / 8.;
         const double most = std::min(2. * total_bytes / 4, double(total_bytes) / sample);
-        // as many as there is room for, also of what comes out
+        // the spectra that there is room for, in the output, too
         const double room = total_bytes / (p.channels * double(size_of(p.output)));
         const int64_t all =
             int64_t(std::min(most / p.step(), room) / p.inputs()) - p.taps;
@@ -171,7 +173,7 @@ struct program {
         return p;
     }
 
-    //! The same inputs, some in each port.
+    //! Returns parameters of the same inputs, some in each port.
     static pfb::parameters interleaved(pfb::parameters p, int inputs_per_port)
     {
         p.ports /= inputs_per_port;
@@ -196,7 +198,7 @@ struct program {
         }
     }
 
-    //! Gains for an rms of about 20 steps, as many receivers have.
+    //! Returns gains for an rms of about 20 steps, as many receivers have.
     template <class Kernel>
     void set_gains(Kernel& kernel, const pfb::parameters& p)
     {
@@ -205,7 +207,7 @@ struct program {
         kernel.set_gains(gains.data(), s);
     }
 
-    //! \param d no delays if it shifts by nothing
+    //! \param d delays; none if it shifts by 0
     template <class Kernel>
     void set_delays(Kernel& kernel, const pfb::parameters& p, delaying d)
     {
@@ -230,9 +232,9 @@ struct program {
 
     void bounds(row& r, const pfb::parameters& p) const
     {
-        const double outputs = double(p.channels) / p.step(); // of a sample
+        const double outputs = double(p.channels) / p.step(); // outputs for a sample
         r.memory_bound = copy / (bits_of(p.input) / 8. + outputs * size_of(p.output));
-        // of real samples, two make a complex one, and parting them costs 8
+        // two real samples make a complex one, and separating them costs 8
         const double each = is_complex(p.input) ? 1 : .5;
         r.arithmetic_bound =
             arithmetic_rate /
@@ -240,8 +242,9 @@ struct program {
                      (is_complex(p.input) ? 0 : 10)));
     }
 
-    //! \param d as above \param at_once spectra of a call; 0: all
-    //! \param beside whether the plain way is timed, too
+    //! \param d delays, as before
+    //! \param at_once spectra of a call; 0: all
+    //! \param beside whether the plain implementation is timed, too
     void channelise(const pfb::parameters& p,
                     const std::string& what,
                     delaying d = {},
@@ -278,13 +281,13 @@ struct program {
             what, p.channels, p.taps, p.inputs(), 0, 0, 0, 0, kernel->implementation()
         };
         r.rate = samples / time(*kernel);
-        if (beside && !at_once) // the plain way does not mind
+        if (beside && !at_once) // the plain implementation is not affected
             r.plain = samples / time(*cuda::make<pfb>(p, 0, "cuda cufft"));
         bounds(r, p);
         add(r);
     }
 
-    //! \param d as above
+    //! \param d delays, as before
     void f_engine_of(const pfb::parameters& p,
                      int times,
                      const std::string& what,
@@ -325,7 +328,7 @@ struct program {
         add(r);
     }
 
-    //! \param frames of a call
+    //! \param frames frames of a call
     void turn(int channels, int inputs, int times, sample_type type, int frames = 1)
     {
         const corner_turn::parameters p{ channels, inputs, 1, times, type, 0, channels };
@@ -364,7 +367,7 @@ struct program {
               kernel->implementation() });
     }
 
-    //! Where a vector begins.
+    //! Returns where a vector begins.
     static char* aligned(char* p)
     {
         return p - reinterpret_cast<uintptr_t>(p) % sizeof(uint4);
@@ -465,7 +468,7 @@ void run_all(program& b, const std::set<std::string>& wanted)
             b.filter(1024, 8, 8, type::sc8, type::fc32), 2048, "f_engine sc8 to fc32");
     }
     if (want("types")) {
-        // what tensor cores do not make
+        // times types that tensor cores do not make
         const auto both = [&](int channels, int taps, type in, type out) {
             const auto p = b.filter(channels, taps, 8, in, out);
             const int times = (4 << 20) / channels;

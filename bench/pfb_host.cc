@@ -6,8 +6,8 @@
  */
 
 /*
- * The filter bank on the CPU beside what bounds it and beside GNU Radio's own blocks, in
- * one run. Prints tables; with json=FILE, writes JSON, too.
+ * Times the filter bank on the CPU beside its bounds and beside GNU Radio's own blocks,
+ * in one run. Prints tables; with json=FILE, writes JSON, too.
  *
  * bench_pfb_host [channels=N[,N]...] [taps=N] [seconds=S] [inputs=N] [json=FILE]
  *
@@ -22,9 +22,9 @@
  *
  * A figure is the median of SECONDS (default 0.5) of calls after as many that do not
  * count as take a fifth of it. Rates are Msample/s of all inputs: real samples where the
- * type is real. `by clock` is what was processed in a second; `by processor` the best
- * that a call made of a second of its thread, which is what the clock would say of a core
- * with nothing else to do. Of flowgraphs, `cores` is the processor time in a second.
+ * type is real. `by clock` is the rate by the clock; `by processor` the best that a call
+ * reached in a second of its thread, which the clock would show on a core with nothing
+ * else to do. For flowgraphs, `cores` is the processor time in a second.
  */
 
 #include "kernels/common/fftw.h"
@@ -151,13 +151,13 @@ std::string text(double value, const char* format = "%.0f")
     std::snprintf(line, sizeof line, format, value);
     return line;
 }
-//! Msample/s, by both measures.
+//! Returns Msample/s, by both measures.
 std::string rates(double samples, const spent& s)
 {
     return text(1e-6 * samples / s.clock) + " / " + text(1e-6 * samples / s.processor);
 }
 
-//! Noise of an rms of 20 steps, as whole samples of a type.
+//! Returns noise of an rms of 20 steps, as whole samples of a type.
 std::vector<char> noise(sample_type type, size_t bytes)
 {
     std::mt19937 random(1);
@@ -199,7 +199,7 @@ filter_of(const setup& s, int channels, const case_of_types& types)
     return p;
 }
 
-//! A kernel with samples of its own: more of them than fit into the caches, call by call.
+//! A kernel with its own samples: more of them than fit into the caches, call by call.
 class kernel_run
 {
 public:
@@ -293,7 +293,7 @@ spent transforms_alone(const setup& s, int points, bool real)
     return time_calls(s.seconds, [&] { fftwf_execute(plan.get()); });
 }
 
-//! Msample/s of two kernels side by side.
+//! Returns Msample/s of two kernels side by side.
 double two_threads(const setup& s, const kernels::pfb::parameters& p)
 {
     std::atomic<int> ready{ 0 };
@@ -331,7 +331,7 @@ double two_threads(const setup& s, const kernels::pfb::parameters& p)
 
 // ---- in GNU Radio
 
-//! A source that costs nothing: it fills its ring once and says then that it did again.
+//! A source that costs nothing: it fills its ring once and claims then that it did again.
 class ring_of_noise : public gr::sync_block
 {
 public:
@@ -413,7 +413,7 @@ flow run_pfb(const setup& s, int channels, const case_of_types& types, bool larg
     return run_flow(s, top, *source);
 }
 
-//! Of spectra.
+//! Runs fft_vcc with spectra as items.
 flow run_fft_vcc(const setup& s, int channels, bool large)
 {
     auto top = gr::make_top_block("bench");
@@ -449,7 +449,7 @@ flow run_pfb_channelizer_ccf(const setup& s, int channels, bool large)
     return run_flow(s, top, *source);
 }
 
-//! The filter alone, of samples that lie in the cache.
+//! Times the filter alone, with samples in the cache.
 spent filter_alone(const setup& s, const kernels::pfb::parameters& p)
 {
     const size_t row = size_t(p.step()) * (is_complex(p.input) ? 2 : 1);
@@ -477,7 +477,7 @@ double read_bandwidth(const setup& s)
     const auto t = time_calls(s.seconds, [&] {
         sum += std::accumulate(memory.begin(), memory.end(), uint64_t(0));
     });
-    if (sum == 0) // or it would not be read
+    if (sum == 0) // otherwise it would not be read
         std::printf("!");
     return double(memory.size() * sizeof(uint64_t)) / t.processor;
 }

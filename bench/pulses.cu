@@ -6,8 +6,8 @@
  */
 
 /*
- * The pulse search alone, of noise, beside the bound of bytes: each value is read once,
- * at the rate at which this GPU reads. Prints a table.
+ * Times the pulse search alone, in noise, beside the bound of bytes: each sample is read
+ * once, at the rate at which this GPU reads. Prints a table.
  *
  * bench_pulses [beams=N] [trials=N] [times=N] [widest=N]
  *

@@ -6,13 +6,13 @@
  */
 
 /*
- * The pulse search on the CPU, of noise: 864 trials of 51.2 us of one beam. Prints a
- * table. OMP_NUM_THREADS says how many cores.
+ * Times the pulse search on the CPU, in noise: 864 trials of 51.2 us of one beam. Prints
+ * a table. OMP_NUM_THREADS says how many cores.
  *
  * bench_pulses_host [BEAMS [TRIALS [TIMES]]]
  *
  * A figure is the median of ten calls of one item after those that fill the window of the
- * baseline. `by processor time` is what the clock would say if nobody else used the
+ * baseline. `by processor time` is what the clock would show if no other program used the
  * machine.
  */
 

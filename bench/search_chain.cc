@@ -6,7 +6,7 @@
  */
 
 /*
- * The search for dispersed pulses in GNU Radio, from voltages to candidates:
+ * Times the search for dispersed pulses in GNU Radio, from voltages to candidates:
  *
  *     f_engine -> beam_power -> power_normalizer -> dedisperser -> pulse_search
  *
@@ -60,7 +60,7 @@ constexpr int channels = 1024, taps = 8, inputs = 32, frame_times = 256, trials 
 constexpr double bandwidth = 20e6, center_frequency = 408e6; // Hz
 constexpr double sample_time = channels / bandwidth;
 constexpr double baseline = 4; // seconds
-constexpr int segments = 32;   // of the normalizer's window
+constexpr int segments = 32;   // segments of the normalizer's window
 
 double now()
 {
@@ -72,7 +72,7 @@ double now()
 //! A case: beams, times of an item of trials, and of a segment of the normalizer.
 struct search {
     int beams, times, segment;
-    double seconds() const { return times * sample_time; } //!< of an item
+    double seconds() const { return times * sample_time; } //!< duration of an item
     std::vector<double> dms() const
     {
         std::vector<double> all(trials);
@@ -94,7 +94,7 @@ search search_of(int beams)
     return { beams, times, 256 };
 }
 
-//! Weights [beam][input] of an rms of one over the root of the inputs.
+//! Returns weights [beam][input] of an rms of one over the root of the inputs.
 std::vector<cfloat> weights_of(const search& x)
 {
     std::mt19937 random(2);
@@ -238,7 +238,7 @@ public:
         for (const double start = now(); now() - start < seconds / 4;)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         flow found;
-        // from one item that came to another
+        // measures from one item that came to another
         double first = wait_for_more(passed());
         const double first_passed = passed();
         double last = first, seen = first_passed;
@@ -256,7 +256,8 @@ public:
     }
 
 private:
-    //! \param items of a ring at least; \param times of an item
+    //! \param items least items of a ring
+    //! \param times times of an item
     gr::block_sptr
     add(const std::shared_ptr<block_on_device>& block, int items, int times)
     {
@@ -296,12 +297,12 @@ private:
     gr::top_block_sptr d_top = gr::make_top_block("search");
     std::vector<std::shared_ptr<block_on_device>> d_blocks;
     gr::block_sptr d_end;
-    double d_item_seconds = 0; // of what the last block in d_blocks makes
+    double d_item_seconds = 0; // duration of an item of the last block in d_blocks
 };
 
 // ---- without GNU Radio
 
-//! The kernels, on one stream, each on what makes an item of trials.
+//! The kernels, on one stream, each on the input of an item of trials.
 class bare_chain
 {
 public:
@@ -348,7 +349,8 @@ public:
         d_stream->synchronize();
     }
 
-    //! Seconds that all stages take for an item, one after the other, or one stage.
+    //! Returns the seconds that all stages take for an item, one after the other, or one
+    //! stage.
     double measure(int only, double seconds)
     {
         const auto time = [&](int calls) {
@@ -473,11 +475,11 @@ private:
     const std::unique_ptr<kernels::power_normalizer> d_normalizer;
     const std::unique_ptr<kernels::dedisperser> d_dedisperser;
     const std::unique_ptr<kernels::pulse_search> d_search;
-    std::vector<memory> d_samples; // of each input
+    std::vector<memory> d_samples; // samples of each input
     memory d_frames, d_powers, d_normalised, d_item;
 };
 
-//! Times of all stages for an item: each alone, and all of them at last.
+//! Returns the times of all stages for an item: each alone, and all of them at last.
 std::vector<double> kernels_alone(const device& d, const search& x, double seconds)
 {
     bare_chain chain(d, x);

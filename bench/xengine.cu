@@ -37,7 +37,7 @@ namespace {
 #if defined(APERTURE_CUDA_SM_90A)
 constexpr int warp_groups = 3, products_a_round = 4;
 
-//! Tensor cores without any loads: operands as the X-engine has them.
+//! Runs tensor cores without any loads, with operands in the X-engine's layout.
 __global__ void __launch_bounds__(128 * warp_groups, 1) multiply(int* out, int rounds)
 {
     extern __shared__ uint8_t unaligned[];
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(128 * warp_groups, 1) multiply(int* out, int r
     out[blockIdx.x * blockDim.x + threadIdx.x] = all;
 }
 
-//! Operations a second: rested and, if wanted, hot, after about two seconds.
+//! Returns the operations a second: rested and, if wanted, hot, after about two seconds.
 std::pair<double, double> tensor_rates(
     stream& s, int multiprocessors, int* out, int rest_milliseconds, bool want_hot)
 {

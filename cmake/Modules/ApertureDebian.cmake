@@ -10,7 +10,7 @@
 #   gr-aperture-doc             the manual and the examples
 #   gr-aperture-cuda            kernels for NVIDIA GPUs, of a build that has them
 #
-# What is installed says in which component it is: CMAKE_INSTALL_DEFAULT_COMPONENT_NAME in the
+# Installed files name their component: CMAKE_INSTALL_DEFAULT_COMPONENT_NAME in the
 # CMakeLists.txt of the root. cmake/prepare_packages.cmake brings the files into Debian's places.
 
 set(APERTURE_MAINTAINER "gr-aperture's authors <maintainers@gr-aperture.invalid>" CACHE STRING
@@ -40,7 +40,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${aperture_library_package})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
-# which package has them, for those that link to them; and ldconfig, as Debian has it done
+# the package of the libraries, for packages that link to them; and ldconfig by Debian's rules
 configure_file(${PROJECT_SOURCE_DIR}/packaging/debian/library/shlibs.in
     ${CMAKE_CURRENT_BINARY_DIR}/packaging/shlibs @ONLY)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA

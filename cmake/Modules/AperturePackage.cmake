@@ -5,7 +5,7 @@
 # aperture_install_package(PACKAGE FILE ...): installs modules of the Python package
 # gnuradio.aperture.PACKAGE ("": gnuradio.aperture itself), and compiles them.
 #
-# It stands here because `gr_modtool add` edits the first call of GR_PYTHON_INSTALL in
+# This function is here because `gr_modtool add` edits the first call of GR_PYTHON_INSTALL in
 # python/aperture/CMakeLists.txt: it would name the file of a new block once more, which is found
 # there by a pattern, and Ninja refuses two rules for one compiled file.
 

@@ -151,7 +151,7 @@ bool pcap_reader::next_of_pcapng(captured& c, uint32_t& link, size_t& begin, siz
     for (;;) {
         if (!read(8))
             return false;
-        const uint32_t type = u32(0); // that of a section is the same in both orders
+        const uint32_t type = u32(0); // the type of a section is the same in both orders
         d_swapped = d_swapped && type != section_block;
         uint32_t bytes = u32(4);
         if (type == section_block) {

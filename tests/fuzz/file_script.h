@@ -29,22 +29,22 @@
 
 /*!
  * \file
- * Plays any bytes as a script of what is wrong with a file, to the reader of its format,
- * and checks that what comes out are the file's samples, where it has any, and nothing
- * from beside them. A fault ends the program.
+ * Plays any bytes as a script of faults of a file, to the reader of its format, and
+ * checks that the output is the file's samples, where it has any, and nothing from beside
+ * them. A fault ends the program.
  */
 
 namespace gr::aperture::fuzz {
 
 using bytes = std::vector<uint8_t>;
 
-//! What was read, by all scripts.
+//! Counts over all scripts.
 struct file_totals {
     uint64_t files = 0;
-    uint64_t refused = 0; //!< by the reader, before it had any sample
+    uint64_t refused = 0; //!< refused by the reader, before it had any sample
     uint64_t samples = 0, gaps = 0;
     uint64_t packets = 0; //!< captured
-    uint64_t heaps = 0;   //!< that a place was found for
+    uint64_t heaps = 0;   //!< heaps that a place was found for
 };
 inline file_totals totals;
 
@@ -106,7 +106,7 @@ private:
             to.push_back(uint8_t(word >> 8 * i));
     }
 
-    //! Spoils a file at a few places among its first bytes, or all of them.
+    //! Corrupts a file at a few places among its first bytes, or all of them.
     void spoil(bytes& file, size_t first = std::numeric_limits<size_t>::max())
     {
         for (int i = d_script.byte() % 6; i > 0 && !file.empty(); i--) {
@@ -135,7 +135,7 @@ private:
                 *place = d_script.byte();
             }
         }
-        // and numbers that are a little too large or too small
+        // numbers that are a little too large or too small
         for (int i = d_script.byte() % 32; i > 0 && !file.empty(); i--) {
             const size_t at = d_script.below(std::min(first, file.size()));
             file[at] = uint8_t(file[at] + d_script.byte() % 32 - 16);
@@ -178,7 +178,8 @@ private:
         return all;
     }
 
-    //! What opens has all samples that it says, and these are the file's.
+    //! Checks that a file that opens has all samples that it claims, and that these are
+    //! the file's.
     void read_dada()
     {
         static const char* const good = "HDR_SIZE 4096\nNBIT 8\nNDIM 2\nNPOL 2\nNCHAN 1\n"
@@ -382,7 +383,7 @@ private:
                 255,
                 255,
                 255 });
-        // of Ethernet; its times are in units of 10^-9 s
+        // the interface is Ethernet; its times are in units of 10^-9 s
         block(1, { 1, 0, 0, 0, 0, 0, 4, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0 });
         for (uint32_t i = 0; i < 20; i++) {
             bytes body;
@@ -414,14 +415,14 @@ private:
             used = sum;
             (void)used;
         } catch (const std::runtime_error&) {
-            totals.refused++; // is no such file
+            totals.refused++; // not such a file
         }
         check(content != good || found == 20, "datagrams of a whole capture are missing");
         totals.packets += found;
     }
 
-    //! The places of heaps with any items lie within a chunk, and so does what is made of
-    //! it.
+    //! Checks that the places of heaps with any items lie within a chunk, and so do
+    //! frames made of it.
     void place_heaps()
     {
         network::voltage_heaps heaps;
@@ -461,10 +462,10 @@ private:
                 d_script.byte() % heaps.ranges * heaps.channels,
                 -1
             };
-            // one that is not as it should be: anything, as a packet may say
+            // wrong values: anything, as a packet may have
             if (const auto what = d_script.byte(); what < 64)
                 items[what % items.size()] = int64_t(d_script.number(8));
-            else if (what < 128) // or a little too large or too small
+            else if (what < 128) // a little too large or too small
                 items[what % items.size()] += int8_t(d_script.byte()) / 8;
             network::spead_place_data data{ nullptr, 0, items.data(),  -1,
                                             0,       0, counts.data(), nullptr,

@@ -20,7 +20,7 @@ int main(int argc, char** argv)
 {
     using namespace gr::aperture::fuzz;
     play_random<file_script>(argc, argv, 1e4, 1024, totals.files);
-    // most of what is read is there, or these were no tests of readers
+    // most of the files are read, otherwise these were no tests of readers
     check(totals.refused < totals.files / 3 && totals.samples > 50 * totals.files &&
               totals.gaps > totals.files / 10 && totals.packets > totals.files &&
               totals.heaps > totals.files,

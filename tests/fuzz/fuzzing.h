@@ -15,7 +15,7 @@
 
 namespace gr::aperture::fuzz {
 
-//! Ends the program, as libFuzzer wants it, where something is not good.
+//! Ends the program, as libFuzzer expects, if a check fails.
 inline void check(bool good, const char* what)
 {
     if (!good) {
@@ -24,7 +24,7 @@ inline void check(bool good, const char* what)
     }
 }
 
-//! Bytes that decide what is done; zeros follow behind their end.
+//! Bytes that decide the actions; zeros follow behind their end.
 class decisions
 {
 public:
@@ -39,7 +39,7 @@ public:
             n = n << 8 | byte();
         return n;
     }
-    //! From 0 to below `end`, which is at most 2^24.
+    //! Returns a number from 0 to below `end`, which is at most 2^24.
     size_t below(size_t end) { return size_t(number(3)) % end; }
 
 private:
@@ -71,9 +71,8 @@ private:
 /*!
  * \brief Plays scripts of random bytes.
  *
- * argv: how many things are to be played, instead of `wanted`, and the seed
- * bytes: of a script
- * played: what the scripts count
+ * argv: number of files or packets to play, instead of `wanted`, and the seed bytes:
+ * bytes of a script played: count of the scripts
  *
  * \returns the number of scripts
  */

@@ -18,8 +18,8 @@
 /*!
  * \file
  * Plays any bytes as a script of packets, good and bad, to a packet_intake and its
- * window, and checks what comes out: rows in order, each payload where its header says,
- * and counts that add up. A fault ends the program, as libFuzzer wants it.
+ * window, and checks the output: rows in order, each payload where its header says, and
+ * counts that add up. A fault ends the program, as libFuzzer expects.
  */
 
 namespace gr::aperture::fuzz {
@@ -83,7 +83,7 @@ private:
     uint8_t byte() { return d_script.byte(); }
     uint64_t number(int bytes) { return d_script.number(bytes); }
 
-    // What a packet of a stream and time holds.
+    // Returns a byte of the packet of a stream and time.
     uint8_t pattern(int64_t stream, int64_t number, int64_t i) const
     {
         return uint8_t(uint64_t(number) * 2654435761u + uint64_t(stream) * 97 +
@@ -117,7 +117,7 @@ private:
     {
         const int64_t whole = d_layout->packet_bytes(d_settings);
         bytes = bytes < 0 ? whole : bytes;
-        // of just this size, so that a read behind its end is seen
+        // memory of exactly this size, so that a read behind its end is seen
         const std::unique_ptr<uint8_t[]> packet(new uint8_t[size_t(bytes)]);
         std::fill_n(packet.get(), bytes, uint8_t(0x55));
         std::array<uint8_t, 64> header{};
@@ -165,7 +165,7 @@ private:
         case 3: // the sender jumps
             at = std::max<int64_t>(0, at + int64_t(int16_t(number(2))));
             return;
-        case 4: // a sender that nobody knows
+        case 4: // an unknown sender
             h.number = at + byte() % 8;
             return send(int(number(2)), h, -1, false);
         case 5:

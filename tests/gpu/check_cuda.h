@@ -21,7 +21,8 @@
 #include <vector>
 
 /*
- * What the programs share that check CUDA kernels. Each is one source file.
+ * Functions that programs which check CUDA kernels share. Each program is one source
+ * file.
  */
 namespace {
 
@@ -78,8 +79,8 @@ private:
 };
 
 /*!
- * Keeps the default stream busy for a while, for kernels to be made meanwhile: what their
- * constructors leave unfinished there comes after what is set next, and spoils it.
+ * Keeps the default stream busy for a while, for kernels to be made meanwhile: work that
+ * their constructors leave unfinished there comes after later settings, and spoils them.
  */
 [[maybe_unused]] void delay_default_stream()
 {
@@ -110,7 +111,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
 
 std::mt19937 random_bits(1);
 
-//! How far it is: said at once, for a program that may be cut off.
+//! Prints the progress at once, for a program that may be cut off.
 void say_done(const std::string& part)
 {
     std::printf("%s: done; %d comparisons so far, %d failed\n",
@@ -146,11 +147,11 @@ std::vector<T> random_values(size_t count)
     return v;
 }
 
-//! Numbers that arguments choose; if there are none, all are wanted.
+//! Numbers that arguments choose; if there are none, all are chosen.
 class chosen_numbers
 {
 public:
-    //! Whether the argument is name=N. Then it chooses N.
+    //! Returns whether the argument is name=N, which chooses N.
     bool add_if(const std::string& argument, const std::string& name)
     {
         int number;
@@ -181,7 +182,7 @@ private:
     std::map<int, bool> d_met;
 };
 
-//! What a program compares, by the name of the argument that chooses it.
+//! A comparison, by the name of the argument that chooses it.
 struct part {
     std::string name;
     std::string of; //!< the part that it is also a part of; empty: done by default
@@ -189,9 +190,11 @@ struct part {
 };
 
 /*!
- * main() of a program: does the parts that its arguments name, by default those that are
- * parts of no other. \param about what is compared \param numbers those that arguments
- * like name=N choose \return the exit status: 0 all as expected, 1 a difference, 77 no
+ * Acts as main() of a program: does the parts that its arguments name, by default those
+ * that are parts of no other.
+ * \param about the comparison, for --help
+ * \param numbers those that arguments like name=N choose
+ * \return the exit status: 0 all as expected, 1 a difference, 77 no
  * GPU
  */
 [[maybe_unused]] int check_parts(int argc,

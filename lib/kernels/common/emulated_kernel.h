@@ -111,8 +111,8 @@ inline void run_on(stream& s, std::function<void()> work)
 }
 
 /*!
- * What all kernels on the emulated device are made of: they call that of the host, in the
- * thread of the stream, with copies of the device's memory.
+ * Base of all kernels on the emulated device: they call that of the host, in the thread
+ * of the stream, with copies of the device's memory.
  */
 template <class Kernel>
 class emulated_kernel : public Kernel
@@ -139,7 +139,7 @@ protected:
     {
         run_on(s, call(function, std::move(arguments)...));
     }
-    //! What run() lets the stream do.
+    //! The work that run() gives to the stream.
     template <class Function, class... Arguments>
     auto call(Function function, Arguments... arguments) const
     {

@@ -43,7 +43,8 @@ APERTURE_SIMD uint64_t quantise_some(const float* values, size_t count, int8_t* 
         outside[i] = uint8_t((fitting ^ rounded) | is_nan); // 128 ^ 127, -128 ^ -127
         out[i] = int8_t(fitting & ~is_nan);
     }
-    uint16_t clamped = 0; // as wide as a pair of flags, or each would be widened
+    uint16_t clamped =
+        0; // has the width of a pair of flags, otherwise each would be widened
     for (size_t k = 0; k < count; k++) {
         uint16_t either;
         std::memcpy(&either, outside + 2 * k, sizeof either);

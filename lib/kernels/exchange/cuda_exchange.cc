@@ -278,9 +278,9 @@ private:
 } // namespace
 
 /*!
- * By copies between the GPUs, which take no multiprocessors, or by NCCL's sends and
- * receives. Automatically: by copies where all GPUs reach each other's memory, otherwise
- * by NCCL.
+ * Exchanges by copies between the GPUs, which take no multiprocessors, or by NCCL's sends
+ * and receives. Automatically: by copies where all GPUs reach each other's memory,
+ * otherwise by NCCL.
  */
 template <>
 std::unique_ptr<exchange> make(const exchange::parameters& p, int, const std::string&)

@@ -18,7 +18,7 @@ struct bytes_of_port {
     size_t count;
 };
 
-//! What a call reads of each port.
+//! The memory that a call reads of each port.
 class sources_of_call : public argument
 {
 public:

@@ -46,7 +46,7 @@ pfb::source pfb::later(const parameters& p, const source& from, size_t spectra)
     const size_t passed = spectra * p.step(), shared = size_t(p.taps - 1) * p.step();
     return { static_cast<const char*>(from.samples) +
                  bytes_of(p.input, passed, p.inputs_per_port),
-             // those spectra have counted the samples that they share with the next
+             // the passed spectra have counted the samples that they share with the next
              std::max(shared, from.counted - std::min(passed, from.counted)) };
 }
 

@@ -14,7 +14,7 @@
 namespace gr::aperture::kernels::cuda {
 
 /*
- * How each type of sample is read. A sample has one component or, if complex, two.
+ * Readers of each type of sample. A sample has one component or, if complex, two.
  *
  *   number()   one component, counted from the start; the lowest integer of 8 and 4 bits
  *              is read as the next, and reported
@@ -116,7 +116,8 @@ struct int8_samples : whole_quads<uint32_t> {
     static constexpr bool complex = Complex;
     static constexpr int bits = 8;
     static constexpr uint32_t suspect = 0x80808080;
-    static constexpr bool clamps = false; // that would take longer than searching for it
+    static constexpr bool clamps =
+        false; // clamping would take longer than searching for it
     static __device__ float number(const void* from, int64_t i, bool& lowest)
     {
         const int v = static_cast<const int8_t*>(from)[i];
@@ -144,7 +145,7 @@ struct sc4_samples : whole_quads<uint16_t> {
     static constexpr bool complex = true;
     static constexpr int bits = 4;
     static constexpr uint32_t suspect = 0x8888;
-    static constexpr bool clamps = true; // it is not rare
+    static constexpr bool clamps = true; // the lowest integer is not rare
     static __device__ float number(const void* from, int64_t i, bool& lowest)
     {
         const int byte = static_cast<const int8_t*>(from)[i >> 1];

@@ -16,7 +16,7 @@ namespace gr::aperture::kernels::cuda {
 //! Samples of inputs, each input's in a row.
 //! \param bytes bytes from one row to the next
 struct input_rows {
-    const char* samples = nullptr; //!< of input 0; nullptr: there are none
+    const char* samples = nullptr; //!< samples of input 0; nullptr: there are none
     int64_t bytes = 0;
 };
 

@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    //! What the stream's thread has found, and the block's thread collects.
+    //! Results of the stream's thread, which the block's thread collects.
     struct found {
         std::mutex mutex;
         std::vector<result> results;

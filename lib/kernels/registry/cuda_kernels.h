@@ -37,13 +37,13 @@ namespace gr::aperture::kernels {
             kernel(power_detector) kernel(power_means) kernel(power_normalizer)   \
                 kernel(product_select) kernel(pulse_search) kernel(xengine)
 
-//! What makes a kernel for a GPU of this index; see kernels/common/makers.h.
+//! The function that makes a kernel for a GPU of this index; see kernels/common/makers.h.
 template <class Kernel>
 using cuda_maker = std::unique_ptr<Kernel> (*)(const typename Kernel::parameters&,
                                                int,
                                                const std::string&);
 
-//! What the library of CUDA kernels offers, a plugin: the makers of the kernels.
+//! The makers of kernels that the library of CUDA kernels, a plugin, has.
 struct cuda_kernels {
     const char* version;
     cuda_maker<kernels::f_engine> f_engine; //!< may return nullptr

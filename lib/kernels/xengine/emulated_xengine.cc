@@ -46,7 +46,7 @@ public:
     void clear(stream& s) override { run(s, &xengine::clear); }
 
 private:
-    const size_t d_size; // of the visibilities
+    const size_t d_size; // bytes of the visibilities
 };
 
 } // namespace

@@ -21,7 +21,7 @@ namespace gr::aperture::kernels::host {
  */
 template <class element, class sum>
 struct tile_kernel {
-    int rows, columns; //!< of the tile: inputs a, inputs b
+    int rows, columns; //!< inputs a and inputs b of the tile
     int lanes;         //!< `length` is a multiple of this
     //! Multiplies a, times_minus_i: [rows][stride], with b: [columns][stride] -> re, im:
     //! [rows][columns].

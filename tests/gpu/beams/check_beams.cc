@@ -25,7 +25,7 @@ namespace {
 
 using cdouble = std::complex<double>;
 
-//! Signals [frame][channel][signal][time] as they are in memory, and what they mean.
+//! Signals [frame][channel][signal][time] as they are in memory, and their values.
 struct signals {
     std::vector<uint8_t> bytes;
     std::vector<cdouble> values;
@@ -159,7 +159,7 @@ void check_beamformer(const shape& x, sample_type input, sample_type output, boo
         stream& s = *own_stream;
         delay_default_stream();
         const auto kernel = cuda::make<beamformer>(p, 0, name);
-        // weights of before must leave no trace
+        // earlier weights must leave no trace
         kernel->set_weights(old_weights.data(), s);
         kernel->execute(in.data(), out.data(), 1, s);
         s.synchronize();
@@ -318,7 +318,7 @@ std::vector<pair_list> rows_of_beams(const detection& d, int beams)
     return rows;
 }
 
-//! One scale, or one for each part, within a factor of 1.5.
+//! Returns one scale, or one for each part, within a factor of 1.5.
 std::vector<float> random_scales(bool many, size_t count)
 {
     std::vector<float> scales(many ? count : 1);
@@ -371,7 +371,7 @@ void run(Kernel& kernel,
         const int frames = int(d.spectra / x.times);
         const auto* from = static_cast<const uint8_t*>(in.data());
         auto* to = static_cast<float*>(out.data());
-        // what was there before must leave no trace
+        // earlier sums must leave no trace
         kernel.accumulate(from, 1, s);
         kernel.clear(s);
         for (int first = 0; first < x.frames; first += frames) {
@@ -545,9 +545,9 @@ void check_beamformers(bool quick)
             check_beamformer({ 150, 40, 70, 72, 3 }, input, output, true);
             check_beamformer({ 60, 129, 65, 136, 4 }, input, output, true);
         }
-    // thread blocks in groups of 8, for as many tiles, and some that are left
+    // thread blocks in groups of 8, for as many tiles, and some beyond
     check_beamformer({ 70, 9, 1000, 66, 3 }, sample_type::sc8, sample_type::fc32, true);
-    for (int inputs : { 224, 250 }) // 7 chunks of inputs, and the 8 that kernels know
+    for (int inputs : { 224, 250 }) // 7 chunks of inputs, and 8, the most of the kernels
         check_beamformer(
             { 40, inputs, 130, 144, 2 }, sample_type::sc8, sample_type::sc8, true);
     std::printf(
@@ -586,7 +586,7 @@ void check_power_detectors()
 
 void check_beam_powers(bool quick)
 {
-    // as many inputs as kernels know, and many steps of a thread block
+    // the most inputs of the kernels, and many steps of a thread block
     check_beam_power({ 40, 250, 130, 192, 3 },
                      0,
                      sample_type::sc8,

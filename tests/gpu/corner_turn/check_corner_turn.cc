@@ -44,7 +44,7 @@ void check_corner_turn(corner_turn::parameters p,
         data.push_back(random_values<uint8_t>(port_size));
         gpu_data.emplace_back(data.back(), (port + 1) * offset * size);
     }
-    // in two pieces, the rest of the last block stays as it is
+    // in two parts; the rest of the last frame stays as it is
     const int third = p.spectra_per_frame / 3;
     for (auto [first, count] :
          { std::pair(0, third), std::pair(third, times - third - 1) }) {
@@ -87,13 +87,13 @@ void check_corner_turns()
             check_corner_turn({ 36, 5, 1, 1027, type, 4, 31 }, 0, offset);
             check_corner_turn({ 65, 3, 1, 4, type, 1, 64 }, -1, offset);
         }
-        // so much that an H200 turns it in wide tiles
+        // a frame so large that an H200 transposes it in wide tiles
         const int inputs = type == sample_type::sc4   ? 80
                            : type == sample_type::sc8 ? 48
                                                       : 15;
         check_corner_turn({ 1001, inputs, 1, 1001, type, 0, 1001 }, 1, 1, 1);
         check_corner_turn({ 1000, 1, inputs, 1001, type, 3, 997 }, -1, 3, 1);
-        // and two whole blocks together
+        // two whole frames together
         check_corner_turn({ 1001, (inputs + 1) / 2, 1, 1001, type, 0, 1001 }, 1, 1);
     }
 }

@@ -21,7 +21,7 @@ using namespace gr::aperture::kernels;
 
 namespace {
 
-//! `times` that come out.
+//! \param times output times
 void compare(const std::string& name, const dedisperser::parameters& p, int64_t times)
 {
     const auto host_kernel = host::make<dedisperser>(p);
@@ -72,7 +72,7 @@ void check_dedisperser(bool quick)
         dispersed_band band;
         double sample_time, step;
         int trials, beams, times_per_item, times;
-        std::vector<int> decimations; // of trials in turn
+        std::vector<int> decimations; // decimations of the trials, cyclically
     };
     const std::vector<band_case> cases{
         { "narrow", { 130, 408e6, 20e6 }, 409.6e-6, 0.1, 120, 3, 100, 250, {} },

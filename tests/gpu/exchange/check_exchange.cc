@@ -29,7 +29,8 @@ namespace {
 
 using way = exchange::way;
 
-//! Memory of a device that all others reach. \param mapped twice, as rings are
+//! Allocates memory of a device that all others can access.
+//! \param mapped twice, as rings are
 memory shared_memory(const device& d, size_t bytes, bool mapped, int gpus)
 {
     const auto& own = *d.own_memory();
@@ -123,7 +124,7 @@ void check(exchange::parameters p, int gpus, int frames, int lost, bool mapped)
         std::vector<stream*> one(1, &none);
         host->execute(host_from, host_to, frames, one);
     }
-    // what the streams of the inputs do now may overwrite what was read
+    // later work on the streams of the inputs may overwrite the items that were read
     for (int port = 0; port < p.inputs_ports(); port++)
         at[p.place_of(p.input_devices[port])]->clear(
             in[port].get(), p.input_frame(port) * frames * calls);

@@ -21,7 +21,8 @@ namespace {
 
 /*!
  * The same samples give the same bits, whatever calls the stream is cut into and wherever
- * the results are stored. \param skipped channels at both ends of a block
+ * the results are stored.
+ * \param skipped channels at both ends of a frame
  */
 void check_cuts(pfb::parameters p, bool delayed, int skipped)
 {
@@ -79,7 +80,7 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
     };
     const int before = 8;
     const int selected = p.channels - 2 * skipped;
-    // of one channel of one block in bytes, and all that they are put into
+    // bytes of one channel of one frame, and all frames that they are written to
     const auto block_row = [&](int times) { return size * p.inputs() * times; };
     const auto bytes_of_frames = [&](int times) {
         return (before + spectra + times) / times * block_row(times) * selected;
@@ -124,7 +125,7 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
                what + ", same counts " + how);
     };
     compare(spectra_of(uneven), expected.first, "in uneven calls");
-    // one block, and several in a row that the copy engine stores, and threads
+    // one frame, and several in a row that the copy engine stores, and threads
     for (int times : { (before + spectra + 15) / 8 * 8, 24, 11 }) {
         const auto where = "in blocks of " + std::to_string(times) + " times";
         compare(frames_of(whole, times), transposed(times), where);
@@ -143,7 +144,7 @@ void check_cuts(bool quick)
                 if (quick && variant % 4 != 1)
                     continue;
                 const bool odd = variant % 5 == 0;
-                // blocks of all channels are stored in boxes
+                // frames of all channels are stored in boxes
                 check_cuts({ n, odd ? 5 : 8, 2, 1, t, output, odd, {} },
                            variant % 3 == 0,
                            variant % 3 == 1 ? 0 : n / 8 + 1);
@@ -156,8 +157,8 @@ void check_cuts(bool quick)
 }
 
 /*!
- * A call gives the same bits each time, also when the GPU turns to other programs in the
- * middle of it: to be run by several programs at a time. On tensor cores, where the copy
+ * A call gives the same bits each time, also when the GPU switches to other programs in
+ * the middle of it: for several programs at a time. On tensor cores, where the copy
  * engine, filter and consumers share memory.
  */
 void check_repeats()
@@ -194,7 +195,7 @@ void check_repeats()
         const auto repeat = [&](auto& kernel, auto execute) {
             kernel.set_gains(gains.data(), s);
             for (int call = 0; call < calls; call++) {
-                if (delayed) // they go on from call to call
+                if (delayed) // delays go on from call to call
                     kernel.set_delays(delays.data(), s);
                 execute(kernel);
                 s.synchronize();

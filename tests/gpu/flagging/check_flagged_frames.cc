@@ -6,9 +6,9 @@
  */
 
 /*
- * An f_engine that flags what it makes against one with a flagger behind it, both on a
- * GPU: the same frames, masks and counts, bit by bit. The first one flags by sums of its
- * filter bank, or after calls that cannot be summed by its voltages.
+ * Compares an f_engine that flags its frames with one that has a flagger behind it, both
+ * on a GPU: the same frames, masks and counts, bit by bit. The first one flags by sums of
+ * its filter bank, or after calls that cannot be summed by its voltages.
  */
 
 #include "../check_cuda.h"
@@ -24,7 +24,7 @@ using namespace gr::aperture;
 
 namespace {
 
-//! Keeps all that comes.
+//! Keeps all items that come.
 class keeper : public gr::sync_block
 {
 public:
@@ -49,9 +49,9 @@ private:
 
 struct shape {
     int channels, inputs, times, slice;
-    int spectra;  //!< of the input
-    bool change;  //!< of the gains of input 1
-    bool delayed; //!< by fractions of samples, too
+    int spectra;  //!< spectra of the input
+    bool change;  //!< the gains of input 1 change
+    bool delayed; //!< inputs are delayed, by fractions of samples, too
 };
 
 //! Noise with a carrier in the middle of the band, in the second half.

@@ -6,7 +6,7 @@
  */
 
 /*
- * Compares what is counted by masks on the GPU with the host's, the same numbers, and the
+ * Compares the counts by masks on the GPU with the host's, which must be equal, and the
  * means of powers. Needs no GNU Radio.
  */
 
@@ -22,7 +22,7 @@ using namespace gr::aperture::kernels;
 
 namespace {
 
-//! Of frames: a third is flagged, a channel is not, and an input is in one.
+//! Makes masks of frames: a third is flagged, a channel is not, and an input is in one.
 std::vector<uint8_t> masks_of(const mask_layout& m, int frames)
 {
     std::vector<uint8_t> masks(frames * m.item_bytes());

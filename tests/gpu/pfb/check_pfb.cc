@@ -21,8 +21,8 @@ constexpr bool checks_frames = false;
 
 namespace {
 
-//! As they are in memory, from number `first` on: 4, 8, 10 or 12 bits each, the highest
-//! first.
+//! Packs samples as they are in memory, from index `first` on: 4, 8, 10 or 12 bits each,
+//! the highest first.
 std::vector<uint8_t>
 packed_numbers(sample_type type, const std::vector<int>& numbers, size_t first)
 {
@@ -30,17 +30,17 @@ packed_numbers(sample_type type, const std::vector<int>& numbers, size_t first)
     std::vector<uint8_t> bytes((numbers.size() - first) * bits / 8);
     for (size_t i = 0; i < 8 * bytes.size(); i++) {
         const int bit = numbers[first + i / bits] >> (bits - 1 - i % bits) & 1;
-        // only in numbers of two bytes the lowest bits come first
+        // only in samples of two bytes the lowest bits come first
         bytes[bits == 16 ? i / 8 ^ 1 : i / 8] |= uint8_t(bit << (7 - i % 8));
     }
     return bytes;
 }
 
 /*!
- * Acceptance of delays: the phase of each channel within 1 degree of the model, on the
- * way that 8-bit samples to 8-bit spectra go. 79.53 us, 2.5 ps and 2.56 ns/s are at 1.712
- * Gsample/s. The samples are noise; over 300 spectra, rounding moves a phase by 0.1
- * degrees.
+ * Checks the acceptance of delays: the phase of each channel within 1 degree of the
+ * model, with the kernels from 8-bit samples to 8-bit spectra. 79.53 us, 2.5 ps and 2.56
+ * ns/s are at 1.712 Gsample/s. The samples are noise; over 300 spectra, rounding moves a
+ * phase by 0.1 degrees.
  */
 void check_delays(sample_type type, int channels, bool inverted)
 {
@@ -109,8 +109,8 @@ void check_delays(sample_type type, int channels, bool inverted)
             std::complex<double> sum = 0;
             for (int m = 0; m < spectra; m++) {
                 const size_t at = size_t(m) * n + k;
-                // whole samples turn the middle of the band of real ones, of an inverted
-                // band the channel below it, and are shifted back
+                // whole samples rotate the middle of the band of real ones, for an
+                // inverted band the channel below it, and are shifted back
                 const double phase =
                     d.phase + d.phase_rate * m -
                     2 * pi * (k - n / 2) / p.step() * (d.fraction + d.fraction_rate * m) +
@@ -131,8 +131,8 @@ void check_delays(sample_type type, int channels, bool inverted)
 }
 
 /*!
- * Delays that are set, changed and taken away between calls, of 8-bit samples to 8-bit
- * spectra: calls with delays and without have kernels of their own.
+ * Sets, changes and removes delays between calls, from 8-bit samples to 8-bit spectra:
+ * calls with delays and without have different kernels.
  */
 void check_switched_delays(sample_type type, int channels)
 {
@@ -174,7 +174,7 @@ void check_switched_delays(sample_type type, int channels)
             to.push_back(expected[i].data() + first * line);
             gpu_to.push_back(static_cast<uint8_t*>(out[i].data()) + first * line);
         }
-        // the second and the third call have the same ones, which go on
+        // the second and the third call have the same delays, which go on
         if (call != 2) {
             host->set_delays(delays[call], on_host);
             kernel->set_delays(delays[call], *own_stream);
@@ -194,7 +194,7 @@ void check_switched_delays(sample_type type, int channels)
     }
 }
 
-//! Which implementation serves p: on tensor cores those listed, and no others.
+//! Checks which implementation serves p: on tensor cores those listed, and no others.
 void check_name(pfb::parameters p, bool hopper)
 {
     if (!chosen_channels.wants(p.channels))

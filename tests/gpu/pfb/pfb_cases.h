@@ -31,14 +31,14 @@ namespace {
 
 chosen_numbers chosen_channels;
 
-//! What a channeliser takes.
+//! The sample types that a channeliser takes.
 constexpr sample_type types_of_samples[] = { sample_type::sc8,  sample_type::s8,
                                              sample_type::sc16, sample_type::s16,
                                              sample_type::fc32, sample_type::f32,
                                              sample_type::sc4,  sample_type::s12,
                                              sample_type::s10 };
 
-//! Those that become 8-bit spectra of so many channels on tensor cores.
+//! Returns the types that become 8-bit spectra of so many channels on tensor cores.
 std::vector<sample_type> types_on_tensor_cores(int channels)
 {
     if (channels > 1024)
@@ -60,21 +60,21 @@ struct pfb_case {
     int spectra;
     int lost_port = -1;
     bool delayed = false;
-    bool framed = false; //!< by the f_engine, into a frame with a few times more
+    bool framed = false; //!< the f_engine writes into a frame with a few times more
     bool all = false;    //!< channels; otherwise most of them
-    //! of the two calls with delays: its results are off the alignment of 16 bytes, and
-    //! so another kernel's than the other call's
+    //! One of the two calls with delays whose results are off the alignment of 16 bytes,
+    //! and so another kernel's than the other call's.
     int unaligned_call = -1;
 };
 
-//! 8-bit numbers of the channeliser: how many, and how many of them a step apart.
+//! Components of 8-bit spectra: how many, and how many of them differ by a step.
 struct steps {
     size_t all = 0, differ = 0;
-    double most; //!< of all; design.md, section 2
+    double most; //!< largest fraction that may differ; design.md, section 2
 };
 steps single_precision{ 0, 0, 1e-4 }, half_precision{ 0, 0, 1e-2 };
 
-//! An implementation's.
+//! Returns the counts of an implementation.
 steps& totals_of(const std::string& implementation)
 {
     return implementation.find("f16") != std::string::npos ? half_precision
@@ -109,7 +109,7 @@ std::vector<uint8_t> random_samples(sample_type type, int64_t samples, int input
     return bytes;
 }
 
-//! Of gains, such that most of 8-bit output fits.
+//! Returns gains with which most of 8-bit output fits.
 float gain_for(sample_type type)
 {
     switch (type) {
@@ -242,8 +242,8 @@ void check_pfb(pfb_case c, bool plain)
                 g *= .3f;
         return totals;
     };
-    // a number is clamped on one side only when it is within a small part of a step of
-    // the limit: of those beyond the limit, a few hundredths are for each step (Gauss)
+    // a component is clamped on one side only when it is within a small part of a step of
+    // the limit: among those beyond the limit, a few hundredths are for each step (Gauss)
     const auto compare_counts =
         [&](const pfb::counts& got, const pfb::counts& want, const steps& totals) {
             expect(got.samples == want.samples, what + ", counts of the lowest number");
@@ -270,7 +270,7 @@ void check_pfb(pfb_case c, bool plain)
         set(*kernel, s);
         const size_t bytes = size_t(f.selected_channels) * p.inputs() *
                              f.spectra_per_frame * size_of(p.output);
-        // what is not written stays as it is
+        // elements that are not written stay as they are
         std::vector<uint8_t> expected(bytes, guard_value);
         const guarded out(bytes);
         host->execute(from.data(), expected.data(), first, c.spectra, on_host);

@@ -27,7 +27,7 @@ void check_small_pfbs()
         const auto on_tensor_cores = types_on_tensor_cores(n);
         if (std::count(on_tensor_cores.begin(), on_tensor_cores.end(), t)) {
             check_pfb({ p, 4 * spectra }, false);
-            // so many that blocks of threads have whole sectors of a block
+            // enough for thread blocks to have whole sectors of a frame
             const int many = 2400 * 1024 / n;
             check_pfb({ p, many, -1, false, true, true }, false);
             // delays have kernels of their own
@@ -64,14 +64,15 @@ void check_small_pfbs()
            std::tuple(type::sc4, 1024, 1), std::tuple(type::sc4, 128, 2),
            std::tuple(type::s16, 1024, 1), std::tuple(type::s8, 4096, 1),
            std::tuple(type::s16, 30, 1) }) {
-        // others have kernels of their own, if any
+        // other numbers of taps have other kernels, if any
         for (int taps = 4; taps <= most_taps_on_tensor_cores(t); taps += 8)
             check(t, n, taps, inputs);
     }
 }
 
-//! Inputs that a port carries sample by sample: every type, numbers that make tiles end
-//! anywhere, more ports than a call takes along, and more spectra than are split at once.
+//! Checks inputs that a port carries sample by sample: every type, numbers that make
+//! tiles end anywhere, more ports than a call takes along, and more spectra than are
+//! split at once.
 void check_interleaved(bool quick)
 {
     using type = sample_type;
@@ -118,7 +119,7 @@ void check_interleaved(bool quick)
     }
 }
 
-//! All of them, of the bank or of the f_engine.
+//! Checks all cases, of the bank or of the f_engine.
 void check_cases(bool quick)
 {
     using type = sample_type;

@@ -10,7 +10,7 @@
  * model in double precision. Running sums of a tile are floats, which the two round in
  * another order: an S/N has the error of the largest running sum of its tile, over
  * sqrt(width). The baseline is a float, too, of which each value of a boxcar has the same
- * error: sqrt(width) times a float's resolution of the level. What is so near to the
+ * error: sqrt(width) times a float's resolution of the level. A cell so near to the
  * threshold, or to a better cell beside it, may be listed by one of them only.
  */
 
@@ -34,7 +34,7 @@ constexpr int segment = 32; // ends of boxcars of which the best one is listed
 
 constexpr float rms = 3;
 
-//! What S/N may differ by; `sum` is the largest of the running sums.
+//! Returns the allowed difference of S/N; `sum` is the largest of the running sums.
 double tolerance(double snr, int width, double level, double sum)
 {
     return 2e-4 + 2e-5 * std::abs(snr) +
@@ -42,11 +42,11 @@ double tolerance(double snr, int width, double level, double sum)
            sum / std::sqrt(double(width)) * 2.4e-7;
 }
 
-//! The cells of one call, and what they are compared with.
+//! The cells of one call, and the models that they are compared with.
 struct compared {
     const std::vector<boxcar>& boxcars;
-    const std::vector<pulse_search_model>& models; // of each series
-    const std::vector<size_t>& begins;             // of the item, of each series
+    const std::vector<pulse_search_model>& models; // model of each series
+    const std::vector<size_t>& begins;             // beginning of the item in each series
     double threshold, level;
 
     double tolerance_of(const cell& c) const
@@ -71,7 +71,7 @@ struct compared {
         }));
     }
 
-    //! Those of a that are clearly above the threshold and not in b.
+    //! Returns how many cells of a are clearly above the threshold and not in b.
     int without_match(const std::vector<cell>& a, const std::vector<cell>& b) const
     {
         return int(std::count_if(a.begin(), a.end(), [&](const cell& x) {
@@ -91,7 +91,7 @@ std::vector<float> powers_of(const trial_layout& t, int item, double level)
     std::vector<float> v(t.values());
     for (auto& x : v)
         x = float(level) + rms * normal(random_bits);
-    // pulses, some across items, and what is no number
+    // pulses, some across items, and NaN
     for (int i = 0; i < 12; i++) {
         const size_t width = 1 << random_bits() % 9;
         const size_t begin = random_bits() % v.size();
@@ -118,7 +118,7 @@ void check(const std::string& what, const pulse_search::parameters& p, double le
     const auto host = host::make<pulse_search>(p);
     delay_default_stream();
     const auto gpu = cuda::make<pulse_search>(p, 0);
-    for (int round = 0; round < 2; round++) { // as after a restart
+    for (int round = 0; round < 2; round++) { // the second round follows a restart
         host->reset(on_host);
         gpu->reset(s);
         std::vector<pulse_search_model> models;
@@ -126,7 +126,7 @@ void check(const std::string& what, const pulse_search::parameters& p, double le
             models.emplace_back(
                 bins_of(p.window, p.sample_time * p.trials.decimation(i % trials)));
         std::vector<pulse_search::result> expected, found;
-        std::vector<std::vector<size_t>> begins; // of each result and series
+        std::vector<std::vector<size_t>> begins; // beginnings for each result and series
         const auto note_begins = [&] {
             begins.emplace_back();
             for (const auto& m : models)
@@ -188,7 +188,7 @@ void check(const std::string& what, const pulse_search::parameters& p, double le
 
 void check_pulse_search(bool quick)
 {
-    // as many values as tiles have, and odd numbers; a level that eats bits of a float
+    // the number of samples of tiles, and odd numbers; a level that takes bits of a float
     check("small",
           { { 3, 1000, { 0, 7, 3 }, { 1, 2, 4 } }, 1e-3, 3, 300, 1.2, 6, 2000 },
           0);
@@ -202,7 +202,7 @@ void check_pulse_search(bool quick)
     check("narrow", { { 2, 5000, { 1, 2 }, {} }, 1e-3, 5, 1, 1.2, 5, 4000 }, 10);
 }
 
-//! Of a list that is full it is known how many cells there were.
+//! Checks a full list: the number of cells is still known.
 void check_full()
 {
     pulse_search::parameters p{ { 2, 4096, { 0 }, {} }, 1e-3, 4, 8, 1.2, 3, 5 };

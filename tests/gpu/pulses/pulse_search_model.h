@@ -18,7 +18,7 @@ namespace {
 
 /*!
  * The S/N of any boxcar of one series in double precision, as pulse_search.h defines it:
- * a sum over the values themselves, each with the baseline and sigma that held when it
+ * a sum over the samples themselves, each with the baseline and sigma that held when it
  * came.
  */
 class pulse_search_model
@@ -48,17 +48,17 @@ public:
         d_flushed.push_back(d_sums.size() - 1);
     }
 
-    //! Where the last item began, in values since the first one.
+    //! Returns where the last item began, in samples since the first one.
     size_t item() const { return d_item; }
 
-    //! \param end in values since the first one
+    //! \param end in samples since the first one
     double snr(size_t end, int width) const
     {
         return sum_up_to(end, width) / std::sqrt(double(width));
     }
 
-    //! The largest sum, in sigma, of values up to `end` that a tile and what it knows of
-    //! those before can have.
+    //! Returns the largest sum, in sigma, of samples up to `end` that a tile and its
+    //! history can have.
     double largest_sum(size_t end) const
     {
         double largest = 0;
@@ -133,7 +133,8 @@ private:
         return ok;
     }
 
-    //! Of the bins, the one that is being filled included; NaN where there is none.
+    //! Returns the median over the bins, with the one that is being filled; NaN where
+    //! there is none.
     double median(double bin::*part) const
     {
         std::vector<double> all;
@@ -152,9 +153,9 @@ private:
     std::vector<bin> d_bins;
     bin d_filling{}; // sums of its groups
     int d_seen = 0, d_there = 0;
-    std::vector<double> d_sums{ 0 }; // of the values before each, in sigma
+    std::vector<double> d_sums{ 0 }; // sums of the samples before each, in sigma
     size_t d_item = 0;
-    std::vector<size_t> d_flushed; // where
+    std::vector<size_t> d_flushed; // places of flushes
 };
 
 } // namespace

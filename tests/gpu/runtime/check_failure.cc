@@ -6,11 +6,10 @@
  */
 
 /*
- * A GPU that fails in the middle: a kernel that traps ends everything that is done on it,
- * and, where GPUs reach each other's memory, on the others of the process (seen on four
- * H100). The flowgraph of an exchange between it and another GPU (or itself, where there
- * is only one) has to end with errors that say so, and one of the other GPU must not
- * hang.
+ * Checks a GPU that fails: a kernel that traps ends all work on it, and, where GPUs can
+ * access each other's memory, on the others of the process (seen on four H100). The
+ * flowgraph of an exchange between it and another GPU (or itself, where there is only
+ * one) has to end with errors that say so, and one of the other GPU must not hang.
  */
 
 #include "../check_cuda.h"
@@ -80,7 +79,7 @@ struct flow {
         auto waiting = std::async(std::launch::async, [this] { top->wait(); });
         if (waiting.wait_for(std::chrono::seconds(seconds)) !=
             std::future_status::ready) {
-            // nobody could wait longer
+            // no user would wait longer
             std::printf("FAILED: the flowgraph does not end\n");
             std::fflush(stdout);
             std::_Exit(1);
@@ -130,7 +129,7 @@ int main()
     other.top->stop();
     other.wait_for_the_end(60);
     say_done("a GPU that fails");
-    // what is left of the GPU's memory cannot be given back in order
+    // the rest of the GPU's memory cannot be released in order
     const int result = summary();
     std::fflush(stdout);
     std::_Exit(result);

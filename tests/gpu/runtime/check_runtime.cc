@@ -6,12 +6,11 @@
  */
 
 /*
- * What can be seen only where there is a GPU: no thread waits for it in work() but in the
- * three waits that are meant to be, memory is given back after a run, a kernel that fails
- * ends the flowgraph with one error, an edge between two GPUs carries what it should, and
- * data that is replayed stays right in a ring that is written once. Every call of CUDA's
- * runtime and of its driver is looked at, by way of CUPTI. Exit status: 0 all is well, 1
- * something is not, 77 no GPU (skipped).
+ * Checks what only a GPU shows: no thread waits for it in work() but in the three
+ * intended waits, memory is released after a run, a kernel that fails ends the flowgraph
+ * with one error, an edge between two GPUs carries the right items, and data that is
+ * replayed stays right in a ring that is written once. CUPTI reports every call of CUDA's
+ * runtime and of its driver. Exit status: 0 success, 1 a failure, 77 no GPU (skipped).
  *
  * check_runtime
  */
@@ -60,8 +59,8 @@ void expect(bool ok, const std::string& what)
 // ---- calls of CUDA
 
 /*!
- * Names of functions that wait for the GPU, or may: what allocates and frees does, and
- * copies that are not asynchronous.
+ * Returns whether a function of this name may wait for the GPU: allocating and freeing
+ * does, and copies that are not asynchronous.
  */
 bool may_wait(const std::string& name)
 {
@@ -77,7 +76,7 @@ bool may_wait(const std::string& name)
 }
 
 std::mutex mutex;
-std::set<std::string> calls, forbidden; // of threads that must not wait
+std::set<std::string> calls, forbidden; // calls of threads that must not wait
 
 void CUPTIAPI called(void*,
                      CUpti_CallbackDomain domain,
@@ -103,7 +102,7 @@ std::string list(const std::set<std::string>& names)
     return all;
 }
 
-//! Calls that may wait, of a flowgraph's working threads.
+//! Returns the calls that may wait, of a flowgraph's working threads.
 std::set<std::string> waits_of(const std::function<void()>& run)
 {
     {
@@ -215,7 +214,7 @@ public:
         d_top->connect(d_replayed, 0, discard::make(d), 0);
     }
 
-    //! Runs it to its end; meanwhile all that can be set is set.
+    //! Runs it to its end; meanwhile everything settable is set.
     void run()
     {
         std::atomic<bool> ended{ false };
@@ -274,7 +273,7 @@ private:
         b.set_weights(std::vector<std::complex<float>>(size_t(beams) * d_inputs, n));
         b.set_gains({ 1 / n });
         std::vector<int> mask(size_t(masks) * d_inputs, 1);
-        mask[int(n) % d_inputs] = 0; // of a coherent beam
+        mask[int(n) % d_inputs] = 0; // mask of a coherent beam
         b.set_mask(mask);
     }
 
@@ -286,7 +285,7 @@ private:
     beam_power::sptr d_both, d_replayed;
 };
 
-//! A device block that does what none may.
+//! A device block that waits, as no block may.
 class waiting_block : public device_block
 {
 public:
@@ -438,7 +437,7 @@ void check_two_gpus()
     }
     expect(came->items == 1000000 && came->wrong == 0,
            "an edge between two GPUs: " + first->error() + second->error());
-    // and by way of the host
+    // a copy by way of the host
     auto third = make_copy("cuda:1");
     auto passed = qa::make<qa::sink>(8, qa::sequence());
     auto top = gr::make_top_block("check");
@@ -487,7 +486,7 @@ void check_replay()
     }
 }
 
-//! In a process of its own: what uses the GPU after that fails, too.
+//! Runs in a process of its own: later uses of the GPU fail, too.
 int run_failing_flowgraph()
 {
     const device d = device::select("cuda");
@@ -516,7 +515,7 @@ void check_failure()
            "a failing GPU ends the flowgraph, and the block says why");
 }
 
-//! Asked in a child: looking for GPUs is using CUDA.
+//! Returns whether there is a GPU; asked in a child, as looking for GPUs uses CUDA.
 bool there_is_a_gpu()
 {
     const pid_t child = fork();

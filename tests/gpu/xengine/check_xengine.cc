@@ -29,7 +29,7 @@ chosen_numbers chosen_inputs;
 
 enum class pattern { random, lowest, highest, alternating };
 
-//! Bytes of sc8 or sc4; of sc4 -8 occurs, too, and is read as -7.
+//! Makes bytes of sc8 or sc4; in sc4 -8 occurs, too, and is read as -7.
 std::vector<int8_t> voltages_of(const xengine::parameters& p, int frames, pattern kind)
 {
     const bool sc4 = p.type == sample_type::sc4;
@@ -111,9 +111,9 @@ void check_xengine(xengine::parameters p, int frames, pattern kind, size_t shift
 std::map<std::string, double> worst_real_error, worst_steady_error;
 
 /*!
- * Against sums in double precision, relative to the sum of absolute values: of noise the
- * error is at most 1e-6, of any voltages 1e-5 (real_xengine.h). The same voltages give
- * the same numbers, and the imaginary part of a product with itself is 0.
+ * Compares with sums in double precision, relative to the sum of absolute values: for
+ * noise the error is at most 1e-6, for any voltages 1e-5 (real_xengine.h). The same
+ * voltages give the same bits, and the imaginary part of a product with itself is 0.
  */
 void check_real_xengine(int inputs,
                         int channels,
@@ -225,7 +225,7 @@ void check_real_xengines(bool quick)
                 check_real_xengine(n, 5, times, 3);
         for (int n : { 3, 14, 32, 40, 48, 64, 72 }) // long ones, and splits of the time
             check_real_xengine(n, 1, 12000, 3);
-        for (int n : { 2, 16, 70 }) // more thread frames than there is room for
+        for (int n : { 2, 16, 70 }) // more thread blocks than there is room for
             check_real_xengine(n, 500, 20, 1);
     }
     for (int n : { 2, 16, 48, 70 }) {
@@ -275,10 +275,10 @@ void check_integer_xengines(sample_type type, bool quick)
     // the last channels' time is split more than that of the others
     for (int n : { 140, 200 })
         check_xengine({ 24, n, 656, type }, 16, pattern::random);
-    // and that of those that are left when all thread frames have had as many
+    // the last ones' time is split, too, when all thread blocks have had as many
     check_xengine({ 140, 66, 176, type }, 16, pattern::random);
     check_xengine({ 70, 200, 176, type }, 16, pattern::random);
-    // more work tiles than thread frames, which take some each
+    // more work tiles than thread blocks, which take some each
     for (int n : { 128, 256 })
         check_xengine({ 300, n, 64, type }, 1, pattern::random);
 }
