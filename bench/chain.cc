@@ -307,8 +307,8 @@ flow from_host(const setting& s, const std::vector<char>& data)
 
 //! Samples (of all inputs) a second of the kernels: one after the other, and each.
 struct kernel_rates {
-    int frames;                         // a call
-    double all, filter, turn, multiply; //!< turn: 0 if the filter does that
+    int frames;                              // a call
+    double all, filter, transpose, multiply; //!< transpose: 0 if the filter does that
 };
 
 //! The kernels, given to one stream, each on `frames` frames in turn of the same rings.
@@ -368,7 +368,7 @@ public:
     {
         return rate_of([this](size_t half) {
             filter(half);
-            turn(half);
+            transpose(half);
             multiply(half);
         });
     }
@@ -378,7 +378,7 @@ public:
     }
     double measure_turn()
     {
-        return rate_of([this](size_t half) { turn(half); });
+        return rate_of([this](size_t half) { transpose(half); });
     }
     double measure_multiply()
     {
@@ -419,7 +419,7 @@ private:
         d_pfb->execute(samples(first).data(), written.data(), d_spectra, *d_stream);
     }
 
-    void turn(size_t half)
+    void transpose(size_t half)
     {
         if (d_a.fused)
             return;
@@ -700,7 +700,7 @@ try {
                     alone.frames,
                     alone.all / in_flowgraph.samples_per_second,
                     alone.filter / 1e9,
-                    alone.turn / 1e9,
+                    alone.transpose / 1e9,
                     alone.multiply / 1e9,
                     in_flowgraph.longest_gap * 1e3);
         std::fflush(stdout);
@@ -711,7 +711,7 @@ try {
                 field("kernels_samples_per_second", alone.all) + ", " +
                 field("kernels_frames", alone.frames) + ", " +
                 field("filter_samples_per_second", alone.filter) + ", " +
-                field("turn_samples_per_second", alone.turn) + ", " +
+                field("turn_samples_per_second", alone.transpose) + ", " +
                 field("multiply_samples_per_second", alone.multiply) + "}";
         separator = ", ";
     }

@@ -157,8 +157,7 @@ struct program {
         const double most = std::min(2. * total_bytes / 4, double(total_bytes) / sample);
         // the spectra that there is room for, in the output, too
         const double room = total_bytes / (p.channels * double(size_of(p.output)));
-        const int64_t all =
-            int64_t(std::min(most / p.step(), room) / p.inputs()) - p.taps;
+        const int64_t all = int64_t(std::min(most / p.hop(), room) / p.inputs()) - p.taps;
         return int(all / 128 * 128);
     }
 
@@ -169,7 +168,7 @@ struct program {
                            sample_type output = sample_type::sc8) const
     {
         pfb::parameters p{ channels, taps, inputs, 1, input, output, false, {} };
-        p.prototype = prototype(p.step(), taps, "hann");
+        p.prototype = prototype(p.hop(), taps, "hann");
         return p;
     }
 
@@ -221,7 +220,7 @@ struct program {
     {
         std::vector<pfb::source> all;
         const size_t port = bytes_of(p.input,
-                                     int64_t(spectra + p.taps - 1) * p.step(),
+                                     int64_t(spectra + p.taps - 1) * p.hop(),
                                      p.inputs_per_port) /
                             16 * 16;
         for (int i = 0; i < p.ports; i++)
@@ -232,7 +231,7 @@ struct program {
 
     void bounds(row& r, const pfb::parameters& p) const
     {
-        const double outputs = double(p.channels) / p.step(); // outputs for a sample
+        const double outputs = double(p.channels) / p.hop(); // outputs for a sample
         r.memory_bound = copy / (bits_of(p.input) / 8. + outputs * size_of(p.output));
         // two real samples make a complex one, and separating them costs 8
         const double each = is_complex(p.input) ? 1 : .5;
@@ -260,7 +259,7 @@ struct program {
         for (int i = 0; i < p.ports; i++)
             to.push_back(static_cast<char*>(out) + i * spectra * spectrum);
         fill(p.input);
-        const double samples = double(spectra) * p.step() * p.inputs();
+        const double samples = double(spectra) * p.hop() * p.inputs();
         const auto time = [&](pfb& kernel) {
             set_gains(kernel, p);
             set_delays(kernel, p, d);
@@ -297,7 +296,7 @@ struct program {
         const int spectra = spectra_of(p) / times * times;
         const auto from = sources(p, spectra);
         fill(p.input);
-        const double samples = double(spectra) * p.step() * p.inputs();
+        const double samples = double(spectra) * p.hop() * p.inputs();
         const size_t block = size_t(p.channels) * p.inputs() * times * size_of(p.output);
         const auto time = [&](f_engine& kernel) {
             set_gains(kernel, p);
@@ -308,7 +307,7 @@ struct program {
                     for (auto& source : here)
                         source.samples = static_cast<const char*>(source.samples) +
                                          bytes_of(p.input,
-                                                  int64_t(first) * p.step(),
+                                                  int64_t(first) * p.hop(),
                                                   p.inputs_per_port);
                     kernel.execute(here.data(),
                                    static_cast<char*>(out) + first / times * block,
@@ -329,7 +328,8 @@ struct program {
     }
 
     //! \param frames frames of a call
-    void turn(int channels, int inputs, int times, sample_type type, int frames = 1)
+    void
+    corner_turn_of(int channels, int inputs, int times, sample_type type, int frames = 1)
     {
         const corner_turn::parameters p{ channels, inputs, 1, times, type, 0, channels };
         const size_t size = size_t(channels) * inputs * times * frames;
@@ -489,24 +489,24 @@ void run_all(program& b, const std::set<std::string>& wanted)
         }
     }
     if (want("corner_turn")) {
-        b.turn(1024, 8, 4096, type::sc8);
-        b.turn(1024, 64, 1024, type::sc8);
-        b.turn(4096, 64, 256, type::sc8);
-        b.turn(1000, 9, 2000, type::sc8);
-        b.turn(1001, 9, 1999, type::sc8);
+        b.corner_turn_of(1024, 8, 4096, type::sc8);
+        b.corner_turn_of(1024, 64, 1024, type::sc8);
+        b.corner_turn_of(4096, 64, 256, type::sc8);
+        b.corner_turn_of(1000, 9, 2000, type::sc8);
+        b.corner_turn_of(1001, 9, 1999, type::sc8);
         for (int frames : { 1, 16 })
-            b.turn(1024, 16, 256, type::sc8, frames);
+            b.corner_turn_of(1024, 16, 256, type::sc8, frames);
         for (int frames : { 1, 8 })
-            b.turn(999, 7, 1001, type::sc8, frames);
-        b.turn(1001, 64, 1024, type::sc8);
-        b.turn(1024, 64, 1001, type::sc8);
-        b.turn(1023, 8, 4095, type::sc8);
-        b.turn(1024, 64, 2048, type::sc4);
-        b.turn(1001, 9, 1999, type::sc4);
-        b.turn(1023, 64, 2047, type::sc4);
-        b.turn(1024, 64, 256, type::fc32);
-        b.turn(1001, 9, 499, type::fc32);
-        b.turn(1023, 64, 255, type::fc32);
+            b.corner_turn_of(999, 7, 1001, type::sc8, frames);
+        b.corner_turn_of(1001, 64, 1024, type::sc8);
+        b.corner_turn_of(1024, 64, 1001, type::sc8);
+        b.corner_turn_of(1023, 8, 4095, type::sc8);
+        b.corner_turn_of(1024, 64, 2048, type::sc4);
+        b.corner_turn_of(1001, 9, 1999, type::sc4);
+        b.corner_turn_of(1023, 64, 2047, type::sc4);
+        b.corner_turn_of(1024, 64, 256, type::fc32);
+        b.corner_turn_of(1001, 9, 499, type::fc32);
+        b.corner_turn_of(1023, 64, 255, type::fc32);
     }
 }
 

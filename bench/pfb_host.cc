@@ -195,7 +195,7 @@ filter_of(const setup& s, int channels, const case_of_types& types)
 {
     kernels::pfb::parameters p{ channels,    s.taps,       1,     s.inputs,
                                 types.input, types.output, false, {} };
-    p.prototype = kernels::prototype(p.step(), p.taps, "hann");
+    p.prototype = kernels::prototype(p.hop(), p.taps, "hann");
     return p;
 }
 
@@ -207,11 +207,11 @@ public:
         : d_p(p), d_frames(frames), d_stream(device::select("cpu").make_stream())
     {
         const auto cpu = device::select("cpu");
-        d_call_bytes = bytes_of(p.input, spectra_of_call * p.step(), p.inputs());
+        d_call_bytes = bytes_of(p.input, spectra_of_call * p.hop(), p.inputs());
         d_calls = std::max<size_t>(2, (size_t(64) << 20) / d_call_bytes);
         d_samples = noise(p.input,
                           d_calls * d_call_bytes +
-                              bytes_of(p.input, p.taps * p.step(), p.inputs()));
+                              bytes_of(p.input, p.taps * p.hop(), p.inputs()));
         if (frames)
             d_f_engine = kernels::f_engine::make({ p, times, 0, p.channels }, cpu);
         else
@@ -229,7 +229,7 @@ public:
     {
         const kernels::pfb::source from{ d_samples.data() +
                                              d_call % d_calls * d_call_bytes,
-                                         size_t(d_p.taps - 1) * d_p.step() };
+                                         size_t(d_p.taps - 1) * d_p.hop() };
         void* to = d_out.data();
         if (d_frames)
             d_f_engine->execute(&from,
@@ -241,7 +241,7 @@ public:
             d_pfb->execute(&from, &to, spectra_of_call, *d_stream);
         d_call++;
     }
-    double samples() const { return double(spectra_of_call) * d_p.step() * d_p.inputs(); }
+    double samples() const { return double(spectra_of_call) * d_p.hop() * d_p.inputs(); }
 
 private:
     static constexpr int times = 256;
@@ -452,11 +452,11 @@ flow run_pfb_channelizer_ccf(const setup& s, int channels, bool large)
 //! Times the filter alone, with samples in the cache.
 spent filter_alone(const setup& s, const kernels::pfb::parameters& p)
 {
-    const size_t row = size_t(p.step()) * (is_complex(p.input) ? 2 : 1);
+    const size_t row = size_t(p.hop()) * (is_complex(p.input) ? 2 : 1);
     kernels::host::host_fir fir(
         std::vector<float>(row * p.taps, .1f), p.taps, row, spectra_of_filter);
     const auto samples =
-        noise(p.input, (spectra_of_filter - 1 + p.taps) * bytes_of(p.input, p.step(), 1));
+        noise(p.input, (spectra_of_filter - 1 + p.taps) * bytes_of(p.input, p.hop(), 1));
     const auto lines = kernels::host::make_fft_buffer(spectra_of_filter * fir.stride());
     return time_calls(s.seconds, [&] {
         if (p.input == sample_type::fc32)
@@ -516,13 +516,13 @@ void measure(const setup& s, report& r)
         for (const auto& types : all_types) {
             const auto p = filter_of(s, channels, types);
             const bool real = !is_complex(types.input);
-            const double points = double(spectra_of_call) * p.step();
+            const double points = double(spectra_of_call) * p.hop();
             kernel_run bank(p, false), frames(p, true);
             r.line(
                 { std::to_string(channels),
                   name_of(types.input) + " to " + name_of(types.output),
-                  rates(points, transforms_alone(s, p.step(), real)),
-                  rates(double(spectra_of_filter) * p.step(), filter_alone(s, p)),
+                  rates(points, transforms_alone(s, p.hop(), real)),
+                  rates(double(spectra_of_filter) * p.hop(), filter_alone(s, p)),
                   rates(bank.samples(), time_calls(s.seconds, [&] { bank.call(); })),
                   rates(frames.samples(), time_calls(s.seconds, [&] { frames.call(); })),
                   text(two_threads(s, p)) });

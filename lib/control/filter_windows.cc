@@ -38,8 +38,8 @@ kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
     k.output = parse_sample_type(
         "output_type", p.output_type, { sample_type::fc32, sample_type::sc8 });
     k.inverted = p.inverted;
-    k.prototype = p.prototype.empty() ? kernels::prototype(k.step(), p.taps, p.window)
-                                      : p.prototype;
+    k.prototype =
+        p.prototype.empty() ? kernels::prototype(k.hop(), p.taps, p.window) : p.prototype;
     require(std::abs(p.gain) <= std::numeric_limits<float>::max(),
             "gain",
             text_of(p.gain),
@@ -122,7 +122,7 @@ timeline::reach filter_windows::reach_of(int port,
 
 double filter_windows::middle() const
 {
-    return (double(d_p.taps) * d_p.step() - 1) / 2 / d_samples;
+    return (double(d_p.taps) * d_p.hop() - 1) / 2 / d_samples;
 }
 
 double filter_windows::bandwidth(double item_rate) const

@@ -39,7 +39,7 @@ public:
     //! Returns the items that a spectrum is made of.
     int64_t length() const { return d_p.taps * hop(); }
     //! Returns the items from one spectrum to the next.
-    int64_t hop() const { return d_p.step() / d_samples; }
+    int64_t hop() const { return d_p.hop() / d_samples; }
     //! Returns the items from the first one of a spectrum to its time.
     double middle() const;
     //! Returns the bandwidth of all channels in Hz.
@@ -49,7 +49,7 @@ public:
     //! channel n/2.
     double frequency_shift(double item_rate) const;
     //! Returns the samples from one spectrum to the next.
-    int64_t samples() const { return d_p.step(); }
+    int64_t samples() const { return d_p.hop(); }
 
     //! Clears the counts.
     void reset();

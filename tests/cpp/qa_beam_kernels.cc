@@ -73,14 +73,14 @@ std::vector<cfloat> random_weights(size_t count, std::mt19937& random)
 std::vector<cdouble> beams_of(const std::vector<cdouble>& x,
                               const std::vector<cfloat>& weights,
                               const std::vector<float>& gains,
-                              int blocks,
+                              int frames,
                               int channels,
                               int inputs,
                               int times)
 {
     const int beams = int(gains.size());
-    std::vector<cdouble> sums(size_t(blocks) * channels * beams * times);
-    for (int row = 0; row < blocks * channels; row++)
+    std::vector<cdouble> sums(size_t(frames) * channels * beams * times);
+    for (int row = 0; row < frames * channels; row++)
         for (int m = 0; m < beams; m++)
             for (int t = 0; t < times; t++) {
                 cdouble sum = 0;
@@ -144,12 +144,12 @@ class qa_beam_kernels : public CppUnit::TestFixture
     const std::unique_ptr<stream> d_stream = d_cpu.make_stream();
 
     //! Compares fc32 output with the sums: 16 bits of the largest weight, or fp32.
-    void compare(int blocks,
+    void compare(int frames,
                  const kernels::beamformer::parameters& p,
                  const std::string& vectors)
     {
         const voltages x(p.input,
-                         size_t(blocks) * p.channels * p.inputs * p.spectra_per_frame,
+                         size_t(frames) * p.channels * p.inputs * p.spectra_per_frame,
                          d_random);
         const auto weights =
             random_weights(size_t(p.channels) * p.beams * p.inputs, d_random);
@@ -157,12 +157,12 @@ class qa_beam_kernels : public CppUnit::TestFixture
         for (int m = 0; m < p.beams; m++)
             gains[m] = 1 - 0.25f * (m % 7);
         const auto expected = beams_of(
-            x.values, weights, gains, blocks, p.channels, p.inputs, p.spectra_per_frame);
+            x.values, weights, gains, frames, p.channels, p.inputs, p.spectra_per_frame);
         auto kernel = kernels::host::make<kernels::beamformer>(p, vectors);
         kernel->set_weights(weights.data(), *d_stream);
         kernel->set_gains(gains.data(), *d_stream);
         std::vector<cfloat> out(expected.size() + 1, cfloat(7, 7));
-        kernel->execute(x.bytes.data(), out.data(), blocks, *d_stream);
+        kernel->execute(x.bytes.data(), out.data(), frames, *d_stream);
         CPPUNIT_ASSERT(out.back() == cfloat(7, 7));
         // weights are off by up to 0.5/32767 of the largest one, which is about 3: with
         // voltages of up to 127 (7), five times the rms of the sum's error
@@ -231,7 +231,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
     //! them.
     std::vector<double> powers_of(const std::vector<cdouble>& beams,
                                   const detection& d,
-                                  int blocks,
+                                  int frames,
                                   int channels,
                                   int count,
                                   int times,
@@ -241,9 +241,9 @@ class qa_beam_kernels : public CppUnit::TestFixture
         const int integrations = int(times / length), rows = d.rows(count);
         const int products = d.product_count(), wide = channels / d.summed_channels;
         const int polarisations = d.of_pairs() ? 2 : 1;
-        std::vector<double> powers(size_t(blocks) * integrations * rows * products *
+        std::vector<double> powers(size_t(frames) * integrations * rows * products *
                                    wide);
-        for (int n = 0; n < blocks * integrations; n++)
+        for (int n = 0; n < frames * integrations; n++)
             for (int r = 0; r < rows; r++)
                 for (int k = 0; k < channels; k++) {
                     const size_t channel = size_t(n / integrations) * channels + k;
@@ -297,14 +297,14 @@ class qa_beam_kernels : public CppUnit::TestFixture
 
     void powers_are_sums()
     {
-        const int blocks = 2, channels = 6, beams = 4, times = 1050;
+        const int frames = 2, channels = 6, beams = 4, times = 1050;
         for (auto type : { sample_type::fc32, sample_type::sc8 })
             for (int64_t spectra : { 1050, 525, 35, 1 })
                 for (const auto& d : all_detections(spectra, 3)) {
                     const voltages x(
-                        type, size_t(blocks) * channels * beams * times, d_random);
+                        type, size_t(frames) * channels * beams * times, d_random);
                     std::uniform_real_distribution<float> some(0, 2);
-                    std::vector<float> scales(size_t(blocks) * times / spectra *
+                    std::vector<float> scales(size_t(frames) * times / spectra *
                                               d.rows(beams) * d.parts());
                     for (auto& s : scales)
                         s = some(d_random);
@@ -312,11 +312,11 @@ class qa_beam_kernels : public CppUnit::TestFixture
                         { channels, beams, times, type, d }, d_cpu);
                     for (const auto& s : { scales, std::vector<float>{ 0.125f } }) {
                         const auto expected =
-                            powers_of(x.values, d, blocks, channels, beams, times, s);
+                            powers_of(x.values, d, frames, channels, beams, times, s);
                         std::vector<float> out(expected.size() + 1, -7);
                         kernel->execute(x.bytes.data(),
                                         out.data(),
-                                        blocks,
+                                        frames,
                                         { s.data(), s.size() },
                                         *d_stream);
                         check_equal(expected, out, 1e-6);
@@ -340,12 +340,12 @@ class qa_beam_kernels : public CppUnit::TestFixture
             std::vector<double> expected(item);
             for (size_t i = 0; i < each.size(); i++)
                 expected[i % item] += each[i];
-            const size_t block = x.bytes.size() / 5;
+            const size_t frame_size = x.bytes.size() / 5;
             kernel->accumulate(x.bytes.data(), 4, *d_stream);
             kernel->clear(*d_stream); // forgets
             for (int round = 0; round < 2; round++) {
                 kernel->accumulate(x.bytes.data(), 2, *d_stream);
-                kernel->accumulate(x.bytes.data() + 2 * block, 3, *d_stream);
+                kernel->accumulate(x.bytes.data() + 2 * frame_size, 3, *d_stream);
                 std::vector<float> out(item + 1, -7);
                 kernel->dump(out.data(), { &scale, 1 }, *d_stream);
                 check_equal(expected, out, 1e-6);
@@ -355,7 +355,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
 
     void both_in_one()
     {
-        const int blocks = 2, channels = 4, inputs = 5, beams = 14, times = 90;
+        const int frames = 2, channels = 4, inputs = 5, beams = 14, times = 90;
         const auto weights = random_weights(channels * beams * inputs, d_random);
         std::vector<float> gains(beams, 0.5f);
         gains[3] = 2;
@@ -363,12 +363,12 @@ class qa_beam_kernels : public CppUnit::TestFixture
             for (auto type : voltage_types)
                 for (const auto& d : all_detections(30, 2)) {
                     const voltages x(
-                        type, size_t(blocks) * channels * inputs * times, d_random);
+                        type, size_t(frames) * channels * inputs * times, d_random);
                     const auto expected = powers_of(
                         beams_of(
-                            x.values, weights, gains, blocks, channels, inputs, times),
+                            x.values, weights, gains, frames, channels, inputs, times),
                         d,
-                        blocks,
+                        frames,
                         channels,
                         beams,
                         times,
@@ -380,14 +380,14 @@ class qa_beam_kernels : public CppUnit::TestFixture
                     std::vector<float> out(expected.size() + 1, -7);
                     const float one = 1;
                     kernel->execute(
-                        x.bytes.data(), out.data(), blocks, { &one, 1 }, *d_stream);
+                        x.bytes.data(), out.data(), frames, { &one, 1 }, *d_stream);
                     check_equal(expected, out, 2e-5); // 16 bits of the weights
                 }
     }
 
     void incoherent_beams()
     {
-        const int blocks = 2, channels = 2, inputs = 8, beams = 2, more = 4, times = 50;
+        const int frames = 2, channels = 2, inputs = 8, beams = 2, more = 4, times = 50;
         const auto weights = random_weights(channels * beams * inputs, d_random);
         // in pairs, the k-th inputs of two masks are an antenna
         const std::vector<uint8_t> masks{ 1, 0, 1, 0, 0, 0, 1, 0, //
@@ -397,7 +397,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
         const int x_of[] = { 0, 2, 6 }, y_of[] = { 1, 4, 7 };
         for (const auto& d : all_detections(25, 1)) {
             const voltages v(
-                sample_type::sc8, size_t(blocks) * channels * inputs * times, d_random);
+                sample_type::sc8, size_t(frames) * channels * inputs * times, d_random);
             auto kernel = kernels::beam_power::make(
                 { channels, inputs, beams, more, times, sample_type::sc8, d }, d_cpu);
             kernel->set_weights(weights.data(), *d_stream);
@@ -405,7 +405,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
             const int rows = d.rows(beams + more), products = d.product_count();
             std::vector<float> out(4 * rows * products * channels + 1, -7);
             const float one = 1;
-            kernel->execute(v.bytes.data(), out.data(), blocks, { &one, 1 }, *d_stream);
+            kernel->execute(v.bytes.data(), out.data(), frames, { &one, 1 }, *d_stream);
             CPPUNIT_ASSERT_EQUAL(-7.f, out.back());
             for (int n = 0; n < 4; n++)
                 for (int k = 0; k < channels; k++) {

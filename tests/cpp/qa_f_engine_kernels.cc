@@ -81,16 +81,16 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
      * Compares f_engine in calls of odd sizes, with more spectra than are filtered at
      * once, with a filter bank and a corner turn on the CPU. The second port is lost.
      */
-    void check_blocks(const device& d, sample_type type, sample_type output, bool delayed)
+    void check_frames(const device& d, sample_type type, sample_type output, bool delayed)
     {
         const int channels = 20, taps = 3, ports = 3, per_port = 2;
-        const int times = 75, of_block = 25;
+        const int times = 75, of_frame = 25;
         const int reach = 60; // samples around those of the spectra
         kernels::f_engine::parameters p{
-            { channels, taps, ports, per_port, type, output, true, {} }, of_block, 3, 11
+            { channels, taps, ports, per_port, type, output, true, {} }, of_frame, 3, 11
         };
-        const int step = p.filter.step();
-        p.filter.prototype = kernels::prototype(step, taps, "hann");
+        const int hop = p.filter.hop();
+        p.filter.prototype = kernels::prototype(hop, taps, "hann");
         const auto bytes = [&](int samples) { return bytes_of(type, samples, per_port); };
         std::vector<cfloat> gains(p.inputs() * channels);
         for (auto& g : gains)
@@ -115,7 +115,7 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
         std::vector<void*> to;
         std::vector<const void*> filtered;
         for (int port = 0; port < ports; port++) {
-            samples.push_back(random_bytes(bytes((times - 1 + taps) * step + 2 * reach)));
+            samples.push_back(random_bytes(bytes((times - 1 + taps) * hop + 2 * reach)));
             if (type == sample_type::fc32) // NaN would spread
                 for (auto& b : samples[port])
                     b &= 0x3f;
@@ -132,18 +132,18 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
         filter->execute(from.data(), to.data(), times, *d_stream);
         turn->execute(filtered.data(), expected.data(), 0, times, *d_stream);
 
-        const size_t counted = (taps - 1) * step;
+        const size_t counted = (taps - 1) * hop;
         bytes_on out(d, *s, random_bytes(expected.size()));
         for (auto [first, count] :
              { std::pair(0, 2), std::pair(2, 71), std::pair(73, 2) }) {
             for (int port = 0; port < ports; port++)
                 if (port != 1)
-                    from[port] = { on_device[port].data() + bytes(reach + first * step),
+                    from[port] = { on_device[port].data() + bytes(reach + first * hop),
                                    first ? counted : 0 };
-            const size_t block = expected.size() / times * of_block;
+            const size_t frame_size = expected.size() / times * of_frame;
             both->execute(from.data(),
-                          out.data() + first / of_block * block,
-                          first % of_block,
+                          out.data() + first / of_frame * frame_size,
+                          first % of_frame,
                           count,
                           *s);
         }
@@ -165,8 +165,8 @@ public:
                 const int bits = four ? 4 : bits_of(type), parts = four ? 2 : 1;
                 kernels::pfb::parameters p{ 10,    3, 1, inputs, type, sample_type::fc32,
                                             false, {} };
-                p.prototype = kernels::prototype(p.step(), 3, "hann");
-                const size_t spectra = 9, samples = (spectra - 1 + 3) * p.step();
+                p.prototype = kernels::prototype(p.hop(), 3, "hann");
+                const size_t spectra = 9, samples = (spectra - 1 + 3) * p.hop();
                 const size_t item = samples_in_item(type, inputs);
                 CPPUNIT_ASSERT_EQUAL(size_t(0), samples * inputs * bits_of(type) % 8);
                 CPPUNIT_ASSERT_EQUAL(size_t(0), samples % item);
@@ -220,12 +220,12 @@ public:
                     kernels::pfb::parameters p{ n,        taps, 1,
                                                 inputs,   type, sample_type::fc32,
                                                 inverted, {} };
-                    const int step = p.step();
-                    p.prototype = kernels::prototype(step, taps, "hann");
+                    const int hop = p.hop();
+                    p.prototype = kernels::prototype(hop, taps, "hann");
                     // cycles per sample at sky frequencies
-                    const double sky = double(real ? k : k - n / 2) / step;
+                    const double sky = double(real ? k : k - n / 2) / hop;
                     const double sampled = !inverted ? sky
-                                           : real    ? double(n - 1 - k) / step
+                                           : real    ? double(n - 1 - k) / hop
                                                      : -sky;
                     // a real tone near 0 or fs/2 meets its mirror image
                     const int edge =
@@ -233,7 +233,7 @@ public:
                     if (real && edge == 0)
                         continue;
                     const double tolerance = real && edge < 5 ? 3e-3 : 2e-5;
-                    const int length = (spectra - 1 + taps) * step;
+                    const int length = (spectra - 1 + taps) * hop;
                     std::vector<float> x;
                     for (int t = -reach; t < length + reach; t++)
                         for (int i = 0; i < inputs; i++) {
@@ -253,7 +253,7 @@ public:
                     // in two calls: the delay goes on
                     kernel->execute(&from, &to, 3, *d_stream);
                     const kernels::pfb::source rest{
-                        start + 3 * step * inputs * (real ? 1 : 2), 0
+                        start + 3 * hop * inputs * (real ? 1 : 2), 0
                     };
                     to = &out[3 * inputs * n];
                     kernel->execute(&rest, &to, spectra - 3, *d_stream);
@@ -265,7 +265,7 @@ public:
                             const auto factor = std::polar(1.,
                                                            d.phase + d.phase_rate * m -
                                                                2 * M_PI * (k - n / 2.) /
-                                                                   step * length_of_d);
+                                                                   hop * length_of_d);
                             const size_t at = (m * inputs + i) * n + k;
                             CPPUNIT_ASSERT(std::abs(plain[at]) > .5);
                             CPPUNIT_ASSERT(
@@ -289,7 +289,7 @@ public:
                                sample_type::fc32 })
                 for (auto output : { sample_type::sc8, sample_type::fc32 })
                     for (bool delayed : { false, true })
-                        check_blocks(device::select(name), type, output, delayed);
+                        check_frames(device::select(name), type, output, delayed);
     }
 };
 

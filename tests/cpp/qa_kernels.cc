@@ -53,9 +53,9 @@ class qa_kernels : public CppUnit::TestFixture
     //! Compares xengine with sums in int64.
     //! \param value gives each component
     template <class generator>
-    void check_integers(int inputs, int channels, int times, int blocks, generator value)
+    void check_integers(int inputs, int channels, int times, int frames, generator value)
     {
-        std::vector<int8_t> x(size_t(blocks) * channels * inputs * times * 2);
+        std::vector<int8_t> x(size_t(frames) * channels * inputs * times * 2);
         for (auto& v : x)
             v = value();
         const kernels::xengine::parameters p{ channels, inputs, times, sample_type::sc8 };
@@ -63,10 +63,10 @@ class qa_kernels : public CppUnit::TestFixture
             auto kernel = kernels::host::make<kernels::xengine>(p, vectors);
             // in two calls, with garbage in front of and behind the output
             std::vector<cfloat> out(p.products() * channels + 2, cfloat(777, -777));
-            const int half = blocks / 2;
-            const size_t block = x.size() / blocks;
+            const int half = frames / 2;
+            const size_t frame_size = x.size() / frames;
             kernel->accumulate(x.data(), half, *d_stream);
-            kernel->accumulate(x.data() + half * block, blocks - half, *d_stream);
+            kernel->accumulate(x.data() + half * frame_size, frames - half, *d_stream);
             const double scale = 0.37;
             kernel->dump(out.data() + 1, &scale, 1, *d_stream);
             CPPUNIT_ASSERT(out.front() == cfloat(777, -777) && out.back() == out.front());
@@ -75,7 +75,7 @@ class qa_kernels : public CppUnit::TestFixture
                 for (int a = 0; a < inputs; a++)
                     for (int b = 0; b <= a; b++, at++) {
                         int64_t re = 0, im = 0;
-                        for (int k = 0; k < blocks; k++)
+                        for (int k = 0; k < frames; k++)
                             for (int t = 0; t < times; t++) {
                                 auto part = [&](int i, int q) {
                                     return int64_t(
@@ -114,8 +114,8 @@ public:
     {
         // all bytes, so -8 too, which is read as -7: the same sums as with sc8
         for (int inputs : { 1, 2, 3, 7, 16, 33 }) {
-            const int channels = 2, times = 1100 + inputs, blocks = 2;
-            std::vector<int8_t> x(size_t(blocks) * channels * inputs * times), wide;
+            const int channels = 2, times = 1100 + inputs, frames = 2;
+            std::vector<int8_t> x(size_t(frames) * channels * inputs * times), wide;
             for (size_t i = 0; i < x.size(); i++) {
                 const int both = i < 256 ? i : d_random() & 255;
                 const int re = both >> 4, im = both & 15;
@@ -131,11 +131,11 @@ public:
                     out(expected.size() + 1, cfloat(777, -777));
                 p.type = sample_type::sc8;
                 auto eight = kernels::host::make<kernels::xengine>(p, vectors);
-                eight->accumulate(wide.data(), blocks, *d_stream);
+                eight->accumulate(wide.data(), frames, *d_stream);
                 eight->dump(expected.data(), &scale, 1, *d_stream);
                 p.type = sample_type::sc4;
                 auto four = kernels::host::make<kernels::xengine>(p, vectors);
-                four->accumulate(x.data(), blocks, *d_stream);
+                four->accumulate(x.data(), frames, *d_stream);
                 four->dump(out.data(), &scale, 1, *d_stream);
                 CPPUNIT_ASSERT(out.back() == cfloat(777, -777));
                 out.pop_back();
@@ -226,7 +226,7 @@ public:
     void corner_turn_moves_all()
     {
         // two bytes of all values, -128 among them
-        constexpr int times = 17, blocks = 4;
+        constexpr int times = 17, frames = 4;
         for (int selected : { 1, 31, 33, 70 }) {
             const kernels::corner_turn::parameters p{
                 75, 3, 2, times, sample_type::sc8, 5, selected
@@ -237,14 +237,14 @@ public:
             std::vector<const void*> ports;
             std::uniform_int_distribution<int> byte(-128, 127);
             for (auto& port : in) {
-                port.resize(size_t(blocks) * times * 2 * 75 * 2);
+                port.resize(size_t(frames) * times * 2 * 75 * 2);
                 for (auto& v : port)
                     v = int8_t(byte(d_random));
                 ports.push_back(port.data());
             }
             ports[1] = nullptr;
-            const size_t block = size_t(selected) * 6 * times * 2;
-            std::vector<int8_t> out(blocks * block + 4, 99);
+            const size_t frame_size = size_t(selected) * 6 * times * 2;
+            std::vector<int8_t> out(frames * frame_size + 4, 99);
             // within a frame, to its end, over two whole ones into the next
             for (auto [first, count] : { std::pair(0, 6),
                                          std::pair(6, 10),
@@ -255,7 +255,7 @@ public:
                     if (f)
                         f = static_cast<const int8_t*>(f) + size_t(first) * 2 * 75 * 2;
                 kernel->execute(from.data(),
-                                out.data() + 2 + first / times * block,
+                                out.data() + 2 + first / times * frame_size,
                                 first % times,
                                 count,
                                 *d_stream);
@@ -263,7 +263,7 @@ public:
             CPPUNIT_ASSERT(out[1] == 99 && out[out.size() - 2] == 99);
             std::vector<uint64_t> clamped(6);
             size_t at = 2;
-            for (int row = 0; row < blocks * selected * 6; row++)
+            for (int row = 0; row < frames * selected * 6; row++)
                 for (int t = 0; t < times; t++) {
                     const int input = row % 6, c = row / 6 % selected;
                     const int spectrum = row / 6 / selected * times + t;

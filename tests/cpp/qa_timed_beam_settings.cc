@@ -98,7 +98,7 @@ private:
 };
 
 using beams = timed_beam_settings;
-constexpr item_clock blocks{ { 1000, 0 }, 10 };
+constexpr item_clock frames{ { 1000, 0 }, 10 };
 
 } // namespace
 
@@ -150,13 +150,13 @@ class qa_timed_beam_settings : public CppUnit::TestFixture
                        pmt::init_c32vector(count, std::vector<cfloat>(count, value)),
                        beam);
     }
-    static pmt::pmt_t at_block(double block, const pmt::pmt_t& m)
+    static pmt::pmt_t at_frame(double frame, const pmt::pmt_t& m)
     {
         return pmt::dict_add(
             m,
             pmt::intern(tags::time),
-            pmt::make_tuple(pmt::from_uint64(1000 + int(block / 10)),
-                            pmt::from_double(std::fmod(block, 10) / 10)));
+            pmt::make_tuple(pmt::from_uint64(1000 + int(frame / 10)),
+                            pmt::from_double(std::fmod(frame, 10) / 10)));
     }
 
     //! The first and last of new weights, and for how many frames they hold.
@@ -166,12 +166,12 @@ class qa_timed_beam_settings : public CppUnit::TestFixture
         std::vector<uint8_t> masks;
         int64_t sharing;
     };
-    updated update(int64_t block)
+    updated update(int64_t frame)
     {
         updated u;
         u.sharing = d_weights->update(
-            block,
-            blocks,
+            frame,
+            frames,
             [this](int64_t by) { d_late.push_back(by); },
             [&](const beams::changes& c) {
                 if (const auto* w = static_cast<const kernel::prepared*>(c.weights.get()))
@@ -184,10 +184,10 @@ class qa_timed_beam_settings : public CppUnit::TestFixture
         return u;
     }
     //! Updates until there are new weights.
-    updated update_until_new(int64_t block)
+    updated update_until_new(int64_t frame)
     {
         for (;;) {
-            const auto u = update(block);
+            const auto u = update(frame);
             if (u.weights)
                 return u;
             std::this_thread::yield();
@@ -215,8 +215,8 @@ public:
         d_kernel.hold(true);
         d_weights->receive(weights(3));
         d_kernel.wait_for(2);
-        for (int block = 1; block < 100; block++)
-            CPPUNIT_ASSERT(!update(block).weights);
+        for (int frame = 1; frame < 100; frame++)
+            CPPUNIT_ASSERT(!update(frame).weights);
         d_kernel.hold(false);
         expect(update_until_new(100), 3, 3);
         CPPUNIT_ASSERT(!update(101).weights);
@@ -237,11 +237,11 @@ public:
     {
         make(d_few);
         update(0);
-        for (int block = 1; block < 200; block++) {
+        for (int frame = 1; frame < 200; frame++) {
             d_weights->receive(
                 message(tags::weights,
-                        pmt::init_c32vector(8, std::vector<cfloat>(8, float(block)))));
-            expect(update(block), block, block);
+                        pmt::init_c32vector(8, std::vector<cfloat>(8, float(frame)))));
+            expect(update(frame), frame, frame);
         }
     }
 
@@ -252,9 +252,9 @@ public:
         d_kernel.hold(true);
         d_weights->receive(weights(1));
         d_kernel.wait_for(2);
-        d_weights->receive(at_block(20, weights(2)));
-        d_weights->receive(at_block(20, weights(5, 0)));
-        d_weights->receive(at_block(30, weights(3)));
+        d_weights->receive(at_frame(20, weights(2)));
+        d_weights->receive(at_frame(20, weights(5, 0)));
+        d_weights->receive(at_frame(30, weights(3)));
         d_kernel.hold(false);
         expect(update_until_new(1), 1, 1);
         d_kernel.wait_for(3);
@@ -275,12 +275,12 @@ public:
         make(d_many);
         update(0);
         d_kernel.hold(true);
-        d_weights->receive(at_block(20, weights(2)));
-        auto block = std::async(std::launch::async, [this] { return update(20); });
-        CPPUNIT_ASSERT(block.wait_for(std::chrono::milliseconds(50)) ==
+        d_weights->receive(at_frame(20, weights(2)));
+        auto frame = std::async(std::launch::async, [this] { return update(20); });
+        CPPUNIT_ASSERT(frame.wait_for(std::chrono::milliseconds(50)) ==
                        std::future_status::timeout);
         d_kernel.hold(false);
-        expect(block.get(), 2, 2);
+        expect(frame.get(), 2, 2);
         CPPUNIT_ASSERT(d_late.empty());
     }
 
@@ -289,7 +289,7 @@ public:
         make(d_many);
         update(0);
         d_kernel.hold(true);
-        d_weights->receive(at_block(20, weights(2)));
+        d_weights->receive(at_frame(20, weights(2)));
         CPPUNIT_ASSERT(!update(25).weights);
         CPPUNIT_ASSERT_EQUAL(size_t(1), d_late.size());
         CPPUNIT_ASSERT_EQUAL(int64_t(5), d_late[0]);
@@ -303,7 +303,7 @@ public:
     {
         make(d_many);
         update(0);
-        d_weights->receive(at_block(20, weights(2, 15)));
+        d_weights->receive(at_frame(20, weights(2, 15)));
         d_kernel.wait_for(2);
         d_weights->receive(weights(7, 0));
         expect(update_until_new(1), 7, 0);
@@ -334,14 +334,14 @@ public:
     {
         make(d_many);
         update(0);
-        for (int block = 1; block < 60; block += 3) {
+        for (int frame = 1; frame < 60; frame += 3) {
             d_weights->receive(weights(1));
             d_weights->receive(weights(2, 3));
-            d_weights->receive(at_block(block + 1, weights(3)));
-            update_until_new(block);
-            update(block + 1);
-            d_weights->receive(at_block(block, weights(4)));
-            update_until_new(block + 2);
+            d_weights->receive(at_frame(frame + 1, weights(3)));
+            update_until_new(frame);
+            update(frame + 1);
+            d_weights->receive(at_frame(frame, weights(4)));
+            update_until_new(frame + 2);
         }
         d_weights->set_weights({ 5, 5 }, 0);
         const auto by = d_kernel.let_go_by();
@@ -402,7 +402,7 @@ public:
         CPPUNIT_ASSERT_THROW(d_weights->set_weights({ 1, 2, 3 }, 0),
                              std::invalid_argument);
         d_weights->receive(weights(NAN));
-        d_weights->receive(at_block(20, weights(NAN, 3)));
+        d_weights->receive(at_frame(20, weights(NAN, 3)));
         d_weights->receive(weights(1, 16));
         d_weights->receive(weights(2));
         const auto u = update_until_new(1);
@@ -430,7 +430,7 @@ public:
         // a kernel that fails with new weights gets them once more
         d_weights->set_weights({ 1, 1 }, 0);
         const auto fail = [](const auto&) { throw std::runtime_error("wanted"); };
-        CPPUNIT_ASSERT_THROW(d_weights->update(1, blocks, {}, fail), std::runtime_error);
+        CPPUNIT_ASSERT_THROW(d_weights->update(1, frames, {}, fail), std::runtime_error);
         expect(update(1), 1, 0);
     }
 
@@ -438,9 +438,9 @@ public:
     {
         for (int round = 0; round < 20; round++) {
             make(d_many);
-            d_weights->receive(at_block(20, weights(2)));
+            d_weights->receive(at_frame(20, weights(2)));
             d_weights->receive(weights(3));
-            d_weights->receive(at_block(10, weights(4)));
+            d_weights->receive(at_frame(10, weights(4)));
             if (round % 2)
                 update(0);
         }

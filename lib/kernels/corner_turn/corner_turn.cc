@@ -45,12 +45,12 @@ void corner_turn::execute(
             if (port)
                 port = static_cast<const char*>(port) + part.done * bytes_of_spectrum();
         const size_t before = d_found ? d_found->size() : 0;
-        turn(from.data(),
-             static_cast<char*>(frame) + part.frame * bytes_of_frame(),
-             part.first,
-             part.times,
-             part.frames,
-             s);
+        transpose_frames(from.data(),
+                         static_cast<char*>(frame) + part.frame * bytes_of_frame(),
+                         part.first,
+                         part.times,
+                         part.frames,
+                         s);
         for (size_t i = before; d_found && i < d_found->size(); i++)
             (*d_found)[i].spectrum += part.done;
     };

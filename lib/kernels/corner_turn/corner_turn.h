@@ -59,7 +59,7 @@ public:
     virtual std::vector<uint64_t> clamped() const = 0;
 
 protected:
-    //! \param most_frames largest number of frames in a call of transpose()
+    //! \param most_frames largest number of frames in a call of transpose_frames()
     explicit corner_turn(const parameters& p,
                          int most_frames = std::numeric_limits<int>::max())
         : d_p(p), d_most_frames(most_frames)
@@ -67,12 +67,12 @@ protected:
     }
     //! Transposes `count` spectra into each of `frames` frames in a row: all, if there
     //! are several.
-    virtual void turn(const void* const* spectra,
-                      void* frame,
-                      int first,
-                      int count,
-                      int frames,
-                      stream&) = 0;
+    virtual void transpose_frames(const void* const* spectra,
+                                  void* frame,
+                                  int first,
+                                  int count,
+                                  int frames,
+                                  stream&) = 0;
 
     //! Return the bytes of a spectrum of a port, and the bytes of a sample.
     size_t bytes_of_spectrum() const; // bytes of a port

@@ -445,12 +445,12 @@ public:
     std::vector<uint64_t> clamped() const override { return d_clamped.read(); }
 
 private:
-    void turn(const void* const* spectra,
-              void* frame,
-              int first,
-              int count,
-              int frames,
-              stream& s) override
+    void transpose_frames(const void* const* spectra,
+                          void* frame,
+                          int first,
+                          int count,
+                          int frames,
+                          stream& s) override
     {
         const device_guard guard(d_device);
         turn_call x{};

@@ -49,12 +49,12 @@ public:
     std::vector<uint64_t> clamped() const override { return d_host->clamped(); }
 
 private:
-    void turn(const void* const* spectra,
-              void* frame,
-              int first,
-              int count,
-              int frames,
-              stream& s) override
+    void transpose_frames(const void* const* spectra,
+                          void* frame,
+                          int first,
+                          int count,
+                          int frames,
+                          stream& s) override
     {
         const auto& p = emulated_kernel::d_p;
         const size_t voltage = size_of(p.type);

@@ -149,12 +149,12 @@ public:
     }
 
 private:
-    void turn(const void* const* spectra,
-              void* frame,
-              int first,
-              int count,
-              int frames,
-              stream&) override
+    void transpose_frames(const void* const* spectra,
+                          void* frame,
+                          int first,
+                          int count,
+                          int frames,
+                          stream&) override
     {
         const size_t row = size_t(d_p.inputs_per_port) * d_p.channels;
         for (int n = 0; n < frames; n++)
@@ -166,18 +166,18 @@ private:
                         in += n * count * row + size_t(i) * d_p.channels +
                               d_p.first_channel;
                     auto* to = static_cast<char*>(frame) + n * bytes_of_frame();
-                    turn_input(in,
-                               reinterpret_cast<voltage*>(to),
-                               input,
-                               first,
-                               count,
-                               int64_t(n) * count);
+                    transpose_input(in,
+                                    reinterpret_cast<voltage*>(to),
+                                    input,
+                                    first,
+                                    count,
+                                    int64_t(n) * count);
                 }
     }
 
     //! Transposes one input.
     //! \param in the first spectrum of the input, which is number `begin` of the call
-    void turn_input(
+    void transpose_input(
         const voltage* in, voltage* frame, int input, int first, int count, int64_t begin)
     {
         // channels of a tile: a cache line of a spectrum

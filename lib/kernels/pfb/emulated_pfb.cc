@@ -70,7 +70,7 @@ public:
     void
     execute(const source* sources, void* const* spectra, size_t count, stream& s) override
     {
-        const int64_t samples = int64_t(count - 1 + d_p.taps) * d_p.step();
+        const int64_t samples = int64_t(count - 1 + d_p.taps) * d_p.hop();
         std::vector<bytes_of_port> ports;
         for (const auto& r : d_reaches)
             ports.push_back(items_of(-r.most, samples - r.least));

@@ -173,10 +173,10 @@ public:
     explicit host_pfb(const parameters& p)
         : d_p(p),
           d_parts(is_complex(p.input) ? 2 : 1),
-          d_floats(size_t(p.step()) * d_parts),
+          d_floats(size_t(p.hop()) * d_parts),
           d_batch(batch_of(p)),
           d_fir(signed_prototype(p), p.taps, d_floats, d_batch),
-          d_transform(measured_fft::of(p.step(), d_parts == 1)),
+          d_transform(measured_fft::of(p.hop(), d_parts == 1)),
           d_lines(make_fft_buffer(d_batch * d_fir.stride())),
           d_spectrum(make_fft_buffer(2 * (p.channels + 1))),
           d_gains(size_t(p.inputs()) * p.channels, 1),
@@ -252,7 +252,7 @@ private:
     //! second-level cache, with the interleaved samples of all inputs of a port.
     static size_t batch_of(const parameters& p)
     {
-        const int floats = p.step() * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
+        const int floats = p.hop() * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
         return std::clamp(65536 / floats, 8, 64);
     }
 
@@ -325,7 +325,7 @@ private:
     //! transforms.
     void filter(const void* port, int64_t first, size_t spectra, int i)
     {
-        const void* x = samples_of(port, first, (spectra - 1 + d_p.taps) * d_p.step(), i);
+        const void* x = samples_of(port, first, (spectra - 1 + d_p.taps) * d_p.hop(), i);
         if (d_p.input == sample_type::sc8 || d_p.input == sample_type::s8)
             d_fir.filter(static_cast<const int8_t*>(x), spectra, d_lines.get());
         else if (d_p.input == sample_type::sc16 || d_p.input == sample_type::s16)
@@ -355,14 +355,13 @@ private:
     void channelize(
         const source& from, void* spectra, size_t first, size_t count, int port, int i)
     {
-        const size_t step = d_p.step(), n = d_p.channels;
+        const size_t hop = d_p.hop(), n = d_p.channels;
         const int input = port * d_p.inputs_per_port + i;
-        const int64_t start = int64_t(first * step) - d_shifts[input];
-        const size_t length = (count - 1 + d_p.taps) * step;
-        const size_t passed = first ? (d_p.taps - 1) * step
-                                    : 0; // samples that the batch before has counted
-        const size_t counted =
-            std::max(from.counted, first * step + passed) - first * step;
+        const int64_t start = int64_t(first * hop) - d_shifts[input];
+        const size_t length = (count - 1 + d_p.taps) * hop;
+        const size_t passed =
+            first ? (d_p.taps - 1) * hop : 0; // samples that the batch before has counted
+        const size_t counted = std::max(from.counted, first * hop + passed) - first * hop;
         count_lowest(from, start + counted, start + length, input, i);
         filter(from.samples, start, count, i);
         for (size_t m = 0; m < count; m++) {

@@ -21,11 +21,11 @@ void pfb::parameters::check() const
             "output_type",
             name_of(output),
             "fc32 or sc8");
-    const size_t length = size_t(taps) * step();
+    const size_t length = size_t(taps) * hop();
     require(prototype.size() == length,
             "prototype",
             std::to_string(prototype.size()) + " numbers",
-            std::to_string(taps) + " taps x " + std::to_string(step()) +
+            std::to_string(taps) + " taps x " + std::to_string(hop()) +
                 " samples = " + std::to_string(length) + " numbers");
     bool all_finite = true;
     for (float h : prototype)
@@ -43,7 +43,7 @@ pfb::source pfb::later(const parameters& p, const source& from, size_t spectra)
 {
     if (!from.samples || spectra == 0)
         return from;
-    const size_t passed = spectra * p.step(), shared = size_t(p.taps - 1) * p.step();
+    const size_t passed = spectra * p.hop(), shared = size_t(p.taps - 1) * p.hop();
     return { static_cast<const char*>(from.samples) +
                  bytes_of(p.input, passed, p.inputs_per_port),
              // the passed spectra have counted the samples that they share with the next

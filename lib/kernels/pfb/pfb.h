@@ -29,9 +29,9 @@ public:
         sample_type input;
         sample_type output; //!< fc32 or sc8
         bool inverted;
-        std::vector<float> prototype; //!< [taps][step()]
+        std::vector<float> prototype; //!< [taps][hop()]
         //! Returns the samples from one spectrum to the next.
-        int step() const { return is_complex(input) ? channels : 2 * channels; }
+        int hop() const { return is_complex(input) ? channels : 2 * channels; }
         int inputs() const { return ports * inputs_per_port; }
         //! \throws std::invalid_argument
         void check() const;
@@ -63,7 +63,7 @@ public:
 
     //! The samples of a port that execute() reads.
     struct source {
-        //! [time][input]: (spectra - 1 + taps) step() samples of each input; where inputs
+        //! [time][input]: (spectra - 1 + taps) hop() samples of each input; where inputs
         //! of this port are delayed those that lie as many samples earlier, from where
         //! the largest delay begins to where the least one ends. nullptr if the samples
         //! were lost: the spectra are zeros then

@@ -29,8 +29,8 @@ void check_cuts(pfb::parameters p, bool delayed, int skipped)
     if (!chosen_channels.wants(p.channels))
         return;
     const int spectra = 2 * std::max(16, 8192 / p.channels) + 7;
-    const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
-    p.prototype = prototype(p.step(), p.taps, "hann");
+    const int64_t samples = int64_t(spectra - 1 + p.taps) * p.hop() + 2 * margin;
+    p.prototype = prototype(p.hop(), p.taps, "hann");
     const auto gains = random_gains(p);
     const auto delays = random_delays(p);
     std::vector<guarded> data;
@@ -167,12 +167,12 @@ void check_repeats()
     const auto own_stream = device::select("cuda").make_stream();
     stream& s = *own_stream;
     const auto check = [&](pfb::parameters p, bool delayed, int first_time) {
-        p.prototype = prototype(p.step(), p.taps, "hann");
+        p.prototype = prototype(p.hop(), p.taps, "hann");
         const bool framed = first_time >= 0;
         // slots begin alike in all calls: phases follow from those of a slot's beginning
         const int slots = 1930 * 1024 / slot_spectra / p.channels;
         const int spectra = slots * slot_spectra + (delayed ? 0 : 1);
-        const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
+        const int64_t samples = int64_t(spectra - 1 + p.taps) * p.hop() + 2 * margin;
         const size_t results = size_t(spectra) * p.channels * size_of(p.output);
         std::vector<guarded> data, out;
         std::vector<pfb::source> from;

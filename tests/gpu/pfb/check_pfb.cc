@@ -48,7 +48,7 @@ void check_delays(sample_type type, int channels, bool inverted)
     if (!chosen_channels.wants(p.channels))
         return;
     constexpr double pi = 3.14159265358979;
-    const double drift = 2.56e-9 * p.step();
+    const double drift = 2.56e-9 * p.hop();
     const bool sc4 = type == sample_type::sc4;
     const float gain = sc4 ? 8 : 1;
     const std::vector<delay> delays{ { 0, 0, 0, pi, 0 },
@@ -59,8 +59,8 @@ void check_delays(sample_type type, int channels, bool inverted)
                                      { 1, .2, drift, 0, .2 },
                                      { -3, .5, -drift, 0, -1e-4 } };
     const int spectra = 301, n = p.channels;
-    const int64_t around = 136160, samples = int64_t(spectra - 1 + p.taps) * p.step();
-    p.prototype = prototype(p.step(), p.taps, "hann");
+    const int64_t around = 136160, samples = int64_t(spectra - 1 + p.taps) * p.hop();
+    p.prototype = prototype(p.hop(), p.taps, "hann");
     std::vector<std::vector<uint8_t>> data;
     std::vector<guarded> gpu_data, out;
     std::vector<pfb::source> from, gpu_from;
@@ -113,8 +113,8 @@ void check_delays(sample_type type, int channels, bool inverted)
                 // inverted band the channel below it, and are shifted back
                 const double phase =
                     d.phase + d.phase_rate * m -
-                    2 * pi * (k - n / 2) / p.step() * (d.fraction + d.fraction_rate * m) +
-                    2 * pi * double(d.samples % p.step()) * shift / p.step();
+                    2 * pi * (k - n / 2) / p.hop() * (d.fraction + d.fraction_rate * m) +
+                    2 * pi * double(d.samples % p.hop()) * shift / p.hop();
                 sum += std::complex<double>(got[2 * at], got[2 * at + 1]) *
                        std::conj(std::complex<double>(plain[i][at])) *
                        std::polar(1., -phase);
@@ -141,14 +141,14 @@ void check_switched_delays(sample_type type, int channels)
         return;
     const std::vector<int> calls{ 5, 33, std::max(8, 8 * 1024 / channels), 12, 1, 40 };
     const int spectra = std::accumulate(calls.begin(), calls.end(), 0);
-    p.prototype = prototype(p.step(), p.taps, "hann");
+    p.prototype = prototype(p.hop(), p.taps, "hann");
     auto gains = random_gains(p);
     for (auto& g : gains)
         g *= .3f;
     const auto some = random_delays(p), others = random_delays(p);
     const std::vector<const delay*> delays{ nullptr,       some.data(), some.data(),
                                             others.data(), nullptr,     some.data() };
-    const int64_t samples = int64_t(spectra - 1 + p.taps) * p.step() + 2 * margin;
+    const int64_t samples = int64_t(spectra - 1 + p.taps) * p.hop() + 2 * margin;
     const size_t line = size_t(p.channels) * size_of(p.output);
     const auto own_stream = device::select("cuda").make_stream();
     host_stream on_host;
@@ -168,7 +168,7 @@ void check_switched_delays(sample_type type, int channels)
         std::vector<pfb::source> from, gpu_from;
         std::vector<void*> to, gpu_to;
         for (int i = 0; i < p.ports; i++) {
-            const size_t before = bytes_of(p.input, margin + first * p.step(), 1);
+            const size_t before = bytes_of(p.input, margin + first * p.hop(), 1);
             from.push_back({ data[i].data() + before, 0 });
             gpu_from.push_back({ static_cast<uint8_t*>(gpu_data[i].data()) + before, 0 });
             to.push_back(expected[i].data() + first * line);
@@ -203,7 +203,7 @@ void check_name(pfb::parameters p, bool hopper)
     const bool tensor = hopper && p.channels >= 64 && p.channels <= 8192 &&
                         std::count(types.begin(), types.end(), p.input) &&
                         p.taps <= most_taps_on_tensor_cores(p.input);
-    p.prototype = prototype(p.step(), p.taps, "hann");
+    p.prototype = prototype(p.hop(), p.taps, "hann");
     const auto name = cuda::make<pfb>(p, 0)->implementation();
     const auto expected = "cuda tensor f16 fft " + std::to_string(p.channels);
     expect((name == expected) == tensor, name_of(p) + " by " + name);

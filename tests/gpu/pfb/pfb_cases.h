@@ -202,9 +202,9 @@ void check_pfb(pfb_case c, bool plain)
     auto& p = c.p;
     if (c.framed != checks_frames || !chosen_channels.wants(p.channels))
         return;
-    const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.step();
+    const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.hop();
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
-    p.prototype = prototype(p.step(), p.taps, "hann");
+    p.prototype = prototype(p.hop(), p.taps, "hann");
     auto gains = random_gains(p);
     const auto delays = random_delays(p);
 
@@ -221,7 +221,7 @@ void check_pfb(pfb_case c, bool plain)
     }
     for (int port = 0; port < p.ports; port++) {
         const bool lost = port == c.lost_port;
-        const size_t counted = port % 2 ? size_t(p.taps - 1) * p.step() : 0;
+        const size_t counted = port % 2 ? size_t(p.taps - 1) * p.hop() : 0;
         from.push_back({ lost ? nullptr : data[port].data() + before, counted });
         gpu_from.push_back(
             { lost ? nullptr : static_cast<uint8_t*>(gpu_data[port].data()) + before,
@@ -311,7 +311,7 @@ void check_pfb(pfb_case c, bool plain)
         auto host_to = to, device_to = gpu_to;
         for (int port = 0; port < p.ports; port++) {
             const size_t in =
-                bytes_of(p.input, int64_t(first) * p.step(), p.inputs_per_port);
+                bytes_of(p.input, int64_t(first) * p.hop(), p.inputs_per_port);
             const size_t done = first * line;
             for (auto* list : { &host_from, &device_from })
                 if ((*list)[port].samples)

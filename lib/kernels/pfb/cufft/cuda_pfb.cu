@@ -26,7 +26,7 @@ constexpr size_t scratch_bytes = 32 << 20;
  * [port][spectrum][input of the port].
  */
 struct extents {
-    int step, channels, taps, inputs_per_port;
+    int hop, channels, taps, inputs_per_port;
     int64_t spectra; // spectra of the call
     bool inverted;
 };
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
 {
     constexpr int parts = In::complex ? 2 : 1;
     const int j = blockIdx.x * threads + threadIdx.x;
-    if (j >= x.step)
+    if (j >= x.hop)
         return;
     const line l(first_line + blockIdx.y, x);
     const int input = l.port * x.inputs_per_port + l.input;
@@ -70,9 +70,9 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
         const int64_t shift = shifts ? shifts[input] : 0;
         int found = 0;
         for (int t = 0; t < x.taps; t++) {
-            const int64_t time = (l.spectrum + t) * x.step + j;
+            const int64_t time = (l.spectrum + t) * x.hop + j;
             const int64_t sample = (time - shift) * x.inputs_per_port + l.input;
-            const float h = prototype[t * x.step + j];
+            const float h = prototype[t * x.hop + j];
             bool lowest = false;
 #pragma unroll
             for (int part = 0; part < parts; part++) {
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
         if (found)
             atomicAdd(minima + input, (unsigned long long)(found));
     }
-    float* to = filtered + (int64_t(blockIdx.y) * x.step + j) * parts;
+    float* to = filtered + (int64_t(blockIdx.y) * x.hop + j) * parts;
 #pragma unroll
     for (int part = 0; part < parts; part++)
         to[part] = sums[part];
@@ -209,11 +209,11 @@ epilogue_kernel epilogue_for(sample_type output, bool complex)
     return complex ? epilogue<float2, false> : epilogue<float2, true>;
 }
 
-size_t lines_that_fit(int step)
+size_t lines_that_fit(int hop)
 {
     size_t lines = 1;
     // more than a grid can count would not be faster
-    while (lines < 32768 && 2 * lines * step * sizeof(float2) <= scratch_bytes)
+    while (lines < 32768 && 2 * lines * hop * sizeof(float2) <= scratch_bytes)
         lines *= 2;
     return lines;
 }
@@ -224,13 +224,13 @@ public:
     cuda_pfb(const parameters& p, int device)
         : d_p(p),
           d_device(device),
-          d_batch(lines_that_fit(p.step())),
+          d_batch(lines_that_fit(p.hop())),
           d_complex(is_complex(p.input)),
           d_filter(filter_for(p.input)),
           d_epilogue(epilogue_for(p.output, d_complex)),
-          d_fft(p.step(), d_complex, d_batch),
+          d_fft(p.hop(), d_complex, d_batch),
           d_prototype(p.prototype.size()),
-          d_lines(d_batch * p.step() * (d_complex ? 2 : 1)),
+          d_lines(d_batch * p.hop() * (d_complex ? 2 : 1)),
           d_transformed(d_complex ? 0 : d_batch * (p.channels + 1)),
           d_sources(p.ports),
           d_spectra(p.ports),
@@ -280,7 +280,7 @@ public:
         const auto s = native(given);
         d_sources.set(sources, s);
         d_spectra.set(spectra, s);
-        const extents x{ d_p.step(),          d_p.channels,   d_p.taps,
+        const extents x{ d_p.hop(),           d_p.channels,   d_p.taps,
                          d_p.inputs_per_port, int64_t(count), d_p.inverted };
         const int64_t lines = int64_t(d_p.inputs()) * count;
         for (int64_t first = 0; first < lines; first += d_batch) {
@@ -299,7 +299,7 @@ public:
 private:
     void launch_filter(int64_t first, unsigned batch, const extents& x, cudaStream_t s)
     {
-        const dim3 grid(blocks_for(x.step, threads), batch);
+        const dim3 grid(blocks_for(x.hop, threads), batch);
         d_filter<<<grid, threads, 0, s>>>(d_sources.data(),
                                           d_prototype.data(),
                                           d_delayed ? d_shifts.data() : nullptr,

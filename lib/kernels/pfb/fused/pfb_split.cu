@@ -17,7 +17,7 @@ size_t spectra_at_once(const pfb::parameters& p)
 {
     constexpr size_t scratch_bytes = 128 << 20;
     constexpr size_t together = 16; // are stored in whole sectors
-    const size_t line = bytes_of(p.input, p.step(), p.inputs());
+    const size_t line = bytes_of(p.input, p.hop(), p.inputs());
     const size_t fitting = scratch_bytes / line, shared = p.taps - 1;
     const size_t least = 2 * p.taps;
     const size_t spectra = std::max(fitting - std::min(fitting, shared), least);
@@ -26,7 +26,7 @@ size_t spectra_at_once(const pfb::parameters& p)
 
 int64_t samples_of(const pfb::parameters& p, size_t spectra)
 {
-    return int64_t(spectra + p.taps - 1) * p.step();
+    return int64_t(spectra + p.taps - 1) * p.hop();
 }
 
 } // namespace
