@@ -115,7 +115,7 @@ void f_engine_impl::set_flagging(const flagging_parameters& p)
     require(p.spectra_per_slice == 0,
             "spectra_per_slice",
             std::to_string(p.spectra_per_slice),
-            "what it was: 0, nothing is flagged");
+            "0, as before: nothing is flagged");
     std::lock_guard<std::mutex> guard(d_mutex);
     d_not_flagged = p;
 }

@@ -189,7 +189,7 @@ void power_normalizer_impl::read(const gr::tag_t& tag, int item, about_items& ab
         const auto rate = number_of(tag.value);
         if (rate && *rate > 0 && std::abs(*rate * d_sample_time - 1) > 1e-3)
             fail("sample_time: " + text_of(d_sample_time) +
-                 " s is not what the tag rx_rate says, " + text_of(*rate) +
+                 " s contradicts the tag rx_rate, " + text_of(*rate) +
                  " items a second, " + text_of(1 / *rate) + " s");
     } else if (tag.key == key(tags::spectra)) {
         d_spectra = std::max(d_spectra, count_of(tag.value).value_or(0));
@@ -205,7 +205,7 @@ void power_normalizer_impl::read_counted(const pmt::pmt_t& counts,
     const size_t length = pmt::length(counts);
     if (length != 1 && length != size_t(d_k.beams)) {
         fail("beams: " + std::to_string(d_k.beams) + " do not fit the tag counted of " +
-             std::to_string(length) + " numbers: powers of one product are wanted");
+             std::to_string(length) + " counts: the powers must be of one product");
         return;
     }
     for (int beam = 0; beam < d_k.beams; beam++) {

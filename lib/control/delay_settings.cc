@@ -64,7 +64,7 @@ void delay_settings::set(const setting_target& target,
     require(target.model != of_tags,
             "model",
             "\"" + target.model + "\"",
-            "another name: this one is that of what the samples' tags say");
+            "another name: this one is for the samples' tags");
     require(delays.size() == 1 ||
                 (target.input < 0 && delays.size() == size_t(d_e.inputs)),
             "delay",

@@ -88,7 +88,7 @@ ip::udp::endpoint parse_endpoint(const std::string& parameter, const std::string
     require(endpoint.has_value(),
             parameter,
             text,
-            "an address in numbers and a port from 1 to 65535, such as 0.0.0.0:4015, "
+            "an address in digits and a port from 1 to 65535, such as 0.0.0.0:4015, "
             "239.1.2.3:4015 or [ff15::1]:4015");
     return *endpoint;
 }
@@ -114,7 +114,7 @@ sender_list::sender_list(const std::string& parameter,
             made.has_value(),
             parameter,
             text,
-            "an address in numbers, a network such as 10.1.0.0/16, or an address and a "
+            "an address in digits, a network such as 10.1.0.0/16, or an address and a "
             "port such as 10.1.2.3:4015 or [fd00::1]:4015");
         d_entries.push_back(*made);
     }

@@ -96,7 +96,7 @@ newest_items device_buffer::look(int items, void* to, bool on_device)
         if (on_device)
             throw std::runtime_error(
                 link()->alias() +
-                " has ended, and what it put out last is in host memory: take it there");
+                " has ended, and its last items are in host memory: take them there");
         taken.items = std::min(items, d_kept_newest.items);
         const int skipped = d_kept_newest.items - taken.items;
         taken.first = d_kept_newest.first + skipped;

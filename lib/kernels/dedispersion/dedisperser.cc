@@ -20,7 +20,7 @@ void dedisperser::parameters::check() const
     require(tolerance >= 0.5 && tolerance <= 64, // refuses NaN, too
             "tolerance",
             text_of(tolerance),
-            "0.5 to 64 values of a trial");
+            "0.5 to 64 samples of a trial");
     for (const double dm : trials.dms)
         require(band.delay(dm, 0) / sample_time < 1 << 28,
                 "dms",

@@ -96,7 +96,7 @@ void clear_rows(const piece& p, int device, cudaStream_t s)
                             0,
                             make_cudaExtent(p.bytes, p.rows, p.frames),
                             s),
-          "clearing what is missing of an exchange");
+          "clearing missing items of an exchange");
 }
 
 /*!
