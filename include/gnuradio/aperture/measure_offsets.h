@@ -39,8 +39,8 @@ struct offset_search {
 };
 
 /*!
- * The correction that aligns an input x with the reference r: for sample n of r and m = n
- * - time,
+ * The correction that aligns an input x with the reference r: for sample n of r, with
+ * m = n - time,
  *
  *     r[n] ~ gain exp(i (phase + phase_rate m)) x[n - lag - fraction - delay_rate m].
  *

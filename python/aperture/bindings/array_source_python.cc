@@ -36,8 +36,8 @@ its delay acts as one on the way to the antenna. The receiver noise n_i and the 
 white complex Gaussian noise of power E|n|^2 = E|s|^2 = 1, all independent. Flux is thus the
 power of a source in an input in units of that of the receiver noise, and the correlation
 coefficient of two inputs that see one source is S/(1 + S). Sources are unpolarised: x and y of
-an antenna see independent signals of that flux each, and so do r = (x + iy)/sqrt(2) and l = (x
-- iy)/sqrt(2).
+an antenna see independent signals of that flux each, and so do r = (x + iy)/sqrt(2) and
+l = (x - iy)/sqrt(2).
 
 The delays are exact, whole samples and fractions, over the band of the sources: their spectrum
 is flat within 1e-4 for |f| < 0.495 of the sample rate (99 % of the band) and falls to zero at
@@ -53,9 +53,9 @@ A source may also have pulses: flux_s is then a function of time, the steady flu
 of each of its pulsars (dt = t - epoch, fluence = mean_flux P, P' the derivative of the period
 P), and fluence g(t - time) of each of its single pulses. g is a Gaussian of integral 1 and the
 width given, so that a pulse peaks at mean_flux P / (1.0645 width). These times are the true
-ones: at the array's origin and at infinite frequency. At the sky frequency f the signal comes K
-dm / f^2 later, K = 1/2.41e-4 s MHz^2 cm^3/pc, applied to the voltages as a filter exp(2 pi i K
-dm / f). With a scattering time the power of a pulse is convolved with exp(-t/tau)/tau, tau =
+ones: at the array's origin and at infinite frequency. At the sky frequency f the signal comes
+K dm / f^2 later, K = 1/2.41e-4 s MHz^2 cm^3/pc, applied to the voltages as a filter
+exp(2 pi i K dm / f). With a scattering time the power of a pulse is convolved with exp(-t/tau)/tau, tau =
 scattering_time (f/scattering_frequency)^scattering_index; over the band tau is exact within
 1e-3.
 
