@@ -52,8 +52,7 @@ __global__ void __launch_bounds__(256) read_and_write(const uint4* __restrict__ 
     }
 }
 
-//! Returns the seconds that it takes to read and write so many bytes, without any
-//! arithmetic.
+//! Returns the seconds of reading and writing so many bytes, without arithmetic.
 double bare_time(stream& s,
                  int runs,
                  int multiprocessors,

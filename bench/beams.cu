@@ -365,8 +365,7 @@ try {
         };
         const subject most = subjects.back();
         int parts = int(times_real(subjects));
-        // all parts of the largest case that there is time for, in a row on the same
-        // voltages
+        // all parts of the largest case that there is time for, on the same voltages
         for (bool enough = false; parts > 0 && !enough; parts--) {
             subject row = most;
             row.x.beams *= parts;

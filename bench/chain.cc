@@ -561,7 +561,7 @@ public:
     std::vector<double> arrivals;
 };
 
-//! Returns the seconds from the last sample of each integration, of one frame, to its
+//! Returns the seconds from the last sample of each integration (one frame) to its
 //! visibilities.
 std::vector<double> latencies(const device& d, double seconds)
 {

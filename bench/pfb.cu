@@ -47,8 +47,7 @@ const std::set<std::string> words{ "pfb",           "sizes", "f_engine", "interl
                                    "many_channels", "s8",    "inverted", "sc4",
                                    "types" };
 
-//! Fills with a bell-shaped distribution of rms 18, within +-63, as a receiver with its
-//! gain set well.
+//! Fills with a bell-shaped distribution of rms 18, within +-63, as a good receiver.
 __global__ void fill_bytes(int8_t* data, size_t count)
 {
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
@@ -96,8 +95,7 @@ struct row {
     std::string implementation;
 };
 
-//! Delays of all inputs: samples, and radians by which phases grow from spectrum to
-//! spectrum.
+//! Delays of all inputs: samples, and radians by which phases grow per spectrum.
 struct delaying {
     int shift = 0;
     double phase_rate = 0;

@@ -349,8 +349,7 @@ public:
         d_stream->synchronize();
     }
 
-    //! Returns the seconds that all stages take for an item, one after the other, or one
-    //! stage.
+    //! Returns the seconds of all stages for an item, one by one, or of one stage.
     double measure(int only, double seconds)
     {
         const auto time = [&](int calls) {

@@ -27,8 +27,7 @@ copy_impl::copy_impl(const parameters& p, const device& d)
 
 void copy_impl::forecast(int, gr_vector_int& required)
 {
-    // all items that there are: GNU Radio halves the items of a call until what it needs
-    // is there
+    // all items that there are: GNU Radio halves the items of a call until it has enough
     std::fill(required.begin(), required.end(), 1);
 }
 

@@ -44,8 +44,7 @@ private:
     void on_moved(int64_t ticks) override { d_lost.shift(ticks); }
     void on_tag(int port, const gr::tag_t& tag) override;
 
-    //! Returns whether the tags of the input agree with the parameters; ends the
-    //! flowgraph if not.
+    //! Returns whether the input's tags agree with the parameters; fails if not.
     bool agrees();
     //! \param first,end times of the output
     void tag_item(uint64_t item, int64_t first, int64_t end);

@@ -183,8 +183,7 @@ bool folder_impl::add(int64_t tick, const char* powers, const uint32_t* cells)
         return true;
     }
     const timestamp begin = time_of(double(tick));
-    // rx_time is that of the first spectrum, so that the middle of S spectra is (S - 1)/2
-    // later
+    // rx_time is that of the first spectrum: the middle of S spectra is (S - 1)/2 later
     const double spectra = double(item.spectra);
     const double middle = item.spectra ? (spectra - 1) / (2 * spectra) : 0.5;
     const timestamp time = begin.after(middle, rate());

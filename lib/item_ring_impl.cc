@@ -49,8 +49,7 @@ item_ring_impl::item_ring_impl(const parameters& p, const device& d)
     set_latency(0);
     message_port_register_in(trigger_port);
     set_msg_handler(trigger_port, [this](const pmt::pmt_t& m) { receive(m); });
-    // GNU Radio ends a block, and with it the chain, when one that sends messages to it
-    // has ended
+    // GNU Radio ends a block when one that sends messages to it has ended
     set_msg_handler(pmt::mp("system"), [](const pmt::pmt_t&) {});
 }
 

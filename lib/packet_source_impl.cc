@@ -222,8 +222,7 @@ void packet_source_impl::forget()
 
 bool packet_source_impl::start()
 {
-    // lock and unlock of a running flowgraph come through here, too; the stream goes on
-    // then
+    // lock and unlock of a flowgraph come through here, too; the stream goes on then
     if (nitems_written(0) == 0)
         forget();
     d_refill = d_filled > 0;

@@ -55,8 +55,7 @@ private:
     double item_time() const { return d_p.times_per_item * d_p.sample_time; }
     //! Ends the stretch: no boxcar reaches across this time.
     void break_off();
-    //! Takes the cells that the kernel has found. \param all waits for all of its work so
-    //! far
+    //! Takes the cells that the kernel found. \param all waits for all work so far
     void collect(bool all);
     void take(const kernels::pulse_search::result& found, int64_t tick);
     void send(const std::vector<kernels::clusters::candidate>& found);

@@ -217,8 +217,7 @@ void receiver_tags_impl::tag(uint64_t item, const said& s)
     if (s.frequency)
         add_item_tag(
             0, item, key(tags::rx_freq), pmt::from_double(*s.frequency), alias_pmt());
-    // A rate alone counts from its own item on: the time of that follows from the tags
-    // before.
+    // A rate alone counts from its own item on, whose time follows from earlier tags.
     if (const auto time = s.time ? s.time : s.rate ? reckoned(item) : std::nullopt) {
         d_time = time;
         d_item = item;

@@ -46,8 +46,7 @@ private:
 
         bool any() const { return time || rate || frequency; }
     };
-    //! Returns the time of an item by the last one that was tagged, if that and the rate
-    //! are known.
+    //! Returns the time of an item by the last that was tagged, if known with the rate.
     std::optional<timestamp> reckoned(uint64_t item) const;
     said first_of(const said& source);
     said later(uint64_t item, const said& source, const said& set);

@@ -249,8 +249,7 @@ std::vector<uint64_t> recording_source_impl::not_numbers() const
 
 bool recording_source_impl::start()
 {
-    // lock and unlock of a running flowgraph come through here, too; the stream goes on
-    // then
+    // lock and unlock of a flowgraph come through here, too; the stream goes on then
     if (nitems_written(0) == 0) {
         d_reader.restart(d_r.begin);
         d_passes = 0;

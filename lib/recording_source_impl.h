@@ -116,8 +116,7 @@ public:
              gr_vector_void_star& output_items) override;
 
 private:
-    // Tags an item on all ports with the time of a sample of this pass, frequency and
-    // rate.
+    // Tags an item on all ports with a sample's time, the frequency and the rate.
     void tag_clock(int64_t sample, uint64_t item);
     void tag_missing(const formats::recording_reader::gap& gap);
     //! Counts samples that are NaN or infinite, and warns once.

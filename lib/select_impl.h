@@ -27,8 +27,7 @@ public:
     std::vector<std::pair<int, int>> products() const override;
 
 private:
-    //! Passes the tags of some items on; `counted` becomes the count of each port's own
-    //! product.
+    //! Passes tags of some items on; `counted` becomes that of each port's own product.
     void pass_tags(int items);
 
     mutable std::mutex d_mutex; // guards all below

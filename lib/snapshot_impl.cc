@@ -157,8 +157,7 @@ void snapshot_impl::follow(const gr::tag_t& tag)
             d_clock = { tag.offset, *time };
     } else if (key == tags::rx_rate && pmt::is_number(tag.value) &&
                !pmt::is_complex(tag.value)) {
-        // up to this item the clock ran at the rate before; an rx_time of this very item
-        // is as good
+        // up to this item the clock ran at the rate before; its own rx_time is as good
         if (const auto time = time_of(tag.offset))
             d_clock = { tag.offset, *time };
         const double rate = pmt::to_double(tag.value);

@@ -59,8 +59,7 @@ private:
     //! \param last whether it is the last of the stream, for which there is a slot in any
     //! case
     void take(const void* from, uint64_t number, bool last);
-    //! Takes the last item of a stream that has ended, whose buffer is not written any
-    //! more.
+    //! Takes the last item of a stream that has ended: the buffer is not written now.
     void take_last();
     slot* free_slot(bool last);
     void add_slot();

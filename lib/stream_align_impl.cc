@@ -816,8 +816,7 @@ void stream_align_impl::publish(const char* event, int port, const pmt::pmt_t& m
 {
     auto dict = pmt::dict_add(more, key(tags::event), pmt::mp(event));
     dict = pmt::dict_add(dict, key(tags::port), pmt::from_long(port));
-    // the item of the output: where the inputs do not begin together, its index is that
-    // of none of them
+    // the output's item: where inputs do not begin together, its index is that of none
     dict = pmt::dict_add(dict, key(tags::item), pmt::from_uint64(nitems_written(0)));
     message_port_pub(status_port, dict);
 }

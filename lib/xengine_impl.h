@@ -44,8 +44,7 @@ private:
     std::vector<uint64_t> counted() const;
     //! \param counts nullptr: there are no masks
     void finish_integration(gr_complex* visibilities, uint32_t* counts, uint64_t item);
-    //! Returns the first spectrum of the integration, counted from the start of the
-    //! stream.
+    //! Returns the first spectrum of the integration since the start of the stream.
     int64_t first_spectrum() const
     {
         return (position() - d_summed) * d_p.spectra_per_frame;

@@ -13,8 +13,7 @@
 
 namespace gr::aperture {
 
-//! Returns a number as people write it: std::to_string() has 300 digits for 1e300, and
-//! zeros for 1e-9.
+//! Returns a number as people write it; std::to_string() has 300 digits for 1e300.
 inline std::string text_of(double number)
 {
     char text[32];

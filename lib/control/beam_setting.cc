@@ -17,8 +17,7 @@ namespace gr::aperture {
 
 namespace {
 
-//! Returns whether all weights are finite, in a loop that vectorises: there may be
-//! millions.
+//! Returns whether all weights are finite, in a loop that vectorises.
 bool all_finite(const std::vector<cfloat>& values)
 {
     constexpr uint32_t infinite = 0x7f800000;
@@ -32,8 +31,7 @@ bool all_finite(const std::vector<cfloat>& values)
     return largest < infinite;
 }
 
-//! Checks weights, and makes a text only of those that are refused: there may be
-//! millions.
+//! Checks weights, and makes a text only of those that are refused.
 template <class Numbers>
 void require_masks(const Numbers& masks)
 {

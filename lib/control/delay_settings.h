@@ -86,8 +86,7 @@ public:
 
     //! Begins a run.
     void start();
-    //! Makes the kernel get all delays anew, as it does not know which spectrum is the
-    //! next one.
+    //! Makes the kernel get all delays anew: the next spectrum is unknown to it.
     void begin();
     //! Moves all ticks that were read so far.
     void shift(int64_t ticks);
@@ -104,8 +103,8 @@ public:
     struct callbacks {
         //! Gets by how many spectra a timed setting comes too late.
         std::function<void(int64_t)> late;
-        //! Gets the reason why a setting, or the delay of an input that has run too far,
-        //! is not used.
+        //! Gets the reason why a setting, or the delay of an input run too far, is not
+        //! used.
         std::function<void(const std::string&)> refuse;
         std::function<void(const change&)> use; //!< gets the delays where they changed
     };
@@ -131,8 +130,8 @@ private:
         std::vector<double> values; // one for each input of the port
     };
 
-    //! Returns why a setting that holds from a time on is refused; empty if it is not, or
-    //! cannot be known yet.
+    //! Returns why a setting with a time is refused; empty if it is not, or not yet
+    //! known.
     std::string problem_of(const timed_models<delay_model>::setting& s,
                            const std::optional<timestamp>& holds_from) const;
     //! Applies tags. \returns for how many spectra, with this one, they hold

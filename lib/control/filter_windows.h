@@ -45,8 +45,7 @@ public:
     //! Returns the bandwidth of all channels in Hz.
     //! \param item_rate items a second
     double bandwidth(double item_rate) const;
-    //! Returns the difference in Hz from the middle of the samples' band to the middle of
-    //! channel n/2.
+    //! Returns the frequency of the middle of channel n/2 above that of the band, in Hz.
     double frequency_shift(double item_rate) const;
     //! Returns the samples from one spectrum to the next.
     int64_t samples() const { return d_p.hop(); }
@@ -59,8 +58,7 @@ public:
     //! Returns the items before the next window, or behind it, that delays may need, at a
     //! rate of items a second; the most of all rates without one.
     int64_t room_for_delays(std::optional<double> item_rate = {}) const;
-    //! Returns the argument of the block's set_history(), for the size of the buffer
-    //! before it.
+    //! Returns the block's set_history(), for the size of the buffer before it.
     int history() const;
     //! Returns the samples of an input in so many items.
     int64_t samples_of(int64_t items) const { return items * d_samples; }

@@ -20,15 +20,13 @@
 
 namespace gr::aperture {
 
-//! The target of a message with a setting of inputs: its keys `input`, `time` and
-//! `model`.
+//! The target of a setting of inputs: the message's keys `input`, `time` and `model`.
 struct setting_target {
     std::string model;
     int input = -1; //!< -1: all
     std::optional<timestamp> time;
 
-    //! \throws std::invalid_argument if `message` is no dictionary, or these entries are
-    //! not valid
+    //! \throws std::invalid_argument if `message` is no dictionary, or these are wrong
     static setting_target of(const pmt::pmt_t& message, int inputs);
 };
 

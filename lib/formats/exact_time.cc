@@ -216,8 +216,8 @@ int decimal::digits() const
 
 double decimal::to_double() const
 {
-    // a single rounding for all decimal numbers that people write: both are exact in a
-    // long double
+    // rounded once for all decimal numbers that people write: long double has both
+    // exactly
     const long double power = std::pow(10.0L, (long double)std::abs(exponent));
     return double(exponent < 0 ? mantissa / power : mantissa * power);
 }

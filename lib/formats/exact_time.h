@@ -36,8 +36,7 @@ exact_time operator-(const exact_time& a, const exact_time& b);
  */
 int leap_seconds(int64_t seconds);
 
-//! Returns the time at which `duration` has passed since another one, leap seconds
-//! counted.
+//! Returns the time `duration` after another one, leap seconds counted.
 exact_time after(const exact_time& start, const exact_time& duration);
 
 //! A rate in Hz, as a fraction in lowest terms.
@@ -70,8 +69,7 @@ ratio to_ratio(const decimal& value, int64_t scale);
 //! Returns scale / |value| in the same way.
 ratio to_inverse_ratio(const decimal& value, int64_t scale);
 
-//! The seconds from the last multiple of a period since 1970 to a time, and to the next
-//! one.
+//! The seconds from the last multiple of a period since 1970, and to the next one.
 struct place_between_multiples {
     double gone, rest;
 };

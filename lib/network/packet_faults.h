@@ -46,8 +46,7 @@ public:
 
     packet_faults(const parameters& p, taker take);
 
-    //! Takes a packet that is to be sent at a time; times rise. Earlier ones that are due
-    //! come out.
+    //! Takes a packet to be sent at a time; times rise. Earlier ones come out.
     void put(int64_t time, int to, std::vector<uint8_t> bytes);
     //! Lets all packets that are left come out.
     void finish();

@@ -36,8 +36,7 @@ public:
                   const sender_list& senders,
                   packet_window& window);
 
-    //! Takes the datagrams that came to one address. Threads may call it at the same
-    //! time.
+    //! Takes the datagrams of one address. Threads may call it at the same time.
     void take(const datagram* datagrams, size_t count, int address);
 
     struct counts {

@@ -47,8 +47,7 @@ public:
     bool next(captured& c);
     //! Says why reading ended before the file did; empty if it did not.
     const std::string& error() const { return d_error; }
-    //! Returns how many packets of other protocols, and fragments of IP, were passed
-    //! over.
+    //! Returns how many packets of other protocols, and fragments, were passed over.
     uint64_t others() const { return d_others; }
     uint64_t fragments() const { return d_fragments; }
 
@@ -103,8 +102,7 @@ class pcap_writer
 public:
     //! \throws std::runtime_error naming the file
     explicit pcap_writer(const std::string& filename);
-    //! Writes a datagram. Both endpoints are of IPv4, or both of IPv6. \throws
-    //! std::runtime_error
+    //! Writes a datagram, with both endpoints IPv4, or IPv6. \throws std::runtime_error
     void write(const boost::asio::ip::udp::endpoint& from,
                const boost::asio::ip::udp::endpoint& to,
                int64_t time,

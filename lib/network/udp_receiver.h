@@ -53,8 +53,7 @@ public:
 
     //! Returns the bytes of the socket's buffer that the system gives.
     int buffer_bytes() const { return d_buffer_bytes; }
-    //! Returns the datagrams that the system dropped because the socket's buffer was
-    //! full.
+    //! Returns the datagrams that the system dropped, as the socket's buffer was full.
     uint64_t dropped() const { return d_dropped; }
     //! Says why the thread ended before its time; empty if it did not.
     std::string error() const;

@@ -30,8 +30,7 @@ public:
     virtual size_t default_ring() const = 0;
     //! \throws std::runtime_error saying how much was asked for and how much there is
     virtual memory allocate(size_t bytes) const = 0;
-    //! Allocates memory that appears twice in a row; bytes is a multiple of
-    //! granularity().
+    //! Allocates memory twice in a row; bytes is a multiple of granularity().
     virtual memory allocate_twice_mapped(size_t bytes) const = 0;
     /*!
      * Lets another device of this kind copy out of memory of this one, for as long as the
@@ -42,8 +41,7 @@ public:
      */
     virtual bool
     share(char* memory, size_t bytes, bool mapped, const backend& other) const = 0;
-    //! Makes copies from and to some host memory asynchronous, as long as the result
-    //! lives.
+    //! Makes copies from and to host memory asynchronous while the result lives.
     virtual std::shared_ptr<void> pin(void* host_memory, size_t bytes) const = 0;
 };
 

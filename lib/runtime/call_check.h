@@ -29,8 +29,7 @@ public:
 
     //! Is called before the first call of a run.
     void start();
-    //! Begins a call that has room for so many items, and is offered so many of each
-    //! input.
+    //! Begins a call with room for so many items, and so many of each input.
     void begin(int room, const gr_vector_int& offered);
     //! \throws std::runtime_error for more than the call was offered, or has room for
     void consume(int port, int items);

@@ -337,8 +337,7 @@ public:
     }
 
 private:
-    //! Makes later work of the second stream begin after the work of the first one so
-    //! far.
+    //! Makes later work of the second stream begin after the first one's so far.
     void order_streams(cudaStream_t first, cudaStream_t second)
     {
         const on_gpu here(d_order->gpu);

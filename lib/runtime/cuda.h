@@ -35,8 +35,7 @@ struct gpu_runtime {
 
 extern const plugin_kind gpu_runtime_kind;
 
-//! Returns the library's functions, loading it in the first call; nullptr if there is
-//! none.
+//! Returns the library's functions, loading it once; nullptr if there is none.
 const gpu_runtime* the_gpu_runtime();
 //! Returns the GPUs that blocks can run on. Loads the library.
 const gpus& find_gpus();

@@ -467,8 +467,7 @@ bool device_block::start()
     said_errors::get().forget();
     d_edges->clear_error();
     d_edges->check.start();
-    // GNU Radio starts blocks in their own threads, all of them before the first is
-    // called
+    // GNU Radio starts all blocks, in their own threads, before the first call
     thread_of_device_block = on_device();
     try {
         d_edges->start();

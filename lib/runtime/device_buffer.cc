@@ -477,8 +477,8 @@ void device_buffer::post_work(int nitems)
     std::lock_guard<std::mutex> guard(d_state);
     d_end = int64_t(d_abs_write_offset) + nitems;
     d_end_index = index_add(d_write_index, unsigned(nitems));
-    // Readers wait for the last work that wrote, and that wrote to the mirror one cycle
-    // of the ring ago.
+    // Readers wait for the last work that wrote: to the mirror, one cycle of the ring
+    // ago.
     if (d_kept)
         return;
     d_filled += nitems;

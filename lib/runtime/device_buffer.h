@@ -107,8 +107,7 @@ public:
     //! \returns false if there is nothing more to be read, as the writer, a block on the
     //! device, has failed, which it reports itself
     bool begin_read(stream& s, const gr::buffer_reader& r, size_t place, int items);
-    //! Ends the reading of so many items, before any is consumed: all work of the call is
-    //! done after an event.
+    //! Ends the reading of so many items, before any is consumed, with an event.
     void
     end_read(const gr::buffer_reader& r, size_t place, int items, const event_sptr& done);
     //! Returns where a reader's items are on its device.
@@ -122,19 +121,17 @@ public:
 
     //! Returns whether the writer is a host block.
     bool written_by_host() const { return d_host_writer; }
-    //! Returns that host memory, and below where the next item goes, to be asked for
-    //! under mutex().
+    //! Returns that host memory, and the next item's index, to be asked for under
+    //! mutex().
     const char* host_memory() const { return d_mirror->at(0); }
     unsigned write_index() const { return d_write_index; }
     std::string device_name() const;
     //! Copies the newest items where the writer is a device block, as tap::copy() does.
     newest_items newest(int items, void* to, bool on_device);
 
-    //! Returns the first error that a host block, or the writer's own work, met; empty if
-    //! there was none.
+    //! Returns the first error of a host block, or of the writer's own work; or empty.
     std::string error() const;
-    //! Returns the error that readers are to report: a writer on the device does it by
-    //! itself.
+    //! Returns the error that readers report: a writer on the device does it itself.
     std::string error_for_readers() const;
 
 private:
@@ -150,8 +147,7 @@ private:
     void allocate_mirror();
     //! Moves readers of a buffer that this one has replaced to this one.
     void adopt_readers();
-    //! Returns the items that a reader sees, counted from the start of the run, history
-    //! below 0.
+    //! Returns the items that a reader sees, from the start of the run; history below 0.
     span window(const gr::buffer_reader& r, int items);
     //! Makes the stream wait for all device readers that use items below a limit.
     void wait_for_readers(stream& s, int64_t limit);

@@ -13,8 +13,8 @@ namespace gr::aperture {
 void event_log::add(int64_t first, int64_t end, const event_sptr& e)
 {
     constexpr size_t most = 64, few = 8;
-    // a query costs as much as giving work to a stream: there is none while there is
-    // little to drop
+    // a query costs as much as giving work to a stream: none while there is little to
+    // drop
     while (d_entries.size() >= few && d_entries.front().done->done()) {
         d_done = std::max(d_done, d_entries.front().end);
         d_entries.pop_front();

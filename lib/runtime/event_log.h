@@ -22,13 +22,11 @@ namespace gr::aperture {
 class event_log
 {
 public:
-    //! Adds work on items first ... end-1, which is done after an event; nullptr: it is
-    //! done.
+    //! Adds work on items first ... end-1, done after an event; nullptr: it is done.
     void add(int64_t first, int64_t end, const event_sptr& e);
     //! Returns an event after which no work uses items below limit (nullptr: none does).
     event_sptr last_use_below(int64_t limit) const;
-    //! Returns an event after which the work on all items below end is done (nullptr: it
-    //! is done).
+    //! Returns an event after which work on all items below end is done; or nullptr.
     event_sptr completion_of(int64_t end) const;
     //! Returns an event after which all work is done.
     event_sptr last() const;

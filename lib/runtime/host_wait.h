@@ -22,8 +22,7 @@ class APERTURE_DEVICE_API working_thread
 public:
     static void begin();
     static void end();
-    //! Returns whether the calling thread is between begin() and end(), and not in an
-    //! allowed wait.
+    //! Returns whether the thread is between begin() and end(), and in no allowed wait.
     static bool must_not_wait();
     //! Returns how often threads have waited that must not, since the program began.
     static long forbidden_waits();

@@ -45,11 +45,9 @@ public:
     struct piece {
         size_t to, from, bytes;
     };
-    //! Returns where bytes are written that are to be read at an offset; `from` counts
-    //! from their start.
+    //! Returns where bytes to be read at an offset go; `from` counts from their start.
     std::vector<piece> pieces(size_t offset, size_t bytes) const;
-    //! Returns the copies within the ring that are due after bytes were written at an
-    //! offset.
+    //! Returns the copies within the ring that are due after bytes were written.
     std::vector<piece> twins(size_t offset, size_t bytes) const;
 
 private:

@@ -128,8 +128,8 @@ void clocked_block::require_window(gr_vector_int& required)
 {
     for (size_t port = 0; port < d_ports.size(); port++) {
         const int64_t first = first_item(port);
-        // Items that are not needed are passed over first: with them the buffer might not
-        // hold the rest.
+        // Items that are not needed are passed over first: the buffer might not hold the
+        // rest.
         const auto up_to = [&](int64_t end) -> int64_t {
             return d_alignment.needed_from(int(port)) > first ? 1
                    : end != timeline::none

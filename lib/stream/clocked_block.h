@@ -110,8 +110,7 @@ protected:
     }
     //! Returns the items a second; 0 if no tag gives them.
     double rate() const { return d_rate; }
-    //! Returns the time of a tick (or between two); that of tick 0 where the rate is not
-    //! known.
+    //! Returns the time of a tick (or between two); of tick 0 where the rate is unknown.
     timestamp time_of(double tick) const { return d_alignment.time_of(tick); }
     //! Returns the time of tick 0 by the clock that runs at the next window: a clock that
     //! is followed was not always the same.
@@ -146,31 +145,26 @@ protected:
         int input;
         int64_t first, count;
     };
-    //! Returns nothing if the tag is another one; refuses inputs that the edge does not
-    //! have.
+    //! Returns nothing if the tag is another one; refuses inputs beyond the edge's.
     std::optional<lost_spectra> read_missing(const gr::tag_t& tag, int port, int inputs);
     //! Adds one `missing` tag.
     void tag_missing(int port, uint64_t item, int input, uint64_t first, uint64_t count);
 
-    //! Returns `bandwidth`, and below `samples_per_item`, of the input; 0 without such a
-    //! tag.
+    //! Returns `bandwidth` of the input, and below `samples_per_item`; 0 without one.
     double input_bandwidth() const { return d_bandwidth; }
     int64_t input_samples_per_item() const { return d_samples_per_item; }
 
     //! Receives all other tags, in order.
     virtual void on_tag(int port, const gr::tag_t& tag);
-    //! Is called when the ports were aligned, before the next window; may call
-    //! set_position().
+    //! Is called between the alignment and the next window; may call set_position().
     virtual void on_begin() {}
-    //! Is called when the ports are aligned anew: items that were read ahead lie so many
-    //! ticks later.
+    //! Is called when the ports are aligned anew: items read ahead lie so much later.
     virtual void on_moved(int64_t) {}
     void set_position(int64_t tick) { d_alignment.set_position(tick); }
     //! Sets, in the constructor, the longest gap in seconds that is filled with missing
     //! items. \throws std::invalid_argument
     void set_most_gap(double seconds);
-    //! Makes rx_time count from a device's start, whatever its value; for the
-    //! constructor.
+    //! Makes rx_time count from a device's start, in any case; for the constructor.
     void set_relative_time(bool relative) { d_relative_time = relative; }
     //! Makes the time follow the stamps, which are of other clocks than the items on all
     //! ports; for the constructor.
@@ -213,17 +207,14 @@ protected:
     void compare_true_times_only() { d_true_times_only = true; }
     //! Returns whether the rx_time of a port can be compared with those of others.
     bool has_true_time(int port) const { return d_ports[port].true_time; }
-    //! Returns whether the first rx_time of a port was approximate: a guess, which aligns
-    //! nothing.
+    //! Returns whether a port's first rx_time was approximate, and aligns nothing.
     bool has_guessed_time(int port) const { return d_ports[port].guessed; }
-    //! Moves a port so many ticks later than it was believed to be, from the next window
-    //! on.
+    //! Moves a port so many ticks later than believed, from the next window on.
     void move(int port, int64_t ticks);
     //! Returns, in on_begin() with compare_true_times_only(), whether the port lies where
     //! it lay beside the others before they were aligned anew.
     bool keeps_place(int port) const { return d_ports[port].keeps_place; }
-    //! Returns how much later a port is at a tick by its stamps than by its place, in
-    //! ticks.
+    //! Returns how much later a port is at a tick by its stamps than its place, in ticks.
     double lag(int port, int64_t tick) const { return d_alignment.lag(port, tick); }
     struct arrivals {
         int64_t items; //!< items that have come since the start
@@ -276,8 +267,7 @@ private:
     //! any of these is consumed.
     bool more_tags_can_come(int port);
     void resume();
-    //! Limits port 0 to the items that its companion has. \returns false if that has
-    //! ended
+    //! Limits port 0 to the items of its companion. \returns false if that has ended
     bool pair_up(gr_vector_int& available);
     void check_companion();
     //! Consumes, on all ports, the items that no later window needs.

@@ -87,8 +87,7 @@ private:
                         int most);
     int
     integrate_frames(const gr_vector_const_void_star& in, float* out, uint32_t* counts);
-    //! Returns how many frames from the next one on can be done in one call, and prepares
-    //! d_means for them.
+    //! Returns how many frames can be done in one call, and prepares d_means for them.
     int64_t prepare_all();
     //! Makes means of some frames, for kernel() and d_means.
     void make_means(const timeline::run& run,
@@ -97,8 +96,7 @@ private:
                     float* out,
                     uint32_t* counts);
 
-    //! Returns the spectra that were summed, of each row and part; one count if all
-    //! agree.
+    //! Returns the spectra summed in each row and part; one count if all agree.
     std::vector<uint64_t> counted(int64_t first, int64_t end);
     std::vector<float> scales(const std::vector<uint64_t>& counts) const;
     //! \param counts from counted()
@@ -110,8 +108,7 @@ private:
     //! Returns where the input ended, in spectra: the rest of the frame is zeros, which
     //! all sources lack. Only where there is an input_end().
     int64_t end_of_input() const;
-    //! Returns the integrations of the frame at input_end() that are not made of such
-    //! zeros alone.
+    //! Returns the integrations of that frame which are not made of such zeros alone.
     int parts_before_end() const;
 
     const parameters d_p;

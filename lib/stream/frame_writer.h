@@ -84,8 +84,7 @@ protected:
 
     //! Marks spectra of an input as missing.
     void miss(int input, int64_t first, int64_t end) { d_lost[input].add(first, end); }
-    //! Returns, for each input, the spectra that were lost, without the padding at the
-    //! end.
+    //! Returns, for each input, the lost spectra, without the padding at the end.
     std::vector<uint64_t> missing_spectra() const;
 
 private:

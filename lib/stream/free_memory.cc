@@ -44,8 +44,7 @@ size_t free_in_machine()
     return std::numeric_limits<size_t>::max();
 }
 
-//! Returns the bytes that the system gives back when needed: pages of files that were not
-//! used lately.
+//! Returns the bytes that the system gives back when needed: pages of unused files.
 size_t reclaimable_in(const std::string& file)
 {
     std::ifstream stream(file);
@@ -57,8 +56,7 @@ size_t reclaimable_in(const std::string& file)
     return 0;
 }
 
-//! Returns the free bytes of the control group, of version 2 or 1, and of those around
-//! it.
+//! Returns the free bytes of the control group, of version 2 or 1, and its parents.
 size_t free_in_groups()
 {
     size_t least = std::numeric_limits<size_t>::max();

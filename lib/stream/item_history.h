@@ -17,8 +17,7 @@
 
 namespace gr::aperture {
 
-//! The settings that tags give to the newest items of a stream. Any thread may call its
-//! functions.
+//! The settings that tags give to the newest items of a stream, for any thread.
 class item_history
 {
 public:

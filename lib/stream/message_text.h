@@ -17,8 +17,7 @@ namespace gr::aperture {
 //! Returns the key of a tag, or of an entry of a message.
 inline pmt::pmt_t key(const char* name) { return pmt::intern(name); }
 
-//! Returns the value of a tag, or of an entry of a message, if it is a finite real
-//! number.
+//! Returns the finite real number in a tag, or in an entry of a message, if it is one.
 std::optional<double> number_of(const pmt::pmt_t& value);
 
 //! Returns the value of a tag, or of an entry of a message, if it is a whole number from

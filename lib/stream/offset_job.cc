@@ -79,8 +79,7 @@ receiver_offsets look_for_slips(const offset_job::task& t,
     return found;
 }
 
-// Samples in which inputs that drift apart are searched for, and the largest error of
-// crystals.
+// Samples in which drifts are searched for, and the largest error of crystals.
 constexpr int64_t most_drifting = 1 << 17;
 constexpr double most_drift = 1e-4;
 // Below this coherence the phase may have run through many cycles.

@@ -16,8 +16,7 @@ namespace {
 
 // Ticks are integers of 63 bits: a stamp that is further away than this has no tick.
 constexpr double furthest = 1e17;
-// The longest wait, in seconds, of a port that does not know the time for a stamp, where
-// others know it.
+// The longest wait of a port for its first stamp, in seconds, if others have one.
 constexpr double longest_wait = 1;
 // A clock that was followed before is exact to so many seconds.
 constexpr double exact = 1e-9;
@@ -310,8 +309,7 @@ void stream_alignment::apply(int port, const stream_clock::outcome& o, bool anew
     event e{ kind_of(o.what), port, o.item, std::abs(o.count), o.slope };
     if (o.opened) {
         const int64_t tick = *o.opened + o.offset;
-        // items that would be filled in as missing; those by which others are ahead are
-        // not
+        // items that would become missing; those by which others are ahead do not
         const int64_t filled = tick - std::max(tick - jump, position());
         if (std::max(filled, -jump) > (anew ? 0 : most_ticks())) {
             d_frozen[port] = *o.opened;

@@ -64,8 +64,7 @@ public:
                double rate,
                double most_gap,
                bool anew_where_restated = false);
-    //! Leaves a port, whose place is not known, missing until introduce(); for before
-    //! begin().
+    //! Leaves a port without a place missing until introduce(); for before begin().
     void leave_unplaced(int port) { d_unplaced[port] = true; }
     bool is_unplaced(int port) const { return d_unplaced[port]; }
     //! Sets the rate, where it comes later than the first items.
@@ -98,13 +97,11 @@ public:
     //! too early from now on.
     //! \param readable first item of the port that can still be read
     void move(int port, int64_t ticks, int64_t readable);
-    //! Returns how much later a port is at a tick by its stamps than by its place, in
-    //! ticks.
+    //! Returns how much later a port is at a tick by its stamps than its place, in ticks.
     double lag(int port, int64_t tick) const;
     //! Takes all tags of items before this one as read.
     void reached(int port, int64_t item);
-    //! Sets whether next() waits for tags of a port; it does not wait for tags that can
-    //! never come.
+    //! Sets whether next() waits for tags of a port, except those that can never come.
     void wait_for_tags(int port, bool wait) { d_waits[port] = wait; }
 
     //! Returns the item of a port from which on tags may be read after resume() only.
@@ -201,8 +198,8 @@ private:
     timestamp settle(int port);
     //! Opens a port as timeline::open() does, except for items that were filled in.
     void open(int port, int64_t item, int64_t tick);
-    //! Returns whether the items of a port lie before the position by more than the
-    //! longest gap.
+    //! Returns whether a port's items are behind the position by more than the longest
+    //! gap.
     bool lags(int port, int64_t end) const;
     const axis& axis_at(int64_t tick) const;
     //! Returns how far the leading clock has walked at a tick, in ticks.

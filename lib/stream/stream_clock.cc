@@ -17,8 +17,7 @@ namespace {
 constexpr std::array<double, 4> grids_per_second = { 1e6, 1e7, 1e8, 1e9 };
 constexpr size_t most_points = 32;
 constexpr size_t most_suspects = 8;
-// Crystals have errors of up to a hundred millionths, and two may drift apart by twice
-// that.
+// Crystals have errors of up to a hundred millionths; two may drift apart by twice that.
 constexpr double steepest = 2e-4;
 // A rate that is named wrongly may be further off.
 constexpr double steepest_noticed = 0.02;
@@ -204,8 +203,7 @@ bool stream_clock::walks_finely(const std::deque<point>& points, const line& l) 
 std::optional<stream_clock::line>
 stream_clock::line_through(const std::deque<point>& before, const point& p) const
 {
-    // A few stamps make a line by chance: only many of them are believed to be the drift
-    // of a clock.
+    // A few stamps make a line by chance: only many are taken as the drift of a clock.
     const bool small = !before.empty() && std::abs(p.offset - before.back().offset) <= 2;
     if (before.size() < (small ? 3 : 5))
         return std::nullopt;

@@ -40,8 +40,7 @@ public:
     //! Forgets everything but set_kept(), and closes the ports.
     void reset();
 
-    //! Sets how many items of all ports stay readable before the next window, for a later
-    //! reach.
+    //! Sets how many items of all ports stay readable for a later reach.
     void set_kept(int64_t items) { d_kept = items; }
     //! The range in which a port is read for a window at tick t: from t - before to t +
     //! window + after. Either may be negative, and at most what set_kept() says.
@@ -62,8 +61,7 @@ public:
     int64_t open(int port, int64_t item, int64_t tick);
     //! Returns whether items of the port have a place, as far as known.
     bool is_open(int port) const;
-    //! Closes the segment: from `item` on, the items of a port have no place, until
-    //! open().
+    //! Closes the segment: items of a port from `item` on have no place, until open().
     void close(int port, int64_t item);
     //! Tells that no item that is still to come on a closed port lies before a tick, nor
     //! before the end of its segments.
@@ -75,13 +73,11 @@ public:
     //! Forgets the items of a port before one, which cannot be read any more.
     void forget_before(int port, int64_t item);
 
-    //! Returns the tick of an item by the last segment of the port that begins at or
-    //! before it.
+    //! Returns the tick of an item by the port's last segment that begins before it.
     int64_t tick_of(int port, int64_t item) const;
     //! Returns the tick before which no further segment of the port can begin.
     int64_t end_of(int port) const;
-    //! Returns the tick up to which the segments of a port are known, given items to
-    //! before `end`.
+    //! Returns the tick up to which a port's segments are known, with items before `end`.
     int64_t known_until(int port, int64_t end) const;
     //! Returns the item behind the one of the port that lies at the next window's tick,
     //! or none if no item that is still to come is known to lie there.
@@ -136,13 +132,11 @@ private:
         int64_t end_tick() const { return end == none ? none : tick + end - item; }
     };
 
-    //! Returns the tick of the first window that is still to come and lies within a
-    //! segment, or none.
+    //! Returns the tick of the first later window within a segment, or none.
     int64_t next_window(int port, const segment& s) const;
     //! Returns the segment that holds the window at a tick, or nullptr.
     const segment* holder(int port, int64_t tick) const;
-    //! Returns the earliest tick of the next window that is not missing, if none is held
-    //! at the position.
+    //! Returns the earliest tick of the next held window, if the present one is not.
     int64_t missing_until(int port) const;
 
     const int64_t d_window, d_hop;

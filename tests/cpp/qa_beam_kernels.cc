@@ -227,8 +227,7 @@ class qa_beam_kernels : public CppUnit::TestFixture
         }
     }
 
-    //! Returns the powers of beams [frame][channel][beam][time], as the kernels give
-    //! them.
+    //! Returns powers of beams [frame][channel][beam][time], as the kernels do.
     std::vector<double> powers_of(const std::vector<cdouble>& beams,
                                   const detection& d,
                                   int frames,

@@ -177,8 +177,7 @@ public:
         }
     }
 
-    //! Without rates the kernel gets delays once, and without delays it learns that there
-    //! are none.
+    //! Without rates the kernel gets delays once, and without delays that there are none.
     void nothing_to_do()
     {
         auto s = make(2);

@@ -1182,8 +1182,7 @@ public:
         }
     }
 
-    //! An error that several blocks meet at once is logged once, and in the next run
-    //! again.
+    //! An error that several blocks meet is logged once, and in the next run again.
     void one_line_says_an_error()
     {
         static std::ostringstream log; // GNU Radio keeps what writes to it

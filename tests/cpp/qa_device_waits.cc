@@ -202,8 +202,7 @@ public:
         the_writer_waits_for_copies_to_another_device();
     }
 
-    //! The ring copies to the host at once, and its copy on another device reads that
-    //! late.
+    //! The ring copies to the host at once; its copy on another device reads that late.
     void copies_to_the_host_wait_for_those_from_there()
     {
         emulated::current_settings().peers = false;

@@ -75,8 +75,7 @@ class qa_offset_kernels : public CppUnit::TestFixture
     CPPUNIT_TEST_SUITE_END();
 
 public:
-    //! (1 - x)^(N - 1) of the coherence^2 of N samples of noise; here N = 5, and 20000
-    //! tries
+    //! (1 - x)^(N - 1) of the coherence^2 of N samples of noise; N = 5, and 20000 tries
     void strength_is_exponential()
     {
         noise make(1);

@@ -120,8 +120,7 @@ struct flowgraph {
 
 } // namespace
 
-//! Tests the threads of stream_align: those of its work, of a search, of messages and
-//! setters.
+//! Tests the threads of stream_align: its work, a search, messages and setters.
 class qa_stream_align : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_stream_align);

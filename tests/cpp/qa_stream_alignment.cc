@@ -180,8 +180,7 @@ struct model {
                 items_at.emplace(*(tick[item] = at), item);
                 covered = std::max(covered, at + 1);
             }
-            // items before one without a place, or before a segment, may be missing
-            // already
+            // items before one without a place, or a segment, may be missing already
             if (!trusted)
                 least = std::max({ least, covered, at + 1 });
         }
@@ -901,8 +900,7 @@ public:
         }
     }
 
-    //! A walk through fractions of items is reported once, and the stream is missing from
-    //! then on.
+    //! A walk through fractions of items is reported once; the stream is then missing.
     void drift_that_is_not_followed()
     {
         for (int round = 0; round < 600; round++) {
@@ -1157,8 +1155,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(0, a.hopeless({ 60200, 105 }));
     }
 
-    //! No port knew the time: the first stamp sets it, and ports that do not know it
-    //! wait.
+    //! No port knew the time: the first stamp sets it; ports without one wait.
     void first_stamp_of_all()
     {
         stream_alignment a(2, 1, 1);
@@ -1181,8 +1178,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(run.first_item[0] + 60, run.first_item[1]);
     }
 
-    //! Other ports know the time: one that has no stamp within a second is taken as
-    //! aligned.
+    //! Other ports know the time: one without a stamp within a second is aligned.
     void first_stamp_never()
     {
         stream_alignment a(2, 1, 1);
@@ -1197,8 +1193,7 @@ public:
         CPPUNIT_ASSERT(a.take_events().at(0).what == kind::no_stamp);
     }
 
-    //! Items that were filled in are missing, whatever is tagged within them, and nothing
-    //! moves.
+    //! Items that were filled in are missing, whatever their tags; nothing moves.
     void filled_items()
     {
         stream_alignment a(1, 4, 1);

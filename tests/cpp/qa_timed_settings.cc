@@ -49,8 +49,7 @@ pmt::pmt_t gain_at(double gain, const timestamp& time)
 
 } // namespace
 
-//! Tests the order of settings that wait for their time, the cost of a call, and their
-//! limit.
+//! Tests the order of settings with a time, the cost of a call, and their limit.
 class qa_timed_settings : public CppUnit::TestFixture
 {
     CPPUNIT_TEST_SUITE(qa_timed_settings);
@@ -134,8 +133,7 @@ class qa_timed_settings : public CppUnit::TestFixture
         CPPUNIT_ASSERT_EQUAL(int64_t(0), comparisons);
     }
 
-    //! One more than may wait is refused; all others hold when they are due, and then
-    //! there is room.
+    //! One more than may wait is refused; all others hold when they are due.
     void limit_of_gains()
     {
         gain_settings gains(1, 1, 1.0);
@@ -193,8 +191,7 @@ class qa_timed_settings : public CppUnit::TestFixture
         weights.receive(gain_at(1, at_item(70000)));
     }
 
-    //! 512 settings of 512 KiB each are 256 MiB; where one has held, there is room for
-    //! one.
+    //! 512 settings of 512 KiB each are 256 MiB; after one has held, there is room.
     void bytes_of_gains()
     {
         constexpr int channels = 65536;

@@ -119,8 +119,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(int64_t(30), t.next({ 40 }, 1).first_item[0]);
     }
 
-    //! The tick up to which all of a port is known, whether its items have a place or
-    //! not.
+    //! The tick up to which all of a port is known, whether items have a place or not.
     void what_is_known()
     {
         timeline t(1, 4, 2);

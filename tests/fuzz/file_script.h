@@ -178,8 +178,7 @@ private:
         return all;
     }
 
-    //! Checks that a file that opens has all samples that it claims, and that these are
-    //! the file's.
+    //! Checks that a file that opens has all samples that it claims, and no others.
     void read_dada()
     {
         static const char* const good = "HDR_SIZE 4096\nNBIT 8\nNDIM 2\nNPOL 2\nNCHAN 1\n"
@@ -421,8 +420,7 @@ private:
         totals.packets += found;
     }
 
-    //! Checks that the places of heaps with any items lie within a chunk, and so do
-    //! frames made of it.
+    //! Checks that heaps with any items, and frames made of them, lie within a chunk.
     void place_heaps()
     {
         network::voltage_heaps heaps;

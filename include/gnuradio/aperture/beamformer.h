@@ -105,8 +105,7 @@ public:
     //! Sets which inputs a beam has ([input]), or all beams with -1 ([beam][input]):
     //! those with 0 are left out, whatever their weights are. An empty mask is ones.
     virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
-    //! Returns, for each beam, the samples that were clamped as they did not fit into
-    //! sc8.
+    //! Returns, for each beam, the samples that were clamped to fit into sc8.
     virtual std::vector<uint64_t> clamped() const = 0;
     //! Returns the name of the implementation, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;

@@ -108,11 +108,9 @@ public:
 
     static sptr make(const parameters& p);
 
-    //! Returns, for each input, the samples in which -128 (sc4: -8) was replaced by -127
-    //! (-7).
+    //! Returns, for each input, the samples in which -128 (sc4: -8) became -127 (-7).
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! Returns, for each input, the spectra that were lost, without the padding at the
-    //! end.
+    //! Returns, for each input, the lost spectra, without the padding at the end.
     virtual std::vector<uint64_t> missing() const = 0;
     //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;

@@ -99,8 +99,7 @@ public:
     //! Returns, for each input, the output samples that were clamped as they did not fit
     //! into 8 bits, in all channels, whether f_engine selects them or not.
     virtual std::vector<uint64_t> clamped() const = 0;
-    //! Returns, for each input, the 8-bit samples of -128 (4-bit: -8) that were read as
-    //! -127 (-7).
+    //! Returns, for each input, the 8-bit samples of -128 (4-bit: -8) read as -127 (-7).
     virtual std::vector<uint64_t> clamped_samples() const = 0;
     //! Returns, for each input, the spectra that were zeros because samples were lost,
     //! without the padding of f_engine's last frame.

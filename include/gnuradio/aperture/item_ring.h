@@ -92,8 +92,7 @@ public:
 
     //! Items that were read.
     struct piece {
-        //! Bytes of the items: those that were asked for of each; valid until the next
-        //! read.
+        //! Bytes of the items: those asked for of each; valid until the next read.
         const char* data = nullptr;
         int64_t items = 0;
         //! Number of items, the first ones, that were overwritten before they were read:
@@ -137,8 +136,7 @@ public:
     //! one of the first item.
     virtual std::vector<missing_run> missing(uint64_t first, int64_t count) const = 0;
 
-    //! Returns the messages that have come to the port `trigger`, oldest first, and
-    //! forgets them.
+    //! Returns, and forgets, the messages that came to the port `trigger`, oldest first.
     virtual std::vector<pmt::pmt_t> take_triggers() = 0;
 
     //! Returns how often the block was started.

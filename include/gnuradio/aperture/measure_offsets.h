@@ -18,14 +18,11 @@ namespace gr::aperture {
 
 //! Parameters of measure_offsets().
 struct offset_search {
-    //! Lags from -most_lag to most_lag samples are searched; 0: half of the samples
-    //! given.
+    //! Lags from -most_lag to most_lag samples are searched; 0: half of the samples.
     int64_t most_lag = 0;
-    //! The probability that an input which has nothing in common with the others is found
-    //! nevertheless.
+    //! The probability that an input without a common signal is found nevertheless.
     double false_alarms = 1e-4;
-    //! The input against which the others are measured; -1: the one with the best
-    //! signal-to-noise.
+    //! The input against which the others are measured; -1: the one with the best S/N.
     int reference = -1;
     //! The largest delay rate (samples per sample; one ppm is 1e-6) and the largest phase
     //! rate (radians per sample; 2 pi ppm 1e-6 rx_freq/rate) between any two receivers on

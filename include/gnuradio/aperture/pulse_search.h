@@ -171,8 +171,7 @@ public:
     virtual std::string implementation() const = 0;
     //! Returns the widths of the boxcars, in samples of a trial.
     virtual std::vector<int> widths() const = 0;
-    //! Returns, for each boxcar, all sums above the threshold since the start, before any
-    //! selection.
+    //! Returns, for each boxcar, all sums above the threshold since the start.
     virtual std::vector<uint64_t> cells() const = 0;
     //! Returns how many cells were dropped as there was no room for them.
     virtual uint64_t left_out() const = 0;

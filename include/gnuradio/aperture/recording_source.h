@@ -154,13 +154,11 @@ public:
     virtual bool inverted() const = 0;
     //! Returns the samples of each input in one pass.
     virtual int64_t samples() const = 0;
-    //! Returns the time of the first sample that is read: seconds since 1970 and their
-    //! fraction.
+    //! Returns the time of the first sample: seconds since 1970 and their fraction.
     virtual std::pair<uint64_t, double> start_time() const = 0;
     //! Says why reading ended before its time; empty if it did not.
     virtual std::string error() const = 0;
-    //! Returns, for each input, the complex samples whose imaginary part could not be
-    //! negated.
+    //! Returns, for each input, the samples whose imaginary part could not be negated.
     virtual std::vector<uint64_t> clamped() const = 0;
     //! Returns, for each input, the samples that were sent as zeros because no piece has
     //! them, or because they, or some beside them, are NaN or infinite.

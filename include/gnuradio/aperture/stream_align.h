@@ -169,8 +169,7 @@ public:
     //! Sets the interval between searches for slips, in seconds. \throws
     //! std::invalid_argument
     virtual void set_watch(double seconds) = 0;
-    //! Sets whether inputs whose offset is unknown are passed on, from the next samples
-    //! on.
+    //! Sets, from the next samples on, whether inputs of unknown offset are passed on.
     virtual void set_unaligned(bool unaligned) = 0;
     //! Sets the interval between messages on port `status`, in seconds. \throws
     //! std::invalid_argument
@@ -195,8 +194,7 @@ public:
     virtual std::vector<uint64_t> dropped() const = 0;
     //! Returns, for each input, the slips that were noticed and mended.
     virtual std::vector<uint64_t> slips() const = 0;
-    //! Returns whether a measurement is being computed, or its result is still to be
-    //! used.
+    //! Returns whether a measurement is being computed, or its result is to be used.
     virtual bool searching() const = 0;
     //! Returns how many measurements by correlation have ended, with whatever result.
     virtual uint64_t measurements() const = 0;

@@ -93,8 +93,7 @@ public:
 
     //! Sets the length of the integrations from the next one on.
     virtual void set_integration(double length, const std::string& unit = "frames") = 0;
-    //! Returns the frames in an integration; 0 while a length in seconds awaits the rate
-    //! of the frames.
+    //! Returns the frames in an integration; 0 while a length in seconds awaits rx_rate.
     virtual int frames_per_integration() const = 0;
     virtual void set_normalise(bool normalise) = 0;
     //! Returns the name of the implementation, for example "host avx512 vnni".

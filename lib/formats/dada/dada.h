@@ -34,7 +34,7 @@ struct dada_file {
     bool big_endian = false;
     ratio rate{ 1, 1 }; //!< samples a second of one input
     double center = 0;  //!< Hz, middle of the band
-    //! Bandwidth in Hz; negative if the sky frequency falls where that of the baseband
+    //! Bandwidth in Hz; negative if the sky frequency falls as that of the baseband
     //! rises.
     double bandwidth = 0;
     exact_time start;    //!< time of the first sample in this file
@@ -79,8 +79,7 @@ struct dada_file {
  */
 dada_file open_dada(const std::string& filename);
 
-//! Returns the keywords and values of a header's text; of a repeated keyword the first
-//! one counts.
+//! Returns keywords and values of a header; of a repeated keyword the first one counts.
 std::map<std::string, std::string> parse_dada_header(const std::string& text);
 
 } // namespace gr::aperture::formats

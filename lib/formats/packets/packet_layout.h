@@ -33,8 +33,7 @@ struct packet_settings {
     }
     //! Returns the components in a packet.
     int bits_of_sample() const { return sc4 ? 8 : bits_of(written) * (complex ? 2 : 1); }
-    //! Returns the bytes of a payload; packet_layout::check() makes sure that they are
-    //! whole.
+    //! Returns the bytes of a payload, which packet_layout::check() makes sure are whole.
     int64_t payload_bytes() const
     {
         return int64_t(samples) * inputs * bits_of_sample() / 8;

@@ -44,8 +44,7 @@ public:
     };
     //! Returns the first piece of a set at or behind a sample that was not released.
     virtual answer find(int set, int64_t sample) = 0;
-    //! Releases the samples before this one, which are not asked for any more, until
-    //! restart().
+    //! Releases the samples before this one: none is asked for until restart().
     virtual void release(int64_t sample) = 0;
     //! Says why no more pieces of a file can be found; may be empty.
     virtual std::string error() const { return {}; }

@@ -18,11 +18,9 @@ namespace {
 
 // Bytes of a block in files: they stay in the second-level cache until they are unpacked.
 constexpr int64_t block_bytes = 1 << 18;
-// Bytes of all planes of a block, from which samples are interleaved: they stay in the
-// cache, too.
+// Bytes of all planes of a block, which samples are interleaved from, in the cache.
 constexpr int64_t planes_bytes = 1 << 19;
-// Bytes of a block that is read to its final place: the time of a read is not dominated
-// by its system call.
+// Bytes of a block that is read to its place: large beside the time of a system call.
 constexpr int64_t direct_bytes = 1 << 24;
 
 } // namespace

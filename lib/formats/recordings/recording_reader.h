@@ -69,8 +69,7 @@ public:
         int64_t samples;       //!< samples of each input
         bool jumped;           //!< a gap before them was passed over
         std::vector<gap> gaps; //!< gaps in them
-        //! Samples in a row that are NaN or infinite: where they begin, and how many they
-        //! are.
+        //! Samples in a row that are NaN or infinite: their beginning and number.
         std::vector<gap> not_numbers;
     };
     /*!
@@ -90,8 +89,7 @@ private:
         int64_t stride;
         std::vector<int64_t> columns; // column of each of its inputs
         std::vector<int> inputs;
-        // True if its samples, when they are unpacked, are the items of a port as they
-        // are.
+        // True if its unpacked samples are the items of a port as they are.
         bool direct;
     };
     // The part of a set in a block.

@@ -63,8 +63,7 @@ public:
     void release(int64_t sample) override;
     std::string error() const override { return d_error; }
 
-    //! Counts of frames that were not used since restart(). Any thread can read them at
-    //! any time.
+    //! Counts of frames not used since restart(). Any thread can read them at any time.
     struct counts {
         std::atomic<uint64_t> invalid{ 0 };  //!< frames that the recorder marked so
         std::atomic<uint64_t> repeated{ 0 }; //!< frames of a time that there was already
@@ -89,8 +88,7 @@ private:
     bool has_header(int file, int64_t offset);
     // Returns where the next frame begins, at or behind a place of the file, or its end.
     int64_t search(int file, int64_t offset);
-    // Drops a frame that ends where the next one should begin but does not: it need not
-    // be whole.
+    // Drops a frame that ends where the next should begin but does not: it may be cut.
     bool drop_frame_before();
     // Goes on to the next frame from where there is none.
     void find_header();

@@ -18,8 +18,7 @@
 
 namespace gr::aperture::kernels::cuda {
 
-//! The extents of voltages [frame][channel][input][time], and the beams that are made of
-//! them.
+//! The extents of voltages [frame][channel][input][time], and the number of beams.
 struct beam_extents {
     int channels, inputs, beams, times;
     sample_type input;
@@ -77,8 +76,7 @@ struct weight_packing {
     {
         return { tile, 3, crossed };
     }
-    //! Uses four products, with wr and wi. There is less work around the tensor cores,
-    //! and less memory.
+    //! Uses four products, with wr and wi: less work around the tensor cores.
     static constexpr weight_packing four(int tile) { return { tile, 2 }; }
 
     int tiles(int beams) const { return (beams + tile - 1) / tile; }
@@ -107,8 +105,7 @@ public:
     virtual weight_packing packing() const = 0;
     //! Returns whether it can sum over stretches of so many times.
     virtual bool sums_over(int piece) const = 0;
-    //! Loads the kernels that form() launches for such a target, in constructors; it
-    //! takes no others.
+    //! Loads the kernels that form() launches for a target, in constructors.
     virtual void load(const beam_target& target) = 0;
     virtual void form(const void* voltages,
                       int frames,
@@ -124,8 +121,7 @@ std::unique_ptr<beam_former> make_mma_former(const beam_extents&, gpu_facts);
 //! Makes "fp32": single precision.
 std::unique_ptr<beam_former> make_fp32_former(const beam_extents&, gpu_facts);
 
-//! Returns the implementations that GPU `device` has, the fastest first: "wgmma f16",
-//! "mma f16", "fp32".
+//! Returns the implementations of a GPU, fastest first: "wgmma f16", "mma f16", "fp32".
 std::vector<std::string> beam_former_names(const beam_extents& x, int device);
 
 //! An implementation of beams and its weights, on the GPU that is current.

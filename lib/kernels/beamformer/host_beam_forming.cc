@@ -17,8 +17,7 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Inputs that are summed at once: an int32 holds their sum, and their weights stay in
-//! the cache.
+//! Inputs that are summed at once: an int32 holds their sum, the cache their weights.
 constexpr int group = 256;
 
 //! Returns the kernels, best first.
@@ -73,8 +72,7 @@ float pack_weights(const cfloat* weights, int inputs, size_t stride, float* out)
     return 1;
 }
 
-//! Unpacks voltages of an input into `parts` rows of elements that are `row` elements
-//! long.
+//! Unpacks voltages of an input into `parts` rows of elements, `row` elements long.
 void unpack(sample_type type, const void* voltages, int count, int, int32_t* rows)
 {
     unpack_pairs(type, voltages, count, rows);

@@ -24,8 +24,7 @@ struct cell_sums {
     int first_frame;   //!< place in the ring of the frame that a call begins with
     int slices, spectra_per_slice;
 
-    //! Spectra of the longest slice: 32 bits hold its sums of |x|^2, 2 127^2 at most
-    //! each.
+    //! Spectra of the longest slice: 32 bits hold its sums of |x|^2, 2 127^2 at most.
     static constexpr int most_spectra = 131072;
     //! Calls, frames and slices are multiples of so many spectra where they are summed.
     static constexpr int spectra_together = 8;

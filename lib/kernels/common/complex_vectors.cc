@@ -82,8 +82,7 @@ void combine(const float* x, const float* y, float sign, size_t count, float* ou
     }
 }
 
-//! Rounds half to even and clamps to +-limit; returns how many complex samples were
-//! clamped.
+//! Rounds half to even and clamps to +-limit; returns the clamped samples.
 APERTURE_SIMD
 uint32_t round_and_clamp(float* values, size_t count, float limit)
 {

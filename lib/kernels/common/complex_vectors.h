@@ -18,8 +18,7 @@
  */
 namespace gr::aperture::kernels::host {
 
-//! Adds with a phase that runs: sum[j] += values[j] exp(2 pi i (phase + j rate)), in
-//! cycles.
+//! Adds a rotated array: sum[j] += values[j] exp(2 pi i (cycles + j slope)).
 void add_rotated(
     const float* values, size_t count, double cycles, double slope, float* sum);
 
@@ -32,12 +31,10 @@ void multiply(float* values, size_t count, float re, float im);
 //! Multiplies by real factors: values[j] *= factors[j].
 void multiply(float* values, const float* factors, size_t count);
 
-//! Combines x and y: out[j] = (x[j] + sign i y[j]) / sqrt(2), r with sign = 1, l with
-//! sign = -1.
+//! Combines x and y: out[j] = (x[j] + sign i y[j]) / sqrt(2), r with 1, l with -1.
 void combine(const float* x, const float* y, float sign, size_t count, float* out);
 
-//! Rounds half to even and clamps to +-limit; returns how many complex samples were
-//! clamped.
+//! Rounds half to even and clamps to +-limit; returns the clamped samples.
 uint32_t round_and_clamp(float* values, size_t count, float limit);
 
 } // namespace gr::aperture::kernels::host

@@ -16,8 +16,7 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Makes FFTW itself take the lock, as other blocks of a flowgraph plan, too. Call before
-//! planning.
+//! Makes FFTW itself take the lock, as other blocks plan, too. Call before planning.
 inline void make_planner_thread_safe()
 {
     static std::once_flag once;

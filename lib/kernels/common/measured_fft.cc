@@ -16,8 +16,7 @@ namespace gr::aperture::kernels::host {
 
 namespace {
 
-//! Makes a plan with the flags of fftwf-wisdom, FFTW's own program, so that plans of that
-//! are found.
+//! Makes a plan with the flags of FFTW's program fftwf-wisdom, whose plans it finds.
 plan_ptr plan(int points, bool real, unsigned flags)
 {
     const auto in = make_fft_buffer(size_t(points) * (real ? 1 : 2));

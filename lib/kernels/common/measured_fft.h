@@ -31,8 +31,7 @@ public:
      */
     static const measured_fft& of(int points, bool real);
 
-    //! Transforms. `in` and `out` do not overlap, and are aligned(). Any thread may call
-    //! it.
+    //! Transforms. `in` and `out` do not overlap, and are aligned(). For any thread.
     void execute(float* in, float* out) const
     {
         auto* results = reinterpret_cast<fftwf_complex*>(out);

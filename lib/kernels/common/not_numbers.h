@@ -53,8 +53,7 @@ bool all_numbers(const float* values, size_t count);
 //! Copies floats, which need not be aligned. \returns whether all are numbers
 bool copy_numbers(const void* from, size_t count, float* to);
 
-//! Samples this close form one run: no spectrum fits between them, and each run has a
-//! tag.
+//! Samples this close form one run: no spectrum fits between; a run has a tag.
 inline constexpr int64_t apart = 64;
 
 /*!

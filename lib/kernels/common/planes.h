@@ -21,14 +21,12 @@ namespace gr::aperture::kernels::host {
 //! Unpacks voltages of a type (sc8, sc4 or fc32) into planes.
 void unpack_planes(
     sample_type type, const void* voltages, size_t count, float* re, float* im);
-//! Unpacks voltages of a type (sc8 or sc4) into pairs of int16: re in the low half, im in
-//! the high.
+//! Unpacks voltages (sc8 or sc4) into pairs of int16: re in the low half.
 void unpack_pairs(sample_type type, const void* voltages, size_t count, int32_t* pairs);
 
 //! Interleaves planes: re, im, re, im ...
 void interleave(const float* re, const float* im, size_t count, float* out);
-//! Converts planes to sc8, rounded half to even; returns how many complex samples were
-//! clamped.
+//! Converts planes to sc8, rounded half to even; returns the clamped samples.
 uint32_t quantise(const float* re, const float* im, size_t count, int8_t* out);
 
 //! Returns sum |x|^2.

@@ -21,8 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-//! Largest file that is read: wisdom of all sizes that a computer ever uses has some ten
-//! kilobytes.
+//! Largest file that is read: a computer's wisdom has some ten kilobytes.
 constexpr std::streamoff most_bytes = 8 << 20;
 
 std::string folder()

@@ -78,8 +78,7 @@ struct sums {
     }
 };
 
-//! The sums over a segment of a column: over all usable powers, and over those that are
-//! no outliers.
+//! The sums over a segment of a column: all usable powers, and those without outliers.
 struct both_sums {
     sums all, inner;
     APERTURE_EVERYWHERE void add(const both_sums& other)

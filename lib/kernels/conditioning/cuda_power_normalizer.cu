@@ -83,8 +83,7 @@ __global__ void sum_groups(const float* __restrict__ values,
     partial[blockIdx.y * c.columns + column] = s;
 }
 
-//! Makes the segment's moments, and those that it and earlier segments agree about. Grid:
-//! columns.
+//! Makes the segment's moments, and those that segments agree about. Grid: columns.
 __global__ void agree(const both_sums* __restrict__ partial,
                       int groups,
                       int segment,
@@ -192,8 +191,7 @@ private:
     device_array<both_sums> d_partial;
 };
 
-//! The conversion of a channel of a beam: (x - mean) * inverse; an inverse of 0: it is
-//! flagged.
+//! The conversion of a channel of a beam: (x - mean) * inverse; inverse 0: flagged.
 struct coefficient {
     float mean, inverse;
 };

@@ -174,8 +174,7 @@ private:
             d_counts[size_t(beam) * counts_of_beam + what] += cells;
     }
 
-    //! Chooses mean and inverse of the rms of each channel of a beam; the inverse is 0
-    //! for flagged ones.
+    //! Chooses mean and inverse rms of each channel of a beam; 0 for flagged ones.
     void choose_channels(int beam)
     {
         const auto* known = d_bandpass.moments().data() + size_t(beam) * d_p.channels;

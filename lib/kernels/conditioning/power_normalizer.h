@@ -46,8 +46,7 @@ public:
         size_t item_bytes() const { return cells() * (integers ? 1 : sizeof(float)); }
     };
 
-    //! The reasons why a cell is zero, in the order in which they are examined, and the
-    //! other counts.
+    //! The reasons why a cell is zero, in the order of the checks, and other counts.
     enum count { missing, channel, spectrum, cell, clamped, counts_of_beam };
 
     //! \throws std::invalid_argument; picks the implementation
@@ -72,8 +71,7 @@ public:
     virtual void clear(stream&) = 0;
     //! Makes the next segment the first one again, for instance of another frequency.
     virtual void forget(stream&) = 0;
-    //! Returns the cells so far, [beam][count]. Not for work(): it may wait for the
-    //! device.
+    //! Returns the cells so far, [beam][count]. Not for work(): it may wait.
     virtual std::vector<uint64_t> counts() const = 0;
 };
 

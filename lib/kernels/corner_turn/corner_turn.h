@@ -17,8 +17,7 @@
 
 namespace gr::aperture::kernels {
 
-//! Transposes [time][input][channel] of each port into a frame [channel][input][time] of
-//! all ports.
+//! Transposes [time][input][channel] of each port into frames [channel][input][time].
 class corner_turn
 {
 public:
@@ -54,8 +53,7 @@ public:
      */
     void clear_not_numbers(std::vector<spectrum_of_input>* found) { d_found = found; }
 
-    //! Returns, for each input, the samples so far in which -128 (sc4: -8) was replaced
-    //! by -127 (-7).
+    //! Returns, for each input, the samples in which -128 (sc4: -8) became -127 (-7).
     virtual std::vector<uint64_t> clamped() const = 0;
 
 protected:
@@ -65,8 +63,7 @@ protected:
         : d_p(p), d_most_frames(most_frames)
     {
     }
-    //! Transposes `count` spectra into each of `frames` frames in a row: all, if there
-    //! are several.
+    //! Transposes `count` spectra into each of `frames` frames: all, if several.
     virtual void transpose_frames(const void* const* spectra,
                                   void* frame,
                                   int first,

@@ -20,8 +20,7 @@ namespace {
 constexpr int few = 64;             // ports whose list travels with the call
 constexpr int most_in_grid = 65535; // thread blocks in the second and third dimension
 
-//! Makes -128 (-8) to -127 (-7) in a word of voltages; returns how many voltages that
-//! were.
+//! Makes -128 (-8) to -127 (-7) in a word of voltages; returns how many.
 template <class voltage>
 __device__ __forceinline__ int clamp(uint32_t& word)
 {
@@ -81,8 +80,7 @@ struct turn_call {
     //! Returns which input of which frame this thread block works on.
     __device__ int input() const { return blockIdx.z % inputs; }
     __device__ int number() const { return blockIdx.z / inputs; }
-    //! Returns the first time and first wanted channel of the input; nullptr if the port
-    //! was lost.
+    //! Returns the input's first time and first wanted channel; nullptr if it was lost.
     template <class voltage>
     __device__ const voltage* source() const
     {
@@ -544,8 +542,7 @@ private:
         return reinterpret_cast<uintptr_t>(frame) % sizeof(uint4) == 0 &&
                (d_p.spectra_per_frame | first) % side == 0;
     }
-    //! Returns the voltages from where a sector begins to time `first`, in the channel
-    //! that has most.
+    //! Returns the most voltages from where a sector begins to time `first`.
     int most_lead(const void* frame, int first) const
     {
         constexpr int sector = tile_shape<voltage, false>::sector;

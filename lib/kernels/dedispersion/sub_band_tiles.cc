@@ -41,8 +41,8 @@ path_tiles::path_tiles(const sub_band_plan& plan, int channels, int64_t words)
                 std::vector<channel> made(width, channel{ 0, 0, 0 });
                 int place = 0;
                 for (int k = 0; k < here; ++k) {
-                    // A warp writes some times of one channel of each four at once: to
-                    // banks that differ.
+                    // A warp writes some times of one channel of each four: to banks that
+                    // differ.
                     const int fours = std::max(1, width / 4);
                     const int bank = (32 / std::min(32, fours) * (k / 4) + least[k]) % 32;
                     place += (bank - place % 32 + 32) % 32;

@@ -20,8 +20,7 @@ namespace gr::aperture::kernels {
  * apart. All places in shared memory are in words.
  */
 
-//! Tiles of paths: the paths of a sub-band that a thread block sums, from channels in
-//! shared memory.
+//! Tiles of paths of a sub-band, which thread blocks sum from shared memory.
 struct path_tiles {
     struct tile {
         int sub_band, channels;

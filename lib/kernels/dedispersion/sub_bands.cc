@@ -140,8 +140,7 @@ private:
     std::vector<int32_t> d_low, d_high; // [trial][channel] allowed delays
 };
 
-//! Returns the width with the least additions, or nearly so, by trying some of the
-//! sub-bands.
+//! Returns the width with about the least additions, by trying some sub-bands.
 int best_width(const std::vector<double>& exact,
                int trials,
                int channels,

@@ -37,8 +37,7 @@ struct trial_layout {
     //! Returns the samples of a trial in an item.
     int times(int trial) const { return times_per_item / decimation(trial); }
 
-    //! Returns the samples before each trial of a beam, and all of a beam as the last
-    //! element.
+    //! Returns the samples before each trial of a beam, and those of a beam at the end.
     std::vector<int64_t> offsets() const
     {
         std::vector<int64_t> sums(trials() + 1, 0);
@@ -54,8 +53,7 @@ struct trial_layout {
             values += times(t);
         return values;
     }
-    //! Returns where the samples of a beam and trial begin in an item. offsets() is for
-    //! loops.
+    //! Returns where the samples of a beam and trial begin. offsets() is for loops.
     int64_t offset(int beam, int trial) const
     {
         int64_t before = 0;

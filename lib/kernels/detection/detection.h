@@ -88,8 +88,7 @@ public:
                          const detection_scales& scales,
                          stream&) = 0;
 
-    //! Adds frames to the running sums of an integration of several (which begin with
-    //! zero).
+    //! Adds frames to the running sums of a long integration, which begin with zero.
     virtual void accumulate(const void* voltages, int frames, stream&) = 0;
     //! Converts sums to powers [row][product][channel / summed_channels], scaled; then
     //! the sums are zero.

@@ -14,8 +14,7 @@
 
 namespace gr::aperture::kernels {
 
-//! Filter bank and corner turn in one: makes frames [channel][input][time] of samples of
-//! each port.
+//! Filter bank and corner turn in one: makes frames [channel][input][time] of samples.
 class f_engine
 {
 public:
@@ -25,8 +24,7 @@ public:
         int first_channel;     //!< first channel, among the filter's
         int selected_channels;
         int inputs() const { return filter.inputs(); }
-        //! Returns the parameters of the corner turn that would make frames of the
-        //! filter's spectra.
+        //! Returns the corner turn that would make frames of the filter's spectra.
         corner_turn::parameters transposition() const;
         //! \throws std::invalid_argument
         void check() const;
@@ -80,8 +78,7 @@ public:
         return false;
     }
 
-    //! Returns the clamped samples so far, in all channels of the filter, selected or
-    //! not.
+    //! Returns the clamped samples so far, in all channels, selected or not.
     virtual pfb::counts clamped() const = 0;
 };
 

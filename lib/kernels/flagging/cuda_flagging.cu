@@ -717,8 +717,7 @@ private:
         return { blocks_for(d_ring.cells, block), unsigned(rows), 1 };
     }
 
-    //! Calls a function with the type of samples and the widest vector that divides a
-    //! slice.
+    //! Calls a function with the samples' type and the widest vector of a slice.
     template <class Then>
     void with_vectors(const Then& then) const
     {

@@ -28,8 +28,7 @@
 
 namespace gr::aperture::kernels {
 
-//! Slices, or channels, among which a cell's power is compared: the size of the sorting
-//! network.
+//! Slices, or channels, among which a power is compared; the sorting network's size.
 constexpr int flag_window = 32;
 //! Least number of them to compare with.
 constexpr int least_flag_window = 8;
@@ -158,8 +157,7 @@ sum_is_above(int start, int length, float limit, const Value& value, const Flag&
     return count > 0 && fabsf(sum) > limit * float(count);
 }
 
-//! Returns the threshold of the mean of so many cells: it falls by 1.5 with each
-//! doubling.
+//! Returns the threshold of a mean of so many cells: 1.5 times less at each doubling.
 APERTURE_ON_BOTH float sum_limit(float sigma, int length)
 {
     for (; length > 1; length /= 2)

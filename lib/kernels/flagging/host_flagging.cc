@@ -57,8 +57,7 @@ APERTURE_SIMD sums sums_of_sc4(const uint8_t* x, int count)
     return { double(s1), double(all2) };
 }
 
-//! Sums in single precision over 512 times of each lane, and these sums in double
-//! precision.
+//! Sums 512 times of each lane in single, and these sums in double precision.
 APERTURE_SIMD sums sums_of_fc32(const float* x, int count)
 {
     sums all{ 0, 0 };
@@ -191,8 +190,8 @@ public:
     }
 
 private:
-    //! Returns the row of a slice of the frame; slices below 0 are of earlier ones. A row
-    //! is [channel][input].
+    //! Returns the row, [channel][input], of a slice; slices below 0 are of earlier
+    //! frames.
     size_t row(int slice) const
     {
         return size_t((d_first + kept_slices + slice) % d_rows) * d_cells;

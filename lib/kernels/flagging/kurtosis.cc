@@ -113,8 +113,7 @@ std::vector<kurtosis_limits> kurtosis_limit_table(int most, double false_alarms)
 {
     const double infinity = std::numeric_limits<double>::infinity();
     std::vector<kurtosis_limits> table(most + 1, { -infinity, infinity });
-    // in units of 1/sqrt(M) they change slowly: nodes a sixteenth apart, and a parabola
-    // through each three
+    // smooth in 1/sqrt(M): nodes a sixteenth apart, and a parabola through each three
     std::vector<int> nodes;
     for (int m = least_kurtosis_spectra; m < most; m += std::max(1, m / 16))
         nodes.push_back(m);

@@ -33,8 +33,7 @@ enum class box_order {
     half_swapped
 };
 
-//! The shape of a box in four or five dimensions of bytes, the first one without gaps;
-//! strides in bytes.
+//! The shape of a box of bytes in four or five dimensions; strides in bytes.
 struct box_shape {
     uint64_t extents[5], steps[4];
     uint32_t box[5];
@@ -144,8 +143,7 @@ __device__ __forceinline__ void arrive_expecting(uint64_t* barrier, int bytes)
                  : "memory");
 }
 
-//! Waits until phase `parity` of the barrier is over, which is given by its address in
-//! shared memory.
+//! Waits for the end of phase `parity` of the barrier at an address in shared memory.
 __device__ __forceinline__ void wait_for(uint32_t barrier, int parity)
 {
     asm volatile("{\n"
@@ -297,8 +295,7 @@ __device__ __forceinline__ void sync_cluster()
                      : "memory");
 }
 
-//! Prefetches `bytes` of memory to the second-level cache, as copy_bytes() would read
-//! them.
+//! Prefetches `bytes` of memory to the second-level cache, as for copy_bytes().
 __device__ __forceinline__ void prefetch_bytes(const void* from, int bytes)
 {
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes)

@@ -148,8 +148,7 @@ void start_with_zeros(T* to, size_t count)
     check(cudaStreamSynchronize(nullptr), "clearing GPU memory");
 }
 
-//! An array of elements in pinned host memory, which the GPU can copy from and to while
-//! the host goes on.
+//! An array in pinned host memory, which the GPU copies while the host goes on.
 template <class T>
 class pinned_array
 {
@@ -255,8 +254,7 @@ public:
     //! Sets all elements, for kernels that are launched in the stream from now on.
     void set(const T* values, cudaStream_t s) { set(values, d_values.size(), s); }
 
-    //! Sets the first `count` elements, for kernels that are launched in the stream from
-    //! now on.
+    //! Sets the first `count` elements, for later kernels of the stream.
     void set(const T* values, size_t count, cudaStream_t s)
     {
         auto& slot = d_slots[d_next]; // the one that has waited longest
@@ -362,8 +360,7 @@ public:
         return next;
     }
 
-    //! Makes filled elements those that kernels read which are launched in the stream
-    //! from now on.
+    //! Makes filled elements those that later kernels of the stream read.
     void use(std::shared_ptr<const filled> next, cudaStream_t s)
     {
         check(cudaStreamWaitEvent(s, next->d_copy.written.get(), 0),

@@ -16,8 +16,7 @@ class ring_place
 {
 public:
     ring_place() = default;
-    //! The place after so many steps; where `stages` is a constant this takes no register
-    //! at all.
+    //! The place after so many steps; with a constant `stages` this takes no register.
     __device__ ring_place(unsigned step, int stages)
         : d_place(step % stages | (step / stages % 2) << 8)
     {

@@ -67,8 +67,7 @@ struct rows {
 __global__ void __launch_bounds__(side* side)
     add_common(rows r, bool products, uint32_t weight, uint32_t* common)
 {
-    // padded so that threads of a warp, which read 4 neighbouring rows, meet no bank
-    // conflicts
+    // padded so that a warp's threads, which read 4 rows, meet no bank conflicts
     __shared__ uint32_t of_a[most_words][tile + 1], of_b[most_words][tile + 1];
     const int channel = blockIdx.x, inputs = r.mask.inputs;
     // tiles of the triangle, or of its diagonal

@@ -10,8 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-// APERTURE_SIMD for functions that count bits: by an instruction, or for vectors of
-// words.
+// APERTURE_SIMD for functions that count bits, by an instruction or vectors.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define APERTURE_POPCOUNT \

@@ -13,8 +13,7 @@
 
 namespace gr::aperture::kernels {
 
-//! Returns the words of 32 bits that hold a bit for each spectrum of a frame, the first
-//! one lowest.
+//! Returns the words of 32 bits with a bit for each spectrum of a frame, lowest first.
 constexpr int words_of(int spectra) { return (spectra + 31) / 32; }
 
 //! Returns a word whose lowest bits are set, 0 to 32 of them.

@@ -321,8 +321,7 @@ private:
             run(uint64_t());
     }
 
-    //! Filters samples from `first` on, of input i of a port, into lines of `spectra`
-    //! transforms.
+    //! Filters samples of input i of a port from `first` on into lines of transforms.
     void filter(const void* port, int64_t first, size_t spectra, int i)
     {
         const void* x = samples_of(port, first, (spectra - 1 + d_p.taps) * d_p.hop(), i);
@@ -392,8 +391,7 @@ private:
         return !d_found || (is_number(y->real()) && is_number(y->imag()));
     }
 
-    //! Transforms a filtered line of a spectrum of this call to sc8 [channel]. \returns
-    //! is_kept()
+    //! Transforms a filtered line to sc8 [channel]. \returns is_kept()
     bool transform(float* line, size_t spectrum, int input, int8_t* out)
     {
         transform(line, d_spectrum.get());

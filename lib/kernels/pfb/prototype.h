@@ -13,8 +13,7 @@
 
 namespace gr::aperture::kernels {
 
-//! Makes the prototype that pfb_prototype() describes; `hop` is n for complex samples and
-//! 2n for real ones.
+//! Makes pfb_prototype(); `hop` is n for complex samples and 2n for real ones.
 std::vector<float> prototype(int hop, int taps, const std::string& window);
 
 } // namespace gr::aperture::kernels

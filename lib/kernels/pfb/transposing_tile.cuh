@@ -52,8 +52,7 @@ struct tile_cut {
     int row_words;
     int row_threads; //!< threads for a row, a power of two
 
-    //! \param columns columns that are transposed, of `pitch` elements from one time to
-    //! the next
+    //! \param columns columns, of `pitch` elements from one time to the next
     template <int Bits>
     static tile_cut make(int columns, int pitch)
     {

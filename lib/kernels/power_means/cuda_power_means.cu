@@ -263,8 +263,8 @@ private:
                  d_p.summed().product_count() };
     }
 
-    //! Calls then(setting, first, count) for as many frames at once as missing spectra
-    //! can be uploaded for.
+    //! Calls then(setting, first, count) for all frames whose missing spectra fit at
+    //! once.
     template <class Then>
     void in_groups(const void* masks,
                    int frames,

@@ -34,8 +34,7 @@ struct part_counts {
     uint32_t x = 0, y = 0, either = 0;
 };
 
-//! Returns spectra first ... first + count - 1, at most 32 within a word, that a beam
-//! lacks.
+//! Returns the spectra from `first` on, at most 32 within a word, that a beam lacks.
 constexpr uint32_t lost_spectra_of(const lost_of_channel& lost,
                                    const sources_of_beam& beam,
                                    int first,

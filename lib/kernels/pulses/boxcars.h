@@ -26,8 +26,7 @@ inline constexpr int most_units = 64;
 //! Largest number of levels, and the widest boxcar of the last of them.
 inline constexpr int most_levels = 7;
 inline constexpr int widest_boxcar = most_units << (most_levels - 1);
-//! The least and the largest ratio of neighbouring widths. Sums of a level allow no finer
-//! one.
+//! The least and the largest ratio of neighbouring widths; sums allow no finer one.
 inline constexpr double least_growth = 1.04, most_growth = 2;
 
 /*!

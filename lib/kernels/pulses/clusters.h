@@ -84,8 +84,7 @@ private:
     };
 
     int rank(const cell& c) const { return d_ranks[c.trial]; }
-    //! Returns the width of the widest cell that can be a friend of one that is as wide
-    //! or wider.
+    //! Returns the largest width of a friend of a cell that is not wider.
     double widest_friend(const cell& narrow) const;
     bool near_in_time(const cell& a, const cell& b) const;
     bool friends(const cell& a, const cell& b) const;

@@ -17,8 +17,7 @@
 
 namespace gr::aperture::kernels {
 
-//! A partition of elements 0 to count - 1, each in a set of its own until some are
-//! joined.
+//! A partition of elements 0 to count - 1, each alone until some are joined.
 class disjoint_sets
 {
 public:

@@ -42,8 +42,7 @@ std::vector<double> inverse(std::vector<double> matrix, int size)
     return result;
 }
 
-//! Returns g[i] of |coherence| = g[a] g[b]: the eigenvector, with the diagonal that it
-//! implies.
+//! Returns g[i] of |coherence| = g[a] g[b]: the eigenvector, with its own diagonal.
 std::vector<double> shared_amplitudes(const std::vector<double>& coherences, int inputs)
 {
     constexpr int rounds = 200;

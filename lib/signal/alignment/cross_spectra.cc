@@ -190,8 +190,7 @@ std::vector<char> cross_spectra::used(int a, int b) const
     const auto other = used_channels(power(b));
     for (int k = 0; k < d_channels; k++)
         both[k] = both[k] && other[k];
-    // a delay's phase jumps between 0.5 and -0.5 cycles per sample, and the window mixes
-    // both
+    // a delay's phase jumps at 0.5 cycles per sample, and the window mixes both sides
     for (int k = d_channels / 2 - 1; k <= d_channels / 2 + 1; k++)
         both[k] = 0;
     return both;

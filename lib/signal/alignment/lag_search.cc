@@ -30,8 +30,7 @@ APERTURE_SIMD void add_product(const float* a, const float* b, float* sum, int64
     }
 }
 
-//! Returns an input's whitening, linear between the middles of channels, at each point of
-//! a transform.
+//! Returns an input's whitening, linear between channels, at points of a transform.
 std::vector<float> whitening_at(const prepared_input& input, size_t points)
 {
     const auto& whitening = input.whitening();
@@ -236,8 +235,7 @@ private:
         }
     }
 
-    //! Transforms a part of the correlation, from the lag `start` on, and finds its
-    //! highest point.
+    //! Transforms a part of the correlation from lag `start` on; finds its highest point.
     void look(complex_buffer& values, double start)
     {
         d_backward.execute(values);

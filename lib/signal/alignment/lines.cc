@@ -68,8 +68,7 @@ std::vector<float> factors_of(const std::vector<double>& spectrum, double window
     return factors;
 }
 
-//! Makes the taps of a filter with these factors, one for each channel, the middle one
-//! first.
+//! Makes a filter's taps from factors, one for each channel, the middle one first.
 void fill_response(const std::vector<float>& factors, complex_buffer& response)
 {
     const int channels = int(factors.size());

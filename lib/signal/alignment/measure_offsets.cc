@@ -164,8 +164,7 @@ private:
             samples.push_back(d_inputs[input]->samples());
         auto lines = g.lines;
 
-        // limits of the first member's samples between which there are at least two
-        // inputs
+        // limits of the first member's samples between which there are two inputs or more
         double most = 0, first = 0, last = double(d_count);
         for (int i = 1; i < members; i++) {
             const auto& line = lines[i];

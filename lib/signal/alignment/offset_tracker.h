@@ -31,8 +31,8 @@ public:
         //! are recognised, longer ones as `lost`.
         int channels = 1024;
         int64_t interval; //!< samples from one state to the next
-        //! Factor of each interval relative to the next one, 0 to below 1. 0: each one
-        //! stands for itself.
+        //! Factor of each interval to the next one, 0 to below 1. 0: each stands for
+        //! itself.
         double memory = 0;
         //! The probability that an interval of noise appears to correlate.
         double false_alarms = 1e-6;
@@ -40,8 +40,7 @@ public:
         void check() const;
     };
 
-    //! The state of one input, relative to the expected one. Delay and phase have to be
-    //! added.
+    //! The state of one input, relative to the expected one: values have to be added.
     struct state {
         bool found =
             false; //!< the input correlates; the members below are valid only then

@@ -17,8 +17,7 @@ namespace gr::aperture::kernels::alignment {
 //! Fisher information of (phase, delay): phase-phase, phase-delay, delay-delay.
 using information = std::array<double, 3>;
 
-//! The phase of a cross-spectrum as a straight line, phase - 2 pi f delay, f in cycles
-//! per sample.
+//! The phase of a cross-spectrum as a line, phase - 2 pi f delay, f in cycles a sample.
 struct phase_line {
     double phase = 0;     //!< radians
     double delay = 0;     //!< samples

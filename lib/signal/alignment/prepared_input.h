@@ -23,8 +23,7 @@ public:
     //! Returns the samples, times scale(), without_lines().
     const cfloat* samples() const { return d_samples; }
     int64_t count() const { return d_count; }
-    //! Returns a power of two, 1 unless squares of the samples would be too large or too
-    //! small for floats.
+    //! Returns a power of two, 1 unless squares of the samples would not fit into floats.
     double scale() const { return d_scale; }
     //! Returns false if a sample is NaN or infinite.
     bool finite() const { return d_finite; }
@@ -50,15 +49,13 @@ public:
      * every lag correlate (see used_channels()), are gone.
      */
     const std::vector<float>& whitening() const { return d_whitening; }
-    //! Returns the mean power of a channel (in the order of transform's outputs), and of
-    //! all of them.
+    //! Returns the mean power of a channel (in transform's order), and of all of them.
     const std::vector<double>& spectrum() const { return d_spectrum; }
     double power() const { return d_power; }
     //! Returns the fraction of the channels that are used.
     double used() const { return d_used; }
 
-    //! Returns the channels for so many samples: powers of two, at most 1024, with enough
-    //! windows each.
+    //! Returns the channels for so many samples: a power of two, at most 1024.
     static int channels_for(int64_t count);
 
 private:

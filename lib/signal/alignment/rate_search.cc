@@ -20,8 +20,7 @@ namespace {
 
 constexpr int64_t longest_piece = 1024;
 constexpr int64_t shortest_piece = 64;
-//! Strength of a section that is surely not noise: noise exceeds it, within a few lags,
-//! once in 10^5.
+//! Strength of a section that is surely not noise: one in 10^5 within a few lags.
 constexpr double sure = 15;
 
 int64_t piece_for(int64_t samples, double most_delay_rate)

@@ -13,8 +13,7 @@
 
 namespace gr::aperture::kernels::alignment {
 
-//! Memory of complex samples with the alignment that FFTW's vector code needs; their
-//! values are not set.
+//! Memory of complex samples, aligned for FFTW's vector code; values are not set.
 class complex_buffer
 {
 public:
@@ -30,8 +29,7 @@ private:
     host::fft_buffer d_memory;
 };
 
-//! A complex transform in place, without a factor: forward and backward in a row multiply
-//! by points.
+//! A complex transform in place, without a factor: both ways multiply by points.
 class transform
 {
 public:

@@ -14,8 +14,7 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! Returns whether a power was measured: noise is never exactly 0, and NaN is not above
-//! it.
+//! Returns whether a power was measured: noise is never exactly 0.
 bool is_there(float power) { return std::abs(power) > 0; }
 bool is_there(int8_t) { return true; }
 bool is_there(uint8_t) { return true; }

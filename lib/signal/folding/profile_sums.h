@@ -53,8 +53,7 @@ public:
 private:
     template <typename power>
     void add_row(const power* powers, double factor, double* sums) const;
-    //! Adds the powers of a row that are not missing, and notes the count of those that
-    //! are.
+    //! Adds the powers of a row that are not missing, and counts the others.
     template <typename power>
     void
     add_gaps(const power* powers, uint64_t count, const uint32_t* cells, size_t place);

@@ -41,8 +41,7 @@ public:
         double elevation; //!< degrees, of the first sample
         bool moving;      //!< moves with the sky
         double flux;      //!< steady power in an input, over that of the receiver noise
-        //! Rotation in rad/s [east, north, up] of the direction among the stars, at the
-        //! first sample.
+        //! Rotation in rad/s [east, north, up] among the stars, at the first sample.
         std::array<double, 3> drift;
         pulsed_source pulses = {};
     };
@@ -77,8 +76,7 @@ public:
     virtual void
     execute(uint64_t stretch, size_t count, void* const* samples, stream&) = 0;
 
-    //! Returns, for each input, the complex samples so far that did not fit into the
-    //! type.
+    //! Returns, for each input, the samples so far that did not fit into the type.
     virtual std::vector<uint64_t> clamped() const = 0;
     virtual void clear_clamped() = 0;
 };

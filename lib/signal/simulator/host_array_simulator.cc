@@ -32,8 +32,7 @@ constexpr size_t longest_transform = 1 << 20;
 //! error is f r (Earth's rate)^2 / c T^2 / 8 cycles: 3e-5 even for 1.4 GHz, 10 km and 1
 //! kHz.
 constexpr size_t phase_segment = 1024;
-//! Largest error of a moving source's delay, in samples, at the ends of a stretch: it is
-//! that of the middle.
+//! Largest error of a moving source's delay at the ends of a stretch, in samples.
 constexpr double delay_error = 0.0005;
 
 //! One input of the samples [time][input] of a port.
@@ -54,8 +53,7 @@ struct layout {
     size_t length = shortest_transform;
     //! Samples of a transform before the first one of its stretch.
     size_t lead = 0;
-    //! Whole samples, an even number, that all delays have in common and that need no
-    //! transform.
+    //! Whole samples, an even number, that all delays have in common.
     int64_t common = 0;
 };
 

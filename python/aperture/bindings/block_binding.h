@@ -29,8 +29,7 @@
  * Makes the Python class of a block out of its description: see parameter.h.
  */
 
-//! Conversion of a parameter's value between Python and C++: arrays of numbers may have
-//! any shape.
+//! Conversion of a parameter's value between Python and C++: arrays of any shape.
 template <class value>
 struct python_argument {
     using type = const value&;

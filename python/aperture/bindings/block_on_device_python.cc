@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/block_on_device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(08efeea44d4222c101b32ec663a7d7c9) */
+/* BINDTOOL_HEADER_FILE_HASH(385fa9b06bcad055e768f87ea8e79616) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/device/block_on_device.h>

@@ -415,8 +415,7 @@ private:
     mutable bool d_taken = false;
 };
 
-//! Operators and functions of arrays in other libraries, by the names of their methods in
-//! Python.
+//! Operators and functions of arrays in other libraries, by their names in Python.
 constexpr const char* arithmetic[] = {
     "__getitem__", "__iter__",    "__add__",      "__radd__",       "__iadd__",
     "__sub__",     "__rsub__",    "__isub__",     "__mul__",        "__rmul__",

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/device_block.h) */
-/* BINDTOOL_HEADER_FILE_HASH(0640b6f2e70639b93b0af8ea085dd797) */
+/* BINDTOOL_HEADER_FILE_HASH(a2dbeaabf754a6527be5c172d1c70cf3) */
 /***********************************************************************************/
 
 /*!
@@ -107,8 +107,7 @@ void end_calls_of_python()
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-//! Lets other threads have Python while one of these lives, and adds up how long that
-//! was.
+//! Lets other threads have Python while it lives, and adds up how long that was.
 class unlocked_python
 {
 public:

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(device/device.h) */
-/* BINDTOOL_HEADER_FILE_HASH(37343a12c3cbaffcad11524e425c5166) */
+/* BINDTOOL_HEADER_FILE_HASH(47a60e142b81b19595a67a74ad0ffcb3) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/device/device.h>

@@ -35,8 +35,7 @@ public:
         return d_count;
     }
 
-    //! Returns (logger, text) of the errors after the first `count`, as far as they are
-    //! kept.
+    //! Returns (logger, text) of the errors after the first `count`, if still kept.
     std::vector<std::pair<py::bytes, py::bytes>> after(uint64_t count)
     {
         std::deque<std::pair<std::string, std::string>> kept;

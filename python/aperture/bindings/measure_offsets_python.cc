@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(measure_offsets.h) */
-/* BINDTOOL_HEADER_FILE_HASH(3c80f17be1a7729629bdbeda3c827a09) */
+/* BINDTOOL_HEADER_FILE_HASH(da7844950bb982ff2ae269c5f5553fb6) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/measure_offsets.h>

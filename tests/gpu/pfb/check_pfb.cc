@@ -21,8 +21,7 @@ constexpr bool checks_frames = false;
 
 namespace {
 
-//! Packs samples as they are in memory, from index `first` on: 4, 8, 10 or 12 bits each,
-//! the highest first.
+//! Packs samples from index `first` on: 4, 8, 10 or 12 bits each, the highest first.
 std::vector<uint8_t>
 packed_numbers(sample_type type, const std::vector<int>& numbers, size_t first)
 {

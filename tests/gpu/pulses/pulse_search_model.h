@@ -57,8 +57,7 @@ public:
         return sum_up_to(end, width) / std::sqrt(double(width));
     }
 
-    //! Returns the largest sum, in sigma, of samples up to `end` that a tile and its
-    //! history can have.
+    //! Returns the largest sum, in sigma, up to `end` of a tile with its history.
     double largest_sum(size_t end) const
     {
         double largest = 0;
@@ -133,8 +132,7 @@ private:
         return ok;
     }
 
-    //! Returns the median over the bins, with the one that is being filled; NaN where
-    //! there is none.
+    //! Returns the median over the bins, the present one included; NaN without one.
     double median(double bin::*part) const
     {
         std::vector<double> all;

@@ -123,8 +123,7 @@ struct chain {
     gr::top_block_sptr top = gr::make_top_block("check");
     xengine::sptr last;
 
-    //! Samples from the host through all blocks to the host, with a reader on the host at
-    //! each edge.
+    //! Samples from host to host through all blocks, with a reader on each edge.
     chain(const std::string& type, int64_t samples, int inputs = 4)
     {
         const bool bytes = type == "sc8";

@@ -21,15 +21,14 @@ namespace gr::aperture {
 class APERTURE_DEVICE_API block_on_device : virtual public gr::block
 {
 public:
-    //! Returns where the block runs: cpu, cuda:0, ...; for `auto`, the device that was
-    //! chosen.
+    //! Returns the device of the block: cpu, cuda:0, ...; for `auto`, the chosen one.
     virtual std::string device_name() const = 0;
 
     //! Returns the name of the GPU, for people; empty for the CPU.
     virtual std::string device_description() const = 0;
 
-    //! Returns the error that ended the block; empty if there was none since the last
-    //! start.
+    //! Returns the error that ended the block since the last start; empty if there was
+    //! none.
     virtual std::string error() const = 0;
 
     /*!

@@ -46,8 +46,7 @@ public:
     kind type() const { return d_kind; }
     //! Returns which of several GPUs it is; otherwise 0.
     int index() const { return d_index; }
-    //! Returns the name as select() takes it; for `auto`, that of the device that was
-    //! chosen.
+    //! Returns the name as select() takes it; for `auto`, that of the chosen device.
     std::string name() const;
     //! Returns the name of the GPU, for people; empty for the CPU.
     std::string description() const;
@@ -62,8 +61,7 @@ public:
     //! Makes this device the one that the calling thread uses where it calls CUDA itself.
     void make_current() const;
 
-    //! Returns the interface to the device's own memory; nullptr on the CPU, whose memory
-    //! is the host's.
+    //! Returns the interface to the device's own memory; nullptr on the CPU.
     const std::shared_ptr<const backend>& own_memory() const { return d_backend; }
 
     bool operator==(const device& other) const

@@ -28,13 +28,11 @@ signature_on(const device& d, int streams, int item_size);
 //! The same, with an item size for each port.
 APERTURE_DEVICE_API gr::io_signature::sptr
 signature_on(const device& d, const std::vector<int>& item_sizes);
-//! The same, for `least` to `most` ports: those behind the first `least` may stay
-//! unconnected.
+//! The same, for `least` to `most` ports: those behind `least` may stay unconnected.
 APERTURE_DEVICE_API gr::io_signature::sptr
 signature_on(const device& d, int least, int most, int item_size);
 
-//! The rules by which a block that makes no progress is found, and the error that its
-//! author gets.
+//! The rules that find a block without progress, and the error that its author gets.
 struct call_rules {
     //! The function that does the work of a call.
     std::string function = "process()";
@@ -76,8 +74,7 @@ public:
                      gr_vector_const_void_star& input_items,
                      gr_vector_void_star& output_items) final;
 
-    //! Returns whether the pointers of process() are of a device's own memory: false on
-    //! the CPU.
+    //! Returns whether process() gets pointers of a device's own memory; not on the CPU.
     bool on_device() const { return bool(d_device.own_memory()); }
     //! Returns the device of work_stream().
     const device& runs_on() const { return d_device; }
@@ -109,8 +106,7 @@ public:
     void set_latency(double seconds) final;
     double latency() const final;
 
-    //! Returns whether the calling thread is that of a block on a device, between start
-    //! and stop.
+    //! Returns whether the thread is that of a block on a device, between start and stop.
     static bool is_thread_of_one();
 
 protected:
@@ -150,8 +146,7 @@ protected:
 
     //! Returns the stream of runs_on(), which is that of all ports of this device.
     stream& work_stream();
-    //! Returns the stream of a port's device: work that reads, or writes, the port's
-    //! items goes to it.
+    //! Returns the stream of a port's device: work on the port's items goes to it.
     stream& input_stream(int port);
     stream& output_stream(int port);
 

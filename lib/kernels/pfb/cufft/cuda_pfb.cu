@@ -128,8 +128,7 @@ __global__ void __launch_bounds__(threads)
     const int input = l.port * x.inputs_per_port + l.input;
     bool outside = false;
     if (k < x.channels) {
-        // real samples of a mirrored band: channels in reverse order, with conjugate
-        // phasors
+        // real samples of a mirrored band: reverse order, with conjugate phasors
         const bool mirrored = Real && x.inverted;
         const int64_t length = x.channels + (Real ? 1 : 0);
         float2 y = transformed[blockIdx.y * length + (mirrored ? x.channels - 1 - k : k)];

@@ -30,8 +30,7 @@ inline void check(cufftResult status, const char* what)
 class line_fft
 {
 public:
-    //! \param most_lines a power of two: the largest number of lines in a call of
-    //! transform()
+    //! \param most_lines a power of two: most lines of a call of transform()
     line_fft(int points, bool complex, size_t most_lines) : d_complex(complex)
     {
         size_t most_bytes = 0;
