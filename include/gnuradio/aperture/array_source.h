@@ -299,12 +299,14 @@ public:
                 .in("degrees"),
             parameter("type", &parameters::type, "fc32, sc16 or sc8")
                 .one_of("fc32", "sc16", "sc8"),
-            parameter("samples", &parameters::samples, "of each input; 0: endless")
+            parameter(
+                "samples", &parameters::samples, "samples of each input; 0: endless")
                 .range(0),
-            parameter("start_time",
-                      &parameters::start_time,
-                      "of the first sample: whole seconds since 1970 and the fraction of "
-                      "a second"),
+            parameter(
+                "start_time",
+                &parameters::start_time,
+                "time of the first sample: whole seconds since 1970 and the fraction of "
+                "a second"),
             parameter(
                 "seed", &parameters::seed, "64 bits; equal seeds give equal samples"),
             parameter("inputs_per_port",

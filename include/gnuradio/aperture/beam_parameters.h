@@ -36,13 +36,13 @@ auto describe_weighting(const char* meaning_of_masks)
         parameter<Parameters, std::vector<std::complex<float>>>(
             "weights",
             &Parameters::weights,
-            "first weights of all beams, as of set_weights(); zeros if empty",
+            "first weights of all beams, in the shapes of set_weights(); zeros if empty",
             &Parameters::inputs)
             .can_be_set(),
         parameter<Parameters, std::vector<float>>(
             "gains",
             &Parameters::gains,
-            "what voltages are multiplied with, one for each beam; ones if empty")
+            "factors of the voltages, one for each beam; ones if empty")
             .called("Gain per Beam")
             .can_be_set(),
         parameter<Parameters, std::vector<int>>(
@@ -67,12 +67,13 @@ struct detection_parameters {
                 .one_of("power", "I", "IQUV", "coherency"),
             parameter("basis",
                       &detection_parameters::basis,
-                      "of the pairs, linear (x, y) or circular (r, l)")
+                      "polarisations of the pairs, linear (x, y) or circular (r, l)")
                 .one_of("linear", "circular")
                 .called("Polarisations"),
             parameter("spectra",
                       &detection_parameters::spectra,
-                      "in an integration: a divisor of spectra_per_frame, or a multiple")
+                      "spectra in an integration: a divisor of spectra_per_frame, or a "
+                      "multiple")
                 .range(1)
                 .called("Spectra per Integration"),
             parameter("summed_channels",

@@ -60,7 +60,7 @@ public:
                 .range(1, 65536),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
-                      "spectra of each input item, one after the other")
+                      "inputs of a port; their spectra follow each other in an item")
                 .range(1, 65536),
             parameter("spectra_per_frame",
                       &parameters::spectra_per_frame,
@@ -74,7 +74,7 @@ public:
                 .range(0, (1 << 24) - 1),
             parameter("selected_channels",
                       &parameters::selected_channels,
-                      "how many are passed on; 0: all from the first on")
+                      "number of channels that are passed on; 0: all from the first on")
                 .range(0, 1 << 24)
                 .called("Selected Channels (0 = all)"),
             parameter("align",

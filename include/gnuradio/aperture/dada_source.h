@@ -71,7 +71,7 @@ public:
                 .called("First Sample"),
             parameter("samples",
                       &parameters::samples,
-                      "of each input, per pass; 0: all to the end of the file")
+                      "samples of each input in a pass; 0: all to the end of the file")
                 .range(0));
     }
 

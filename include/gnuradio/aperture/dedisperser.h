@@ -60,14 +60,15 @@ public:
         return std::make_tuple(
             required_parameter("center_frequency",
                                &parameters::center_frequency,
-                               "of channel channels // 2, Hz")
+                               "sky frequency of channel channels // 2, Hz")
                 .in("Hz"),
-            required_parameter("bandwidth", &parameters::bandwidth, "of all channels, Hz")
+            required_parameter(
+                "bandwidth", &parameters::bandwidth, "bandwidth of all channels, Hz")
                 .above(0)
                 .in("Hz"),
             required_parameter("sample_time",
                                &parameters::sample_time,
-                               "from one item of powers to the next, s")
+                               "time from one item of powers to the next, s")
                 .above(0)
                 .in("s")
                 .called("Sample Time (s)"),
@@ -93,8 +94,9 @@ public:
                 .one_of("f32", "s8", "u8"),
             parameter("tolerance",
                       &parameters::tolerance,
-                      "how far a delay may be from the exact one, in values of the "
-                      "trial, from 0.5 (rounded) to 64; more shares more sums")
+                      "largest error of a delay, in output times of the "
+                      "trial, from 0.5 (rounded) to 64; with a larger one trials share "
+                      "more sums")
                 .range(0.5, 64),
             device_parameter<parameters>(),
             latency_parameter<parameters>());

@@ -66,32 +66,33 @@ public:
                 .range(1, 1 << 26),
             parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4")
                 .one_of("fc32", "sc8", "sc4"),
-            parameter(
-                "input_devices",
-                &parameters::input_devices,
-                "of each input port, that of the block before it: auto, cpu, cuda or "
-                "cuda:N")
+            parameter("input_devices",
+                      &parameters::input_devices,
+                      "device of each input port, that of the block before it: auto, "
+                      "cpu, cuda or "
+                      "cuda:N")
                 .called("Devices of the Inputs"),
-            parameter(
-                "output_devices",
-                &parameters::output_devices,
-                "of each output port, that of the block behind it; all are the CPU, "
-                "or all are GPUs")
+            parameter("output_devices",
+                      &parameters::output_devices,
+                      "device of each output port, that of the block behind it; all are "
+                      "the CPU, "
+                      "or all are GPUs")
                 .called("Devices of the Outputs"),
             parameter("spectra_per_slice",
                       &parameters::spectra_per_slice,
-                      "above 0: what is exchanged are not the frames but their masks "
-                      "[channel][input][byte], of slices of so many spectra")
+                      "above 0: the ports carry not the frames but their masks "
+                      "[channel][input][byte], with slices of that many spectra")
                 .range(0, 1 << 30),
-            parameter("by",
-                      &parameters::by,
-                      "how items move between GPUs: copies (of the GPUs' copy engines), "
-                      "nccl (which has to be installed), or auto: copies where the GPUs "
-                      "reach each other's memory, otherwise nccl")
+            parameter(
+                "by",
+                &parameters::by,
+                "means of moving items between GPUs: copies (by the GPUs' copy engines), "
+                "nccl (which has to be installed), or auto: copies where the GPUs "
+                "can access each other's memory, otherwise nccl")
                 .one_of("auto", "copies", "nccl"),
             parameter("most_gap",
                       &parameters::most_gap,
-                      "seconds that are filled with missing frames at most")
+                      "longest gap that is filled with missing frames, seconds")
                 .range(0, 1e6)
                 .in("s")
                 .called("Longest Gap (s)")

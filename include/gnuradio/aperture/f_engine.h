@@ -57,7 +57,7 @@ public:
                     .range(0, (1 << 24) - 1),
                 parameter("selected_channels",
                           &parameters::selected_channels,
-                          "how many do; 0: all from the first on")
+                          "number of channels that do; 0: all from the first on")
                     .range(0, 1 << 24)
                     .called("Selected Channels (0 = all)"),
                 parameter("align",

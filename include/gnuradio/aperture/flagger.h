@@ -57,7 +57,8 @@ public:
                           &parameters::spectra_per_frame,
                           "spectra in a frame")
                     .range(1, 1 << 30),
-                parameter("type", &parameters::type, "of the voltages, fc32, sc8 or sc4")
+                parameter(
+                    "type", &parameters::type, "type of the voltages, fc32, sc8 or sc4")
                     .one_of("fc32", "sc8", "sc4")),
             flagging_parameters::describe<parameters>(
                 "spectra of a slice, a divisor of spectra_per_frame, at most 65536; 0: "

@@ -53,24 +53,27 @@ struct flagging_parameters {
                 &Parameters::kurtosis_false_alarms,
                 "spectral kurtosis: the fraction of cells of noise that are flagged, "
                 "half of them below and half above its limits; needs slices of at least "
-                "64 spectra. 0: off, as for all numbers that follow")
+                "64 spectra. 0: off, as for all parameters that follow")
                 .can_be_set()
                 .range(0, 0.5)
                 .called("Kurtosis: False Alarms"),
             parameter<Parameters, double>(
                 "least_power",
                 &Parameters::least_power,
-                "flagged where the mean |x|^2 of a cell is below")
+                "a cell is flagged where its mean |x|^2 is below this")
                 .can_be_set()
                 .range(0, 1e30),
             parameter<Parameters, double>(
-                "most_power", &Parameters::most_power, "flagged where it is above")
+                "most_power",
+                &Parameters::most_power,
+                "a cell is flagged where its mean |x|^2 is above this")
                 .can_be_set()
                 .range(0, 1e30),
             parameter<Parameters, double>(
                 "time_sigma",
                 &Parameters::time_sigma,
-                "flagged where the mean power is so many standard deviations away from "
+                "a cell is flagged where its mean power is so many standard deviations "
+                "from "
                 "the median of the last 32 slices, itself included")
                 .can_be_set()
                 .range(0, 1e30)
@@ -78,7 +81,7 @@ struct flagging_parameters {
             parameter<Parameters, double>(
                 "channel_sigma",
                 &Parameters::channel_sigma,
-                "likewise, from the median of the 32 channels around it")
+                "the same, from the median of the 32 channels around it")
                 .can_be_set()
                 .range(0, 1e30)
                 .called("Threshold along Channels (sigma)"),
@@ -86,13 +89,13 @@ struct flagging_parameters {
                 "time_sum_sigma",
                 &Parameters::time_sum_sigma,
                 "SumThreshold along time, over 1, 2, 4, 8 and 16 slices: the first "
-                "threshold, in standard deviations as of time_sigma")
+                "threshold, in the standard deviations of time_sigma")
                 .can_be_set()
                 .range(0, 1e30)
                 .called("SumThreshold along Time (sigma)"),
             parameter<Parameters, double>("channel_sum_sigma",
                                           &Parameters::channel_sum_sigma,
-                                          "likewise along channels")
+                                          "the same along channels")
                 .can_be_set()
                 .range(0, 1e30)
                 .called("SumThreshold along Channels (sigma)"),

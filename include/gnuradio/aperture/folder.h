@@ -111,24 +111,25 @@ public:
                 .range(1, 1 << 20),
             parameter("products", &parameters::products, "of each beam, 1 to 4")
                 .range(1, 4),
-            parameter("bins", &parameters::bins, "of a turn, 2 to 65536")
+            parameter("bins", &parameters::bins, "phase bins of a cycle, 2 to 65536")
                 .range(2, 65536)
                 .called("Phase Bins"),
             parameter("subintegration",
                       &parameters::subintegration,
-                      "seconds of what is folded into one item of the output")
+                      "seconds that are folded into one item of the output")
                 .above(0, 1e6)
                 .in("s")
                 .called("Sub-integration (s)"),
             parameter("type", &parameters::type, "of the powers: f32, s8 or u8")
                 .one_of("f32", "s8", "u8"),
-            parameter("mean",
-                      &parameters::mean,
-                      "powers are means of what was counted; or else sums")
+            parameter(
+                "mean",
+                &parameters::mean,
+                "whether the powers are divided by their counts; if not, they are sums")
                 .called("Powers Are Means"),
             parameter("counts",
                       &parameters::counts,
-                      "input port 1 has what was counted in each power, u32 [beam or "
+                      "whether input port 1 has the counts of each power, u32 [beam or "
                       "pair][channel], with each item")
                 .called("Counts Port"),
             latency_parameter<parameters>());

@@ -64,13 +64,13 @@ public:
             parameter(
                 "memory",
                 &parameters::memory,
-                "where the ring is: device (of the block; on the CPU the host's) or "
+                "memory of the ring: device (the block's; on the CPU the host's) or "
                 "host")
                 .one_of("device", "host"),
             parameter("hold",
                       &parameters::hold,
                       "whether the stream waits until keep_from() lets its oldest items "
-                      "go: of a recording, which comes faster than others look at it")
+                      "go: for recordings, which come faster than others read them")
                 .called("Hold the Stream"),
             device_parameter<parameters>());
     }

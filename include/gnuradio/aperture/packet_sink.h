@@ -77,12 +77,11 @@ public:
                       "there"),
             parameter("file",
                       &parameters::file,
-                      "that packets are written to instead (pcap); empty: none"),
-            parameter(
-                "coding",
-                &parameters::coding,
-                "how a component is written: s8, s16, s16_be, u8, u16, u16_be, f32, "
-                "f32_be, offset1, offset2, offset4, or sc4: both in one byte")
+                      "file that packets are written to instead (pcap); empty: none"),
+            parameter("coding",
+                      &parameters::coding,
+                      "coding of a component: s8, s16, s16_be, u8, u16, u16_be, f32, "
+                      "f32_be, offset1, offset2, offset4, or sc4: both in one byte")
                 .one_of("s8",
                         "sc4",
                         "s16",
@@ -98,13 +97,14 @@ public:
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
-            parameter("samples", &parameters::samples, "of each input in a packet")
+            parameter(
+                "samples", &parameters::samples, "samples of each input in a packet")
                 .range(1, 1 << 20)
                 .called("Samples per Packet"),
-            parameter(
-                "inputs",
-                &parameters::inputs,
-                "of a packet, which alternate sample by sample: of vdif, its channels")
+            parameter("inputs",
+                      &parameters::inputs,
+                      "inputs of a packet, which alternate sample by sample: for vdif, "
+                      "its channels")
                 .range(1, 65536)
                 .called("Inputs per Packet"),
             parameter(
@@ -115,7 +115,7 @@ public:
                 "0 alone"),
             parameter("rate",
                       &parameters::rate,
-                      "samples a second of each input; of best2, spectra a second")
+                      "samples a second of each input; for best2, spectra a second")
                 .range(1e-3, 1e12)
                 .in("Hz")
                 .called("Sample Rate"),
@@ -126,11 +126,12 @@ public:
                 .called("Inputs per Port (0 = all)"),
             parameter("packets_per_frame",
                       &parameters::packets_per_frame,
-                      "of each channel, one after the other in a frame")
+                      "packets of each channel, one after the other in a frame")
                 .range(1, 1 << 20),
             parameter("first_number",
                       &parameters::first_number,
-                      "of the first packet; -1: of vdif by the first item's rx_time (the "
+                      "number of the first packet; -1: for vdif by the first item's "
+                      "rx_time (the "
                       "host's where there is none), else 0")
                 .range(-1, 4e18),
             parameter("pace",

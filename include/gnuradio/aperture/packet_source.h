@@ -95,7 +95,7 @@ public:
                 "instead of receiving"),
             parameter("coding",
                       &parameters::coding,
-                      "how a component is written: s8, s16, s16_be, f32 and so on, as "
+                      "coding of a component: s8, s16, s16_be, f32 and so on, as "
                       "recording_source has them, or sc4: both of a sample in one byte")
                 .one_of("offset1",
                         "offset2",
@@ -117,13 +117,14 @@ public:
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
-            parameter("samples", &parameters::samples, "of each input in a packet")
+            parameter(
+                "samples", &parameters::samples, "samples of each input in a packet")
                 .range(1, 1 << 20)
                 .called("Samples per Packet"),
-            parameter(
-                "inputs",
-                &parameters::inputs,
-                "of a packet, which alternate sample by sample: of vdif, its channels")
+            parameter("inputs",
+                      &parameters::inputs,
+                      "inputs of a packet, which alternate sample by sample: for vdif, "
+                      "its channels")
                 .range(1, 65536)
                 .called("Inputs per Packet"),
             parameter(
@@ -134,27 +135,26 @@ public:
                 "else 0 alone"),
             parameter("rate",
                       &parameters::rate,
-                      "samples a second of each input; of best2, spectra a second")
+                      "samples a second of each input; for best2, spectra a second")
                 .range(1e-3, 1e12)
                 .in("Hz")
                 .called("Sample Rate"),
-            parameter("center_frequency",
-                      &parameters::center_frequency,
-                      "Hz, of the middle of the band; of frames, of channel n/2")
+            parameter(
+                "center_frequency",
+                &parameters::center_frequency,
+                "sky frequency of the middle of the band, Hz; for frames, of channel n/2")
                 .finite()
                 .in("Hz"),
             parameter("bandwidth",
                       &parameters::bandwidth,
-                      "Hz, of all channels of a frame; 0: channels times rate")
+                      "bandwidth of all channels of a frame, Hz; 0: channels times rate")
                 .range(0)
                 .in("Hz"),
-            parameter(
-                "start_time",
-                &parameters::start_time,
-                "time of packet number 0: seconds since 1970 and their fraction; (0, 0): "
-                "by "
-                "the time when packets come, which is approximate (of vdif, headers say "
-                "it)"),
+            parameter("start_time",
+                      &parameters::start_time,
+                      "time of packet number 0: seconds since 1970 and their "
+                      "fraction; (0, 0): by the time when packets come, which is "
+                      "approximate (of vdif, headers say it)"),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
                       "inputs of a port; 0: all in one")
@@ -162,7 +162,7 @@ public:
                 .called("Inputs per Port (0 = all)"),
             parameter("packets_per_frame",
                       &parameters::packets_per_frame,
-                      "of each channel, one after the other in a frame")
+                      "packets of each channel, one after the other in a frame")
                 .range(1, 1 << 20),
             parameter("masks",
                       &parameters::masks,
@@ -170,32 +170,35 @@ public:
                       "`samples` spectra a slice"),
             parameter("window",
                       &parameters::window,
-                      "packets of a stream by which others may be behind the newest one")
+                      "packets of a stream that a late one may be behind the newest")
                 .range(2, 65536)
                 .in("packets"),
             parameter("confirm",
                       &parameters::confirm,
-                      "packets of a sender that make a new place in time be believed")
+                      "packets of a sender in a row that confirm a new place in time")
                 .range(1, 64)
                 .called("Packets to Believe"),
             parameter("most_gap",
                       &parameters::most_gap,
-                      "seconds that are filled with zeros at most")
+                      "longest gap that is filled with zeros, seconds")
                 .range(0, 1e6)
                 .in("s")
                 .called("Longest Gap Filled (s)"),
-            parameter("senders",
-                      &parameters::senders,
-                      "that are allowed: addresses, networks such as 10.1.0.0/16, or "
-                      "addresses and ports; empty: all")
+            parameter(
+                "senders",
+                &parameters::senders,
+                "senders that are allowed: addresses, networks such as 10.1.0.0/16, or "
+                "addresses and ports; empty: all")
                 .called("Allowed Senders"),
-            parameter("interface",
-                      &parameters::interface,
-                      "that multicast comes by, as eth0 or its address; empty: the "
-                      "system's choice"),
-            parameter("cores",
-                      &parameters::cores,
-                      "that the threads run on, one for each address; empty: any"),
+            parameter(
+                "interface",
+                &parameters::interface,
+                "network interface of multicast, as eth0 or its address; empty: the "
+                "system's choice"),
+            parameter(
+                "cores",
+                &parameters::cores,
+                "CPU cores that the threads run on, one for each address; empty: any"),
             parameter("socket_buffer",
                       &parameters::socket_buffer,
                       "bytes that the system is asked for, for each address")
@@ -206,7 +209,9 @@ public:
                       "bytes that may wait behind the window for the flowgraph")
                 .range(0, 1099511627776.0)
                 .in("bytes"),
-            parameter("items", &parameters::items, "after which it ends; 0: never")
+            parameter("items",
+                      &parameters::items,
+                      "items after which the stream ends; 0: never")
                 .range(0, 4e18)
                 .called("Items (0 = no end)"),
             parameter("status_interval",

@@ -121,7 +121,7 @@ public:
             parameter(
                 "prototype",
                 &parameters::prototype,
-                "taps x n numbers (real samples: taps x 2n) to use instead of `window`")
+                "taps x n coefficients (real samples: taps x 2n) instead of `window`")
                 .called("Prototype Filter"),
             parameter("gain",
                       &parameters::gain,

@@ -62,21 +62,24 @@ public:
                 .range(1, 65536),
             parameter("sample_time",
                       &parameters::sample_time,
-                      "from one item to the next, in seconds")
+                      "time from one item to the next, in seconds")
                 .above(0, 10)
                 .in("s")
                 .called("Time of a Sample (s)"),
-            parameter("type", &parameters::type, "of what comes out, f32 or s8")
+            parameter("type", &parameters::type, "type of the output, f32 or s8")
                 .one_of("f32", "s8")
                 .called("Output Type"),
-            parameter("steps", &parameters::steps, "of s8: the rms in steps")
+            parameter(
+                "steps", &parameters::steps, "rms of an output of s8, in steps of it")
                 .above(0, 64)
                 .called("Steps of the RMS"),
-            parameter(
-                "window", &parameters::window, "seconds that mean and rms are taken from")
+            parameter("window",
+                      &parameters::window,
+                      "window that mean and rms are taken from, in seconds")
                 .above(0, 3600)
                 .in("s"),
-            parameter("segments", &parameters::segments, "of the window, 4 to 64")
+            parameter(
+                "segments", &parameters::segments, "segments of the window, 4 to 64")
                 .range(4, 64)
                 .called("Segments of the Window"),
             parameter("cell_threshold",

@@ -70,23 +70,26 @@ public:
                 .range(1, 1 << 24),
             parameter("center_frequency",
                       &parameters::center_frequency,
-                      "of channel channels // 2 of the powers, in Hz")
-                .in("Hz"),
-            parameter("bandwidth", &parameters::bandwidth, "of the powers, in Hz")
-                .above(0)
+                      "sky frequency of channel channels // 2 of the powers, in Hz")
                 .in("Hz"),
             parameter(
-                "sample_time", &parameters::sample_time, "of the powers, in seconds")
+                "bandwidth", &parameters::bandwidth, "bandwidth of the powers, in Hz")
+                .above(0)
+                .in("Hz"),
+            parameter("sample_time",
+                      &parameters::sample_time,
+                      "time from one item of powers to the next, in seconds")
                 .range(1e-9, 1e3)
                 .in("s"),
             parameter("dms",
                       &parameters::dms,
                       "list of the trials' dispersion measures, in pc/cm^3")
                 .called("Dispersion Measures"),
-            parameter("decimations",
-                      &parameters::decimations,
-                      "list of a power of two for each trial: times that became one "
-                      "value; empty: all 1"),
+            parameter(
+                "decimations",
+                &parameters::decimations,
+                "list of a power of two for each trial: times that were summed to one "
+                "sample; empty: all 1"),
             parameter("times_per_item",
                       &parameters::times_per_item,
                       "times of the powers in an item")
@@ -103,7 +106,7 @@ public:
                 .called("Window of the Baseline (s)"),
             parameter("widest",
                       &parameters::widest,
-                      "the widest boxcar, in values of a trial, 1 to 4096")
+                      "the widest boxcar, in samples of a trial, 1 to 4096")
                 .range(1, 4096)
                 .called("Widest Boxcar"),
             parameter(

@@ -72,20 +72,21 @@ public:
                 .in("Hz"),
             parameter("clock",
                       &parameters::clock,
-                      "where rx_time comes from: host (the host's clock when the first "
+                      "origin of rx_time: host (the host's clock when the first "
                       "items came, approximate), given (start_time) or none")
                 .one_of("host", "given", "none")
                 .called("Time from"),
-            parameter("start_time",
-                      &parameters::start_time,
-                      "of the first item, for clock given: (whole seconds since 1970, "
-                      "fraction of a second)")
+            parameter(
+                "start_time",
+                &parameters::start_time,
+                "time of the first item, for clock given: (whole seconds since 1970, "
+                "fraction of a second)")
                 .called("Start Time (s)"),
             parameter(
                 "replace",
                 &parameters::replace,
                 "whether the source's own rx_time, rx_rate and rx_freq are replaced "
-                "by what is given here; jumps of the source's rx_time are kept")
+                "by the ones given here; jumps of the source's rx_time are kept")
                 .called("Replace the Source's"));
     }
 

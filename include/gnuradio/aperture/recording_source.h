@@ -91,8 +91,7 @@ public:
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
-            parameter("inputs", &parameters::inputs, "how many there are")
-                .range(1, 65536),
+            parameter("inputs", &parameters::inputs, "number of inputs").range(1, 65536),
             parameter("layout",
                       &parameters::layout,
                       "rows of (set, offset, stride), one for each input: its sample t "
@@ -111,17 +110,17 @@ public:
                 "time of sample 0 of the clock: seconds since 1970 and their fraction"),
             parameter("center_frequency",
                       &parameters::center_frequency,
-                      "of the middle of the band, Hz")
+                      "sky frequency of the middle of the band, Hz")
                 .finite()
                 .in("Hz"),
             parameter("inverted",
                       &parameters::inverted,
-                      "the sky frequency falls where that of the baseband rises"),
+                      "whether the sky frequency falls where that of the baseband rises"),
             parameter("begin", &parameters::begin, "first sample to read, on the clock")
                 .range(0),
             parameter("samples",
                       &parameters::samples,
-                      "of each input, per pass; 0: all to the last one")
+                      "samples of each input in a pass; 0: all to the last one")
                 .range(0),
             parameter("repeat",
                       &parameters::repeat,
@@ -129,8 +128,8 @@ public:
                       "without a gap"),
             parameter("approximate",
                       &parameters::approximate,
-                      "whether start_time is a guess: rx_time_approximate stands beside "
-                      "rx_time"));
+                      "whether start_time is a guess: rx_time_approximate stands "
+                      "beside rx_time"));
     }
 
     /*!

@@ -67,12 +67,13 @@ public:
                 .range(1, 2147483647),
             parameter("repeats",
                       &parameters::repeats,
-                      "how often the data is sent; 0: for ever")
+                      "number of times that the data is sent; 0: for ever")
                 .range(0),
-            parameter("start_time",
-                      &parameters::start_time,
-                      "of the first item: whole seconds since 1970 and the fraction of a "
-                      "second"),
+            parameter(
+                "start_time",
+                &parameters::start_time,
+                "time of the first item: whole seconds since 1970 and the fraction of a "
+                "second"),
             parameter("center_frequency", &parameters::center_frequency, "Hz: rx_freq")
                 .finite()
                 .in("Hz"),
@@ -82,12 +83,13 @@ public:
                 .called("Items a Second"),
             parameter("bandwidth",
                       &parameters::bandwidth,
-                      "Hz, of what comes from a channeliser; 0: not tagged")
+                      "bandwidth of channelised data, Hz; 0: not tagged")
                 .range(0)
                 .in("Hz"),
             parameter("samples_per_item",
                       &parameters::samples_per_item,
-                      "of one input, of what comes from a channeliser; 0: not tagged")
+                      "samples of one input that an item of channelised data spans; 0: "
+                      "not tagged")
                 .range(0),
             device_parameter<parameters>());
     }

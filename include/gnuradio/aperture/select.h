@@ -41,7 +41,8 @@ public:
     {
         return std::make_tuple(
             parameter("channels", &parameters::channels, "of an item").range(1, 1 << 24),
-            parameter("inputs", &parameters::inputs, "the X-engine's").range(1, 65536),
+            parameter("inputs", &parameters::inputs, "inputs of the X-engine")
+                .range(1, 65536),
             parameter("products",
                       &parameters::products,
                       "list of pairs of inputs, each 0 to inputs - 1; "

@@ -57,7 +57,7 @@ public:
                 .called("Items per Second"),
             parameter("depth",
                       &parameters::depth,
-                      "items that are kept, the newest ones: 1 to 4096; with `rate`, so "
+                      "number of newest items that are kept, 1 to 4096; with `rate`, so "
                       "many that come at once can all be taken")
                 .range(1, 4096)
                 .called("Items Kept"),

@@ -59,8 +59,10 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("inputs", &parameters::inputs, "one on each port").range(1, 65536),
-            parameter("type", &parameters::type, "of a sample: fc32, sc16, sc8 or sc4")
+            parameter("inputs", &parameters::inputs, "number of inputs, one on each port")
+                .range(1, 65536),
+            parameter(
+                "type", &parameters::type, "type of a sample: fc32, sc16, sc8 or sc4")
                 .one_of("fc32", "sc16", "sc8", "sc4"),
             parameter("method",
                       &parameters::method,
@@ -70,10 +72,11 @@ public:
                       "correlation")
                 .one_of("auto", "time", "correlation")
                 .called("Line Up by"),
-            parameter("search_samples",
-                      &parameters::search_samples,
-                      "of each input that are compared at least; a source that has the "
-                      "coherence c in common is found from about (8/c)^2 on")
+            parameter(
+                "search_samples",
+                &parameters::search_samples,
+                "least number of samples of each input to compare; a source that has the "
+                "coherence c in common is found from about (8/c)^2 on")
                 .range(1024, 1 << 28)
                 .called("Samples Compared"),
             parameter("most_offset",
@@ -84,15 +87,14 @@ public:
                 .called("Largest Offset (samples)"),
             parameter("reference",
                       &parameters::reference,
-                      "the input with which the others are lined up, and whose time is "
+                      "the input with which the others are aligned, and whose time is "
                       "that of all")
                 .range(0, 65535)
                 .called("Reference Input"),
-            parameter(
-                "clock_error",
-                &parameters::clock_error,
-                "of receivers on crystals of their own, the largest error of one in "
-                "millionths (ppm); 0: all are on one clock")
+            parameter("clock_error",
+                      &parameters::clock_error,
+                      "largest error of a receiver on a crystal of its own, in "
+                      "millionths (ppm); 0: all are on one clock")
                 .range(0, 1000)
                 .in("ppm"),
             parameter("interval",
@@ -107,7 +109,7 @@ public:
             parameter(
                 "watch",
                 &parameters::watch,
-                "seconds from one look for slips of the inputs to the next; 0: none")
+                "seconds from one search for slips of the inputs to the next; 0: none")
                 .can_be_set()
                 .range(0)
                 .in("s")
@@ -122,7 +124,7 @@ public:
             parameter("false_alarms",
                       &parameters::false_alarms,
                       "probability that inputs that have nothing in common are taken as "
-                      "lined up by a measurement")
+                      "aligned by a measurement")
                 .above(0, 1),
             parameter("most_gap",
                       &parameters::most_gap,

@@ -81,18 +81,23 @@ public:
                 "selected", &parameters::selected, "(thread, channel) of each input"),
             required_parameter("samples",
                                &parameters::samples,
-                               "of each input, per pass, from `begin` on")
+                               "samples of each input in a pass, from `begin` on")
                 .range(1),
-            parameter("legacy", &parameters::legacy, "headers have 16 bytes, and not 32"),
-            parameter("bits", &parameters::bits, "of a component: 1, 2, 4, 8 or 16"),
+            parameter("legacy",
+                      &parameters::legacy,
+                      "whether headers have 16 bytes, and not 32"),
+            parameter("bits", &parameters::bits, "bits of a component: 1, 2, 4, 8 or 16"),
             parameter("complex",
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
-            parameter("channels",
-                      &parameters::channels,
-                      "in each frame, a power of two; they alternate sample by sample")
+            parameter(
+                "channels",
+                &parameters::channels,
+                "channels in each frame, a power of two; they alternate sample by sample")
                 .range(1, 1 << 24),
-            parameter("station", &parameters::station, "its 16 bits in the header")
+            parameter("station",
+                      &parameters::station,
+                      "station ID, the 16 bits of it in the header")
                 .range(0, 65535),
             parameter("inputs_per_port",
                       &parameters::inputs_per_port,
@@ -108,12 +113,12 @@ public:
                 "time of sample 0 of the clock: seconds since 1970 and their fraction"),
             parameter("center_frequency",
                       &parameters::center_frequency,
-                      "of the middle of the band, Hz")
+                      "sky frequency of the middle of the band, Hz")
                 .finite()
                 .in("Hz"),
             parameter("inverted",
                       &parameters::inverted,
-                      "the sky frequency falls where that of the baseband rises"),
+                      "whether the sky frequency falls where that of the baseband rises"),
             parameter("begin", &parameters::begin, "first sample to read, on the clock")
                 .range(0),
             parameter("repeat",

@@ -79,11 +79,10 @@ public:
                       &parameters::normalise,
                       "divide each product by its own number of counted spectra")
                 .can_be_set(),
-            parameter(
-                "spectra_per_slice",
-                &parameters::spectra_per_slice,
-                "spectra of a bit of the masks that come in on port 1, a divisor of "
-                "spectra_per_frame; 0: there are no masks, and no counts")
+            parameter("spectra_per_slice",
+                      &parameters::spectra_per_slice,
+                      "spectra in a slice of the masks on input port 1, a divisor of "
+                      "spectra_per_frame; 0: there are no masks, and no counts")
                 .range(0, 1 << 30),
             device_parameter<parameters>(),
             latency_parameter<parameters>());

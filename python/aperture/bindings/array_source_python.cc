@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(array_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(0451f3213c6c55706cbda72ed661d6fb) */
+/* BINDTOOL_HEADER_FILE_HASH(068231f54266b89d81a40b9230ef966b) */
 /***********************************************************************************/
 
 #include "block_binding.h"

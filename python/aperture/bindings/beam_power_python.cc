@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(08657966fc845965a6a650ff0cda5188) */
+/* BINDTOOL_HEADER_FILE_HASH(69b05dd25bcd64c741b992f6908cf163) */
 /***********************************************************************************/
 
 #include "about_detection.h"

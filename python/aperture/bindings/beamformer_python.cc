@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(3396ada361c960868d60e1e1514e5171) */
+/* BINDTOOL_HEADER_FILE_HASH(4a5653798868b12f9fb6e5afeb60946f) */
 /***********************************************************************************/
 
 #include "block_binding.h"

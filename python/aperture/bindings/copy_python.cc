@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(copy.h) */
-/* BINDTOOL_HEADER_FILE_HASH(08148f91c264a33144b9e5f30b485591) */
+/* BINDTOOL_HEADER_FILE_HASH(e154dd575e1858a0eedfbafe6444c36f) */
 /***********************************************************************************/
 
 #include "block_binding.h"

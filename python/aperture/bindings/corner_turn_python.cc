@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6e811531fa62481e351086d9c3a3a620) */
+/* BINDTOOL_HEADER_FILE_HASH(4f499c7c7d96b882e54b1711cfeed14f) */
 /***********************************************************************************/
 
 #include "block_binding.h"

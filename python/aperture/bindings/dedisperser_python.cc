@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(dedisperser.h) */
-/* BINDTOOL_HEADER_FILE_HASH(8e46a958af5f61271fc404212c4f1139) */
+/* BINDTOOL_HEADER_FILE_HASH(d756d6758fcfc7998d658650c4417c14) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(discard.h) */
-/* BINDTOOL_HEADER_FILE_HASH(921bac2698cf1016419b44b02eacb28d) */
+/* BINDTOOL_HEADER_FILE_HASH(d2334bd7b0c274dc97df614ce34ea51d) */
 /***********************************************************************************/
 
 #include "block_binding.h"

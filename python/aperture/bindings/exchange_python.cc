@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(exchange.h) */
-/* BINDTOOL_HEADER_FILE_HASH(7ae7e009d83d02984a9d201929e2a091) */
+/* BINDTOOL_HEADER_FILE_HASH(e04c111dac9cbfc0c9d11177724cbac6) */
 /***********************************************************************************/
 
 #include "block_binding.h"

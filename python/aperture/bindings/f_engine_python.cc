@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(f_engine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(1ccf3bb78aa6f1e5e1c3c0ccbbb2e497) */
+/* BINDTOOL_HEADER_FILE_HASH(d9b3f38f48b314d7c7b31261e38feeb3) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(flagger.h) */
-/* BINDTOOL_HEADER_FILE_HASH(c15fbd654252efa89a0964bbbbd41fec) */
+/* BINDTOOL_HEADER_FILE_HASH(66fea82ceef26c26548ec4d87ffbd72f) */
 /***********************************************************************************/
 
 #include "block_binding.h"

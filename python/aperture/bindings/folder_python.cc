@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(folder.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ec498200aba6ec38ccf63871e1b75eb7) */
+/* BINDTOOL_HEADER_FILE_HASH(e4113e6ae9e18118a6986d87b688b3fc) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(item_ring.h) */
-/* BINDTOOL_HEADER_FILE_HASH(b965b295003ffcdd04071b70366cb5bd) */
+/* BINDTOOL_HEADER_FILE_HASH(248c2ba7228a5cd9f5f392f25e7abf47) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(packet_sink.h) */
-/* BINDTOOL_HEADER_FILE_HASH(94bb0a0225eb972095b7102ff9d55bdb) */
+/* BINDTOOL_HEADER_FILE_HASH(fef3be44c3ac0e44c146e1e3812ffa00) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(packet_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2fdfec90b8503c653117cb1522192736) */
+/* BINDTOOL_HEADER_FILE_HASH(757fe86a97d8ffb71da1eacbcf5bc69c) */
 /***********************************************************************************/
 
 #include "block_binding.h"

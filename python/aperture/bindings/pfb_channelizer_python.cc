@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(5468e9699c3646aaff2c2d111ac3b1cc) */
+/* BINDTOOL_HEADER_FILE_HASH(2ca5656e448ae3b447eac78b778ab6eb) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_detector.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d578334c655d8acce4317ef80ed1168e) */
+/* BINDTOOL_HEADER_FILE_HASH(d50ca1701c2b986cf7f68c01efc5808e) */
 /***********************************************************************************/
 
 #include "about_detection.h"

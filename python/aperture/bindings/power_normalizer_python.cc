@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(power_normalizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(507839431fb1b14ad0679faa6225460d) */
+/* BINDTOOL_HEADER_FILE_HASH(5bd7397e67f6f0441f9143026fbb5489) */
 /***********************************************************************************/
 
 #include "block_binding.h"

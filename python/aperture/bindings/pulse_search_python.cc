@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pulse_search.h) */
-/* BINDTOOL_HEADER_FILE_HASH(82210375ebe59f83d0b0a5299255d88c) */
+/* BINDTOOL_HEADER_FILE_HASH(f6fd06f34103b2a8e866e081f073f22c) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -36,9 +36,9 @@ dictionaries of
 - dm: pc/cm^3; width: s; snr; beam: the one with the largest S/N; beams: how many saw it
 - start, end: times between which the pulse sweeps the band at the antennas, with a margin
 
-`status` has events, among them `left_out` (`count` cells that there was no room for) and, once a
-second and at the end, `counts`. There is no port out. Tags: rx_time gives the time; rx_rate,
-rx_freq and bandwidth, where they come, must agree with the parameters.
+`status` has events, among them `left_out` (`count` cells that there was no room for) and, once
+a second and at the end, `counts`. The block has no port out. Tags: rx_time gives the time;
+rx_rate, rx_freq and bandwidth, where they come, must agree with the parameters.
 )doc");
     c.def("implementation",
           &block::implementation,

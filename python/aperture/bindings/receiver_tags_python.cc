@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(receiver_tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9fc113e7b70fe839bfa4243596afd915) */
+/* BINDTOOL_HEADER_FILE_HASH(b325004a6f6affc6182f4a992e1c0a1d) */
 /***********************************************************************************/
 
 #include "block_binding.h"

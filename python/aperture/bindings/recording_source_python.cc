@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(recording_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(6165ff9862db4cf4c4c1ed2911a2d2e3) */
+/* BINDTOOL_HEADER_FILE_HASH(ce21658cf71856335977a275f6905b53) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -77,8 +77,8 @@ A flowgraph that is stopped and started again reads from the beginning.
         .def("samples", &block::samples, "Returns the samples of each input in one pass.")
         .def("start_time",
              &block::start_time,
-             "Returns (seconds since 1970, fraction of a second) of the first sample "
-             "that is read.")
+             "Returns (seconds since 1970, fraction of a second) of the first "
+             "sample that is read.")
         .def("error",
              &block::error,
              "Says why reading ended before its time; empty if it did not.")

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(replay.h) */
-/* BINDTOOL_HEADER_FILE_HASH(411eca4fa9e0e789a81a389db6648484) */
+/* BINDTOOL_HEADER_FILE_HASH(f3acc8426eb2b5eee62cc13f1915575e) */
 /***********************************************************************************/
 
 #include "block_binding.h"

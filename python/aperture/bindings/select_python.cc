@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(select.h) */
-/* BINDTOOL_HEADER_FILE_HASH(22d3c77aed183be7a27be775e8b3b12f) */
+/* BINDTOOL_HEADER_FILE_HASH(0f29a1c94a886d2e29f191997c2c4e08) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(snapshot.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e72473a343119489a7d50c0efaec79ba) */
+/* BINDTOOL_HEADER_FILE_HASH(44bd02f6cf3e2d6a5578a1efbda3fb5e) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(0ca72eaf8f1bfd3f84fd5ce9de5f51af) */
+/* BINDTOOL_HEADER_FILE_HASH(957c99c42a8fc7d48ce128d1b6a93048) */
 /***********************************************************************************/
 
 #include "block_binding.h"

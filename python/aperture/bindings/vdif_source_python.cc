@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(vdif_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(93678d1e4446169e1953028c9985ba9f) */
+/* BINDTOOL_HEADER_FILE_HASH(d13ef9f50e86d9def8621320087258ae) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(xengine.h) */
-/* BINDTOOL_HEADER_FILE_HASH(66cfc9abdfe02fec34fbfe831ecaca3c) */
+/* BINDTOOL_HEADER_FILE_HASH(ab96472f6420bee140118981264ddd5e) */
 /***********************************************************************************/
 
 #include "block_binding.h"
