@@ -41,7 +41,7 @@ bool stands(const std::string& key)
 snapshot::sptr snapshot::make(const parameters& p)
 {
     check_parameters<snapshot>(p);
-    if (!(p.rate >= 0 && p.rate <= highest_rate)) // also of NaN
+    if (!(p.rate >= 0 && p.rate <= highest_rate)) // refuses NaN, too
         throw std::invalid_argument("rate: " + text_of(p.rate) +
                                     " is not allowed: it must be from 0 to 1e6 items a "
                                     "second");

@@ -118,7 +118,7 @@ std::string kind_of()
     else if constexpr (is_vector<value>::value)
         return "list[" + kind_of<typename value::value_type>() + "]";
     else
-        return "object"; // of a class that is bound, too
+        return "object"; // the name of a class that is bound, too
 }
 
 //! Descriptions of parameters for Python: a list of the arguments of its class Parameter.
