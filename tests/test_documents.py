@@ -63,7 +63,10 @@ NO_SENTENCE = re.compile(r"[a-z]+(, [a-z]+)*[;:] |Parameters\n|Args:")
 PYTHON = re.compile(r"(?:^|(?<=  ))#[:!]*\s+(.*)")
 CPP = re.compile(r"(?:^|(?<=\s))(?://[!/<]*\s+|/\*[!*]?\s+)(.*)")
 #: folders whose comments in C++ are still to be written anew
-TO_BE_WRITTEN = ("bench", "include", "lib", "python", "tests")
+TO_BE_WRITTEN = tuple(
+    f"lib/kernels/{room}/"
+    for room in "beam_power beamformer detection pfb power_detector pulses xengine".split()
+)
 
 
 def comments(text, mark):

@@ -16,8 +16,8 @@ namespace aperture_test {
 
 namespace {
 
-constexpr int taps = 64;    //!< of the interpolation
-constexpr int parts = 1024; //!< of a sample that it tells apart
+constexpr int taps = 64;    //!< taps of the interpolation
+constexpr int parts = 1024; //!< fractions of a sample that it distinguishes
 constexpr uint64_t golden = 0x9e3779b97f4a7c15;
 
 //! A hash of the sample's number (splitmix64).
@@ -28,8 +28,8 @@ inline uint64_t hash(uint64_t x)
     return x ^ (x >> 31);
 }
 
-//! Nearly Gaussian, as the sum of four bytes of mean 127.5 and variance 65535/12 is, with
-//! a mean power of 1.
+//! Returns nearly Gaussian noise, as the sum of four bytes of mean 127.5 and variance
+//! 65535/12 is, with a mean power of 1.
 inline std::complex<float> noise(uint64_t stream, int64_t number)
 {
     const uint64_t bits = hash(stream + uint64_t(number) * golden);
@@ -41,8 +41,8 @@ inline std::complex<float> noise(uint64_t stream, int64_t number)
              scale * float(sum(uint32_t(bits >> 32)) - 510) };
 }
 
-//! The filter that reads a signal between its samples, a sinc under a Kaiser window for
-//! each part of a sample: flat within 1e-4 in the inner 90 % of the band.
+//! Returns the filter that reads a signal between its samples, a sinc under a Kaiser
+//! window for each fraction of a sample: flat within 1e-4 in the inner 90 % of the band.
 const std::vector<std::array<float, taps>>& interpolation()
 {
     static const auto filters = [] {
@@ -118,7 +118,7 @@ void played_signal::play(double position,
     const double first = std::floor(position);
     if (step == 1 && std::lround((position - first) * parts) == 0)
         return samples(int64_t(first), out, count);
-    // what the filter reaches, of all that is read here
+    // samples that the filter reaches
     const int64_t begin = int64_t(first) - (taps / 2 - 1);
     const int64_t end =
         int64_t(std::floor(position + step * double(count - 1))) + taps + 1;

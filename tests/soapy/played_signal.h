@@ -16,24 +16,24 @@
 namespace aperture_test {
 
 /*!
- * What a channel hears, as a function of time on the clock that all receivers have in
- * common, counted in samples; mean power 1 of noise, and a file as it is.
+ * The signal of a channel, as a function of time on the clock that all receivers share,
+ * counted in samples; mean power 1 of noise, and a file as it is.
  */
 class played_signal
 {
 public:
     /*!
-     * Noise: the square of `coherence` is the share of its power that comes from the
-     * common source, and the rest is its own, of the number `own`.
+     * Plays noise: the square of `coherence` is the fraction of its power that comes from
+     * the common source; the rest is its own, by the number `own`.
      */
     played_signal(double coherence, uint64_t own);
-    //! Of a file of fc32. \throws std::runtime_error
+    //! Plays a file of fc32. \throws std::runtime_error
     played_signal(const std::string& file, bool loop);
 
-    //! How many samples there are; 2^62 of what does not end.
+    //! Returns the number of samples; 2^62 for a signal without end.
     int64_t length() const { return d_length; }
 
-    //! `count` samples from `position` on, `step` apart.
+    //! Plays `count` samples from `position` on, `step` apart.
     void play(double position, double step, std::complex<float>* out, size_t count) const;
 
 private:

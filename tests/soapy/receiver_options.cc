@@ -14,7 +14,7 @@ namespace aperture_test {
 
 namespace {
 
-//! "a/b/c" as a, b and c.
+//! Splits "a/b/c" into a, b and c.
 std::vector<std::string> split(const std::string& text, char separator)
 {
     std::vector<std::string> parts;

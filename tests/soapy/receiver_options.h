@@ -18,8 +18,8 @@ namespace aperture_test {
 //! Samples that are lost on the way.
 struct loss {
     int64_t at;    //!< the number of the first one, counted from the start of the stream
-    int64_t count; //!< how many
-    bool told;     //!< whether the driver says so (an overflow)
+    int64_t count; //!< number of samples
+    bool told;     //!< the driver reports it (an overflow)
 };
 
 //! From which sample on a receiver no longer works.
@@ -30,18 +30,18 @@ struct failure {
 };
 
 /*!
- * What a receiver that is played is like; README.md beside this file has the names in
+ * The properties of a simulated receiver; README.md beside this file has the names in
  * device arguments. Elements of a list are those of the channels; where it is shorter,
  * its last one holds for all others.
  */
 struct receiver_options {
     std::string serial, label, hardware = "played receiver";
     size_t channels = 1;
-    std::string file;                 //!< of fc32; "": noise
-    bool loop = false;                //!< whether a file begins again at its end
+    std::string file;                 //!< file of fc32; "": noise
+    bool loop = false;                //!< a file begins again at its end
     double start = 0;                 //!< samples after the common clock's 0
-    double ppm = 0;                   //!< by which the crystal runs too fast
-    std::vector<double> phase{ 0 };   //!< of the oscillator, rad
+    double ppm = 0;                   //!< error of the crystal, which runs too fast
+    std::vector<double> phase{ 0 };   //!< phase of the oscillator, rad
     std::vector<double> level{ 0.1 }; //!< rms at a gain of 30 dB
     std::vector<double> coherence{
         1

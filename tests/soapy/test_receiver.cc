@@ -29,7 +29,7 @@ namespace {
 
 constexpr double usual_gain = 30;      //!< dB, at which the rms is `level`
 constexpr double automatic_gain = 50;  //!< dB, what automatic gain gives
-constexpr size_t most_samples = 16384; //!< of a call
+constexpr size_t most_samples = 16384; //!< samples of a call
 const double pi = std::acos(-1.0);
 
 double element(const std::vector<double>& list, size_t channel)
@@ -296,14 +296,14 @@ private:
         d_clock_time = steady::now();
     }
 
-    //! When the sample of this number is there.
+    //! Returns when the sample of this index is there.
     steady::time_point due(int64_t sample) const
     {
         return d_clock_time + std::chrono::nanoseconds(std::llround(
                                   double(sample - d_clock_sample) * 1e9 / d_rate));
     }
 
-    //! Of the next sample.
+    //! Returns the time of the next sample.
     long long time_ns() const
     {
         const double tick = 1e9 / d_rate;
@@ -315,7 +315,7 @@ private:
                std::llround((d_o.start + double(d_sample)) * tick);
     }
 
-    //! Samples that nobody gets; whether the driver says so.
+    //! Drops samples; returns whether the driver reports it.
     bool lose(int64_t count, bool told)
     {
         d_sample += count;
@@ -342,9 +342,9 @@ private:
     std::vector<size_t> d_streamed;
     bool d_active = false;
     int64_t d_sample = 0;    //!< the number of the next one, with all that were lost
-    int64_t d_delivered = 0; //!< as a driver counts that knows of what it dropped alone
+    int64_t d_delivered = 0; //!< count of a driver that only knows the samples it dropped
     int64_t d_since_storm = 0, d_settling = 0;
-    std::vector<loss> d_losses; //!< that are to come
+    std::vector<loss> d_losses; //!< losses that are to come
     int64_t d_clock_sample = 0;
     steady::time_point d_clock_time;
     std::vector<std::complex<float>> d_samples;
@@ -466,8 +466,8 @@ int test_receiver::readStream(SoapySDR::Stream*,
 
 namespace {
 
-//! Those of the receivers that agree with what is asked for, with all that is asked for:
-//! SoapySDR opens them by what is found here.
+//! Returns the receivers that match all arguments asked for, with these arguments:
+//! SoapySDR opens them by the result.
 SoapySDR::KwargsList find_receivers(const SoapySDR::Kwargs& asked)
 {
     SoapySDR::KwargsList found;

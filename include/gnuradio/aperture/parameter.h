@@ -25,8 +25,8 @@ struct parameter_rules {
     double least = -no_limit, most = no_limit;
     bool open = false;                     //!< `least` itself is not allowed
     std::array<const char*, 24> choices{}; //!< allowed texts, to the first nullptr
-    const char* unit = "";                 //!< for example "Hz"
-    const char* label = "";    //!< in a graphical user interface; "": by the name
+    const char* unit = "";                 //!< unit, for example "Hz"
+    const char* label = "";    //!< name in a graphical user interface; "": by the name
     const char* category = ""; //!< the tab of that interface; "": the first
     bool settable = false;     //!< set_NAME() changes it while the block runs
 };
@@ -153,7 +153,8 @@ inline constexpr const char* meaning_of_follow_clock =
     "follows rx_time where it walks away from the samples; otherwise what comes then is "
     "missing";
 
-//! Which values rules allow, in words: "1 to 16", "above 0 and at most 10", "a or b".
+//! Returns the values that rules allow, in words: "1 to 16", "above 0 and at most 10", "a
+//! or b".
 inline std::string words_of(const parameter_rules& r)
 {
     const auto text = [](double number) {

@@ -20,9 +20,9 @@ Q = 2 Re RL*, U = 2 Im RL*, V = RR - LL.
 
 In: frames )doc" +
            in +
-           R"doc(. Out: one f32 item `[beam or pair][product][channel]` for each integration, with the tags
-`rx_time` (of its first spectrum), `spectra` (its length), `counted` (the spectra that were
-summed: one count, or one for each beam or pair and product), and `partial` if the input ended
+           R"doc(. Out: one f32 item
+`[beam or pair][product][channel]` for each integration, with the tags `rx_time` (of its first
+spectrum), `spectra` (its length), `counted` (the spectra that were summed: one count, or one for each beam or pair and product), and `partial` if the input ended
 within it. That integration is the last one: none is made of the zeros alone that fill the last
 frame.
 )doc";
