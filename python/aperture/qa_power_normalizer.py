@@ -234,7 +234,7 @@ class qa_power_normalizer(gr_unittest.TestCase):
 
     def test_errors_in_tags(self):
         for tag, text in (
-            ((3, "rx_rate", 999.0), "sample_time: 0.0009765625 s is not"),
+            ((3, "rx_rate", 999.0), "sample_time: 0.0009765625 s contradicts"),
             ((3, "counted", np.array([1, 2, 3], np.uint64)), "beams: 2 do not fit"),
         ):
             powers = self.noise(100, 2, 5)

@@ -69,7 +69,10 @@ class qa_input_source(InFolder, gr_unittest.TestCase):
                 dict(input=text, type="sc8", samples=101),
                 "^samples: 101 is not allowed; it must be from 0 to the 100 that",
             ),
-            (dict(samples=-1), "^samples: -1 is not allowed; it must be a whole number of 0 or more"),
+            (
+                dict(samples=-1),
+                "^samples: -1 is not allowed; it must be a whole number of 0 or more",
+            ),
             (dict(array="y8"), "^array y8: a simulation has its array in its input"),
         ):
             with self.subTest(arguments=arguments), self.assertRaisesRegex(ValueError, problem):
