@@ -28,7 +28,7 @@ constexpr int chunk = 4; // segments that a warp looks at together
 static_assert(tile_groups == 32 && lane_values == 4 && most_units == 64);
 constexpr int history_values = (most_levels * most_units + threads - 1) / threads;
 
-//! Of a trial.
+//! The series of a trial: its shape and that of its window.
 struct series_shape {
     int64_t offset; // values of a beam before it
     int times;
@@ -36,7 +36,7 @@ struct series_shape {
     float median;     // median_of_variance()
 };
 
-//! What the kernel knows of a series from call to call; waiting values and bins follow.
+//! State of a series that is kept from call to call; waiting values and bins follow.
 struct series_header {
     int left;              // values that wait for the rest of their group
     int bins, next;        // that are there; that is overwritten next
@@ -93,8 +93,8 @@ static_assert(sizeof(series_header) <= header_floats * sizeof(float));
 //! behind the last ones, as a chunk is always whole.
 constexpr int between_levels = most_units + 32 * chunk;
 
-//! Where number 0 of the sums of a level is in shared memory: behind the history, and
-//! such that number 1 is at a multiple of 16 bytes.
+//! Returns the place of number 0 of the sums of a level in shared memory: behind the
+//! history, and such that number 1 is at a multiple of 16 bytes.
 __host__ __device__ constexpr int sums_place(int level)
 {
     return most_units + 3 + 2 * tile_values - (2 * tile_values >> level) +
@@ -102,7 +102,7 @@ __host__ __device__ constexpr int sums_place(int level)
 }
 constexpr int sums_floats(int levels) { return sums_place(levels); }
 
-//! Of a level, by their number: 0 is where the tile begins.
+//! Returns the sums of a level, by their number: 0 is where the tile begins.
 __device__ __forceinline__ float* sums_of(float* shared, int level)
 {
     return shared + sums_place(level);
@@ -119,7 +119,7 @@ struct shared_memory {
     boxcar_entry boxcars[most_boxcars];
 };
 
-//! Where the segments of a level begin in `largest`.
+//! Returns the place where the segments of a level begin in `largest`.
 __device__ __forceinline__ int segment_place(int level) { return 256 - (256 >> level); }
 
 //! One thread: adds the tile's groups to the bins.
@@ -272,31 +272,46 @@ __device__ void list_segment(const search_arguments& a,
         };
 }
 
-__global__ void __launch_bounds__(threads, 4) search_series(const search_arguments a)
-{
-    extern __shared__ __align__(16) float sums_memory[];
-    __shared__ shared_memory m;
-    const int series = blockIdx.x, trial = series % a.trials;
-    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-    const series_shape shape = a.shapes[trial];
-    const series_state state(a.states + series * a.state_bytes, a.levels);
-    const bool flush = a.item == nullptr;
-    const float* values =
-        flush ? nullptr : a.item + series / a.trials * a.beam_values + shape.offset;
-    const int count = flush ? 0 : shape.times;
-    const int left = state.header->left;
-    int remaining = flush ? left > 0 : (left + count) / group_values; // groups
-    if (remaining == 0 && !flush) {
-        for (int i = thread; i < count; i += threads)
-            state.waiting[left + i] = values[i];
-        __syncthreads();
-        if (thread == 0)
-            state.header->left = left + count;
-        return;
-    }
+//! A thread's values of a tile: those of its warp's groups.
+using tile_values_of_thread = float[own_groups][lane_values];
 
+//! The work of a thread block: the values of a series from one call.
+struct series_work {
+    int series;
+    series_shape shape;
+    series_state state;
+    bool flush;
+    const float* values; // of this call; nullptr if it is a flush
+    int count;           // of these
+    int left;            // values that have waited since the call before
+
+    __device__ __forceinline__ explicit series_work(const search_arguments& a)
+        : series(blockIdx.x),
+          shape(a.shapes[series % a.trials]),
+          state(a.states + series * a.state_bytes, a.levels),
+          flush(a.item == nullptr),
+          values(flush ? nullptr
+                       : a.item + series / a.trials * a.beam_values + shape.offset),
+          count(flush ? 0 : shape.times),
+          left(state.header->left)
+    {
+    }
+};
+
+//! Tells the place of a thread.
+struct thread_place {
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+};
+
+//! All threads: load what a series keeps from call to call, and the boxcars.
+__device__ __forceinline__ void load_series(const search_arguments& a,
+                                            const series_work& w,
+                                            shared_memory& m,
+                                            float* sums_memory,
+                                            int thread)
+{
     if (thread == 0)
-        m.header = *state.header;
+        m.header = *w.state.header;
     for (int i = thread; i < a.boxcar_count; i += threads) {
         const boxcar_entry b = a.boxcars[i];
         m.boxcars[i] = b;
@@ -308,213 +323,312 @@ __global__ void __launch_bounds__(threads, 4) search_series(const search_argumen
             m.first_boxcar[b.level + 1] = i + 1;
     }
     for (int i = thread; i < 2 * most_bins; i += threads)
-        m.bins[i / most_bins][i % most_bins] = state.means[i];
+        m.bins[i / most_bins][i % most_bins] = w.state.means[i];
     for (int i = thread; i < a.levels * most_units; i += threads)
         sums_of(sums_memory, i / most_units)[i % most_units - most_units] =
-            state.history[i];
+            w.state.history[i];
     if (thread < a.levels)
         sums_of(sums_memory, thread)[0] = 0;
+}
 
-    int first = -left;
+//! A warp: loads a lane's values of a group.
+//! \param at index of the first of them, among the values of the call
+//! \param first the same of the group
+__device__ __forceinline__ void
+load_values(float (&x)[lane_values], const series_work& w, int at, int first)
+{
+    const float* from = w.values + at;
+    if (first >= 0 && !w.flush && reinterpret_cast<size_t>(from) % sizeof(float4) == 0) {
+        const float4 four = __ldcs(reinterpret_cast<const float4*>(from));
+        x[0] = four.x;
+        x[1] = four.y;
+        x[2] = four.z;
+        x[3] = four.w;
+    } else {
+#pragma unroll
+        for (int v = 0; v < lane_values; v++)
+            x[v] = at + v < 0         ? w.state.waiting[at + v + w.left]
+                   : at + v < w.count ? w.values[at + v]
+                                      : CUDART_NAN_F;
+    }
+}
+
+//! A warp: finds mean and variance of a group's finite values.
+__device__ __forceinline__ void
+measure_group(const float (&x)[lane_values], shared_memory& m, int g, int lane)
+{
+    int finite = 0, there = 0;
+    bool ok[lane_values];
+#pragma unroll
+    for (int v = 0; v < lane_values; v++) {
+        ok[v] = fabsf(x[v]) <= FLT_MAX;
+        finite += __popc(__ballot_sync(all_lanes, ok[v]));
+        there += __popc(__ballot_sync(all_lanes, ok[v] && x[v] != 0));
+    }
+    const float one = __shfl_sync(all_lanes, x[0], 0);
+    const float pivot = fabsf(one) <= FLT_MAX ? one : 0;
+    float sum = 0, square = 0;
+#pragma unroll
+    for (int v = 0; v < lane_values; v++)
+        sum += ok[v] ? x[v] - pivot : 0;
+    const float mean = pivot + sum_of_warp(sum) / max(finite, 1);
+#pragma unroll
+    for (int v = 0; v < lane_values; v++) {
+        const float off = ok[v] ? x[v] - mean : 0;
+        square += off * off;
+    }
+    square = sum_of_warp(square);
+    if (lane == 0) {
+        const bool known =
+            there >= least_values && fabsf(mean) <= FLT_MAX && square <= FLT_MAX;
+        m.group_means[g] = mean;
+        m.group_variances[g] = known ? square / (finite - 1) : 0;
+    }
+}
+
+//! A warp: returns the sum of a value of the lanes up to each.
+__device__ __forceinline__ float running_sum(float value, int lane)
+{
+    for (int other = 1; other < 32; other *= 2) {
+        const float below = __shfl_up_sync(all_lanes, value, other);
+        value += lane >= other ? below : 0;
+    }
+    return value;
+}
+
+//! The level of the window, from which values are counted in standard deviations.
+struct window_level {
+    float baseline, factor; // 1 / standard deviation
+    bool known;
+};
+
+//! All threads: add the tile's groups to the window, and find its level.
+__device__ __forceinline__ window_level level_of_window(shared_memory& m,
+                                                        const series_work& w,
+                                                        int groups,
+                                                        const thread_place& own)
+{
+    __syncthreads();
+    if (own.thread == 0)
+        add_groups(m, w.state, groups, w.shape);
+    __syncthreads();
+    const int bins = m.header.bins + (m.header.there > 0);
+    if (own.warp < 2)
+        find_middle(m.bins[own.warp], bins, own.lane, m.middle[own.warp]);
+    __syncthreads();
+    const float baseline = (m.middle[0][0] + m.middle[0][1]) / 2;
+    const float variance = (m.middle[1][0] + m.middle[1][1]) / 2 / w.shape.median;
+    return { baseline, 1 / sqrtf(variance), bins > 0 };
+}
+
+//! A warp: replaces a group's values, in standard deviations, by their running sums, and
+//! leaves their total.
+__device__ __forceinline__ void sum_group(
+    float (&x)[lane_values], shared_memory& m, const window_level& of, int g, int lane)
+{
+    const bool there = of.known && m.group_variances[g] > 0;
+    float total = 0;
+#pragma unroll
+    for (int v = 0; v < lane_values; v++) {
+        const float off = (x[v] - of.baseline) * of.factor;
+        const float within = fminf(fmaxf(off, -most_sigma), most_sigma);
+        total += there && fabsf(x[v]) <= FLT_MAX ? within : 0;
+        x[v] = total;
+    }
+    float before = running_sum(total, lane);
+    if (lane == 31)
+        m.totals[g] = before;
+    before -= total;
+#pragma unroll
+    for (int v = 0; v < lane_values; v++)
+        x[v] += before;
+}
+
+//! A lane: stores its running sums, of numbers 4 n + 1 to 4 n + 4 of level 0, in all
+//! levels.
+__device__ __forceinline__ void
+store_sums(const float (&x)[lane_values], float* sums_memory, int n, int levels)
+{
+    *reinterpret_cast<float4*>(sums_of(sums_memory, 0) + 4 * n + 1) =
+        make_float4(x[0], x[1], x[2], x[3]);
+    if (levels > 1) {
+        float* to = sums_of(sums_memory, 1) + 2 * n + 1;
+        to[0] = x[1];
+        to[1] = x[3];
+    }
+    if (levels > 2)
+        sums_of(sums_memory, 2)[n + 1] = x[3];
+    for (int level = 3; level < levels; level++)
+        if ((n + 1) % (1 << (level - 2)) == 0)
+            sums_of(sums_memory, level)[(n + 1) >> (level - 2)] = x[3];
+}
+
+//! All threads: make the running sums of a tile in all levels.
+__device__ __forceinline__ void make_sums(tile_values_of_thread& x,
+                                          shared_memory& m,
+                                          float* sums_memory,
+                                          const window_level& of,
+                                          int groups,
+                                          int levels,
+                                          const thread_place& own)
+{
+#pragma unroll
+    for (int i = 0; i < own_groups; i++) {
+        const int g = own.warp + warps * i;
+        if (g >= groups)
+            continue;
+        sum_group(x[i], m, of, g, own.lane);
+    }
+    __syncthreads();
+    const float before =
+        running_sum(own.lane < groups ? m.totals[own.lane] : 0, own.lane);
+    const float at_groups = __shfl_up_sync(all_lanes, before, 1);
+#pragma unroll
+    for (int i = 0; i < own_groups; i++) {
+        const int g = own.warp + warps * i;
+        const float offset = __shfl_sync(all_lanes, at_groups, max(g, 1));
+        if (g >= groups)
+            continue;
+#pragma unroll
+        for (int v = 0; v < lane_values; v++)
+            x[i][v] += g ? offset : 0;
+        store_sums(x[i], sums_memory, g * 32 + own.lane, levels);
+    }
+    __syncthreads();
+}
+
+//! All threads: search the tile with all boxcars, and list what is above the threshold.
+//! \param first index of the tile's first value
+__device__ __forceinline__ void search_tile(const search_arguments& a,
+                                            shared_memory& m,
+                                            float* sums_memory,
+                                            int groups,
+                                            int first,
+                                            int series,
+                                            const thread_place& own)
+{
+    bool found = false;
+    int next = own.warp; // A warp goes on where the level before has ended.
+    for (int level = 0; level < a.levels; level++) {
+        const int ends = groups * group_values >> level;
+        const int chunks = (ends + 32 * chunk - 1) / (32 * chunk);
+        for (; next < chunks; next += warps)
+            found |= search_chunk(m,
+                                  a.threshold,
+                                  sums_of(sums_memory, level),
+                                  level,
+                                  next * chunk,
+                                  ends,
+                                  own.lane,
+                                  m.largest + segment_place(level));
+        next -= chunks;
+    }
+    if (!__syncthreads_or(found))
+        return;
+    for (int level = 0; level < a.levels; level++) {
+        const int ends = groups * group_values >> level;
+        for (int s = own.warp; s < (ends + 31) / 32; s += warps)
+            if (m.largest[segment_place(level) + s] > 0)
+                list_segment(a,
+                             m,
+                             sums_of(sums_memory, level),
+                             level,
+                             s,
+                             groups,
+                             first,
+                             series,
+                             own.lane);
+    }
+}
+
+//! All threads: move the last sums of a tile to where the next tile finds them; those of
+//! the last tile are kept for the next call.
+__device__ __forceinline__ void keep_history(const series_work& w,
+                                             float* sums_memory,
+                                             int levels,
+                                             int groups,
+                                             bool ends,
+                                             int thread)
+{
+    __syncthreads();
+    float last[history_values];
+#pragma unroll
+    for (int i = 0; i < history_values; i++) {
+        const int number = thread + i * threads;
+        if (number >= levels * most_units)
+            continue;
+        const int level = number / most_units;
+        const float* end = sums_of(sums_memory, level) + (groups * group_values >> level);
+        last[i] = end[number % most_units - most_units] - end[0];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < history_values; i++) {
+        const int number = thread + i * threads;
+        if (number >= levels * most_units)
+            continue;
+        sums_of(sums_memory, number / most_units)[number % most_units - most_units] =
+            last[i];
+        if (ends)
+            w.state.history[number] = w.flush ? 0 : last[i];
+    }
+}
+
+/*!
+ * The kernel. A thread block searches one series: the values of a trial of a beam, in
+ * tiles of whole groups. Values of a group that is not whole wait for the next call.
+ */
+__global__ void __launch_bounds__(threads, 4) search_series(const search_arguments a)
+{
+    extern __shared__ __align__(16) float sums_memory[];
+    __shared__ shared_memory m;
+    const series_work w(a);
+    const thread_place own;
+    int remaining = w.flush ? w.left > 0 : (w.left + w.count) / group_values; // groups
+    if (remaining == 0 && !w.flush) {
+        for (int i = own.thread; i < w.count; i += threads)
+            w.state.waiting[w.left + i] = w.values[i];
+        __syncthreads();
+        if (own.thread == 0)
+            w.state.header->left = w.left + w.count;
+        return;
+    }
+
+    load_series(a, w, m, sums_memory, own.thread);
+    int first = -w.left;
     while (remaining > 0) {
         const int groups = min(remaining, tile_groups);
-        m.largest[thread] = 0;
-
-        // groups of the tile and what they say of the window
-        float x[own_groups][lane_values];
+        m.largest[own.thread] = 0;
+        tile_values_of_thread x;
 #pragma unroll
         for (int i = 0; i < own_groups; i++) {
-            const int g = warp + warps * i;
+            const int g = own.warp + warps * i;
             if (g >= groups)
                 continue;
-            const int at = first + g * group_values + lane * lane_values;
-            const float* from = values + at;
-            if (first + g * group_values >= 0 && !flush &&
-                reinterpret_cast<size_t>(from) % sizeof(float4) == 0) {
-                const float4 four = __ldcs(reinterpret_cast<const float4*>(from));
-                x[i][0] = four.x;
-                x[i][1] = four.y;
-                x[i][2] = four.z;
-                x[i][3] = four.w;
-            } else {
-#pragma unroll
-                for (int v = 0; v < lane_values; v++)
-                    x[i][v] = at + v < 0       ? state.waiting[at + v + left]
-                              : at + v < count ? values[at + v]
-                                               : CUDART_NAN_F;
-            }
-            int finite = 0, there = 0;
-            bool ok[lane_values];
-#pragma unroll
-            for (int v = 0; v < lane_values; v++) {
-                ok[v] = fabsf(x[i][v]) <= FLT_MAX;
-                finite += __popc(__ballot_sync(all_lanes, ok[v]));
-                there += __popc(__ballot_sync(all_lanes, ok[v] && x[i][v] != 0));
-            }
-            const float one = __shfl_sync(all_lanes, x[i][0], 0);
-            const float pivot = fabsf(one) <= FLT_MAX ? one : 0;
-            float sum = 0, square = 0;
-#pragma unroll
-            for (int v = 0; v < lane_values; v++)
-                sum += ok[v] ? x[i][v] - pivot : 0;
-            const float mean = pivot + sum_of_warp(sum) / max(finite, 1);
-#pragma unroll
-            for (int v = 0; v < lane_values; v++) {
-                const float off = ok[v] ? x[i][v] - mean : 0;
-                square += off * off;
-            }
-            square = sum_of_warp(square);
-            if (lane == 0) {
-                const bool known =
-                    there >= least_values && fabsf(mean) <= FLT_MAX && square <= FLT_MAX;
-                m.group_means[g] = mean;
-                m.group_variances[g] = known ? square / (finite - 1) : 0;
-            }
+            load_values(x[i],
+                        w,
+                        first + g * group_values + own.lane * lane_values,
+                        first + g * group_values);
+            measure_group(x[i], m, g, own.lane);
         }
-        __syncthreads();
-        if (thread == 0)
-            add_groups(m, state, groups, shape);
-        __syncthreads();
-        const int bins = m.header.bins + (m.header.there > 0);
-        if (warp < 2)
-            find_middle(m.bins[warp], bins, lane, m.middle[warp]);
-        __syncthreads();
-        const float baseline = (m.middle[0][0] + m.middle[0][1]) / 2;
-        const float variance = (m.middle[1][0] + m.middle[1][1]) / 2 / shape.median;
-        const float factor = 1 / sqrtf(variance);
-
-        // running sums, within groups first
-#pragma unroll
-        for (int i = 0; i < own_groups; i++) {
-            const int g = warp + warps * i;
-            if (g >= groups)
-                continue;
-            const bool there = bins > 0 && m.group_variances[g] > 0;
-            float total = 0;
-#pragma unroll
-            for (int v = 0; v < lane_values; v++) {
-                const float off = (x[i][v] - baseline) * factor;
-                const float within = fminf(fmaxf(off, -most_sigma), most_sigma);
-                total += there && fabsf(x[i][v]) <= FLT_MAX ? within : 0;
-                x[i][v] = total;
-            }
-            float before = total;
-            for (int other = 1; other < 32; other *= 2) {
-                const float below = __shfl_up_sync(all_lanes, before, other);
-                before += lane >= other ? below : 0;
-            }
-            if (lane == 31)
-                m.totals[g] = before;
-            before -= total;
-#pragma unroll
-            for (int v = 0; v < lane_values; v++)
-                x[i][v] += before;
-        }
-        __syncthreads();
-        float before = lane < groups ? m.totals[lane] : 0;
-        for (int other = 1; other < 32; other *= 2) {
-            const float below = __shfl_up_sync(all_lanes, before, other);
-            before += lane >= other ? below : 0;
-        }
-        const float at_groups = __shfl_up_sync(all_lanes, before, 1);
-#pragma unroll
-        for (int i = 0; i < own_groups; i++) {
-            const int g = warp + warps * i;
-            const float offset = __shfl_sync(all_lanes, at_groups, max(g, 1));
-            if (g >= groups)
-                continue;
-#pragma unroll
-            for (int v = 0; v < lane_values; v++)
-                x[i][v] += g ? offset : 0;
-            // numbers 4 n + 1 to 4 n + 4 of level 0
-            const int n = g * 32 + lane;
-            *reinterpret_cast<float4*>(sums_of(sums_memory, 0) + 4 * n + 1) =
-                make_float4(x[i][0], x[i][1], x[i][2], x[i][3]);
-            if (a.levels > 1) {
-                float* to = sums_of(sums_memory, 1) + 2 * n + 1;
-                to[0] = x[i][1];
-                to[1] = x[i][3];
-            }
-            if (a.levels > 2)
-                sums_of(sums_memory, 2)[n + 1] = x[i][3];
-            for (int level = 3; level < a.levels; level++)
-                if ((n + 1) % (1 << (level - 2)) == 0)
-                    sums_of(sums_memory, level)[(n + 1) >> (level - 2)] = x[i][3];
-        }
-        __syncthreads();
-
-        // boxcars; a warp goes on where the level before has ended
-        bool found = false;
-        int next = warp;
-        for (int level = 0; level < a.levels; level++) {
-            const int ends = groups * group_values >> level;
-            const int chunks = (ends + 32 * chunk - 1) / (32 * chunk);
-            for (; next < chunks; next += warps)
-                found |= search_chunk(m,
-                                      a.threshold,
-                                      sums_of(sums_memory, level),
-                                      level,
-                                      next * chunk,
-                                      ends,
-                                      lane,
-                                      m.largest + segment_place(level));
-            next -= chunks;
-        }
-        if (__syncthreads_or(found)) {
-            for (int level = 0; level < a.levels; level++) {
-                const int ends = groups * group_values >> level;
-                for (int s = warp; s < (ends + 31) / 32; s += warps)
-                    if (m.largest[segment_place(level) + s] > 0)
-                        list_segment(a,
-                                     m,
-                                     sums_of(sums_memory, level),
-                                     level,
-                                     s,
-                                     groups,
-                                     first,
-                                     series,
-                                     lane);
-            }
-        }
-
-        // what the next tile sees of this one
-        __syncthreads();
-        float last[history_values];
-#pragma unroll
-        for (int i = 0; i < history_values; i++) {
-            const int number = thread + i * threads;
-            if (number >= a.levels * most_units)
-                continue;
-            const int level = number / most_units;
-            const float* end =
-                sums_of(sums_memory, level) + (groups * group_values >> level);
-            last[i] = end[number % most_units - most_units] - end[0];
-        }
-        __syncthreads();
+        const window_level of = level_of_window(m, w, groups, own);
+        make_sums(x, m, sums_memory, of, groups, a.levels, own);
+        search_tile(a, m, sums_memory, groups, first, w.series, own);
+        keep_history(w, sums_memory, a.levels, groups, remaining == groups, own.thread);
         first += groups * group_values;
         remaining -= groups;
-#pragma unroll
-        for (int i = 0; i < history_values; i++) {
-            const int number = thread + i * threads;
-            if (number >= a.levels * most_units)
-                continue;
-            sums_of(sums_memory, number / most_units)[number % most_units - most_units] =
-                last[i];
-            if (remaining == 0)
-                state.history[number] = flush ? 0 : last[i];
-        }
     }
-    if (flush && left == 0)
-        for (int i = thread; i < a.levels * most_units; i += threads)
-            state.history[i] = 0;
+    if (w.flush && w.left == 0)
+        for (int i = own.thread; i < a.levels * most_units; i += threads)
+            w.state.history[i] = 0;
     __syncthreads();
-    // all of what waited has been read
-    const int rest = flush ? 0 : count - first;
-    for (int i = thread; i < rest; i += threads)
-        state.waiting[i] = values[first + i];
-    if (thread == 0) {
+    // All of what waited has been read.
+    const int rest = w.flush ? 0 : w.count - first;
+    for (int i = own.thread; i < rest; i += threads)
+        w.state.waiting[i] = w.values[first + i];
+    if (own.thread == 0) {
         m.header.left = rest;
-        *state.header = m.header;
+        *w.state.header = m.header;
     }
 }
 
