@@ -19,7 +19,7 @@ namespace gr::aperture::kernels::cuda {
  * lane 4 g + t has times 2 g and 2 g + 1 of the beams 8 j + 2 t and 8 j + 2 t + 1, that
  * is of a pair. value(j, c, h) is beam 8 j + 2 t + c at time 2 g + h.
  *
- * What becomes of them is an object with
+ * The object that receives them has
  *
  *     operator()<Beams>(value, place, factor, scratch)
  *                       their values are to be multiplied by factor, a power of two;
@@ -38,7 +38,7 @@ struct beam_place {
     int beams, times; // of all
 };
 
-//! Until all threads of this group of 4 warps are here.
+//! Waits until all threads of this group of 4 warps are here.
 __device__ __forceinline__ void sync_warp_group()
 {
     asm volatile("bar.sync %0, 128;" ::"r"(threadIdx.x / 128 + 1) : "memory");

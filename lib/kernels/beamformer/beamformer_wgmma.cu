@@ -7,7 +7,7 @@
 
 #include "kernels/beamformer/beamformer_store.cuh"
 #include "kernels/beamformer/beamformer_tile.cuh"
-#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/gpu/pipeline.cuh"
 #include "kernels/gpu/warp.cuh"
 #include "kernels/gpu/wgmma.cuh"
 #include "kernels/gpu/wgmma_half.cuh"
@@ -27,13 +27,13 @@ constexpr int packed_row = beam_chunk * sizeof(__half);
 constexpr int piece = 16; // inputs, of an instruction
 
 /*!
- * How many real products make a complex one; see weight_packing. `pieces` of 16 inputs of
- * a chunk are multiplied.
+ * The number of real products that make a complex one; see weight_packing. `pieces` of 16
+ * inputs of a chunk are multiplied.
  */
 struct three_products {
     static constexpr int pieces = beam_chunk / piece;
     static constexpr bool leaves_registers = false;
-    //! The weights are crossed, so that sums which are added in the end lie in different
+    //! The weights are crossed, so that sums which finish() adds lie in different
     //! banks of registers: the tensor cores use both meanwhile.
     static constexpr weight_packing packing(int tile)
     {
@@ -165,19 +165,6 @@ struct moment {
     }
 };
 
-//! Which place of a ring of pipeline stages is next, and the parity of how often the ring
-//! has been gone around.
-struct ring_place {
-    int index = 0, parity = 0;
-    __device__ void advance(int count)
-    {
-        if (++index == count) {
-            index = 0;
-            parity ^= 1;
-        }
-    }
-};
-
 template <class Voltage, class Products, int Beams>
 struct layout {
     static constexpr int consumers = consumers_for(Beams);
@@ -196,53 +183,46 @@ struct layout {
     }
 };
 
+//! The barriers of a thread block.
 struct barriers {
-    struct {
-        uint64_t full[most_stages], empty[most_stages]; // of stages
-    } of_consumer[most_consumers];
-    uint64_t full_slot[most_slots], empty_slot[most_slots];
-    uint64_t turn[most_consumers], middle[most_consumers];
+    pipeline<most_stages> voltages[most_consumers];
+    pipeline<most_slots> weights;
+    //! Consumers wait for each other: before they store, and before they begin a step.
+    uint64_t storing[most_consumers], middle[most_consumers];
 };
 
-//! Where the barriers are in shared memory, for one consumer.
+//! The same by their addresses, for one consumer.
 class barrier_places
 {
 public:
     __device__ barrier_places(const barriers& b, int consumer)
         : d_at(uniform(shared_address(&b))),
-          d_consumer(uniform(shared_address(b.of_consumer + consumer)))
+          voltages(uniform(shared_address(b.voltages + consumer)))
     {
     }
-    __device__ uint32_t full(int i) const { return place(d_consumer, 0, i); }
-    __device__ uint32_t empty(int i) const
+    __device__ pipeline_at<most_slots> weights() const
     {
-        return place(d_consumer, sizeof barriers::of_consumer[0].full, i);
+        return pipeline_at<most_slots>(d_at + offsetof(barriers, weights));
     }
-    __device__ uint32_t full_slot(int i) const
+    __device__ uint32_t storing(int consumer) const
     {
-        return place(d_at, offsetof(barriers, full_slot), i);
-    }
-    __device__ uint32_t empty_slot(int i) const
-    {
-        return place(d_at, offsetof(barriers, empty_slot), i);
-    }
-
-    __device__ uint32_t turn(int consumer) const
-    {
-        return place(d_at, offsetof(barriers, turn), consumer);
+        return of(offsetof(barriers, storing), consumer);
     }
     __device__ uint32_t middle(int consumer) const
     {
-        return place(d_at, offsetof(barriers, middle), consumer);
+        return of(offsetof(barriers, middle), consumer);
     }
 
 private:
-    uint32_t d_at, d_consumer;
+    uint32_t d_at;
 
-    static __device__ uint32_t place(uint32_t at, size_t first, int i)
+    __device__ uint32_t of(size_t first, int consumer) const
     {
-        return at + uint32_t(first) + i * uint32_t(sizeof(uint64_t));
+        return d_at + uint32_t(first) + consumer * uint32_t(sizeof(uint64_t));
     }
+
+public:
+    pipeline_at<most_stages> voltages;
 };
 
 /*!
@@ -283,7 +263,7 @@ private:
     uint32_t d_at[2];
 };
 
-//! The same with times g and g + 8, not 2 g and 2 g + 1.
+//! Reads times g and g + 8, not 2 g and 2 g + 1.
 template <class Products, int Beams>
 class voltage_reader<voltage_sc8_transposed, Products, Beams>
 {
@@ -324,26 +304,25 @@ __device__ __forceinline__ uint32_t unknown(uint32_t number)
 //! Mainloop of the producer of voltages: asks for those of a consumer, as far ahead as it
 //! has stages.
 template <class Voltage, class Products, int Beams>
-__device__ __forceinline__ void feed_voltages(
+__device__ __forceinline__ void load_voltages(
     const CUtensorMap& map, const extents& x, barriers& b, uint32_t stages, int consumer)
 {
     using memory = layout<Voltage, Products, Beams>;
-    auto& own = b.of_consumer[consumer];
-    ring_place stage;
+    auto& own = b.voltages[consumer];
+    stage_place at;
     for (work_tile j(x); j.exists(); j.advance(x)) {
         moment now(j.begin, x);
         for (int step = j.begin; step < j.end; step++, now.advance(x))
             for (int chunk = 0; chunk < x.chunks; chunk++) {
-                wait_for(own.empty + stage.index, stage.parity ^ 1);
-                arrive_expecting(own.full + stage.index, memory::stage);
-                copy_box(stages + stage.index * memory::stage,
+                own.producer_acquire(at);
+                copy_box(stages + at.stage() * memory::stage,
                          &map,
-                         own.full + stage.index,
+                         own.producer_expect(at, memory::stage),
                          (now.step * memory::consumers + consumer) * memory::row,
                          chunk * beam_chunk,
                          j.channel,
                          now.frame);
-                stage.advance(x.stages);
+                at.advance(x.stages);
             }
     }
 }
@@ -351,28 +330,27 @@ __device__ __forceinline__ void feed_voltages(
 //! Mainloop of the producer of weights: asks for them as far ahead as there are slots.
 template <class Voltage, class Products, int Beams>
 __device__ __forceinline__ void
-feed_weights(const __half* weights, const extents& x, barriers& b, uint32_t slots)
+load_weights(const __half* weights, const extents& x, barriers& b, uint32_t slots)
 {
     using memory = layout<Voltage, Products, Beams>;
-    ring_place slot;
+    stage_place at;
     for (work_tile j(x); j.exists(); j.advance(x)) {
         const __half* from = weights + (int64_t(j.channel) * x.tiles + j.tile) *
                                            x.chunks * (memory::slot / sizeof(__half));
         const int times = x.chunks <= x.slots ? 1 : j.end - j.begin;
         for (int time = 0; time < times; time++)
             for (int chunk = 0; chunk < x.chunks; chunk++) {
-                wait_for(b.empty_slot + slot.index, slot.parity ^ 1);
-                arrive_expecting(b.full_slot + slot.index, memory::slot);
-                copy_bytes(slots + slot.index * memory::slot,
+                b.weights.producer_acquire(at);
+                copy_bytes(slots + at.stage() * memory::slot,
                            from + chunk * (memory::slot / sizeof(__half)),
-                           b.full_slot + slot.index,
+                           b.weights.producer_expect(at, memory::slot),
                            memory::slot);
-                slot.advance(x.slots);
+                at.advance(x.slots);
             }
     }
 }
 
-//! Where the tensor cores find the weights of a chunk, and which chunk of a step it is.
+//! The weights of a chunk, as the tensor cores find them, and its place in a step.
 struct chunk_weights {
     uint64_t rows;
     int chunk;
@@ -393,7 +371,7 @@ struct chunk_weights {
 template <class Voltage, class Products, int Beams>
 class multiplier;
 
-//! What multiply() begins with for 16 inputs: `words` are joined, and the next ones read.
+//! The beginning of multiply() for 16 inputs: joins `words`, and reads the next ones.
 template <class Voltage, class Products, int Beams, class Read, class Ready>
 __device__ __forceinline__ void begin_piece(operand_words& both,
                                             const uint32_t (&words)[4],
@@ -435,7 +413,7 @@ public:
             operand_words both;
             begin_piece<Voltage, products, Beams>(both, words, constant, k, read, ready);
             const bool add = w.chunk > 0 || k > 0;
-            // Operands are made in turn, while those before are multiplied.
+            // Operands are made one after the other, while those before are multiplied.
             auto& [re, im, sum] = d_operands;
             const auto multiply = [&](int f, const operand_words& a) {
                 wgmma_fence();
@@ -594,21 +572,21 @@ __device__ __forceinline__ void form(const Target& target,
         return (half_rows_descriptor(0) & ~0xffffffffull) |
                uint32_t(first_rows + i * (memory::slot >> 4));
     };
-    const barrier_places at(b, consumer);
+    barrier_places at(b, consumer);
     const voltage_reader<Voltage, Products, Beams> voltages(stages);
     const uint32_t constant = unknown(voltage_reader<Voltage, Products, Beams>::constant);
     uint32_t words[4]; // of the next 16 inputs
-    ring_place stage, slot;
+    stage_place stage, slot;
     const auto leave = [&] { // the stage, for the next
         __syncwarp();
         if (speaks)
-            arrive(at.empty(stage.index));
+            at.voltages.consumer_release(stage);
         stage.advance(stage_count);
     };
     // Parities of barriers; the first consumer does not wait at first.
-    int turn = consumer == 0, middle = consumer == 0;
+    int storing = consumer == 0, middle = consumer == 0;
     for (work_tile j(x); j.exists(); j.advance(x)) {
-        const ring_place first_slot = slot;
+        const stage_place first_slot = slot;
         moment now(j.begin, x);
         for (int step = j.begin; step < j.end; step++, now.advance(x)) {
             if (stay)
@@ -616,14 +594,14 @@ __device__ __forceinline__ void form(const Target& target,
             const bool come = uniform(step == j.begin || !stay); // weights, in this step
             const bool go = uniform(step + 1 == j.end || !stay);
             multiplier<Voltage, Products, Beams> all;
-            const auto read = [&](int k) { voltages.read(words, stage.index, k); };
+            const auto read = [&](int k) { voltages.read(words, stage.stage(), k); };
             const auto begin = [&] { // a chunk
-                wait_for(at.full(stage.index), stage.parity);
+                at.voltages.consumer_wait(stage);
                 read(0);
             };
             const auto let_go = [&](int chunk) { // the weights of the one before
                 if (go && chunk > 0 && speaks)
-                    arrive(at.empty_slot((slot.index > 0 ? slot.index : slot_count) - 1));
+                    arrive(at.weights().empty(slot.before(slot_count)));
             };
             if (half_a_step_apart<Products, Beams, Target>) {
                 wait_for(at.middle(consumer), middle);
@@ -647,9 +625,9 @@ __device__ __forceinline__ void form(const Target& target,
                     },
                     [&] {
                         if (come)
-                            wait_for(at.full_slot(slot.index), slot.parity);
+                            at.weights().consumer_wait(slot);
                     },
-                    { rows_at(slot.index), chunk },
+                    { rows_at(slot.stage()), chunk },
                     constant,
                     [&] { let_go(chunk); });
                 slot.advance(slot_count);
@@ -666,8 +644,8 @@ __device__ __forceinline__ void form(const Target& target,
             };
             all.finish();
             if (in_turns<Target>) {
-                wait_for(at.turn(consumer), turn);
-                turn ^= 1;
+                wait_for(at.storing(consumer), storing);
+                storing ^= 1;
             }
             target.template operator()<Beams>(
                 [&](int column, int c, int h) {
@@ -678,7 +656,7 @@ __device__ __forceinline__ void form(const Target& target,
                 scratch);
             __syncwarp();
             if (in_turns<Target> && speaks)
-                arrive(at.turn((consumer + 1) % memory::consumers));
+                arrive(at.storing((consumer + 1) % memory::consumers));
         }
     }
     wait_for_stores();
@@ -704,34 +682,29 @@ __global__ void __launch_bounds__(128 * (consumers_for(Beams) + 1), 1)
                                            memory::consumers * Target::scratch(Beams));
     if (threadIdx.x == 0) {
         for (int consumer = 0; consumer < memory::consumers; consumer++) {
-            init_barrier(b.turn + consumer, 4);
+            init_barrier(b.storing + consumer, 4);
             init_barrier(b.middle + consumer, 4);
-            for (int i = 0; i < x.stages; i++) {
-                init_barrier(b.of_consumer[consumer].full + i, 1);
-                init_barrier(b.of_consumer[consumer].empty + i, 4);
-            }
+            for (int i = 0; i < x.stages; i++)
+                b.voltages[consumer].init(i, 1, 4);
         }
-        for (int i = 0; i < x.slots; i++) {
-            init_barrier(b.full_slot + i, 1);
-            init_barrier(b.empty_slot + i, 4 * memory::consumers);
-        }
+        for (int i = 0; i < x.slots; i++)
+            b.weights.init(i, 1, 4 * memory::consumers);
         fence_barriers();
     }
     __syncthreads();
     const int consumer = uniform(threadIdx.x / 128);
     if (consumer == memory::consumers) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
+        give_registers<registers_of_producer>();
         const int warp = uniform(threadIdx.x % 128 / 32);
         if (threadIdx.x % 32 == 0) {
             if (warp < memory::consumers)
-                feed_voltages<Voltage, Products, Beams>(
+                load_voltages<Voltage, Products, Beams>(
                     map, x, b, stages + warp * x.stages * memory::stage, warp);
             else if (warp == most_consumers)
-                feed_weights<Voltage, Products, Beams>(weights, x, b, slots);
+                load_weights<Voltage, Products, Beams>(weights, x, b, slots);
         }
     } else {
-        asm volatile(
-            "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer(Beams)));
+        take_registers<registers_of_consumer(Beams)>();
         form<Voltage, Products, Beams>(target,
                                        factor,
                                        x,
@@ -751,7 +724,7 @@ struct machine {
     int multiprocessors, shared;
 };
 
-//! How the shared memory of a thread block is divided.
+//! The division of the shared memory of a thread block.
 struct rings {
     int stages, slots, bytes;
 };

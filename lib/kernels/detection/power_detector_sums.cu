@@ -164,12 +164,12 @@ __global__ void __launch_bounds__(threads) finish(const float* __restrict__ piec
  * A thread block: 32 rows and 32 channels of an integration. Grid: as finish().
  */
 template <int Components>
-__global__ void __launch_bounds__(threads) turn(const float* __restrict__ pieces,
-                                                float* __restrict__ powers,
-                                                const float* __restrict__ scales,
-                                                float scale,
-                                                const recipe r,
-                                                const extents x)
+__global__ void __launch_bounds__(threads) transpose(const float* __restrict__ pieces,
+                                                     float* __restrict__ powers,
+                                                     const float* __restrict__ scales,
+                                                     float scale,
+                                                     const recipe r,
+                                                     const extents x)
 {
     constexpr int each = tile * tile / threads;
     __shared__ float values[Components][tile][tile + 1]; // [component][channel][row]
@@ -292,7 +292,7 @@ struct signal {
             add_powers<Components, Both>(v, value_of(x.v[k]), value_of(y.v[k]));
     }
 };
-//! As integers: two times in one instruction.
+//! Multiplies integers: two times in one instruction.
 template <>
 struct signal<char2, 8> {
     struct alignas(16) pack {
@@ -409,7 +409,7 @@ struct signal_sum {
     int neighbours() const { return 32 >> lanes_log; }
 };
 
-//! What is to be summed: a row has as many components, of x and y if `both`.
+//! The powers to be summed: a row has as many components, of x and y if `both`.
 struct signal_task {
     sample_type type;
     int64_t spectra; // of an integration, in a frame
@@ -493,7 +493,7 @@ power_sums::power_sums(
     for (const int components : components_of(d))
         with_components(components, [](auto n) {
             load(finish<n.value, false>);
-            load(turn<n.value>);
+            load(transpose<n.value>);
         });
     if (d_sums.size() == 0)
         return;
@@ -544,7 +544,7 @@ void power_sums::write(const power_pieces& from,
                 scales ? scales + before * d_detect.parts() : nullptr;
             const auto r = recipe_of(d_detect);
             if (x.pieces_each == 1 && x.summed == 1)
-                turn<components.value>
+                transpose<components.value>
                     <<<grid, threads, 0, s>>>(pieces, to, part_scales, scale, r, x);
             else
                 finish<components.value, false><<<grid, threads, 0, s>>>(

@@ -46,8 +46,8 @@ bool fits(const choice& c, const xengine::parameters& p, gpu_facts gpu)
            c.gpus.have(gpu) && p.inputs >= c.least_inputs && p.inputs <= c.most_inputs;
 }
 
-//! The same for fc32 voltages. On GPUs where tf32 is not listed, three products in tf32
-//! take longer than one in single precision.
+//! Makes the X-engine of fc32 voltages. On GPUs where tf32 is not listed, three products
+//! in tf32 take longer than one in single precision.
 struct real_choice {
     const char* name;
     architectures gpus;

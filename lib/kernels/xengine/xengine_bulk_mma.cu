@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/gpu/pipeline.cuh"
 #include "kernels/xengine/integer_xengine.h"
 #include "kernels/xengine/triangle.cuh"
 
@@ -26,7 +26,7 @@ constexpr int least_groups = 2;
 //! large.
 template <int Groups>
 constexpr int depth = Groups == 2 ? 6 : 3;
-//! How many thread blocks share a multiprocessor.
+//! The number of thread blocks that share a multiprocessor.
 template <int Groups>
 constexpr int residents = Groups <= 4 ? 2 : 1;
 
@@ -37,9 +37,9 @@ constexpr int shared_bytes = 1024 + warps* depth<Groups>*(Groups * 8 * box_row +
 
 /*!
  * The kernel. A thread block makes all products of one channel over a part of the time,
- * whose steps its warps take in turn, so that rows are read in long pieces. Each warp is
- * producer and consumer in one, with a ring of boxes of its own. Rows of inputs that do
- * not exist arrive as zeros.
+ * whose steps its warps take one by one, so that rows are read in long pieces. Each warp
+ * is producer and consumer in one, with a ring of boxes of its own. Rows of inputs that
+ * do not exist arrive as zeros.
  */
 template <int Groups, bool Packed>
 __global__ void __launch_bounds__(32 * warps, residents<Groups>)
@@ -88,10 +88,10 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
 
     int warp_sums[tiles][4] = {};
     const int row = lane / 4, piece = 2 * (lane % 4);
-    int stage = 0, parity = 0;
+    stage_place at;
     for (int i = 0; i < count; i++) {
-        wait_for(full + stage, parity);
-        const uint8_t* rows = ring + stage * box + row * box_row;
+        wait_for(full + at.stage(), at.parity());
+        const uint8_t* rows = ring + at.stage() * box + row * box_row;
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             // Lanes take every other piece, so that odd and even rows lie in different
@@ -105,11 +105,8 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
         }
         __syncwarp();
         if (lane == 0 && i + depth < count)
-            request(stage);
-        if (++stage == depth) {
-            stage = 0;
-            parity ^= 1;
-        }
+            request(at.stage());
+        at.advance(depth);
     }
 
     // The rings are empty now, and their memory is free.

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/gpu/bulk_copy.cuh"
+#include "kernels/gpu/pipeline.cuh"
 #include "kernels/xengine/integer_xengine.h"
 #include "kernels/xengine/triangle.cuh"
 
@@ -35,7 +35,7 @@ struct extents {
 
 /*!
  * The kernel. A thread block makes all products of one channel (of some channels where
- * there are few inputs) over a part of the time, whose steps its warps take in turn. Each
+ * there are few inputs) over a part of the time, whose steps its warps share. Each
  * warp is producer and consumer in one, and each lane copies one row: for few rows, long
  * pieces of rows come faster than boxes of many short ones.
  */
@@ -98,10 +98,11 @@ __global__ void __launch_bounds__(32 * warps, residents)
 #pragma unroll
     for (int g = 0; g < Groups; g++)
         at[g] = min(8 * g + lane / 4, rows - 1) * x.pitch() + lane % 4 * 16;
-    int stage = 0, parity = 0, here = begin % x.steps;
+    stage_place place;
+    int here = begin % x.steps;
     for (int i = 0; i < count; i++) {
-        wait_for(full + stage, parity);
-        const uint8_t* const pieces = ring + stage * x.stage();
+        wait_for(full + place.stage(), place.parity());
+        const uint8_t* const pieces = ring + place.stage() * x.stage();
         const int bytes = bytes_of(here);
         const auto multiply = [&](int byte, bool there) {
             uint4 v[Groups];
@@ -121,12 +122,9 @@ __global__ void __launch_bounds__(32 * warps, residents)
             multiply(byte, byte + lane % 4 * 16 < bytes);
         __syncwarp();
         if (asked < count)
-            request(stage);
+            request(place.stage());
         advance(here);
-        if (++stage == x.depth) {
-            stage = 0;
-            parity ^= 1;
-        }
+        place.advance(x.depth);
     }
     __syncthreads();
     add_triangle<Groups, Packed>(

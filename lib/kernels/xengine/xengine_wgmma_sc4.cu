@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/gpu/bulk_copy.cuh"
-#include "kernels/gpu/ring_place.cuh"
+#include "kernels/gpu/pipeline.cuh"
 #include "kernels/gpu/warp.cuh"
 #include "kernels/gpu/wgmma.cuh"
 #include "kernels/xengine/integer_tile.cuh"
@@ -54,7 +53,7 @@ constexpr int threads = 128 * consumers + 32 * producers;
 
 constexpr int step_times = box_row;        // of a stage: a row of packed samples is full
 constexpr int half_times = step_times / 2; // the last step of a frame may be half of one
-constexpr int turn_times = 32;             // of an instruction
+constexpr int k_times = 32;                // of an instruction: its summed axis
 constexpr int tile_row_bytes =
     tile_row * box_row; // packed samples of a row of tiles, or bytes of one form
 constexpr int most_byte_stages = 3, least_packed_stages = 3, most_packed_stages = 8;
@@ -74,7 +73,7 @@ constexpr bool roomy(int tiles, int other_tiles)
            65536;
 }
 
-//! What a consumer warp group makes: products of one row of tiles of the thread block
+//! The work of a consumer warp group: products of one row of tiles of the thread block
 //! with some tiles of its columns.
 struct row_part {
     int8_t tile_row, first, tiles;
@@ -175,7 +174,7 @@ struct part : work_tile {
     int times;                 // of its steps, with those that a frame lacks
     // Kept in shared memory: the compiler would look it up again in each step.
     int steps, last_halves;
-    uint32_t rings, stages, one; // where they begin; extents::one
+    uint32_t barriers, stages, one; // where they begin; extents::one
 
     part() = default;
     __device__
@@ -218,24 +217,25 @@ private:
 };
 
 /*!
- * Barriers of the two rings of pipeline stages: packed samples of columns and own rows,
- * which the copy engine brings; and bytes of the columns in three forms, which the
- * producers make of them.
+ * The barriers of two pipelines: of packed samples of columns and own rows, which the
+ * copy engine brings; and of bytes of the columns in three forms, which the producers
+ * make of them. Stages of packed samples are released with the bytes that are made of
+ * them, and have no barrier for that.
  */
-struct ring_barriers {
+struct pipelines {
     uint64_t packed_full[most_packed_stages];
-    uint64_t bytes_full[most_byte_stages], bytes_empty[most_byte_stages];
+    pipeline<most_byte_stages> bytes;
 };
 
-//! What is in shared memory besides the stages.
-struct rings : ring_barriers {
+//! The shared memory of a thread block, besides the stages.
+struct shared_memory : pipelines {
     uint64_t done; // sums of columns are there, and nobody needs stages any more
     alignas(16) int2 column_sums[most_tile_rows * tile_row]; // of U and V
     part mine;
 };
 
 /*!
- * Where the stages of a thread block are in its dynamic shared memory.
+ * The places of the stages of a thread block in its dynamic shared memory.
  * \param Wide for a work tile with 128 columns and 128 own rows, which leaves little room
  */
 template <bool Wide>
@@ -269,35 +269,19 @@ struct stages {
     }
 };
 
-//! The barriers of both rings.
-class barriers
-{
-public:
-    __device__ explicit barriers(const part& p) : d_rings(uniform(p.rings)) {}
+//! The barriers of both pipelines, by their address.
+struct barriers {
+    uint32_t at;
+
+    __device__ explicit barriers(const part& p) : at(uniform(p.barriers)) {}
     __device__ uint32_t packed_full(int stage) const
     {
-        return d_rings + offsetof(ring_barriers, packed_full) + stage * sizeof(uint64_t);
+        return at + offsetof(pipelines, packed_full) + stage * sizeof(uint64_t);
     }
-    __device__ uint32_t bytes_full(int stage) const
+    __device__ pipeline_at<most_byte_stages> bytes() const
     {
-        return d_rings + offsetof(ring_barriers, bytes_full) + stage * sizeof(uint64_t);
+        return pipeline_at<most_byte_stages>(at + offsetof(pipelines, bytes));
     }
-    __device__ uint32_t bytes_empty(int stage) const
-    {
-        return d_rings + offsetof(ring_barriers, bytes_empty) + stage * sizeof(uint64_t);
-    }
-    //! Wait until a stage of bytes is full, or until there is room in it.
-    __device__ __forceinline__ void wait_for_bytes(const ring_place& at) const
-    {
-        wait_for(bytes_full(at.stage()), at.parity());
-    }
-    __device__ __forceinline__ void wait_for_room(const ring_place& at) const
-    {
-        wait_for(bytes_empty(at.stage()), at.parity() ^ 1);
-    }
-
-private:
-    uint32_t d_rings;
 };
 
 //! Returns whether this is the lane that arrives at barriers for its warp.
@@ -330,9 +314,9 @@ struct packed_maps {
     CUtensorMap tile_row, pair;
 };
 
-//! What a producer needs of a part to ask for packed samples, in uniform registers: while
-//! it is looked up in shared memory, others wait for the bytes that this warp has to
-//! make.
+//! The members of a part that a producer needs to ask for packed samples, in uniform
+//! registers: while it is looked up in shared memory, others wait for the bytes that this
+//! warp has to make.
 struct wanted {
     int tile_rows, own, channel, column, row;
     __device__ explicit wanted(const part& p)
@@ -349,14 +333,14 @@ struct wanted {
 //! thread.
 template <bool Wide>
 __device__ __forceinline__ void ask(const packed_maps& voltages,
-                                    rings& r,
+                                    shared_memory& m,
                                     const stages<Wide>& at,
                                     const wanted& p,
                                     const step_place& from,
                                     int stage)
 {
     const int tile_rows = Wide ? 2 : p.tile_rows, odd = tile_rows % 2;
-    uint64_t* const barrier = r.packed_full + stage;
+    uint64_t* const barrier = m.packed_full + stage;
     const uint32_t to = at.packed_at(stage);
     const auto copy = [&](const CUtensorMap& map, int place, int input) {
         copy_box(to + place * tile_row_bytes,
@@ -451,27 +435,27 @@ __device__ __forceinline__ void make_bytes(const uint4* packed,
  * sums of these. Packed samples and bytes have rows of the same length with the same
  * swizzle, so that a piece stays in its place. A warp has pieces of 8 rows and half a
  * step, the same ones in each step. Inputs that do not exist are left as they are, and so
- * are their products. The producers ask for packed samples in turn. Own rows are released
- * when the bytes of their step are.
- * \param Pieces how many pieces; those of a Wide work tile are in pairs of a whole step
+ * are their products. The producers ask for packed samples one after the other. Own rows
+ * are released when the bytes of their step are. \param Pieces how many pieces; those of
+ * a Wide work tile are in pairs of a whole step
  */
 template <bool Wide, int Pieces>
 __device__ __forceinline__ void
-expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
+expand(const extents& x, const packed_maps& voltages, shared_memory& m, int warp)
 {
     constexpr int rows = piece_rows, piece_rows_bytes = rows * box_row;
     constexpr int askers = producers / 2; // the last ones: they may have fewer pieces
-    const stages<Wide> at(r.mine);
-    const int count = uniform(r.mine.count);
-    const wanted mine(r.mine);
+    const stages<Wide> at(m.mine);
+    const int count = uniform(m.mine.count);
+    const wanted mine(m.mine);
     const int own = Wide ? 2 : mine.own;
     const int lag = own > 0 ? at.byte_stages : 1; // until packed samples are done with
-    const barriers ring(r.mine);
-    step_place next(x, r.mine); // that this warp asks for
+    const barriers ring(m.mine);
+    step_place next(x, m.mine); // that this warp asks for
     if (warp == 0 && elected()) {
         step_place first = next;
         for (int step = 0; step < min(count, at.packed_stages); step++) {
-            ask(voltages, r, at, mine, first, step);
+            ask(voltages, m, at, mine, first, step);
             first.advance(x, 1);
         }
     }
@@ -479,7 +463,7 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
     __syncwarp();
     const int lane = threadIdx.x % 32;
     // Where there are few registers a warp has both halves of its rows, for one sum,
-    const int group = Wide ? warp : max(0, -uniform(r.mine.column)) / rows + warp / 2;
+    const int group = Wide ? warp : max(0, -uniform(m.mine.column)) / rows + warp / 2;
     const auto group_of = [](int piece) {
         return Wide ? piece / 2 * producers : piece * producers / 2;
     };
@@ -492,12 +476,12 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
     };
     constexpr int sum_count = Wide ? Pieces / 2 : Pieces;
     lane_sums sums[std::max(1, sum_count)];
-    step_halves halves(r.mine);
-    const uint32_t one = Wide ? x.one : r.mine.one;
+    step_halves halves(m.mine);
+    const uint32_t one = Wide ? x.one : m.mine.one;
     // and reads a piece when it makes its bytes; elsewhere so many a step ahead
     constexpr int ahead = Wide ? 0 : Pieces > 4 ? 2 : Pieces;
     uint4 pieces[Wide ? 1 : std::max(1, Pieces)];
-    ring_place packed, bytes;
+    packed_stage_place packed, bytes;
     const auto read = [&] {
         wait_for(ring.packed_full(packed.stage()), packed.parity());
 #pragma unroll
@@ -508,7 +492,7 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
         read();
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
-        ring.wait_for_room(bytes);
+        ring.bytes().producer_acquire(bytes);
         const uint32_t from = at.packed_at(packed.stage());
         const uint32_t to = at.bytes_at(bytes.stage());
         const bool whole = halves.next() == 2;
@@ -559,15 +543,15 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
             }
         }
         fence_async();
-        arrive(ring.bytes_full(bytes.stage())); // each lane for what it wrote
-        const int done = step - lag;            // its packed samples are
+        ring.bytes().producer_commit(bytes); // each lane for what it wrote
+        const int done = step - lag;         // its packed samples are
         if (done >= 0 && warp == askers + done % askers) {
             if (own == 0) // all who make bytes have read the packed samples, then
-                wait_for(ring.bytes_full(bytes.before(at.byte_stages)),
+                wait_for(ring.bytes().full(bytes.before(at.byte_stages)),
                          bytes.parity_before());
             if (done + at.packed_stages < count && elected())
                 ask(voltages,
-                    r,
+                    m,
                     at,
                     mine,
                     next,
@@ -576,8 +560,8 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
             __syncwarp();
         }
         if constexpr (Wide) { // constants, for which no register is taken
-            packed = ring_place(step + 1, at.packed_stages);
-            bytes = ring_place(step + 1, at.byte_stages);
+            packed = packed_stage_place(step + 1, at.packed_stages);
+            bytes = packed_stage_place(step + 1, at.byte_stages);
         } else {
             packed.advance(at.packed_stages);
             bytes.advance(at.byte_stages);
@@ -594,27 +578,27 @@ expand(const extents& x, const packed_maps& voltages, rings& r, int warp)
             sum.im += __shfl_xor_sync(~0u, sum.im, other);
         }
         const int piece = Wide ? 2 * i : i;
-        int2& of_column = r.column_sums[(group + group_of(piece)) * rows + lane % rows];
+        int2& of_column = m.column_sums[(group + group_of(piece)) * rows + lane % rows];
         if (lane < rows) {
             atomicAdd(&of_column.x, int(sum.re / 16));
             atomicAdd(&of_column.y, int(sum.im));
         }
     }
-    arrive(&r.done);
+    arrive(&m.done);
 }
 
-//! The same for the number of pieces that this warp has, which is found once and not in
-//! each step.
+//! Calls expand() for the number of pieces that this warp has, which is found once and
+//! not in each step.
 __device__ __forceinline__ void
-expand_pieces(const extents& x, const packed_maps& voltages, rings& r, int warp)
+expand_pieces(const extents& x, const packed_maps& voltages, shared_memory& m, int warp)
 {
     constexpr int together = producers / 2; // groups of rows
-    const int groups = r.mine.tile_rows * tile_row / piece_rows -
-                       (max(0, -r.mine.column) / piece_rows + warp / 2);
+    const int groups = m.mine.tile_rows * tile_row / piece_rows -
+                       (max(0, -m.mine.column) / piece_rows + warp / 2);
     switch (uniform((groups + together - 1) / together)) {
 #define APERTURE_PIECES(n) \
     case n:                \
-        return expand<false, n>(x, voltages, r, warp);
+        return expand<false, n>(x, voltages, m, warp);
         APERTURE_PIECES(1)
         APERTURE_PIECES(2)
         APERTURE_PIECES(3)
@@ -623,7 +607,7 @@ expand_pieces(const extents& x, const packed_maps& voltages, rings& r, int warp)
         APERTURE_PIECES(6)
 #undef APERTURE_PIECES
     default:
-        return expand<false, 0>(x, voltages, r, warp);
+        return expand<false, 0>(x, voltages, m, warp);
     }
 }
 
@@ -702,33 +686,33 @@ using tile_row_products = int[forms][tile * Tiles / 2];
  */
 template <int Tiles, bool Own>
 __device__ __forceinline__ void multiply_tile_row(const extents& x,
-                                                  rings& r,
+                                                  shared_memory& m,
                                                   const row_part& mine,
                                                   tile_row_products<Tiles>& products,
                                                   row_sums& row)
 {
     constexpr uint32_t flip = Own ? column_flip : 0, third_flip = flip ^ lower;
-    const stages<Own && !roomy(Tiles, Tiles)> at(r.mine);
-    const barriers ring(r.mine);
-    const int count = uniform(r.mine.count);
+    const stages<Own && !roomy(Tiles, Tiles)> at(m.mine);
+    const barriers ring(m.mine);
+    const int count = uniform(m.mine.count);
     const int lane = threadIdx.x % 32, lane_row = lane % 16;
     const uint32_t lane_offset = uniform(mine.tile_row) * tile_row_bytes +
                                  (Own ? 0 : third_form * at.form_bytes) +
                                  (threadIdx.x / 32 % 4 * 16 + lane_row) * box_row +
                                  16 * (lane / 16 ^ lane_row % 8);
     const uint32_t columns_offset = uniform(mine.first) * tile * box_row;
-    step_halves halves(r.mine);
+    step_halves halves(m.mine);
     uint32_t words[4], re[4], im[4], third[4];
     unsigned re_sums[2] = {}, im_sums[2] = {};
-    const uint32_t one = r.mine.one;
+    const uint32_t one = m.mine.one;
     int stage = 0; // of packed samples
-    ring_place at_bytes;
+    packed_stage_place at_bytes;
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
-        const int turns = halves.next() * (half_times / turn_times);
+        const int k_steps = halves.next() * (half_times / k_times);
         // The producers have waited for the packed samples of the rows, too, before they
         // made the bytes.
-        ring.wait_for_bytes(at_bytes);
+        ring.bytes().consumer_wait(at_bytes);
         const uint32_t bytes = at.bytes_at(at_bytes.stage());
         const rows_matrix<8 * box_row> step_columns(bytes + columns_offset);
         const uint32_t from = (Own ? at.packed_at(stage) : bytes) + lane_offset;
@@ -736,8 +720,8 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
         // Not unrolled: operands for four products at a time would need more registers
         // than there are.
 #pragma unroll 1
-        for (int turn = 0; turn < turns; turn++) {
-            const auto columns = step_columns.after(turn_times * turn);
+        for (int k = 0; k < k_steps; k++) {
+            const auto columns = step_columns.after(k_times * k);
             const auto multiply = [&](int form, const uint32_t(&a)[4]) {
                 wgmma_fence();
                 wgmma<uint8_t, tile * Tiles>(products[form],
@@ -746,7 +730,7 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
                                              a[2],
                                              a[3],
                                              columns.descriptor(form * at.form_bytes),
-                                             step > 0 || turn > 0);
+                                             step > 0 || k > 0);
                 wgmma_commit();
             };
             if constexpr (Own)
@@ -767,8 +751,8 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 third[i] = words[i] ^ third_flip;
-            if (turn + 1 < turns)
-                load_matrices(words, from ^ (turn_times * (turn + 1)));
+            if (k + 1 < k_steps)
+                load_matrices(words, from ^ (k_times * (k + 1)));
             multiply(2, third);
             if constexpr (Own)
 #pragma unroll
@@ -779,7 +763,7 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
         }
         // Not while the next step is multiplied: for that, its bytes must be there first.
         wgmma_wait<0>();
-        arrive(ring.bytes_empty(at_bytes.stage())); // each lane for what it read
+        ring.bytes().consumer_release(at_bytes); // each lane for what it read
         at_bytes.advance(at.byte_stages);
         if (Own && ++stage == at.packed_stages)
             stage = 0;
@@ -797,28 +781,28 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
         }
 }
 
-//! What a consumer does for a part of the work: a row of tiles with Tiles tiles of
+//! The part of the work of a consumer: a row of tiles with Tiles tiles of
 //! columns.
 template <int Tiles, bool Own>
 __device__ __forceinline__ void
-sum_tile_row(const extents& x, rings& r, unsigned long long* sums)
+sum_tile_row(const extents& x, shared_memory& m, unsigned long long* sums)
 {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers(Tiles)));
+    take_registers<consumer_registers(Tiles)>();
     const int consumer = uniform(threadIdx.x / 128);
     tile_row_products<Tiles> products;
     row_sums row;
-    if (uniform(r.mine.count) == 0)
+    if (uniform(m.mine.count) == 0)
         return;
-    multiply_tile_row<Tiles, Own>(x, r, r.mine.consumer[consumer], products, row);
-    arrive(&r.done); // each lane for what it read
-    wait_for(&r.done, 0);
-    const part& p = r.mine;
+    multiply_tile_row<Tiles, Own>(x, m, m.mine.consumer[consumer], products, row);
+    arrive(&m.done); // each lane for what it read
+    wait_for(&m.done, 0);
+    const part& p = m.mine;
     const row_part& mine = p.consumer[consumer];
     if constexpr (!Own)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             const int2 as_column =
-                r.column_sums[mine.tile_row * tile_row + threadIdx.x / 32 % 4 * 16 +
+                m.column_sums[mine.tile_row * tile_row + threadIdx.x / 32 % 4 * 16 +
                               8 * half + threadIdx.x % 32 / 4];
             row.re[half] = as_column.x;
             row.im[half] = as_column.y;
@@ -826,7 +810,7 @@ sum_tile_row(const extents& x, rings& r, unsigned long long* sums)
     product_rows rows(first_stage() + threadIdx.x / 32 * product_rows::bytes);
     add_to_sums<Tiles>(products,
                        row,
-                       r.column_sums,
+                       m.column_sums,
                        p,
                        mine,
                        rows,
@@ -836,17 +820,17 @@ sum_tile_row(const extents& x, rings& r, unsigned long long* sums)
 
 //! A consumer's part of the work.
 __device__ __forceinline__ void
-multiply(const extents& x, rings& r, unsigned long long* sums)
+multiply(const extents& x, shared_memory& m, unsigned long long* sums)
 {
     const int consumer = uniform(threadIdx.x / 128);
-    const int tiles = uniform(r.mine.consumer[consumer].tiles);
-    const bool own = uniform(r.mine.owns(r.mine.consumer[consumer].tile_row));
+    const int tiles = uniform(m.mine.consumer[consumer].tiles);
+    const bool own = uniform(m.mine.owns(m.mine.consumer[consumer].tile_row));
     switch (own ? most_tiles + tiles : tiles) {
 #define APERTURE_TILES(n)                          \
     case n:                                        \
-        return sum_tile_row<n, false>(x, r, sums); \
+        return sum_tile_row<n, false>(x, m, sums); \
     case most_tiles + n:                           \
-        return sum_tile_row<n, true>(x, r, sums);
+        return sum_tile_row<n, true>(x, m, sums);
         APERTURE_TILES(1)
         APERTURE_TILES(2)
         APERTURE_TILES(3)
@@ -857,15 +841,15 @@ multiply(const extents& x, rings& r, unsigned long long* sums)
         APERTURE_TILES(8)
 #undef APERTURE_TILES
     default: // nothing to multiply; the stages still pass
-        const barriers ring(r.mine);
-        const int byte_stages = stages<false>(r.mine).byte_stages;
-        ring_place at;
-        for (int step = 0; step < r.mine.count; step++) {
-            ring.wait_for_bytes(at);
-            arrive(ring.bytes_empty(at.stage()));
+        const barriers ring(m.mine);
+        const int byte_stages = stages<false>(m.mine).byte_stages;
+        packed_stage_place at;
+        for (int step = 0; step < m.mine.count; step++) {
+            ring.bytes().consumer_wait(at);
+            ring.bytes().consumer_release(at);
             at.advance(byte_stages);
         }
-        arrive(&r.done);
+        arrive(&m.done);
     }
 }
 
@@ -876,32 +860,31 @@ __global__ void __launch_bounds__(threads, 1)
                    unsigned long long* sums,
                    const __grid_constant__ extents x)
 {
-    __shared__ rings r;
+    __shared__ shared_memory m;
     if (threadIdx.x < most_tile_rows * tile_row)
-        r.column_sums[threadIdx.x] = {};
+        m.column_sums[threadIdx.x] = {};
     if (threadIdx.x == 0) {
-        r.mine = part(x, work_tiles, x.blocks.of(blockIdx.x));
-        r.mine.rings = shared_address(static_cast<ring_barriers*>(&r));
+        m.mine = part(x, work_tiles, x.blocks.of(blockIdx.x));
+        m.mine.barriers = shared_address(static_cast<pipelines*>(&m));
         for (int i = 0; i < most_packed_stages; i++)
-            init_barrier(r.packed_full + i, 1);
+            init_barrier(m.packed_full + i, 1);
         for (int i = 0; i < most_byte_stages; i++) {
-            init_barrier(r.bytes_full + i, 32 * producers);
-            init_barrier(r.bytes_empty + i, 128 * consumers);
+            m.bytes.init(i, 32 * producers, 128 * consumers);
         }
-        init_barrier(&r.done, threads);
+        init_barrier(&m.done, threads);
         fence_barriers();
     }
     __syncthreads();
     const int warp = uniform(threadIdx.x / 32);
     if (warp < 4 * consumers)
-        multiply(x, r, sums);
-    else if (uniform(roomy(r.mine.consumer[0].tiles, r.mine.consumer[1].tiles))) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(more_registers));
-        expand_pieces(x, voltages, r, warp - 4 * consumers);
+        multiply(x, m, sums);
+    else if (uniform(roomy(m.mine.consumer[0].tiles, m.mine.consumer[1].tiles))) {
+        give_registers<more_registers>();
+        expand_pieces(x, voltages, m, warp - 4 * consumers);
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(few_registers));
+        give_registers<few_registers>();
         expand<true, 2 * tile_row / piece_rows * 2 / producers>(
-            x, voltages, r, warp - 4 * consumers);
+            x, voltages, m, warp - 4 * consumers);
     }
 }
 

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "kernels/gpu/bulk_copy.cuh"
-#include "kernels/gpu/ring_place.cuh"
+#include "kernels/gpu/pipeline.cuh"
 #include "kernels/gpu/warp.cuh"
 #include "kernels/gpu/wgmma.cuh"
 #include "kernels/xengine/integer_tile.cuh"
@@ -218,8 +217,8 @@ struct tile_row_sums {
 };
 
 /*!
- * Where a lane's part of the rows of a row of tiles lies in a stage, from which operands
- * are made.
+ * The place in a stage of a lane's part of the rows of a row of tiles, from which
+ * operands are made.
  */
 template <int Products>
 struct stage_rows {
@@ -330,11 +329,11 @@ struct part : schedule::part {
     }
 };
 
-//! The barriers of a thread block's ring of pipeline stages, which hold the voltages of
-//! stage_times times.
-struct ring {
-    uint64_t full[most_stages], empty[most_stages];
-    uint64_t done; // nobody who multiplies needs a stage any more
+//! The barriers of a thread block: those of its pipeline, whose stages hold the voltages
+//! of stage_times times, and one that completes when no consumer needs a stage any more.
+struct barriers {
+    pipeline<most_stages> stages;
+    uint64_t done;
 };
 
 //! Bytes of dynamic shared memory of a thread block.
@@ -349,23 +348,23 @@ __device__ __forceinline__ uint32_t stage_address(const extents& x, int stage)
  * blocks that share their columns get a part of these each, and send it to all
  * (multicast).
  */
-__device__ __forceinline__ void feed(const extents& x,
-                                     const CUtensorMap& columns,
-                                     const CUtensorMap& rows,
-                                     const work_tile* work_tiles,
-                                     ring& r)
+__device__ __forceinline__ void load_stages(const extents& x,
+                                            const CUtensorMap& columns,
+                                            const CUtensorMap& rows,
+                                            const work_tile* work_tiles,
+                                            barriers& b)
 {
     const int rank = int(rank_in_cluster()), row_part = x.columns / x.shared;
-    ring_place at;
+    packed_stage_place at;
     const part p(x, blockIdx.x);
     const work_tile j = work_tiles[p.work_tile];
     int frame = p.begin / x.steps, step = p.begin % x.steps;
     for (int i = p.count; i > 0; i--) {
-        wait_for(r.empty + at.stage(), at.parity() ^ 1);
-        uint64_t* const barrier = r.full + at.stage();
+        b.stages.producer_acquire(at);
+        const auto barrier =
+            b.stages.producer_expect(at, (x.columns + j.own * tile) * box_row);
         const uint32_t to = stage_address(x, at.stage());
         const int byte = step * box_row;
-        arrive_expecting(barrier, (x.columns + j.own * tile) * box_row);
         if (x.shared == 1)
             copy_box(to, &columns, barrier, byte, j.column, p.channel, frame);
         else
@@ -403,10 +402,10 @@ __device__ __forceinline__ void release(const extents& x, uint64_t* empty)
 }
 
 //! Waits until all consumer threads are here, once.
-__device__ __forceinline__ void wait_for_consumers(ring& r)
+__device__ __forceinline__ void wait_for_consumers(barriers& b)
 {
-    arrive(&r.done); // each lane for what it read
-    wait_for(&r.done, 0);
+    arrive(&b.done); // each lane for what it read
+    wait_for(&b.done, 0);
 }
 
 /*!
@@ -416,7 +415,7 @@ __device__ __forceinline__ void wait_for_consumers(ring& r)
 template <int First, int Second>
 __device__ __forceinline__ void sum_tile_rows(const extents& x,
                                               const work_tile* work_tiles,
-                                              ring& r,
+                                              barriers& b,
                                               unsigned long long* sums)
 {
     // With many sums there are registers for small operands only.
@@ -426,7 +425,7 @@ __device__ __forceinline__ void sum_tile_rows(const extents& x,
     constexpr int buffers = First + Second < wide ? 2 : 1;
     tile_row_sums<First> first;
     tile_row_sums<Second ? Second : 1> second;
-    ring_place at;
+    packed_stage_place at;
     {
         constexpr int first_step = INT_MIN; // a bit beside the number of steps
         int left;
@@ -465,7 +464,7 @@ __device__ __forceinline__ void sum_tile_rows(const extents& x,
                 second_operands[part % buffers].make(second_rows);
         };
         const auto begin_step = [&] {
-            wait_for(r.full + at.stage(), at.parity());
+            b.stages.consumer_wait(at);
             read(0);
             make(0);
         };
@@ -495,7 +494,7 @@ __device__ __forceinline__ void sum_tile_rows(const extents& x,
                     read(part + 1);
                 wgmma_wait<buffers - 1>(); // the part before is done, its operands can go
                 if (part == 0 && add)
-                    release(x, r.empty + at.before(x.stages));
+                    release(x, b.stages.empty(at.before(x.stages)));
                 if (part + 1 < parts)
                     make(part + 1);
             }
@@ -507,7 +506,7 @@ __device__ __forceinline__ void sum_tile_rows(const extents& x,
         }
         wgmma_wait<0>();
         wait_for_consumers(
-            r); // nobody needs a stage any more: there is room for the sums
+            b); // nobody needs a stage any more: there is room for the sums
     }
     // This is found again, because registers are too scarce to keep it.
     int block;
@@ -568,27 +567,29 @@ bool has_code(const consumer_row_parts& consumer)
 }
 
 //! A consumer's part of the work.
-__device__ __forceinline__ void
-multiply(const extents& x, const work_tile* work_tiles, ring& r, unsigned long long* sums)
+__device__ __forceinline__ void multiply(const extents& x,
+                                         const work_tile* work_tiles,
+                                         barriers& b,
+                                         unsigned long long* sums)
 {
     const part p(x, blockIdx.x);
     const auto& mine = work_tiles[p.work_tile].consumer[threadIdx.x / 128];
     switch (mine[0].tiles * (wide + 1) + mine[1].tiles) {
-#define APERTURE_ROWS(a, b)                          \
-    case a*(wide + 1) + b:                           \
-        sum_tile_rows<a, b>(x, work_tiles, r, sums); \
+#define APERTURE_ROWS(first, second)                          \
+    case first*(wide + 1) + second:                           \
+        sum_tile_rows<first, second>(x, work_tiles, b, sums); \
         break;
         APERTURE_ALL_ROWS
 #undef APERTURE_ROWS
     default: // nothing to sum; the stages still pass
-        ring_place at;
+        packed_stage_place at;
         for (int left = p.count; left > 0; left--) {
-            wait_for(r.full + at.stage(), at.parity());
-            release(x, r.empty + at.stage());
+            b.stages.consumer_wait(at);
+            release(x, b.stages.empty(at.stage()));
             at.advance(x.stages);
         }
         if (p.count > 0)
-            wait_for_consumers(r);
+            wait_for_consumers(b);
     }
 }
 
@@ -604,25 +605,23 @@ __global__ void __launch_bounds__(threads, 1)
                    unsigned long long* sums,
                    const __grid_constant__ extents x)
 {
-    __shared__ ring r;
+    __shared__ barriers b;
     if (threadIdx.x < most_stages) {
-        const int i = threadIdx.x;
-        init_barrier(r.full + i, 1);
-        init_barrier(r.empty + i, 4 * consumers * x.shared);
-        if (i == 0)
-            init_barrier(&r.done, 128 * consumers);
+        b.stages.init(threadIdx.x, 1, 4 * consumers * x.shared);
+        if (threadIdx.x == 0)
+            init_barrier(&b.done, 128 * consumers);
     }
     fence_barriers();
     __syncthreads();
     sync_cluster();
     if (threadIdx.x < 128 * consumers) {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(consumer_registers));
-        multiply(x, work_tiles, r, sums);
+        take_registers<consumer_registers>();
+        multiply(x, work_tiles, b, sums);
         sync_cluster(); // nobody tells a thread block that has gone
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
+        give_registers<producer_registers>();
         if (threadIdx.x == 128 * consumers)
-            feed(x, columns, rows, work_tiles, r);
+            load_stages(x, columns, rows, work_tiles, b);
         __syncwarp();
         sync_cluster();
     }

@@ -128,11 +128,12 @@ __device__ __forceinline__ void filter_in_row(float4 (&sums)[Shape::filtered_tog
         add_taps<Shape, In, 1, false>(sums, from, prototype, suspects);
 }
 
-//! What sums of products begin with: -0, because 0 would change a sum of nothing but -0.
+//! The value that sums of products begin with: -0, because 0 would change a sum of
+//! nothing but -0.
 inline constexpr float nothing = -0.f;
 
 /*!
- * The same for samples that do not lie where four of them can be read at once. It is a
+ * Filters samples that do not lie where four of them can be read at once. It is a
  * function of its own, so that it leaves the registers of the others alone.
  * \param row if not nullptr, the samples lie in a row from there on
  * \return bits of `suspect`, if so
@@ -191,7 +192,7 @@ __device__ __noinline__ uint32_t filter_unaligned(float4* all,
     return suspects & In::suspect;
 }
 
-//! The same component by component, for the end of a call and where the lowest value
+//! Filters component by component, at the end of a call and where the lowest value
 //! occurs.
 template <class Shape, class In>
 __device__ __noinline__ void filter_carefully(float4* sums,
@@ -244,7 +245,7 @@ __device__ __noinline__ int count_lowest(const sample_view& view,
     return found;
 }
 
-//! The same where samples lie in a row.
+//! Counts them where samples lie in a row.
 template <class Shape, class In>
 __device__ __forceinline__ int count_lowest_in_row(
     const char* from, int64_t time, int column, int64_t counted, const fused_call& call)

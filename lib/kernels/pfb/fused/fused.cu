@@ -16,12 +16,12 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-//! Returns exp(2 pi i turns) = cos (1 + i tan) as cos and tan. Where cos is 0 it is
+//! Returns exp(2 pi i cycles) = cos (1 + i tan) as cos and tan. Where cos is 0 it is
 //! replaced by a value that single precision does not distinguish from 0 beside 1.
-float2 cos_and_tan(double turns)
+float2 cos_and_tan(double cycles)
 {
     constexpr double least = 0x1p-30;
-    const double angle = 2 * M_PI * turns;
+    const double angle = 2 * M_PI * cycles;
     double cosine = std::cos(angle);
     if (std::abs(cosine) < least)
         cosine = least;
@@ -36,8 +36,8 @@ std::vector<float2> make_twiddles(const fused_kernel& kernel)
     // [radix/4][done][2], as transform_by() numbers its factors
     const auto add_pass = [&](int radix, int done) {
         std::vector<float2> w(size_t(radix / 2) * done);
-        const auto put = [&](int i, int k, double turns) {
-            w[(size_t(i / 2) * done + k) * 2 + i % 2] = cos_and_tan(turns);
+        const auto put = [&](int i, int k, double cycles) {
+            w[(size_t(i / 2) * done + k) * 2 + i % 2] = cos_and_tan(cycles);
         };
         for (int k = 0; k < done; k++) {
             put(0, k, -k / (2. * done));

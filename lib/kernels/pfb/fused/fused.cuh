@@ -21,8 +21,8 @@ namespace gr::aperture::kernels::cuda {
 
 /*!
  * Copies the gains of an input into shared memory, in the order of the threads that use
- * them. Where thread blocks take inputs in turn, each step may need other gains; they are
- * waited for before the last pass only.
+ * them. Where thread blocks go from input to input, each step may need other gains; they
+ * are waited for before the last pass only.
  */
 template <class Shape>
 __device__ __forceinline__ void load_gains(float4* to, const fused_step& step)
@@ -213,17 +213,17 @@ __device__ __noinline__ void store_zeros(const fused_step& of, const fused_call&
 //! \param start, step channel of the thread's first point, and from there to each next
 //! one
 template <class Shape>
-__device__ __forceinline__ void turn_phases(
+__device__ __forceinline__ void rotate_phases(
     float2 (&v)[Shape::points], const phase_slope& p, double m, int start, int step)
 {
     const double slope = p.slope0 + m * p.slope_rate;
     const double begin = p.start0 + m * p.start_rate;
-    const float2 turn = phasor(step * slope);
+    const float2 rotation = phasor(step * slope);
     float2 factor;
 #pragma unroll
     for (int e = 0; e < Shape::points; e++) {
-        factor =
-            e % 8 == 0 ? phasor(begin + (start + e * step) * slope) : times(factor, turn);
+        factor = e % 8 == 0 ? phasor(begin + (start + e * step) * slope)
+                            : times(factor, rotation);
         float2& y = v[point_of<Shape>(e)];
         y = times(y, factor);
     }
@@ -308,7 +308,7 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
                                             const fused_step& of,
                                             const fused_call& call)
 {
-    // Of real samples of a mirrored band the channels are in reverse order, and their
+    // With real samples of a mirrored band, the channels are in reverse order, and their
     // phasors are conjugates.
     const int start = mirrored ? Shape::N - 1 - at.lane : at.lane;
     const int step = mirrored ? -Shape::line_threads : Shape::line_threads;
@@ -318,11 +318,11 @@ __device__ __forceinline__ void finish_line(float2 (&v)[Shape::points],
             v[e].y = -v[e].y;
     }
     if (call.slopes)
-        turn_phases<Shape>(v,
-                           call.slopes[of.input],
-                           double(call.number + of.first + at.number),
-                           start,
-                           step);
+        rotate_phases<Shape>(v,
+                             call.slopes[of.input],
+                             double(call.number + of.first + at.number),
+                             start,
+                             step);
     gains += at.lane;
     int found;
     if constexpr (Stored == store::frames) {
@@ -393,7 +393,7 @@ __device__ __forceinline__ uint32_t side_by_side(const fused_call& call)
     return call.rows.samples ? 1 : call.inputs_per_port;
 }
 
-//! Where a thread block is in its work; one thread at a time keeps it up to date.
+//! The place of a thread block in its work; one thread at a time keeps it up to date.
 struct fused_schedule {
     group_number group, stride;
     int groups, round; // left; of the group
@@ -548,7 +548,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     for (int i = 0; steps[i % 3].wanted > 0; i++) {
         const auto& step = steps[i % 3];
         auto& next = steps[(i + 1) % 3];
-        // The warps plan in turn.
+        // The warps plan one after the other.
         if (threadIdx.x == i % (Shape::threads / 32) * 32)
             plan<Shape, In, Stored>(next, schedule, call);
         if (step.view.numbers) {

@@ -30,7 +30,7 @@ struct filter_call {
     int inputs, taps;
 };
 
-//! What the kernels of a filter bank store: spectra of each port, or frames
+//! The product that the kernels of a filter bank store: spectra of each port, or frames
 //! [channel][input][time].
 enum class store { spectra, frames };
 
@@ -104,7 +104,7 @@ public:
     void set_gains(const cfloat* gains, cudaStream_t s);
     void set_delays(const delay* delays, cudaStream_t s);
 
-    //! Where spectra are stored: those of each port by themselves, or a frame, as was
+    //! The place of spectra: those of each port by themselves, or a frame, as was
     //! said when the filter bank was made.
     struct target {
         void* const* spectra;

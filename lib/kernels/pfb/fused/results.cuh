@@ -87,7 +87,7 @@ __device__ __forceinline__ bool is_clamped(float2 y)
 }
 
 /*!
- * The same for results that become bytes: they are put once more, clamped, if some do not
+ * Amplifies results that become bytes: they are put once more, clamped, if some do not
  * fit.
  * \return how many do not
  */

@@ -24,7 +24,7 @@ __device__ __forceinline__ voltage result(float2 y)
 }
 
 /*!
- * Where the results of a thread go in a frame: each next one goes to the next channel.
+ * The place of a thread's results in a frame: each next one goes to the next channel.
  * Channels that are not wanted are left out.
  */
 struct frame_rows {
@@ -177,7 +177,7 @@ struct row_pieces {
         }
     }
 
-    //! The same where rows are not aligned or not all times are wanted.
+    //! Stores where rows are not aligned or not all times are wanted.
     __device__ __noinline__ void
     store_each(const fused_step& last, int lane, frame_rows rows) const
     {

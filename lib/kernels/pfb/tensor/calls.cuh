@@ -41,15 +41,12 @@ __global__ void __launch_bounds__(threads, 1)
         unaligned + (1024 - shared_address(unaligned) % 1024) % 1024);
     if (threadIdx.x == loading_thread) {
         for (int i = 0; i < slots<Store, Call>; i++) {
-            init_barrier(m.full + i, filter_warps);
-            init_barrier(m.empty + i, consumer_warps * Call::ranks);
+            m.filtered_pipeline.init(i, filter_warps, consumer_warps * Call::ranks);
             if constexpr (Call::ranks > 1)
                 m.written[i] = 0;
         }
-        for (int i = 0; i < stages<Store, Call>; i++) {
-            init_barrier(m.stage_full + i, 1);
-            init_barrier(m.stage_empty + i, 32 * filter_warps);
-        }
+        for (int i = 0; i < stages<Store, Call>; i++)
+            m.samples_pipeline.init(i, 1, 32 * filter_warps);
         for (int i = 0; i < sets * consumer_warps; i++) {
             constexpr int arriving = consumers * (Call::real ? consumer_threads : 32);
             init_barrier(m.kept[0] + i, arriving);
@@ -81,11 +78,11 @@ __global__ void __launch_bounds__(threads, 1)
     else
         __syncthreads();
     if (filters) {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(filter_registers));
+        take_registers<filter_registers>();
         filter(m, h, c);
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(consumer_registers));
-        transform(m, c, boxes);
+        give_registers<consumer_registers>();
+        slot_consumer<Store, Call>(m, c, boxes).run();
     }
     if constexpr (Call::ranks > 1) {
         __syncwarp();
@@ -141,7 +138,7 @@ CUtensorMap box_map(const Call& c)
             box_order::half_swapped);
 }
 
-//! One filter bank on tensor cores of a shape: holds its tables and settings on the GPU,
+//! A filter bank on tensor cores of one shape: holds its tables and settings on the GPU,
 //! and launches the kernel that filters, transforms, multiplies by gains and converts to
 //! sc8.
 template <store Store, class Shape>
@@ -324,7 +321,7 @@ private:
         Store == store::frames && has_one_series<input_call<false, shape>>;
     static constexpr size_t gains_of_rank = 2 * shape::gain_words * shape::gain_threads;
     static constexpr size_t gains_of_input = shape::ranks * gains_of_rank;
-    // What filtered samples are multiplied by, for lines of 1024 samples; see
+    // The factor of filtered samples, for lines of 1024 samples; see
     // filter_scale_of().
     static inline const double filter_scale = filter_scale_of(shape::step / shape::ranks);
 

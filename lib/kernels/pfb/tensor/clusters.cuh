@@ -304,11 +304,12 @@ __device__ __forceinline__ void leave_words(memory<Store, Call>& m, int slot)
     constexpr int ranks = Call::ranks;
     // With the arrival of each warp, a part of the bytes that other ranks send is
     // expected.
-    arrive_expecting(&m.full[slot], (ranks - 1) * Call::part_bytes / filter_warps);
+    arrive_expecting(m.filtered_pipeline.full(slot),
+                     (ranks - 1) * Call::part_bytes / filter_warps);
     if (count_around(&m.written[slot], filter_warps) < filter_warps - 1)
         return;
     const uint32_t own = shared_address(m.filtered[slot]);
-    const uint32_t full = shared_address(&m.full[slot]);
+    const uint32_t full = shared_address(m.filtered_pipeline.full(slot));
     const uint32_t rank = rank_in_cluster();
 #pragma unroll
     for (int behind = 1; behind < ranks; behind++) {
@@ -339,7 +340,7 @@ class spectra_exchange
     const Call& c;
     const int d_consumer, d_thread, d_rank;
     const uint32_t d_results; // of the consumer
-    ring_place<2> d_at{};
+    fixed_stage_place<2> d_at{};
     // Where the slot that was sent last is to be stored, and which of its spectra are
     // wanted.
     char* d_to = nullptr;
@@ -363,7 +364,7 @@ public:
     //! Waits until the results of the slot before the last one have left shared memory.
     __device__ __forceinline__ void wait_for_room()
     {
-        wait_for(&m.exchange.room[d_consumer][d_at.index], d_at.parity ^ 1);
+        wait_for(&m.exchange.room[d_consumer][d_at.stage()], d_at.parity() ^ 1);
     }
     //! Sends the results of a slot, which all threads of the consumer have written.
     //! \param to the first spectrum of the slot
@@ -371,17 +372,17 @@ public:
     __device__ __forceinline__ void send(char* to, int begin, int end)
     {
         if (d_thread == 0) {
-            uint64_t* arrived = &m.exchange.arrived[d_consumer][d_at.index];
+            uint64_t* arrived = &m.exchange.arrived[d_consumer][d_at.stage()];
             arrive_expecting(arrived, (ranks - 1) * part);
             const uint32_t there =
-                shared_address(m.exchange.collected[d_consumer][d_at.index]) +
+                shared_address(m.exchange.collected[d_consumer][d_at.stage()]) +
                 d_rank * part;
 #pragma unroll
             for (int i = pieces; i < ranks * pieces; i++) {
                 const uint32_t rank = (d_rank + i / pieces) % ranks;
                 const int first = int(rank) * part + i % pieces * piece;
                 send_bytes(address_at(there + i % pieces * piece, rank),
-                           result(d_at.index, first),
+                           result(d_at.stage(), first),
                            address_at(shared_address(arrived), rank),
                            piece);
             }
@@ -392,7 +393,7 @@ public:
         const auto at = d_at;
         d_at.advance();
         if (before)
-            store({ at.index ^ 1, at.index ? at.parity : at.parity ^ 1 },
+            store({ at.stage() ^ 1, at.stage() ? at.parity() : at.parity() ^ 1 },
                   before,
                   begin_before,
                   end_before);
@@ -401,7 +402,7 @@ public:
     __device__ __forceinline__ void finish()
     {
         if (d_to)
-            store({ d_at.index ^ 1, d_at.index ? d_at.parity : d_at.parity ^ 1 },
+            store({ d_at.stage() ^ 1, d_at.stage() ? d_at.parity() : d_at.parity() ^ 1 },
                   d_to,
                   d_begin,
                   d_end);
@@ -429,11 +430,13 @@ private:
         return d_results + buffer * Call::result_bytes +
                place / line_bytes * Call::result_pitch + place % line_bytes;
     }
-    __device__ __forceinline__ void store(ring_place<2> at, char* to, int begin, int end)
+    __device__ __forceinline__ void
+    store(fixed_stage_place<2> at, char* to, int begin, int end)
     {
-        wait_for(&m.exchange.arrived[d_consumer][at.index], at.parity);
+        wait_for(&m.exchange.arrived[d_consumer][at.stage()], at.parity());
         const int thread = thread_now(), rank = rank_now();
-        const uint32_t from = shared_address(m.exchange.collected[d_consumer][at.index]);
+        const uint32_t from =
+            shared_address(m.exchange.collected[d_consumer][at.stage()]);
 #pragma unroll
         for (int i = 0; i < rounds; i++) {
             const int place = i * consumer_threads + thread; // of 16 bytes
@@ -441,7 +444,7 @@ private:
                 (rank * part + i * (collected_bytes / rounds / ranks)) / line_bytes;
             constexpr int rounds_of_piece = rounds / pieces;
             const uint32_t own =
-                result(at.index, rank * part + i / rounds_of_piece * piece) +
+                result(at.stage(), rank * part + i / rounds_of_piece * piece) +
                 (i % rounds_of_piece * consumer_threads + thread) * (16 / ranks);
             const uint4 words = interleaved(from + place * (16 / ranks), own, rank);
             const int in_spectrum =
@@ -451,7 +454,7 @@ private:
                        words);
         }
         if (thread % 32 < ranks)
-            arrive_at(&m.exchange.room[d_consumer][at.index], thread % 32);
+            arrive_at(&m.exchange.room[d_consumer][at.stage()], thread % 32);
     }
     //! Returns eight successive channels.
     //! \param from what rank 0 has sent

@@ -21,27 +21,27 @@ namespace gr::aperture::kernels::cuda::tensor {
  */
 
 /*!
- * phase_slope of an input, in turns of 2^-64; whole turns fall away. So start(m) and
+ * phase_slope of an input, in cycles of 2^-64; whole cycles fall away. So start(m) and
  * slope(m) are exact sums, however large m.
  */
-struct phase_turns {
+struct phase_cycles {
     uint64_t start, start_rate, slope, slope_rate;
 
-    //! In turns of 2^-32.
+    //! Returns the start for spectrum m, in cycles of 2^-32.
     __device__ __forceinline__ uint32_t start_of(uint64_t m) const
     {
         return uint32_t((start + m * start_rate) >> 32);
     }
-    //! Likewise, to the nearest.
+    //! Returns the slope for spectrum m in the same unit, rounded to the nearest.
     __device__ __forceinline__ uint32_t slope_of(uint64_t m) const
     {
         return uint32_t((slope + m * slope_rate + (uint64_t(1) << 31)) >> 32);
     }
 };
 
-__device__ __forceinline__ phase_turns load_turns(const phase_turns* from)
+__device__ __forceinline__ phase_cycles load_cycles(const phase_cycles* from)
 {
-    phase_turns p;
+    phase_cycles p;
     asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];"
                  : "=l"(p.start), "=l"(p.start_rate)
                  : "l"(&from->start)
@@ -53,31 +53,31 @@ __device__ __forceinline__ phase_turns load_turns(const phase_turns* from)
     return p;
 }
 
-//! What a call with delays is told besides.
+//! The arguments that calls with delays have besides.
 struct delay_call {
-    const int64_t* shifts;    // [input], samples
-    const phase_turns* turns; // [input]
-    uint64_t number;          // of the first spectrum, since the delays were set
+    const int64_t* shifts;      // [input], samples
+    const phase_cycles* cycles; // [input]
+    uint64_t number;            // of the first spectrum, since the delays were set
     int lead; // spectra before the first one, back to where a slot begins in any call
 };
 
-//! exp(2 pi i turns / 2^32), to 5e-7
-__device__ __forceinline__ float2 phasor_of(uint32_t turns)
+//! Returns exp(2 pi i cycles / 2^32), to 5e-7.
+__device__ __forceinline__ float2 phasor_of(uint32_t cycles)
 {
-    const float angle = __fmul_rn(float(int32_t(turns)), 0x1.921fb6p-30f);
+    const float angle = __fmul_rn(float(int32_t(cycles)), 0x1.921fb6p-30f);
     float2 p;
     asm("cos.approx.ftz.f32 %0, %1;" : "=f"(p.x) : "f"(angle));
     asm("sin.approx.ftz.f32 %0, %1;" : "=f"(p.y) : "f"(angle));
     return p;
 }
 
-//! 2 cos a = 2 - 4 sin^2 a/2, as near 2 it wants all digits.
-__device__ __forceinline__ float twice_cosine_of(uint32_t turns)
+//! Returns 2 cos a as 2 - 4 sin^2 a/2, because near 2 all digits are wanted.
+__device__ __forceinline__ float twice_cosine_of(uint32_t cycles)
 {
     float sine;
     asm("sin.approx.ftz.f32 %0, %1;"
         : "=f"(sine)
-        : "f"(__fmul_rn(float(int32_t(turns)), 0x1.921fb6p-31f)));
+        : "f"(__fmul_rn(float(int32_t(cycles)), 0x1.921fb6p-31f)));
     return __fmaf_rn(__fmul_rn(-4, sine), sine, 2);
 }
 
@@ -108,9 +108,9 @@ struct phase_series {
 };
 
 /*!
- * Of a slot: phasors of its first two spectra from a channel on, and 2 cos of what they
- * grow by from spectrum to spectrum. The other spectra follow from these. So a slot must
- * begin where it would in any other call.
+ * Phasors of a slot: those of its first two spectra from a channel on, and 2 cos of what
+ * they grow by from spectrum to spectrum. The other spectra follow from these. So a slot
+ * must begin where it would in any other call.
  */
 struct spectra_phasors {
     float2 first, second;
@@ -131,8 +131,8 @@ struct channels_of_thread {
     int thread, first, step;
 };
 
-//! What the consumers keep of a slot in shared memory, from a time when they wait until
-//! it is wanted.
+//! Phases of a slot that the consumers keep in shared memory, from a time when they wait
+//! until they are wanted.
 template <int Threads>
 struct slot_phases {
     float4 phasors[2][Threads];  // of spectrum; two of a series
@@ -152,14 +152,15 @@ struct slot_phases {
                    twice_cosine_of(rate_step) } };
     }
 
-    //! By a warp. Even lanes work the first spectrum's start and slope out, odd ones the
-    //! second's. \param m number of the slot's first spectrum
+    //! Keeps the phases of a slot. Called by a warp: even lanes work the first spectrum's
+    //! start and slope out, odd ones the second's.
+    //! \param m number of the slot's first spectrum
     __device__ __forceinline__ void
-    keep(const phase_turns* of, uint64_t m, channels_of_thread own)
+    keep(const phase_cycles* of, uint64_t m, channels_of_thread own)
     {
         const auto [thread, channel, step] = own;
         m += thread % 2;
-        const auto p = load_turns(of);
+        const auto p = load_cycles(of);
         const uint32_t own_start = p.start_of(m), own_slope = p.slope_of(m);
         float twice_cosines[2];
         __syncwarp(); // all have read those of the slot before
@@ -177,12 +178,12 @@ struct slot_phases {
                 twice_cosines[0],
                 twice_cosines[1],
                 __uint_as_float(uint32_t(p.start_rate >> 32)),
-                __uint_as_float(phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0))
+                __uint_as_float(phase_cycles{ 0, 0, p.slope_rate, 0 }.slope_of(0))
             };
     }
 };
 
-//! Numbers e = t, t + 4, ... of a thread, in several segments.
+//! The elements e = t, t + 4, ... of a thread, in several segments.
 template <class Arrangement>
 struct numbers_of_thread {
     int thread, c, t;
@@ -191,7 +192,7 @@ struct numbers_of_thread {
 };
 
 /*!
- * The same of several segments, whose slots are apart in time. Phasors of one do not
+ * Phases of a slot with several segments, which are apart in time. Phasors of one do not
  * follow from those of another, or they would depend on where segments begin: each is
  * worked out when it is wanted, from what the warp keeps. So are those of real samples,
  * whose channels are not equally far apart.
@@ -201,45 +202,45 @@ class segment_phases
 {
     using numbers = numbers_of_thread<Arrangement>;
     // of each segment: start and slope of the slot's first two spectra
-    uint4 d_turns[Warps][Arrangement::segments];
+    uint4 d_cycles[Warps][Arrangement::segments];
     uint2 d_rates[Warps]; // of start and slope
 
 public:
     //! \param m number of the first segment's slot's first spectrum
     __device__ __forceinline__ void
-    keep(const phase_turns* of, uint64_t m, const numbers& own)
+    keep(const phase_cycles* of, uint64_t m, const numbers& own)
     {
         const int lane = own.thread % 32, warp = own.thread / 32;
-        const auto p = load_turns(of);
+        const auto p = load_cycles(of);
         m += uint64_t(lane) * own.segment;
-        const uint4 turns{
+        const uint4 cycles{
             p.start_of(m), p.slope_of(m), p.start_of(m + 1), p.slope_of(m + 1)
         };
         __syncwarp(); // all have read those of the slot before
         if (lane < Arrangement::segments)
-            d_turns[warp][lane] = turns;
+            d_cycles[warp][lane] = cycles;
         if (lane == 0)
             d_rates[warp] = { uint32_t(p.start_rate >> 32),
-                              phase_turns{ 0, 0, p.slope_rate, 0 }.slope_of(0) };
+                              phase_cycles{ 0, 0, p.slope_rate, 0 }.slope_of(0) };
     }
 
-    //! Turns and channel of a number.
+    //! Returns cycles and channel of a number.
     __device__ __forceinline__ std::pair<uint4, uint32_t> of(const numbers& own,
                                                              int e) const
     {
-        return { d_turns[own.thread / 32][Arrangement::segment_of(e)],
+        return { d_cycles[own.thread / 32][Arrangement::segment_of(e)],
                  uint32_t(Arrangement::channel_of(own.c, e, own.inverted)) };
     }
     __device__ __forceinline__ spectra_phasors spectra_of(const numbers& own, int e) const
     {
-        const auto [turns, channel] = of(own, e);
+        const auto [cycles, channel] = of(own, e);
         const uint2 rates = d_rates[own.thread / 32];
-        return { phasor_of(turns.x + channel * turns.y),
-                 phasor_of(turns.z + channel * turns.w),
+        return { phasor_of(cycles.x + channel * cycles.y),
+                 phasor_of(cycles.z + channel * cycles.w),
                  twice_cosine_of(rates.x + channel * rates.y) };
     }
 
-    //! One number of the thread after the other.
+    //! The phasors of the numbers of a thread, one after the other.
     class spectra_series
     {
     public:

@@ -107,7 +107,7 @@ class sample_window
     }
     //! Transposes words [4 lines][2] into words of four times of one component each;
     //! place_of() tells which.
-    static __device__ __forceinline__ void turn(uint32_t (&v)[8])
+    static __device__ __forceinline__ void transpose(uint32_t (&v)[8])
     {
 #pragma unroll
         for (int i = 0; i < 2; i++)
@@ -138,7 +138,7 @@ public:
         put(d_last[0], 0, {});
 #pragma unroll
         for (auto& words : d_last)
-            turn(words);
+            transpose(words);
     }
     //! Filters the four lines of a slot.
     //! \param store is called with each spectrum and its eight filtered components
@@ -151,7 +151,7 @@ public:
 #pragma unroll
         for (int s = 0; s < slot_spectra; s++)
             put(now, s, raw[s]);
-        turn(now);
+        transpose(now);
         float z[slot_spectra][8];
 #pragma unroll
         for (int i = 0; i < 8; i++) {

@@ -237,27 +237,27 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
     const filter_place<Call> at;
     const int place = at.in_stage();
     constexpr bool spare_stage = ahead < stages<Store, Call>;
-    ring_place<stages<Store, Call>> stage{};
-    ring_place<slots<Store, Call>> slot{};
+    fixed_stage_place<stages<Store, Call>> stage{};
+    fixed_stage_place<slots<Store, Call>> slot{};
     int skew = 0;
     const auto samples = [&] {
-        return shared_address(m.samples[stage.index]) + place + skew;
+        return shared_address(m.samples[stage.stage()]) + place + skew;
     };
     // Each thread arrives for itself: racecheck does not understand one that arrives for
     // its warp.
     const auto leave_samples = [&](uint32_t read) {
-        arrive_after(&m.stage_empty[stage.index], read);
+        arrive_after(m.samples_pipeline.empty(stage.stage()), read);
     };
     const auto wait_for_samples = [&] {
         if constexpr (Call::ranks > 1)
-            wait_together(&m.stage_full[stage.index], stage.parity);
+            wait_together(m.samples_pipeline.full(stage.stage()), stage.parity());
         else
-            wait_for(&m.stage_full[stage.index], stage.parity);
+            m.samples_pipeline.consumer_wait(stage);
     };
     const int64_t end = (c.spectra + c.taps - 1) * Call::step; // of samples
     pieces all(c);
     piece p;
-    // Loading is done by all warps in turn, or the others would wait for the one that
+    // All warps load, one after the other, or the others would wait for the one that
     // does it.
     const auto load_later_ones = [&](int part) {
         if (loads_in(part % filter_warps, c))
@@ -347,8 +347,8 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
                         raw[s] = clamped_samples<Call>(raw[s]);
                     }
                 }
-                wait_for(&m.empty[slot.index], slot.parity ^ 1);
-                const uint32_t to = shared_address(m.filtered[slot.index]);
+                m.filtered_pipeline.producer_acquire(slot);
+                const uint32_t to = shared_address(m.filtered[slot.stage()]);
                 uint32_t words[4];
                 if constexpr (Call::ranks > 1) {
                     at.find_words(words);
@@ -368,9 +368,9 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
                 __syncwarp();
                 if (lane == 0) {
                     if constexpr (Call::ranks > 1)
-                        leave_words(m, slot.index);
+                        leave_words(m, slot.stage());
                     else
-                        arrive(&m.full[slot.index]);
+                        m.filtered_pipeline.producer_commit(slot);
                 }
                 slot.advance();
                 // This waits until all threads have released the stage that is filled

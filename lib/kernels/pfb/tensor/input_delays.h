@@ -34,14 +34,14 @@ public:
         d_number += spectra;
         d_all += spectra;
     }
-    //! What they are by now.
+    //! Returns the delays as they have grown until now.
     std::vector<delay> current() const;
 
 private:
     const pfb::parameters d_p;
     std::vector<delay> d_delays;
     uint64_t d_number = 0, d_all = 0; // spectra since they were set, and of all calls
-    uploaded_array<phase_turns> d_turns;
+    uploaded_array<phase_cycles> d_cycles;
     uploaded_array<int64_t> d_shifts;
 };
 

@@ -74,21 +74,21 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
                                             int begin,
                                             int end,
                                             int bytes,
-                                            ring_place<stages<Store, Call>> at)
+                                            fixed_stage_place<stages<Store, Call>> at)
 {
     constexpr int pieces = Call::ranks; // of a line
-    wait_together(&m.stage_empty[at.index], at.parity ^ 1);
+    wait_together(m.samples_pipeline.empty(at.stage()), at.parity() ^ 1);
     if (threadIdx.x % 32 == 0)
-        arrive_expecting(&m.stage_full[at.index], max(0, end - begin) * pieces * bytes);
+        m.samples_pipeline.producer_expect(at, max(0, end - begin) * pieces * bytes);
     __syncwarp();
-    uint32_t to = shared_address(m.samples[at.index]) + begin * Call::line_pitch;
+    uint32_t to = shared_address(m.samples[at.stage()]) + begin * Call::line_pitch;
 #pragma unroll 1
     for (int line = begin; line < end; line++) {
 #pragma unroll
         for (int j = 0; j < pieces; j++)
             copy_bytes_together(to + j * Call::piece_pitch,
                                 from + j * Call::points_bytes,
-                                &m.stage_full[at.index],
+                                m.samples_pipeline.full(at.stage()),
                                 bytes);
         from += Call::input_bytes;
         to += Call::line_pitch;
@@ -105,7 +105,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
                                            const Call& c,
                                            const piece& p,
                                            int part,
-                                           ring_place<stages<Store, Call>> at)
+                                           fixed_stage_place<stages<Store, Call>> at)
 {
     const int before = c.taps - 1;
     const int groups = part - Call::stages_before; // before it
@@ -131,17 +131,17 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
         const int bytes = (lines - lacking) * Call::input_bytes;
         const int with_skew = bytes > 0 && skew > 0 ? bytes + copy_unit : bytes;
         const int all = sum_of_segments(with_skew, c);
-        wait_for(&m.stage_empty[at.index], at.parity ^ 1);
+        m.samples_pipeline.producer_acquire(at);
         if (segment == 0)
-            arrive_expecting(&m.stage_full[at.index], all);
+            m.samples_pipeline.producer_expect(at, all);
         if constexpr (Call::segments > 1)
             __syncwarp((1u << Call::segments) - 1);
         if (bytes > 0)
-            copy_bytes(shared_address(m.samples[at.index]) +
+            copy_bytes(shared_address(m.samples[at.stage()]) +
                            segment * Call::segment_bytes + lacking * Call::input_bytes,
                        samples_of(p, c) +
                            int64_t(begin + first + lacking) * Call::input_bytes - skew,
-                       &m.stage_full[at.index],
+                       m.samples_pipeline.full(at.stage()),
                        with_skew);
     }
 }
@@ -175,7 +175,7 @@ __device__ __forceinline__ void load_ahead(memory<Store, Call>& m,
                                            const piece& p,
                                            int part,
                                            pieces others,
-                                           ring_place<stages<Store, Call>> at)
+                                           fixed_stage_place<stages<Store, Call>> at)
 {
     at.advance(ahead);
     const int later = part + ahead, parts = Call::stages_before + p.groups;
@@ -215,7 +215,7 @@ __device__ __forceinline__ void start_loading(memory<Store, Call>& m, const Call
     piece p;
     if (!all.take(p, c))
         return;
-    ring_place<stages<Store, Call>> at{};
+    fixed_stage_place<stages<Store, Call>> at{};
     for (int part = 0; part < ahead; part++, at.advance())
         load_lines(m, c, p, part, at);
 }

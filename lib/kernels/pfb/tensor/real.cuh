@@ -31,7 +31,7 @@ namespace gr::aperture::kernels::cuda::tensor {
  * row, as its real and its imaginary part, and this row has a second matrix of its own,
  * which mma multiplies.
  *
- * Of inverted samples channel k is the conjugate of y[N - 1 - k], which is y[k + 1] of
+ * With inverted samples, channel k is the conjugate of y[N - 1 - k], which is y[k + 1] of
  * the samples with the signs of every other one changed. The prototype has these signs.
  * So an inverted band differs in two things only: what is y[k] here is channel k - 1, and
  * c = 0 makes y[N] in place of y[0].
@@ -47,8 +47,8 @@ namespace gr::aperture::kernels::cuda::tensor {
  */
 class first_row
 {
-    // Two buffers, used by slots in turn, so that no thread has to wait until all have
-    // read what was kept.
+    // Two buffers, used by slots alternately, so that no thread has to wait until all
+    // have read what was kept.
     uint32_t d_memory = 0, d_other = 0;
     static constexpr int words = 2 * steps; // of a lane and spectrum
 
@@ -111,10 +111,10 @@ public:
 };
 
 /*!
- * Where the results of a lane are put. In channel 32 D + C, D is even for elements with c
- * = C and odd for mirrored ones, with c = 32 - C (0 for 0). Rows of D / 2 follow each
- * other in each segment. Of inverted samples C is one less, which leads to another D for
- * c = 0 only.
+ * The places where the results of a lane are put. In channel 32 D + C, D is even for
+ * elements with c = C and odd for mirrored ones, with c = 32 - C (0 for 0). Rows of D / 2
+ * follow each other in each segment. Of inverted samples C is one less, which leads to
+ * another D for c = 0 only.
  */
 template <class Call>
 struct mirrored_rows {
@@ -136,7 +136,7 @@ struct mirrored_rows {
         const int place = is_mirrored && c > 0 ? radix - c : c;
         return (place - int(inverted)) & (radix - 1);
     }
-    //! Where element e of c = 0 is put: its row, whether D is odd, and C.
+    //! The place of element e of c = 0: its row, whether D is odd, and C.
     struct first_place {
         int row;
         bool odd;

@@ -13,16 +13,6 @@
 
 namespace gr::aperture::kernels::cuda::tensor {
 
-__device__ __forceinline__ void store_vector(uint32_t address, const uint4& v)
-{
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address),
-                 "r"(v.x),
-                 "r"(v.y),
-                 "r"(v.z),
-                 "r"(v.w)
-                 : "memory");
-}
-
 /*!
  * Sums of |x|^2 and |x|^4 of the voltages of each cell, made by the consumers where they
  * have them in registers. A consumer thread always has the same eight channels: their
@@ -40,7 +30,7 @@ struct slice_sums {
     {
 #pragma unroll
         for (int k = 0; k < vectors_of_sums; k++)
-            store_vector(own + k * row, {});
+            store_shared(own + k * row, {});
     }
 
     //! \return the spectrum of the call before which a slice, or the piece, ends
@@ -66,7 +56,7 @@ struct slice_sums {
         add_element(v[0].w, v[2].z, v[2].w, low[3], high[3]);
 #pragma unroll
         for (int k = 0; k < 3; k++)
-            store_vector(at + k * row, v[k]);
+            store_shared(at + k * row, v[k]);
     }
 
     //! Adds the sums to those in memory.

@@ -18,9 +18,9 @@ namespace {
 
 using complex = std::complex<double>;
 
-complex phasor_of(int turns, int parts)
+complex phasor_of(int cycles, int parts)
 {
-    return std::polar(1., -2 * M_PI * (turns % parts) / parts);
+    return std::polar(1., -2 * M_PI * (cycles % parts) / parts);
 }
 
 uint16_t half_bits(double v) { return __half_as_ushort(__double2half(v * matrix_scale)); }

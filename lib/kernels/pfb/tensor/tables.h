@@ -16,7 +16,7 @@
 namespace gr::aperture::kernels::cuda::tensor {
 
 /*!
- * What the cosines of the matrices are multiplied by, so that half precision is nearest
+ * The factor of the cosines in the matrices, chosen so that half precision is nearest
  * to them: they are rounded to 3e-5 of the largest, and not to 9e-5, and are
  * `matrix_gain` times the cosines.
  */

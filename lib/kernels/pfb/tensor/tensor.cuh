@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_TENSOR_CUH
 
 #include "kernels/common/cell_sums.h"
+#include "kernels/gpu/pipeline.cuh"
 #include "kernels/pfb/fused/results.cuh"
 #include "kernels/pfb/tensor/delays.cuh"
 #include "kernels/pfb/tensor/filter_banks.h"
@@ -29,7 +30,7 @@ namespace gr::aperture::kernels::cuda::tensor {
  * imaginary parts are rows or columns of their own: the matrices have 64 x 64 real
  * numbers.
  *
- * What is worked on is a line of 1024 samples. Of fewer channels a line has several
+ * The unit of work is a line of 1024 samples. With fewer channels a line has several
  * spectra, from times far apart: the spectra of a call are parted into as many segments,
  * and line t is spectrum t of each. So a filtering thread still has the same samples of a
  * spectrum of the same segment all the time. The products stay as large; the second
@@ -40,8 +41,8 @@ namespace gr::aperture::kernels::cuda::tensor {
  * the last lines in registers, reads each sample once, and leaves filtered ones in slots
  * of shared memory, as the tensor cores want them. It filters them
  * as whole numbers (pfb/tensor/dots.cuh). Consumers of four warps
- * each take the slots in turn. What a lane has of the first product's sums is, after the
- * twiddles, its part of an operand of the second: nothing goes through memory between
+ * each take the slots alternately. What a lane has of the first product's sums is, after
+ * the twiddles, its part of an operand of the second: nothing goes through memory between
  * them.
  *
  * Here is what the parts share: sizes, what a call is told, what a thread block works
@@ -73,10 +74,10 @@ constexpr int matrix_bytes = 2 * radix * matrix_row;
 constexpr int result_gap = 32;
 
 /*
- * How results are stored. Spectra: the warps of a consumer store one line of a slot each,
- * or some segments of all lines. Frames [channel][input][time]: what a warp of one
- * consumer has made of two groups of spectra, and the warp of the other consumer with the
- * same channels, is one sector (32 bytes) of memory for each channel. The copy engine
+ * Results are stored in two ways. Spectra: the warps of a consumer store one line of a
+ * slot each, or some segments of all lines. Frames [channel][input][time]: what a warp of
+ * one consumer has made of two groups of spectra, and the warp of the other consumer with
+ * the same channels, is one sector (32 bytes) of memory for each channel. The copy engine
  * stores both.
  */
 
@@ -142,9 +143,9 @@ constexpr int set_bytes = radix / box_channels * box_bytes;
 constexpr int sets = 2; // that there is room for
 
 /*!
- * How spectra of Channels channels lie in lines of 1024 samples. The second product makes
- * elements e = R segment + d of a line, so that the spectra of all segments follow each
- * other. Real samples are explained in pfb/tensor/real.cuh.
+ * The arrangement of spectra of Channels channels in lines of 1024 samples. The second
+ * product makes elements e = R segment + d of a line, so that the spectra of all segments
+ * follow each other. Real samples are explained in pfb/tensor/real.cuh.
  */
 template <int Channels, sample_type Input, int Taps>
 struct arrangement {
@@ -276,21 +277,6 @@ constexpr int a_of_word(int word, int second_radix, int rank, int ranks)
         return a_of_word(word, second_radix);
     return ranks == 8 ? word ^ (rank & 2) : word;
 }
-
-//! A place in a ring of pipeline stages, and the parity of how often the ring was gone
-//! around, which is the phase of the barriers.
-template <int Length>
-struct ring_place {
-    int index, parity;
-    __device__ void advance(int by = 1)
-    {
-        index += by;
-        if (index >= Length) {
-            index -= Length;
-            parity ^= 1;
-        }
-    }
-};
 
 //! Bytes of a slot's results that one rank stores.
 constexpr int collected_bytes = slot_spectra * line_bytes;
@@ -465,16 +451,16 @@ struct memory {
                                         : consumers * 2 * Call::result_bytes];
     char samples[stages<Store, Call>]
                 [Call::segments * Call::segment_bytes + (delayed ? copy_unit : 0)];
-    uint64_t full[slots<Store, Call>], empty[slots<Store, Call>]; // filtered
-    uint64_t stage_full[stages<Store, Call>], stage_empty[stages<Store, Call>]; // samples
-    // Number of producer warps that have written their words of a slot.
+    pipeline<slots<Store, Call>> filtered_pipeline;
+    pipeline<stages<Store, Call>> samples_pipeline;
+    // The number of producer warps that have written their words of a slot.
     unsigned written[Call::ranks > 1 ? slots<Store, Call> : 1];
     // Barriers of sets of times: `kept` completes when the warps of both consumers that
     // have the same channels have written a set, `stored` when it has left shared memory.
-    // Of real samples the first barrier of each is for all warps.
+    // With real samples the first barrier of each is for all warps.
     uint64_t kept[sets][consumer_warps], stored[sets][consumer_warps];
     struct first_row_memory {
-        alignas(16) char of[consumers][2][first_row_bytes]; // of slots by turns
+        alignas(16) char of[consumers][2][first_row_bytes]; // of slots, alternately
     };
     std::conditional_t<Call::real, first_row_memory, nothing> first_rows;
     std::conditional_t<!delayed,
