@@ -262,7 +262,7 @@ public:
 private:
     const parameters d_p;
     const int d_device;
-    const int d_components; // of a row
+    const int d_components; // components of a row
     std::unique_ptr<coherent_beams> d_coherent;
     std::unique_ptr<incoherent_beams> d_incoherent;
     int d_most_frames;

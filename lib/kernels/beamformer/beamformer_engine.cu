@@ -14,7 +14,8 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-//! Which way is for which GPUs and voltages; the first that fits is the fastest.
+//! A way to form beams, and the GPUs and voltages that it is for; the first that fits is
+//! the fastest.
 struct choice {
     const char* name;
     architectures gpus;
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(threads)
     };
     const __half re = __float2half_rn(w.x);
     if (packing.forms == 3) {
-        // what rounding the first does is put right by the others
+        // The others correct the rounding of the first.
         const float rounded = __half2float(re);
         put(0, re);
         put(1, __float2half_rn(w.y - rounded));

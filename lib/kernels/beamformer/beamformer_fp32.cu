@@ -18,7 +18,7 @@ constexpr int chunk = 16; // inputs
 
 struct extents {
     int inputs, beams, times, channels, tiles;
-    int parts; // of the time of a block, one for each thread block
+    int parts; // parts of the time of a block, one for each thread block
 };
 
 //! A thread block: 64 times of 32 beams of a channel.

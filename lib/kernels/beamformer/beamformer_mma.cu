@@ -17,7 +17,7 @@ constexpr int warps = 4, warp_times = 16;
 
 struct extents {
     int inputs, beams, times, channels, frames, chunks, tiles;
-    int parts; // of the time of a block, one for each thread block
+    int parts; // parts of the time of a block, one for each thread block
 };
 
 //! Two times of an input, zeros beyond the last of either.

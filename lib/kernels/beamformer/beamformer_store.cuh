@@ -41,12 +41,12 @@ struct store_sc8 {
         if (time >= p.times)
             return;
         const uint32_t box = shared_address(scratch);
-        const auto row_at = [&](int row) { // of the first 8
+        const auto row_at = [&](int row) { // places of the first 8 rows
             return box + row * box_row + ((32 * warp + 4 * g) ^ (row << 4));
         };
         const uint32_t at[2] = { row_at(2 * t), row_at(2 * t + 1) };
         if (speaks)
-            wait_for_stores(); // of the beams before
+            wait_for_stores(); // the beams before have left
         sync_warp_group();
         constexpr int together = 8; // words, of a beam's 2 times
 #pragma unroll

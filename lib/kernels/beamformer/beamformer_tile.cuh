@@ -35,7 +35,7 @@ enum class lane_times {
 struct beam_place {
     int64_t frame_channel; // frame * channels + channel
     int first_beam, first_time;
-    int beams, times; // of all
+    int beams, times; // the numbers of all of them
 };
 
 //! Waits until all threads of this group of 4 warps are here.
@@ -62,7 +62,7 @@ struct write_fc32 {
     operator()(const Value& value, const beam_place& p, float factor, uint8_t*) const
     {
         constexpr bool pair = Times == lane_times::pair;
-        constexpr int distance = pair ? 1 : 8; // of a lane's times
+        constexpr int distance = pair ? 1 : 8; // distance of a lane's times
         const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
         const int time = p.first_time + (pair ? 2 * g : g);
         if (pair && time >= p.times)
@@ -127,7 +127,8 @@ struct write_sc8 {
         const bool both = Even || time + 1 < p.times;
         uint8_t* row = to + 2 * ((p.frame_channel * p.beams + first) * p.times + time);
         int64_t step = 2 * int64_t(p.times);
-        // or multiples of it would be kept from tile to tile
+        // The step is unknown to the compiler, or multiples of it would be kept from tile
+        // to tile.
         asm volatile("" : "+l"(step));
         const float limit = 127 / factor; // exact: the factor is a power of two
         const float least = 127.5f / factor;
@@ -209,7 +210,7 @@ struct sum_powers {
     int pieces;
 
     static constexpr lane_times times = Piece > 1 ? lane_times::any : lane_times::pair;
-    // of a pair
+    // the number of components of a pair
     static constexpr int components = What == beam_target::kind::intensity ? 1
                                       : What == beam_target::kind::powers  ? 2
                                                                            : 4;
@@ -224,7 +225,7 @@ struct sum_powers {
                                                float factor,
                                                uint8_t* scratch) const
     {
-        constexpr int pairs = Beams / 8; // of a lane
+        constexpr int pairs = Beams / 8; // pairs of a lane
         constexpr int all = Beams / 2 * components;
         const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
         const int total = components_of(What, p.beams);
@@ -384,7 +385,7 @@ struct voltage_sc8 {
         return word;
     }
 
-    //! of inputs 2 t, 2 t + 1
+    //! Multiplies inputs 2 t and 2 t + 1.
     static __device__ __forceinline__ void
     join(operand_words& to, int half, uint32_t first, uint32_t second, uint32_t = 0)
     {

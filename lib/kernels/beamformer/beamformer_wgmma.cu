@@ -18,7 +18,7 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-constexpr int consumer_times = 64; // of a warp group: the rows of its matrix instructions
+constexpr int consumer_times = 64; // rows of a warp group's matrix instructions
 constexpr int most_consumers = 3;
 constexpr int most_stages = 8;
 constexpr int most_slots = 34; // more would leave 256 inputs a stage less
@@ -76,7 +76,7 @@ struct extents {
     int steps; // in a frame
     int total; // steps of all frames
     even_parts of_groups, of_others;
-    int rest;          // where the others' steps of a row begin
+    int rest;          // place where the others' steps of a row begin
     int stages, slots; // stages: of each consumer
 };
 
@@ -148,7 +148,7 @@ private:
     }
 };
 
-//! Which step of which frame.
+//! A step of a frame.
 struct moment {
     int frame, step;
 
@@ -169,7 +169,7 @@ template <class Voltage, class Products, int Beams>
 struct layout {
     static constexpr int consumers = consumers_for(Beams);
     static constexpr int forms = Products::packing(Beams).forms;
-    static constexpr int row = consumer_times * Voltage::bytes; // of a box
+    static constexpr int row = consumer_times * Voltage::bytes; // bytes of a row of a box
     static constexpr int stage = beam_chunk * row;              // a box
     static constexpr int form = Beams * packed_row;
     static constexpr int slot = forms * form;
@@ -460,7 +460,7 @@ public:
 
 private:
     using memory = layout<Voltage, products, Beams>;
-    operand_words d_operands[operands]; // as the tensor cores read them
+    operand_words d_operands[operands]; // operands as the tensor cores read them
 };
 
 //! Multiplies pieces of 16 inputs, each with four products.
@@ -520,10 +520,10 @@ public:
 
 private:
     using memory = layout<Voltage, four_products<Pieces>, Beams>;
-    operand_words d_re[Pieces], d_im[Pieces]; // as the tensor cores read them
+    operand_words d_re[Pieces], d_im[Pieces]; // operands as the tensor cores read them
 };
 
-//! Whether the consumers store one after the other, and multiply meanwhile, because
+//! True if the consumers store one after the other, and multiply meanwhile, because
 //! memory is slower. With other targets that costs more than it gains.
 template <class Target>
 constexpr bool in_turns = false;
@@ -536,7 +536,7 @@ template <class Target>
 using voltage_sc8_for = std::
     conditional_t<Target::times == lane_times::pair, voltage_sc8, voltage_sc8_transposed>;
 
-//! Whether the first voltages of a step are read before the epilogue of the step before.
+//! True if the first voltages of a step are read before the epilogue of the step before.
 //! Otherwise there are no registers for them, or the next consumer waits for it.
 template <class Products, class Target>
 constexpr bool reads_ahead =
@@ -575,7 +575,7 @@ __device__ __forceinline__ void form(const Target& target,
     barrier_places at(b, consumer);
     const voltage_reader<Voltage, Products, Beams> voltages(stages);
     const uint32_t constant = unknown(voltage_reader<Voltage, Products, Beams>::constant);
-    uint32_t words[4]; // of the next 16 inputs
+    uint32_t words[4]; // voltages of the next 16 inputs
     stage_place stage, slot;
     const auto leave = [&] { // the stage, for the next
         __syncwarp();

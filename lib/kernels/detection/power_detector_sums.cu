@@ -16,14 +16,14 @@ constexpr int64_t longest_piece = 2048;
 
 template <class T>
 struct products_of {
-    T values[4]; // of a row, as the output has them
+    T values[4]; // components of a row, as the output has them
 };
 
 struct recipe {
     detection::product_set products;
     detection::feeds basis;
-    int count; // of products
-    int parts; // that have a scale each
+    int count; // number of products
+    int parts; // number of parts that have a scale each
 };
 
 recipe recipe_of(const detection& d)
@@ -87,11 +87,11 @@ __device__ __forceinline__ void store_products(float* __restrict__ powers,
 
 struct extents {
     int channels, summed; // in, and how many become one
-    int pieces;           // of a frame
-    int integrations;     // of a frame; of all frames together for sums that go on
-    int pieces_each;      // of an integration
+    int pieces;           // number in a frame
+    int integrations;     // number in a frame; in all frames together for sums that go on
+    int pieces_each;      // number in an integration
     int first_row, rows, all_rows;
-    int frames; // that are added up: 1, or all for sums that go on
+    int frames; // frames that are added up: 1, or all for sums that go on
     int channels_out() const { return channels / summed; }
 };
 
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(threads) transpose(const float* __restrict__ p
     const float* from =
         pieces + ((int64_t(frame) * x.channels * x.pieces + piece) * x.rows + first_row) *
                      Components;
-    const int components = min(tile, x.rows - first_row) * Components; // of a channel
+    const int components = min(tile, x.rows - first_row) * Components; // all components
     float loaded[each][Components];
 #pragma unroll
     for (int k = 0; k < each; k++)
@@ -322,10 +322,10 @@ struct signal<char2, 8> {
 };
 struct signal_shape {
     int channels, signals, times, rows;
-    int pieces, pieces_each; // of a frame, of an integration
+    int pieces, pieces_each; // number in a frame, in an integration
     int64_t spectra, piece;  // times of an integration, of a piece
-    int lanes_log;           // of the number of lanes that sum a piece together
-    unsigned count;          // of all sums
+    int lanes_log;           // logarithm of the number of lanes that sum a piece together
+    unsigned count;          // number of all sums
 };
 
 constexpr int pieces_together = 4;
@@ -348,7 +348,7 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
     const int neighbours = 32 >> x.lanes_log; // in a warp
     const unsigned warp = blockIdx.x * (threads / 32) + threadIdx.x / 32;
     const unsigned i = warp * Pieces * neighbours + threadIdx.x % 32 / lanes;
-    const int piece = int(i % x.pieces); // and some more of the same row
+    const int piece = int(i % x.pieces); // this piece and some more of the same row
     const int row = int(i / x.pieces % x.rows);
     const int64_t frame_channel = i / x.pieces / x.rows;
     const int64_t signal_packs = x.times / Times;
@@ -359,7 +359,7 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
 #pragma unroll
     for (int p = 0; p < Pieces; p++) {
         const int own = piece + p * neighbours;
-        const int64_t before = own % x.pieces_each * x.piece; // of the integration
+        const int64_t before = own % x.pieces_each * x.piece; // times before it
         first[p] = channel + (own / x.pieces_each * x.spectra + before) / Times;
         packs[p] = i < x.count ? int(min(x.piece, x.spectra - before) / Times) : 0;
     }
@@ -403,17 +403,17 @@ __global__ void __launch_bounds__(threads) sum_pieces(const uint8_t* __restrict_
 
 struct signal_sum {
     void (*kernel)(const uint8_t*, const int*, const int2*, float*, signal_shape);
-    int times;     // that it loads at once
-    int lanes_log; // of the number of lanes that sum a piece together
-    int pieces;    // that a lane works on
+    int times;     // times that it loads at once
+    int lanes_log; // logarithm of the number of lanes that sum a piece together
+    int pieces;    // pieces that a lane works on
     int neighbours() const { return 32 >> lanes_log; }
 };
 
 //! The powers to be summed: a row has as many components, of x and y if `both`.
 struct signal_task {
     sample_type type;
-    int64_t spectra; // of an integration, in a frame
-    int times;       // of a frame
+    int64_t spectra; // spectra of an integration, in a frame
+    int times;       // times of a frame
     int components;
     bool both;
 };

@@ -91,8 +91,8 @@ public:
 private:
     const parameters d_p;
     const int d_device;
-    const int d_pieces;     // of a frame
-    const int d_components; // of a row
+    const int d_pieces;     // number in a frame
+    const int d_components; // number in a row
     const size_t d_frame;   // components of a frame
     const int d_most_frames;
     device_array<float> d_scratch;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 constexpr unsigned all_lanes = ~0u;
-constexpr int own_groups = tile_groups / warps; // of a warp
+constexpr int own_groups = tile_groups / warps; // groups of a warp
 constexpr int lane_values = group_values / 32;
 constexpr int chunk = 4; // segments that a warp looks at together
 static_assert(tile_groups == 32 && lane_values == 4 && most_units == 64);
@@ -32,14 +32,14 @@ constexpr int history_values = (most_levels * most_units + threads - 1) / thread
 struct series_shape {
     int64_t offset; // values of a beam before it
     int times;
-    int groups, bins; // of the window
+    int groups, bins; // numbers for the window
     float median;     // median_of_variance()
 };
 
 //! State of a series that is kept from call to call; waiting values and bins follow.
 struct series_header {
     int left;              // values that wait for the rest of their group
-    int bins, next;        // that are there; that is overwritten next
+    int bins, next;        // bins that there are; the one that is overwritten next
     int seen, there;       // groups of the bin that is being filled
     double mean, variance; // their sums
 };
@@ -51,7 +51,7 @@ struct boxcar_entry {
     int level;
     int unused;
 };
-constexpr int most_boxcars = 256; // of least_growth there are 162
+constexpr int most_boxcars = 256; // enough: least_growth makes 162
 
 struct search_arguments {
     const float* item; // nullptr: flush
@@ -63,8 +63,8 @@ struct search_arguments {
     int64_t beam_values;
     float threshold;
     int most_cells;
-    unsigned long long* listed; // of each beam
-    unsigned long long* above;  // of each boxcar
+    unsigned long long* listed; // number for each beam
+    unsigned long long* above;  // number for each boxcar
     pulse_search::cell* cells;  // [beam][most_cells], of the host
 };
 
@@ -113,9 +113,9 @@ struct shared_memory {
     float totals[tile_groups];
     float bins[2][most_bins + 1];       // means, variances
     float middle[2][2];                 // the two in the middle
-    float largest[2 * tile_groups * 4]; // of the segments, from the first level on
+    float largest[2 * tile_groups * 4]; // S/N of segments, level by level
     series_header header;
-    int first_boxcar[most_levels + 1]; // of each level
+    int first_boxcar[most_levels + 1]; // first boxcar of each level
     boxcar_entry boxcars[most_boxcars];
 };
 
@@ -281,8 +281,8 @@ struct series_work {
     series_shape shape;
     series_state state;
     bool flush;
-    const float* values; // of this call; nullptr if it is a flush
-    int count;           // of these
+    const float* values; // values of this call; nullptr if it is a flush
+    int count;           // number of these
     int left;            // values that have waited since the call before
 
     __device__ __forceinline__ explicit series_work(const search_arguments& a)

@@ -18,8 +18,8 @@ namespace {
 
 constexpr unsigned sc8 = 1, sc4 = 2;
 
-//! Which implementation is for which voltages, GPUs and numbers of inputs. The first one
-//! that fits is the fastest.
+//! An implementation, and the voltages, GPUs and numbers of inputs that it is for. The
+//! first one that fits is the fastest.
 struct choice {
     const char* name;
     unsigned types;
@@ -72,9 +72,9 @@ __global__ void dump_sums(sum* sums,
                           float2* visibilities,
                           int64_t count,
                           int64_t products,
-                          const double* scales, // or nullptr: one for all
+                          const double* scales, // nullptr: one for all
                           double scale,
-                          const uint32_t* counts) // of each, or nullptr
+                          const uint32_t* counts) // counts of each product, or nullptr
 {
     const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
     if (i >= count)

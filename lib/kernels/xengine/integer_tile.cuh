@@ -176,8 +176,8 @@ __device__ __forceinline__ void add_to_block(int* block_sums, const int (&sums)[
             atomicAdd(&block_sums[(tile * 4 + i) * 32 + lane], sums[tile][i]);
 }
 
-//! Which element of a tile a thread takes when all threads of the block write the tiles
-//! out: neighbours in a row of products, re and im in turn.
+//! Returns the element of a tile that a thread takes when all threads of the block write
+//! the tiles out: neighbours in a row of products, re and im in turn.
 struct tile_element {
     int tile, a, b, part;
 

@@ -79,7 +79,7 @@ public:
     {
         commit_stores();
         d_rows = rows_bytes - d_rows;
-        wait_for_stores<1>(); // what was here before the rows that are just being added
+        wait_for_stores<1>(); // the rows before those that are just being added have left
         __syncwarp();
     }
     __device__ __forceinline__ void finish() const { wait_for_stores(); }

@@ -63,7 +63,7 @@ public:
             if (division(fine_splits, steps).length > 2 * start)
                 d_coarse_channels -=
                     std::min(slots / 2 / (work_tiles * splits), channels / 2);
-        } else { // as many as keep all busy, and then the others
+        } else { // enough to keep all busy, and then the others
             const int full = channels * least / slots * slots / least;
             const int left = channels - full, finer = split(left);
             if (left > 0 &&

@@ -17,7 +17,7 @@ constexpr int warps = 8;
 
 struct extents {
     int inputs, channels, splits;
-    int steps;     // of box_row bytes, in a frame
+    int steps;     // steps of box_row bytes, in a frame
     int64_t total; // steps of all frames
 };
 
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(32 * warps, residents<Groups>)
 using kernel = void (*)(CUtensorMap, unsigned long long*, extents);
 
 struct variant {
-    kernel sum;        // of sc8
-    kernel sum_packed; // of sc4
+    kernel sum;        // kernel for sc8
+    kernel sum_packed; // kernel for sc4
     int residents, shared_bytes;
 };
 
@@ -197,7 +197,7 @@ private:
 
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
-    const int d_groups; // of 8 inputs
+    const int d_groups; // groups of 8 inputs
     const variant d_variant;
     const kernel d_kernel;
     const int64_t d_row_bytes;

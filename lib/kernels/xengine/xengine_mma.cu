@@ -15,17 +15,17 @@ namespace gr::aperture::kernels::cuda {
 
 namespace {
 
-constexpr int groups = 4; // of 8 inputs, on each side of a warp's products
+constexpr int groups = 4; // groups of 8 inputs, on each side of a warp's products
 constexpr int warp_inputs = 8 * groups;
 constexpr int warps = 4;
 constexpr int depth = 4;       // steps on their way
-constexpr int step_bytes = 64; // of a row, that a thread block takes at a time
+constexpr int step_bytes = 64; // bytes of a row that a thread block takes at a time
 
 struct extents {
     int inputs, channels, frames, splits;
     int row_bytes;
-    int tiles; // of the triangle
-    int steps; // of a frame
+    int tiles; // tiles of the triangle
+    int steps; // steps of a frame
 };
 
 //! Copies 16 bytes to shared memory, in the way that Turing can or by copy_async(); zeros
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(32 * warps)
     constexpr int sharing = warps / (Side * Side); // warps that share the time
     constexpr int step = sharing * step_bytes;
     constexpr int rows = Side > 1 ? 2 * side : side; // on the diagonal half of them
-    constexpr int pieces = rows * sharing * 4;       // of 16 bytes, that a step has
+    constexpr int pieces = rows * sharing * 4;       // pieces of 16 bytes that a step has
     static_assert(pieces % (32 * warps) == 0);
     __shared__ __align__(128) uint8_t ring[depth][pieces * 16];
     int tile_b = blockIdx.x % x.tiles, tile_a = 0;

@@ -20,11 +20,11 @@ constexpr int most_depth = 6; // pieces of rows on their way to each warp
 
 struct extents {
     int inputs, channels, splits;
-    int tile_channels; // that share a group of 8 rows
+    int tile_channels; // channels that share a group of 8 rows
     int row_bytes;
     int piece; // bytes of a row that are copied at once
     int depth;
-    int steps;  // of a piece, in a frame
+    int steps;  // steps of a piece, in a frame
     int total;  // steps of all frames
     int length; // steps of a split; the last may be shorter, or empty
     //! Bytes from one row to the next in shared memory, so that 16 bytes of two rows of
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(32 * warps, residents)
     const auto bytes_of = [&](int step) {
         return min(x.piece, x.row_bytes - step * x.piece);
     };
-    const auto advance = [&](int& step) { // whether to another frame
+    const auto advance = [&](int& step) { // returns how many frames it went on
         int frames = 0;
         for (step += warps; step >= x.steps; step -= x.steps)
             frames++;
@@ -151,7 +151,7 @@ public:
         const int rows = d_x.tile_channels * p.inputs;
         d_x.piece = rows <= 12 ? 512 : 256;
         d_x.steps = (d_x.row_bytes + d_x.piece - 1) / d_x.piece;
-        constexpr int most = 226 * 1024 / residents; // of a thread block's shared memory
+        constexpr int most = 226 * 1024 / residents; // bytes
         d_x.depth = std::min(most_depth, most / (warps * d_x.stage()));
         d_shared = std::max(warps * d_x.depth * d_x.stage(), 3 * 128 * int(sizeof(int)));
         load(d_kernel, d_shared);

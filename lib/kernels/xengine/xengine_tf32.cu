@@ -17,15 +17,15 @@ namespace {
 
 constexpr int warps = 4;
 constexpr int threads = 32 * warps;
-constexpr int mma_times = 8;    // that add_products() takes
+constexpr int mma_times = 8;    // times that add_products() takes
 constexpr int most_parts = 128; // sums over so many times, added in single precision
 
 struct extents {
     int times, inputs, channels;
     int work_tiles_inputs; // tile_channels of the triangle, tiles of the squares
-    int steps;             // of a frame
+    int steps;             // steps of a frame
     int total;             // steps of all frames
-    int splits;            // of the time
+    int splits;            // splits of the time
     int length;            // steps of a split; the last may be shorter, or empty
     __device__ int64_t products() const { return int64_t(inputs) * (inputs + 1) / 2; }
     //! Returns where the sums of a split go: each has memory of its own, unless it is the
@@ -91,10 +91,10 @@ add_product(double2* sums, int a, int b, double re, double im, bool first)
 template <int Groups>
 struct triangle {
     static constexpr int tiles = Groups * (Groups + 1) / 2;
-    static constexpr int pieces = Groups == 1 ? 4 : 2; // of 8 times, in a step
+    static constexpr int pieces = Groups == 1 ? 4 : 2; // pieces of 8 times, in a step
     static constexpr int depth = Groups <= 4 ? 4 : 3;  // steps on their way
     static constexpr int step_times = pieces * mma_times;
-    static constexpr int row_words = step_times / 2; // of 16 bytes
+    static constexpr int row_words = step_times / 2; // words of 16 bytes
     static constexpr int step_words = 8 * Groups * row_words;
     static constexpr int sums_bytes = tiles * 4 * 32 * int(sizeof(double));
     static constexpr int shared =
@@ -223,8 +223,8 @@ __global__ void __launch_bounds__(threads) sum_triangle(
 namespace square {
 
 constexpr int side = 64;  // inputs on each side of a thread block's products
-constexpr int groups = 4; // of 8 inputs, on each side of a warp's
-constexpr int pieces = 2; // of 8 times, in a step
+constexpr int groups = 4; // groups of 8 inputs, on each side of a warp's
+constexpr int pieces = 2; // pieces of 8 times, in a step
 constexpr int depth = 4;  // steps on their way
 constexpr int step_times = pieces * mma_times;
 constexpr int row_words = step_times / 2;
@@ -312,7 +312,7 @@ __global__ void __launch_bounds__(threads, 2) sum_square(
     const int first_a = tile_a * side + row_a;
     const int first_b =
         what == region::square ? (tile_b - 1) * side + row_b : tile_b * side + row_b;
-    const int groups_a = (x.inputs - first_a + 7) / 8; // that there are
+    const int groups_a = (x.inputs - first_a + 7) / 8; // groups that there are
 
     float warp_sums[groups * groups][4] = {};
     double2* const to = x.sums_of(split, channel, sums, parts);
@@ -459,7 +459,7 @@ public:
     {
         extents x = d_x;
         x.total = x.steps * frames;
-        constexpr int overhead = 8; // of a thread block, in steps
+        constexpr int overhead = 8; // overhead of a thread block, in steps
         x.splits =
             std::min(d_most_splits,
                      choose_splits(d_work_tiles, x.total, x.total, d_slots, overhead));

@@ -43,17 +43,17 @@ constexpr uint32_t column_flip = 0x88888888;
 
 constexpr int tile_row = 64;  // inputs a of a warp group: the rows of its instructions
 constexpr int tile = 16;      // columns b, of which a warp group has up to
-constexpr int most_tiles = 8; // so many: what registers are for
+constexpr int most_tiles = 8; // there are registers for as many
 constexpr int tile_row_tiles = tile_row / tile;
-constexpr int most_tile_rows = 3; // of columns that a thread block has
+constexpr int most_tile_rows = 3; // rows of columns that a thread block has
 constexpr int consumers = 2;      // warp groups
 constexpr int producers = 8;      // warps that make bytes of packed samples
-constexpr int piece_rows = 8;     // of half a step, what a warp makes at once
+constexpr int piece_rows = 8;     // rows of half a step that a warp expands at once
 constexpr int threads = 128 * consumers + 32 * producers;
 
-constexpr int step_times = box_row;        // of a stage: a row of packed samples is full
+constexpr int step_times = box_row; // times of a stage: a row of packed samples is full
 constexpr int half_times = step_times / 2; // the last step of a frame may be half of one
-constexpr int k_times = 32;                // of an instruction: its summed axis
+constexpr int k_times = 32;                // times of an instruction: its summed axis
 constexpr int tile_row_bytes =
     tile_row * box_row; // packed samples of a row of tiles, or bytes of one form
 constexpr int most_byte_stages = 3, least_packed_stages = 3, most_packed_stages = 8;
@@ -83,7 +83,7 @@ struct row_part {
 //! with rows a that are among the columns, or rows of its own.
 struct work_tile {
     int column, row;       // first inputs; negative ones are absent
-    int8_t tile_rows, own; // of columns, and of own rows behind them, one after the other
+    int8_t tile_rows, own; // rows of columns; own rows behind them
     row_part consumer[consumers];
 
     int tiles() const { return consumer[0].tiles + consumer[1].tiles; }
@@ -98,8 +98,8 @@ struct work_tile {
 struct extents {
     schedule blocks;
     int inputs;
-    int steps;       // of step_times, in a frame
-    int last_halves; // of the last one
+    int steps;       // steps of step_times, in a frame
+    int last_halves; // halves of the last one
     uint32_t one;    // 1, which the compiler is not to know
 };
 
@@ -171,10 +171,10 @@ __device__ __forceinline__ uint32_t first_stage()
 //! A thread block's part of the work.
 struct part : work_tile {
     int channel, begin, count; // steps of time
-    int times;                 // of its steps, with those that a frame lacks
+    int times;                 // times of its steps, with those that a frame lacks
     // Kept in shared memory: the compiler would look it up again in each step.
     int steps, last_halves;
-    uint32_t barriers, stages, one; // where they begin; extents::one
+    uint32_t barriers, stages, one; // addresses where they begin; extents::one
 
     part() = default;
     __device__
@@ -230,7 +230,7 @@ struct pipelines {
 //! The shared memory of a thread block, besides the stages.
 struct shared_memory : pipelines {
     uint64_t done; // sums of columns are there, and nobody needs stages any more
-    alignas(16) int2 column_sums[most_tile_rows * tile_row]; // of U and V
+    alignas(16) int2 column_sums[most_tile_rows * tile_row]; // sums of U and V
     part mine;
 };
 
@@ -451,7 +451,7 @@ expand(const extents& x, const packed_maps& voltages, shared_memory& m, int warp
     const int own = Wide ? 2 : mine.own;
     const int lag = own > 0 ? at.byte_stages : 1; // until packed samples are done with
     const barriers ring(m.mine);
-    step_place next(x, m.mine); // that this warp asks for
+    step_place next(x, m.mine); // step that this warp asks for
     if (warp == 0 && elected()) {
         step_place first = next;
         for (int step = 0; step < min(count, at.packed_stages); step++) {
@@ -462,7 +462,7 @@ expand(const extents& x, const packed_maps& voltages, shared_memory& m, int warp
     next.advance(x, at.packed_stages + unsigned(warp) % askers);
     __syncwarp();
     const int lane = threadIdx.x % 32;
-    // Where there are few registers a warp has both halves of its rows, for one sum,
+    // A Wide warp, with few registers, has both halves of its rows, for one sum each.
     const int group = Wide ? warp : max(0, -uniform(m.mine.column)) / rows + warp / 2;
     const auto group_of = [](int piece) {
         return Wide ? piece / 2 * producers : piece * producers / 2;
@@ -478,7 +478,7 @@ expand(const extents& x, const packed_maps& voltages, shared_memory& m, int warp
     lane_sums sums[std::max(1, sum_count)];
     step_halves halves(m.mine);
     const uint32_t one = Wide ? x.one : m.mine.one;
-    // and reads a piece when it makes its bytes; elsewhere so many a step ahead
+    // The warp reads a piece when it makes its bytes; others read so many a step ahead.
     constexpr int ahead = Wide ? 0 : Pieces > 4 ? 2 : Pieces;
     uint4 pieces[Wide ? 1 : std::max(1, Pieces)];
     packed_stage_place packed, bytes;
@@ -544,7 +544,7 @@ expand(const extents& x, const packed_maps& voltages, shared_memory& m, int warp
         }
         fence_async();
         ring.bytes().producer_commit(bytes); // each lane for what it wrote
-        const int done = step - lag;         // its packed samples are
+        const int done = step - lag;         // step whose packed samples are done with
         if (done >= 0 && warp == askers + done % askers) {
             if (own == 0) // all who make bytes have read the packed samples, then
                 wait_for(ring.bytes().full(bytes.before(at.byte_stages)),
@@ -647,7 +647,7 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Til
                     reinterpret_cast<const int4*>(column_sums)[i * 4 + lane % 4];
                 const auto put = [&](int k, int U, int V) {
                     const int place = i * 4 + 2 * half + k;
-                    const unsigned RU = products[0][place]; // as both are 16 times, 256
+                    const unsigned RU = products[0][place]; // 256 times too large
                     const unsigned IV = products[1][place], third = products[2][place];
                     const int re = int(RU >> 8) + int(IV) + of_re - 8 * (U + V);
                     const int im =
@@ -659,7 +659,7 @@ __device__ __forceinline__ void add_to_sums(const int (&products)[forms][8 * Til
             }
             rows.ready();
             for (int from = first, to; from < end;
-                 from = to) { // of a row of tiles of columns
+                 from = to) { // tiles of one row of tiles of columns
                 const int column = mine.first + from, s = column / tile_row_tiles;
                 to = min(end, (s + 1) * tile_row_tiles - mine.first);
                 rows.add_to(sums,
@@ -705,7 +705,7 @@ __device__ __forceinline__ void multiply_tile_row(const extents& x,
     uint32_t words[4], re[4], im[4], third[4];
     unsigned re_sums[2] = {}, im_sums[2] = {};
     const uint32_t one = m.mine.one;
-    int stage = 0; // of packed samples
+    int stage = 0; // stage of packed samples
     packed_stage_place at_bytes;
 #pragma unroll 1
     for (int step = 0; step < count; step++) {
@@ -931,7 +931,7 @@ public:
 
 private:
     static constexpr int shared_bytes =
-        memory_tile_rows * tile_row_bytes + 1024; // and what alignment takes
+        memory_tile_rows * tile_row_bytes + 1024; // the last bytes are for alignment
     const xengine::parameters d_p;
     const gpu_facts d_gpu;
     device_array<work_tile> d_work_tiles;

@@ -60,7 +60,7 @@ struct work_tile {
 };
 
 struct extents {
-    schedule clusters; // of `shared` thread blocks
+    schedule clusters; // schedule of clusters of `shared` thread blocks
     int inputs;
     int shared;  // work tiles one after the other that have the same columns
     int columns; // inputs in a stage, and behind them the work tiles' own

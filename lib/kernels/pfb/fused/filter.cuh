@@ -333,7 +333,7 @@ __device__ __forceinline__ void filter_lines(float2* __restrict__ lines,
                 from, step.first + line, column, step.counted, call);
         }
         if (In::complex && call.inverted) {
-            __syncwarp(); // or all would be negated under a condition
+            __syncwarp(); // all would be negated under a condition otherwise
 #pragma unroll
             for (int s = 0; s < count; s++) {
                 sums[s].y = -sums[s].y;

@@ -181,7 +181,7 @@ __device__ __forceinline__ void part_real(float2 (&v)[Shape::points],
 #pragma unroll
     for (int e = 0; e < Shape::points; e++) {
         const float2 z = v[point_of<Shape>(e)];
-        const int k = e * threads; // and the lane
+        const int k = e * threads; // the lane is to be added
         // Lane 0 has its mirrored points in the next places.
         const bool next = at.lane == 0 && (e == 0 || threads < Shape::R1);
         const float2 m = next ? line[place<Shape>((N - k) % N)]
@@ -201,7 +201,7 @@ __device__ __noinline__ void store_zeros(const fused_step& of, const fused_call&
 {
     constexpr bool frames = Stored == store::frames;
     const int channels = frames ? call.selected : Shape::N;
-    const int64_t step = frames ? int64_t(call.inputs) * call.times : 1; // of channels
+    const int64_t step = frames ? int64_t(call.inputs) * call.times : 1; // channel pitch
     for (int i = threadIdx.x; i < channels * of.wanted; i += Shape::threads) {
         const int number = frames ? i % of.wanted : i / channels;
         const int channel = frames ? i / of.wanted : i % channels;
@@ -397,7 +397,7 @@ __device__ __forceinline__ uint32_t side_by_side(const fused_call& call)
 struct fused_schedule {
     group_number group, stride;
     int groups, round; // left; of the group
-    int input;         // of the step before; -1: there was none
+    int input;         // input of the step before; -1: there was none
     int64_t read;      // lines of its samples
 };
 

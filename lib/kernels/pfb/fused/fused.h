@@ -19,7 +19,7 @@ namespace gr::aperture::kernels::cuda {
 //! The arguments of a call that all kernels of a filter bank have, but for its ports.
 struct filter_call {
     void* frame; //!< [channel][input][time]; nullptr: each port has its own spectra
-    int first_time, times, first_channel, selected; //!< of the frame
+    int first_time, times, first_channel, selected; //!< extents of the frame
 
     const float* prototype;
     const float2* twiddles;
@@ -49,17 +49,17 @@ struct fused_call : filter_call {
     void* spectra_ports[few];
     const pfb::source* many_sources; //!< on the GPU; nullptr: the few above
     void* const* many_spectra;
-    input_rows rows; //!< what is read if there are any; shifted
+    input_rows rows; //!< shifted rows that are read if there are any
 
     void* scratch; //!< for results that wait for those of later rounds
 
     const phase_slope* slopes; //!< [input]; nullptr: no delays
     const int64_t* shifts;
-    double number; //!< of the first spectrum, since the delays were set
+    double number; //!< number of the first spectrum, since the delays were set
 
     int inputs_per_port;
-    int points; //!< of a thread, as it knows; see amplify()
-    int rounds; //!< of groups of spectra that are stored together
+    int points; //!< points of a thread, as it knows; see amplify()
+    int rounds; //!< rounds of groups of spectra that are stored together
     bool inverted, eight_bit;
     bool in_a_row; //!< groups of spectra, for each thread block
 
@@ -78,8 +78,8 @@ struct fused_kernel {
     sample_type input;
     int channels;
     void (*functions[2])(fused_call); //!< [store]
-    int threads, blocks;              //!< of a multiprocessor
-    int spectra;                      //!< that a thread block makes at a time
+    int threads, blocks;              //!< numbers for a multiprocessor
+    int spectra;                      //!< spectra that a thread block makes at a time
     int shared_bytes;
     int radices[3];
 };
@@ -150,19 +150,19 @@ private:
     const fused_kernel d_kernel;
     const int d_device;
     void (*const d_function)(fused_call);
-    const int d_rounds; // of groups of spectra that are stored together
+    const int d_rounds; // rounds of groups of spectra that are stored together
     int d_most_blocks = 0;
-    device_array<char> d_scratch; // of results that wait; it stays in the cache
+    device_array<char> d_scratch; // results that wait; they stay in the cache
     device_array<float> d_prototype;
     device_array<float2> d_twiddles;
-    std::unique_ptr<uploaded_array<pfb::source>> d_sources; // of many ports
+    std::unique_ptr<uploaded_array<pfb::source>> d_sources; // sources of many ports
     std::unique_ptr<uploaded_array<void*>> d_spectra;
     uploaded_array<float2> d_gains;
     std::vector<float2> d_ordered_gains;
     uploaded_array<phase_slope> d_slopes;
     uploaded_array<int64_t> d_shifts;
     bool d_delayed = false;
-    double d_number = 0; // of spectra since the delays were set
+    double d_number = 0; // number of spectra since the delays were set
     counters d_counts;   // [clamped output, lowest numbers][input]
 };
 

@@ -56,7 +56,7 @@ private:
     const pfb::parameters d_p;
     const size_t d_batch; // spectra whose samples there is room for
     input_splitter d_splitter;
-    std::vector<pfb::source> d_sources; // of a part
+    std::vector<pfb::source> d_sources; // sources of a part
     std::vector<void*> d_spectra;
 };
 
@@ -84,7 +84,7 @@ public:
 private:
     const int d_device;
     fused_filter d_filter;
-    const std::unique_ptr<split_calls> d_split; // of several inputs a port
+    const std::unique_ptr<split_calls> d_split; // calls for several inputs a port
 };
 
 } // namespace gr::aperture::kernels::cuda

@@ -62,8 +62,9 @@ __device__ __forceinline__ void amplify(const float2 (&v)[Shape::points],
     float4 next = gains[0]; // on its way while those before are multiplied
 #pragma unroll
     for (int e = 0; e < Shape::points; e += 2) {
-        // Whether they are wanted, as they always are, is asked for each eight points:
-        // else the compiler loads all gains first, and has no registers left.
+        // The question whether they are wanted, as they always are, is asked for each
+        // eight points: else the compiler loads all gains first, and has no registers
+        // left.
         if (e % 8 == 0 && e >= call.points)
             break;
         const float4 g = next;

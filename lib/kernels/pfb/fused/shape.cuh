@@ -33,9 +33,9 @@ struct fused_shape {
     static constexpr int N = N_, spectra = Spectra_, R1 = R1_, R2 = R2_, R3 = R3_;
     static_assert(N == R1 * R2 * R3);
     static constexpr int points = fused_call::points_of_thread;
-    static constexpr int line_threads = N / points; // that transform a line together
+    static constexpr int line_threads = N / points; // threads of a line
     static constexpr int threads = spectra * line_threads;
-    static constexpr int blocks = 512 / threads; // of a multiprocessor
+    static constexpr int blocks = 512 / threads; // thread blocks of a multiprocessor
     // Elements from one line to the next, so that two points or more of eight lines, or
     // of all, lie in different banks.
     static constexpr int pitch = N + 2 * N / R1 + (spectra < 8 ? 16 / spectra : 2);
@@ -44,8 +44,8 @@ struct fused_shape {
     static constexpr int filtered_together = spectra < 8 ? spectra : 8;
     // Successive threads write whole sectors of a spectrum.
     static constexpr bool direct = line_threads >= 16;
-    // Where the twiddles of the second and of the third pass begin, and those that
-    // separate real spectra.
+    // The places where the twiddles of the second and of the third pass begin, and those
+    // that separate real spectra.
     static constexpr int twiddles_2 = 0;
     static constexpr int twiddles_3 = R1 * R2 / 2;
     static constexpr int twiddles_real = twiddles_3 + (R3 > 1 ? N / 2 : 0);
@@ -125,7 +125,7 @@ __device__ __forceinline__ place_in_line across_lines()
  * Hopper on a thread need not wait for what the others do with what they have read.
  */
 struct line_guard {
-    uint64_t* barrier; // of all threads
+    uint64_t* barrier; // barrier of all threads
 
 #if __CUDA_ARCH__ >= 900
     __device__ void start(int threads) const
@@ -147,7 +147,7 @@ struct line_guard {
 //! The samples of an input, wherever they lie. Components are counted from the first one
 //! that is used.
 struct sample_view {
-    const void* numbers; // of the port
+    const void* numbers; // components of the port
     int64_t first;       // sample of the port
     int inputs_per_port, input;
 
@@ -176,19 +176,19 @@ struct sample_view {
  * is about lies in shared memory, written once for all threads.
  */
 struct fused_step {
-    const char* samples; // of the first line, if they lie in a row; else nullptr
-    bool aligned;        // so that quads can be read
-    sample_view view;    // of all samples; without numbers if they were lost
+    const char* samples; // samples of the first line, if they lie in a row; else nullptr
+    bool aligned;        // true if quads can be read
+    sample_view view;    // view of all samples; without numbers if they were lost
     int64_t counted;     // samples that an earlier call has counted
     int64_t first;       // spectrum
     int wanted;          // spectra from there on, not more than there are; 0: the end
     int input;
-    bool other_input; // than that of the step before
+    bool other_input; // true if the step before had another one
     int known;        // lines of samples that the step before has read, too
-    int round;        // of the steps whose results are transposed together
-    bool last;        // of them
-    char* spectra;    // where results go; of a frame: those of its channel 0
-    int64_t spacing;  // of these, in bytes
+    int round;        // number of the steps whose results are transposed together
+    bool last;        // true for the last of them
+    char* spectra;    // place of results; with a frame: that of its channel 0
+    int64_t spacing;  // distance of these, in bytes
     const float4* gains;
 };
 

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(threads, 1)
     }
     if constexpr (Call::ranks > 1) {
         __syncwarp();
-        sync_cluster(); // what other ranks send has to arrive before this thread block
+        sync_cluster(); // data of other ranks have to arrive before this thread block
                         // ends
     }
 }
@@ -315,7 +315,7 @@ public:
     }
 
 private:
-    //! Whether there are kernels that add up voltages: where a consumer thread has the
+    //! True if there are kernels that add up voltages: where a consumer thread has the
     //! same channels of one slice all the time.
     static constexpr bool can_sum =
         Store == store::frames && has_one_series<input_call<false, shape>>;
@@ -525,18 +525,18 @@ private:
 
     const pfb::parameters d_p;
     const int d_device;
-    int d_most_blocks; // of threads, or clusters, at a time
+    int d_most_blocks; // number of threads, or clusters, at a time
     bool d_sums_prepared = false;
-    double d_scale; // of what is filtered and transformed, without gains
+    double d_scale; // scale of filtering and transform, without gains
     device_array<float> d_prototype;
     device_array<uint16_t> d_matrices;
     device_array<float2> d_twiddles;
-    device_array<uint16_t> d_first_rows; // of real samples
+    device_array<uint16_t> d_first_rows; // matrix for real samples
     uploaded_array<float2> d_gains;
     std::vector<float2> d_ordered_gains;
-    bool d_modest_gains; // whether they leave finite numbers finite
+    bool d_modest_gains; // true if they leave finite numbers finite
     input_delays d_delays;
-    const std::unique_ptr<split_calls> d_split; // of several inputs a port
+    const std::unique_ptr<split_calls> d_split; // calls for several inputs a port
     counters d_counts;                          // [clamped output, lowest numbers][input]
 };
 
@@ -588,7 +588,7 @@ protected:
             d_other_behind = d_filter.delays().any();
             return true;
         }
-        if (d_other_behind) // it knows of its own spectra only
+        if (d_other_behind) // the other one knows its own spectra only
             d_other->set_delays(d_filter.delays().current().data(), s);
         d_other_behind = false;
         d_filter.leave_out(count);

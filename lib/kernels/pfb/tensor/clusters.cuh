@@ -99,7 +99,7 @@ send_bytes(uint32_t to, uint32_t from, uint32_t barrier, int bytes)
 }
 
 constexpr int core_bytes = 128;                           // eight b by four a
-constexpr int core_spectrum = radix / 8 * core_bytes;     // of a spectrum, four a
+constexpr int core_spectrum = radix / 8 * core_bytes;     // bytes of a spectrum, four a
 constexpr int core_column = slot_spectra * core_spectrum; // four a
 
 //! Matrix descriptor by which the tensor cores find filtered samples in this order.
@@ -332,17 +332,17 @@ class spectra_exchange
 {
     static constexpr int ranks = Call::ranks;
     static constexpr int part = collected_bytes / ranks;
-    static constexpr int piece = part < line_bytes ? part : line_bytes; // of a spectrum
+    static constexpr int piece = part < line_bytes ? part : line_bytes; // bytes
     static constexpr int pieces = part / piece;
     static constexpr int rounds = collected_bytes / 16 / consumer_threads;
 
     memory<Store, Call>& m;
     const Call& c;
     const int d_consumer, d_thread, d_rank;
-    const uint32_t d_results; // of the consumer
+    const uint32_t d_results; // address of the consumer's results
     fixed_stage_place<2> d_at{};
-    // Where the slot that was sent last is to be stored, and which of its spectra are
-    // wanted.
+    // The place where the slot that was sent last is to be stored, and which of its
+    // spectra are wanted.
     char* d_to = nullptr;
     int d_begin = 0, d_end = 0;
 
@@ -439,7 +439,7 @@ private:
             shared_address(m.exchange.collected[d_consumer][at.stage()]);
 #pragma unroll
         for (int i = 0; i < rounds; i++) {
-            const int place = i * consumer_threads + thread; // of 16 bytes
+            const int place = i * consumer_threads + thread; // index of 16 bytes
             const int spectrum =
                 (rank * part + i * (collected_bytes / rounds / ranks)) / line_bytes;
             constexpr int rounds_of_piece = rounds / pieces;

@@ -57,7 +57,7 @@ __device__ __forceinline__ phase_cycles load_cycles(const phase_cycles* from)
 struct delay_call {
     const int64_t* shifts;      // [input], samples
     const phase_cycles* cycles; // [input]
-    uint64_t number;            // of the first spectrum, since the delays were set
+    uint64_t number;            // number of the first spectrum, since the delays were set
     int lead; // spectra before the first one, back to where a slot begins in any call
 };
 
@@ -135,7 +135,7 @@ struct channels_of_thread {
 //! until they are wanted.
 template <int Threads>
 struct slot_phases {
-    float4 phasors[2][Threads];  // of spectrum; two of a series
+    float4 phasors[2][Threads];  // phasors of two spectra; two of a series
     float4 common[Threads / 32]; // 2 cos from phasor to phasor of both; rates
 
     __device__ __forceinline__ slot_series series(channels_of_thread own) const
@@ -201,9 +201,9 @@ template <class Arrangement, int Warps>
 class segment_phases
 {
     using numbers = numbers_of_thread<Arrangement>;
-    // of each segment: start and slope of the slot's first two spectra
+    // Cycles of each segment: start and slope of the slot's first two spectra.
     uint4 d_cycles[Warps][Arrangement::segments];
-    uint2 d_rates[Warps]; // of start and slope
+    uint2 d_rates[Warps]; // rates of start and slope
 
 public:
     //! \param m number of the first segment's slot's first spectrum

@@ -46,7 +46,7 @@ template <class Call>
 struct paired_coefficients {
     static constexpr int samples = Call::real ? 8 : 4, taps = Call::most_taps;
     static constexpr int pairs = taps / 2;
-    //! Whether the shifted coefficients are kept as well. With more than 8 taps they are
+    //! True if the shifted coefficients are kept as well. With more than 8 taps they are
     //! made from the others each time, as there are not enough registers.
     static constexpr bool keeps_even = taps <= 8;
     uint32_t odd[samples][pairs], kept[keeps_even ? samples : 1][pairs + 1];

@@ -141,7 +141,7 @@ public:
     {
         const int row = threadIdx.x % 8, other = threadIdx.x / 8 - loading_thread / 8;
         if constexpr (whole_rows) {                      // b to b + 3 of one a
-            constexpr int rows = Call::second_radix / 4; // of a segment
+            constexpr int rows = Call::second_radix / 4; // rows of a segment
             segment = Call::segments == 1 ? 0 : row / rows;
             d_in_spectrum = Call::second_radix * other + 4 * (row % rows);
             d_word = row * matrix_row + ((other / 4) ^ row) * 16 + other % 4 * 4;
@@ -210,8 +210,8 @@ __device__ __forceinline__ void load_coefficients(paired_coefficients<Call>& h,
     }
 }
 
-//! Whether a stage is released when its last samples have been filtered, or as soon as
-//! they have been read; what was faster.
+//! True if a stage is released when its last samples have been filtered, false if as soon
+//! as they have been read; what was faster.
 template <class Call>
 inline constexpr bool leaves_stage_late =
     Call::channels == points && !Call::real && !Call::delayed;
@@ -254,7 +254,7 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
         else
             m.samples_pipeline.consumer_wait(stage);
     };
-    const int64_t end = (c.spectra + c.taps - 1) * Call::step; // of samples
+    const int64_t end = (c.spectra + c.taps - 1) * Call::step; // end of samples
     pieces all(c);
     piece p;
     // All warps load, one after the other, or the others would wait for the one that
@@ -270,7 +270,7 @@ filter(memory<Store, Call>& m, const paired_coefficients<Call>& h, const Call& c
         // This is looked up when it is wanted, which is rare, because registers are
         // scarce.
         const auto counted = [&] { return int64_t(c.sources[p.input].counted); };
-        const auto number_of = [&](int line) { // of the piece and those before it
+        const auto number_of = [&](int line) { // samples of the piece and those before it
             const int spectrum = p.first + first_spectrum(at.segment, c);
             return int64_t(spectrum + line) * Call::step + at.in_spectrum();
         };

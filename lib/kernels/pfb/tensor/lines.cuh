@@ -76,7 +76,7 @@ __device__ __forceinline__ void load_pieces(memory<Store, Call>& m,
                                             int bytes,
                                             fixed_stage_place<stages<Store, Call>> at)
 {
-    constexpr int pieces = Call::ranks; // of a line
+    constexpr int pieces = Call::ranks; // pieces of a line
     wait_together(m.samples_pipeline.empty(at.stage()), at.parity() ^ 1);
     if (threadIdx.x % 32 == 0)
         m.samples_pipeline.producer_expect(at, max(0, end - begin) * pieces * bytes);
@@ -146,7 +146,7 @@ __device__ __forceinline__ void load_lines(memory<Store, Call>& m,
     }
 }
 
-//! Whether the first lines of a piece are prefetched into the second-level cache: those
+//! True if the first lines of a piece are prefetched into the second-level cache: those
 //! of the first piece while the call before this one ends, later ones with the last group
 //! of the piece before.
 template <class Call>

@@ -50,7 +50,7 @@ class first_row
     // Two buffers, used by slots alternately, so that no thread has to wait until all
     // have read what was kept.
     uint32_t d_memory = 0, d_other = 0;
-    static constexpr int words = 2 * steps; // of a lane and spectrum
+    static constexpr int words = 2 * steps; // words of a lane and spectrum
 
 public:
     first_row() = default;
@@ -119,7 +119,7 @@ public:
 template <class Call>
 struct mirrored_rows {
     static constexpr int radix_here = Call::second_radix, half = radix_here / 2;
-    //! Whether it depends on the lane, and not on the element, if results are mirrored.
+    //! True if it depends on the lane, and not on the element, if results are mirrored.
     static constexpr bool by_lane = radix_here < 8;
 
     //! Returns the row of element e.

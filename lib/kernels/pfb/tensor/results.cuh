@@ -72,8 +72,8 @@ store_times(uint16_t* to, uint4 words, int wanted, First... first)
 
 //! A set of times: those of a frame that are stored together, in each segment.
 struct time_set {
-    int input, time; // of the frame; the first segment's
-    int first, end;  // those of the set that there are, of the first segment
+    int input, time; // place in the frame; the first segment's
+    int first, end;  // times of the set that there are, of the first segment
     int left;        // times of the call from the first one's on
 
     //! Returns where the set ends in a segment; later ones may have fewer times.
@@ -126,7 +126,7 @@ __device__ __forceinline__ void store_sectors(uint32_t from,
                    int64_t(input) * c.times + set.time + begin + group * half;
     from += (thread / 32 * 2 + in_warp / box_channels) * box_bytes +
             (Call::real ? e / 2 : e) * sector_row + in_warp % box_channels * sector;
-    // Whether the halves of a sector are swapped, for elements with even and with odd e.
+    // True if the halves of a sector are swapped, for elements with even and with odd e.
     const int swapped[] = { Call::real ? e / 2 % 2 : 0, Call::real ? e / 2 % 2 : 1 };
 #pragma unroll 2
     for (int i = 0; i < own / 2; i++) { // the even one's, the odd one's, and others

@@ -24,7 +24,7 @@ namespace gr::aperture::kernels::cuda::tensor {
 template <class Call>
 struct slice_sums {
     static constexpr int row = consumer_threads * int(sizeof(uint4));
-    static constexpr int bytes = vectors_of_sums * row; // of a consumer
+    static constexpr int bytes = vectors_of_sums * row; // bytes of a consumer
 
     __device__ __forceinline__ static void clear(uint32_t own)
     {
@@ -105,7 +105,7 @@ private:
         const uint32_t four = uint32_t(__dp4a(int(high), int(high), int(two)));
         const uint32_t f = four - two - e;
         s1 = four;
-        // of four spectra at most 4 (2 127^2)^2, which is below 2^32
+        // The sum over four spectra is at most 4 (2 127^2)^2, which is below 2^32.
         const uint32_t squares = a * a + b * b + e * e + f * f;
         asm("add.cc.u32 %0, %0, %2;\n"
             "addc.u32 %1, %1, 0;"

@@ -45,8 +45,8 @@ double first_gain_of(int ranks, int residue, bool real)
     return products / squares;
 }
 
-constexpr int size = 2 * radix;            // of a matrix
-using factors = std::pair<double, double>; // of the two halves of a word
+constexpr int size = 2 * radix;            // rows of a matrix
+using factors = std::pair<double, double>; // factors of the two halves of a word
 
 //! Returns the factors of re and im in the real or the imaginary part of f times (re + i
 //! im).
@@ -71,8 +71,8 @@ factors real_factors(int a, int c, bool imaginary)
 //! product's operand. Of k16 step word / 8 a lane has two columns.
 int second_column(int word) { return word / 8 * 8 + 2 * (word % 4) + word / 4 % 2; }
 
-//! What a row of the second matrix makes: the real or the imaginary part of element d of
-//! a segment.
+//! The result of a row of the second matrix: the real or the imaginary part of element d
+//! of a segment.
 struct output {
     int segment, d;
     bool imaginary;
@@ -183,7 +183,7 @@ double norm_of(const std::vector<float>& prototype)
 double make_whole(std::vector<float>& prototype, int step)
 {
     constexpr double most = 32767, most_sum = (1 << 22) - 1, most_sample = 127;
-    const double rounding = most_sample * prototype.size() / step / 2; // of a sum
+    const double rounding = most_sample * prototype.size() / step / 2; // error
     double largest = 0, largest_sum = 0;
     for (int n = 0; n < step; n++) {
         double sum = 0;

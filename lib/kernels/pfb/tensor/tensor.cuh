@@ -49,13 +49,13 @@ namespace gr::aperture::kernels::cuda::tensor {
  * on, and its shared memory.
  */
 
-constexpr int points = 1024, radix = 32; // of a line, of the first product
+constexpr int points = 1024, radix = 32; // size of a line, of the first product
 // All numbers of spectra below are those of each segment.
 constexpr int group = 8; // spectra that the filter makes of lines that arrive together
-constexpr int line_bytes = 2 * points; // of samples, and of what comes out
+constexpr int line_bytes = 2 * points; // bytes of samples, and of results
 constexpr int group_bytes = group * line_bytes;
 constexpr int pair = 2;  // spectra of a matrix product
-constexpr int pairs = 2; // of a slot
+constexpr int pairs = 2; // pairs of a slot
 constexpr int slot_spectra = pairs * pair;
 constexpr int consumers = 2;
 constexpr int filter_warps = 8, consumer_warps = 4;
@@ -65,9 +65,9 @@ constexpr int loading_thread = consumers * consumer_threads; // the first that f
 //! Registers of a producer thread, which filters, and of a consumer thread, which
 //! transforms; the compiler allots 128 to each thread, and setmaxnreg moves them.
 constexpr int filter_registers = 136, consumer_registers = 256 - filter_registers;
-constexpr int filtered_bytes = 4 * points; // of a line, in half precision
+constexpr int filtered_bytes = 4 * points; // bytes of a line, in half precision
 constexpr int matrix_row = 2 * radix * int(sizeof(__half));
-constexpr int steps = 2 * radix / 16; // of a matrix product
+constexpr int steps = 2 * radix / 16; // steps of a matrix product
 constexpr int matrix_bytes = 2 * radix * matrix_row;
 // Bytes between two rows of results, so that rows which warps write at the same time
 // begin at different banks of shared memory.
@@ -81,7 +81,7 @@ constexpr int result_gap = 32;
  * stores both.
  */
 
-//! Whether the lanes of a warp read their samples together by ldmatrix: in a cluster,
+//! True if the lanes of a warp read their samples together by ldmatrix: in a cluster,
 //! samples of two bytes whose addresses are known at compile time.
 template <class Call>
 inline constexpr bool reads_together = Call::ranks > 1 && !Call::delayed && !Call::sc4;
@@ -140,7 +140,7 @@ constexpr int sector_row = box_channels * sector;
 constexpr int box_rows = radix;
 constexpr int box_bytes = box_rows * sector_row;
 constexpr int set_bytes = radix / box_channels * box_bytes;
-constexpr int sets = 2; // that there is room for
+constexpr int sets = 2; // number of sets that there is room for
 
 /*!
  * The arrangement of spectra of Channels channels in lines of 1024 samples. The second
@@ -157,7 +157,7 @@ struct arrangement {
     static constexpr int channels = Channels;
     static constexpr int step = real ? 2 * channels : channels; // samples
     static constexpr int sample_bytes = real || sc4 ? 1 : 2;
-    static constexpr int input_bytes = step * sample_bytes; // of a spectrum
+    static constexpr int input_bytes = step * sample_bytes; // bytes of a spectrum
     static constexpr int ranks = channels <= points ? 1 : channels / points;
     static constexpr int segments = points * ranks / channels;
     static constexpr int second_radix = channels / ranks / radix; // R
@@ -242,7 +242,7 @@ private:
     __host__ __device__ static constexpr int frequency_of(int c, int e)
     {
         const int d = d_of(e);
-        if (mirrored(e)) // of c = 0, channels that have no other place
+        if (mirrored(e)) // elements of c = 0 are channels that have no other place
             return 2 * radix * (second_radix - d) - (c > 0 ? c : radix);
         return ranks * c + (real ? 2 : 1) * channels_apart * d;
     }
@@ -260,7 +260,7 @@ constexpr column column_of(int n, int second_radix, int ranks = 1)
     const int row = n % 8, step = n / 8;
     if (second_radix == 2)
         return { row + step / 2 * 8, step % 2 };
-    const int rows = second_radix / 4; // of a segment
+    const int rows = second_radix / 4; // rows of a segment
     return { row / rows, row % rows * 4 + step };
 }
 //! Returns which a word `word` of a column holds. With second_radix = 2 a thread filters
@@ -282,8 +282,8 @@ constexpr int a_of_word(int word, int second_radix, int rank, int ranks)
 constexpr int collected_bytes = slot_spectra * line_bytes;
 
 struct exchange_memory {
-    alignas(copy_unit) char collected[consumers][2]
-                                     [collected_bytes]; // what has been sent to this rank
+    //! Data that have been sent to this rank.
+    alignas(copy_unit) char collected[consumers][2][collected_bytes];
     uint64_t arrived[consumers][2], room[consumers][2];
 };
 
@@ -294,12 +294,12 @@ struct nothing {
 //! prototype is [most_taps][channel], later taps belonging to later lines; twiddles are
 //! [steps][consumer_threads][2], gains [input][gain_words][gain_threads][2].
 struct call : filter_call {
-    bool boxed;                // whether the frame is stored in boxes; see box_map()
-    const uint4* matrices;     // as memory has them
-    int groups;                // of spectra of an input
+    bool boxed;                // true if the frame is stored in boxes; see box_map()
+    const uint4* matrices;     // matrices as memory has them
+    int groups;                // groups of spectra of an input
     int64_t pitch;             // bytes from one spectrum of an input to its next
-    int groups_each, more;     // of a thread block; so many blocks have one more
-    int harmless_squares;      // of results; see quantise()
+    int groups_each, more;     // groups of a thread block; so many blocks have one more
+    int harmless_squares;      // sum of squares of results; see quantise()
     int segment, last_segment; // spectrum that the second one and the last one begin with
     int frames;                // in a row that are stored, whole ones if several
     bool inverted;             // see residue_of()
@@ -341,11 +341,11 @@ struct input_call : call,
     using shape = Shape;
     static constexpr bool delayed = Delayed;
     static constexpr bool summed = Summed;
-    // Where several frames are made, the inputs of each count as inputs of their own.
+    // The inputs of each frame, if several are made, count as inputs of their own.
     pfb::source sources[most_inputs];
     union {
         void* spectra_of[most_inputs];
-        input_of_frame of_frame[most_inputs]; // of calls that store frames
+        input_of_frame of_frame[most_inputs]; // input for calls that store frames
     };
 };
 
@@ -378,7 +378,7 @@ __device__ __forceinline__ int lead_of(const Call& c)
         return 0;
 }
 
-//! Whether the channels of a thread are equally far apart and all of one spectrum, so
+//! True if the channels of a thread are equally far apart and all of one spectrum, so
 //! that their phasors are one series.
 template <class Call>
 inline constexpr bool has_one_series = Call::segments == 1 && !Call::real;
@@ -435,10 +435,10 @@ public:
     }
 
 private:
-    int d_next; // of the groups of all inputs
+    int d_next; // next of the groups of all inputs
 };
 
-constexpr int first_row_bytes = 512; // what a consumer keeps of c = 0; see first_row
+constexpr int first_row_bytes = 512; // bytes; see first_row
 //! The shared memory of a thread block. Operands of the tensor cores have to begin at
 //! multiples of 1024 bytes.
 template <store Store, class Call>
@@ -460,7 +460,7 @@ struct memory {
     // With real samples the first barrier of each is for all warps.
     uint64_t kept[sets][consumer_warps], stored[sets][consumer_warps];
     struct first_row_memory {
-        alignas(16) char of[consumers][2][first_row_bytes]; // of slots, alternately
+        alignas(16) char of[consumers][2][first_row_bytes]; // alternating buffers
     };
     std::conditional_t<Call::real, first_row_memory, nothing> first_rows;
     std::conditional_t<!delayed,

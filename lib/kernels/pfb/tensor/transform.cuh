@@ -172,22 +172,22 @@ class slot_consumer
         pair * (Call::ranks > 1 ? core_spectrum : filtered_bytes);
     using sums = slice_sums<Call>;
 
-    //! What is kept while a piece is worked on.
+    //! State that is kept while a piece is worked on.
     struct piece_state {
-        int input;            // of the call
-        uint32_t gains_place; // of the thread's gains
-        char* to;             // of the consumer's next spectrum
+        int input;            // index in the call
+        uint32_t gains_place; // place of the thread's gains
+        char* to;             // address of the consumer's next spectrum
         int end;              // spectrum behind the last group
         // Halves of the first set of times that the piece does not have; and times of the
         // next half that are not wanted.
         int lacking, unwanted;
-        int found;       // how many elements were clamped
+        int found;       // number of elements that were clamped
         int end_of_sums; // spectrum before which they are added to those in memory
     };
-    //! Where a slot lies in time, in spectra of the call.
+    //! The times of a slot, in spectra of the call.
     struct slot_times {
         int group; // first spectrum of the group
-        int half;  // of the set of times
+        int half;  // half of the set of times
         int wanted, first;
     };
 
@@ -201,7 +201,7 @@ class slot_consumer
     const int segment = Call::segments == 1 ? 0
                         : Call::in_a_row    ? warp * Call::segments_of_warp + lane
                                             : lane;
-    const int leads = kept(int(lane == 0)); // its warp
+    const int leads = kept(int(lane == 0)); // true for the thread that leads its warp
     const rows first_matrix{ shared_address(m.matrices[0]) };
     const rows second_matrix{ shared_address(m.matrices[1]) };
     const uint32_t results =
@@ -222,7 +222,7 @@ class slot_consumer
     const decltype(own_numbers(0, c)) own = own_numbers(residue, c);
     first_row first;
     fixed_stage_place<slots<Store, Call>> slot{};
-    int buffer = 0; // of spectra, for a slot's results
+    int buffer = 0; // buffer of spectra, for a slot's results
     fixed_stage_place<sets> set{};
     bool leaving = false; // the set before is being stored
     bool set_begins = true;
@@ -258,7 +258,7 @@ public:
                                          group),
                                      int(c.spectra) - time - consumer * slot_spectra,
                                      time + consumer * slot_spectra };
-                float low[32], high[32]; // of the slot's pairs
+                float low[32], high[32]; // sums of the slot's pairs
                 multiply(low, high, now, at);
                 make_results(low, high, now, at);
                 if constexpr (Call::summed)
@@ -401,7 +401,7 @@ private:
     __device__ __forceinline__ void
     put_in_set(int i, uint32_t low_word, uint32_t high_word, int half) const
     {
-        if (Call::real && thread < 4) // those of c = 0 are not wanted
+        if (Call::real && thread < 4) // elements of c = 0 are not wanted
             return;
         const uint32_t in_set = results + set.stage() * set_bytes;
         uint32_t place;
@@ -431,15 +431,15 @@ private:
                                                  const slot_times& at)
     {
         if constexpr (as_frames) {
-            if (leaves_late ? set_begins : leaving) // what was there
+            if (leaves_late ? set_begins : leaving) // a set may still be here
                 wait_for(&m.stored[set.stage()][set_part<Call>(warp)], set.parity() ^ 1);
         }
         if constexpr (exchanged)
             exchange.wait_for_room();
-        // So that no register has the address.
+        // The compiler does not know the value, so that no register has the address.
         asm volatile("" : "+r"(of.gains_place));
         const auto* gains = reinterpret_cast<const float4*>(c.gains) + of.gains_place;
-        const int e = 8 * warp + lane / 4; // of c = 0
+        const int e = 8 * warp + lane / 4; // element of c = 0
         uint32_t first_word = 0;
         if constexpr (Call::real) {
             sync_consumer(consumer); // all know what has been kept
@@ -465,7 +465,7 @@ private:
                         mirrored.of_first(e, at.half, consumer, lane % 4, c.inverted),
                     first_word);
         } else if constexpr (Call::real) {
-            sync_consumer(consumer); // what this takes the place of has been put
+            sync_consumer(consumer); // results are there
             if (lane % 4 < slot_spectra / 2)
                 mirrored.store_first(results + buffer * Call::result_bytes +
                                          lane % 4 * pair * Call::result_pitch,
@@ -530,7 +530,7 @@ private:
         for (int i = 0; i < Call::gain_words; i++)
             factors[i] = load_numbers(gains + i * Call::gain_threads);
         uint32_t words[pairs][8];
-        const auto put = [&](int k) { // of frames, once both pairs are here
+        const auto put = [&](int k) { // words of frames are put once both pairs are here
 #pragma unroll
             for (int i = 0; i < 8 && as_frames && k > 0; i++)
                 put_in_set(i, words[0][i], words[1][i], at.half);
