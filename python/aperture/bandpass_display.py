@@ -49,7 +49,7 @@ class bandpass_display(display_block):
         self,
         channels: Integer("of an item", 1, 2**24) = 1024,
         inputs: Integer("of an item", 1, 4096) = 2,
-        edge: Text("visibilities or frames", "visibilities", "frames") = "visibilities",
+        edge: Text("visibilities or frames", *EDGES) = "visibilities",
         type: Text(
             "of the voltages: sc8 or sc4, whose level is in steps, or fc32; the visibilities "
             "are taken as those of such voltages, divided by what was counted, as xengine "

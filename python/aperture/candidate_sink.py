@@ -69,22 +69,12 @@ class candidate_sink(RollingSink, python_block):
             "The table: .ecsv or .csv. {time} becomes the UTC at which the flowgraph starts, "
             "and in the names of the tables that follow that of their first candidate."
         ) = "candidates-{time}.ecsv",
-        beams: Integer("Beams and channels of the powers.", 1, 65536) = 1,
-        channels: Integer("Beams and channels of the powers.", 1, 2**24) = 1024,
+        beams: Integer("Beams of the powers.", 1, 65536) = 1,
+        channels: Integer("Channels of the powers.", 1, 2**24) = 1024,
         center_frequency: Number(
-            "Centre frequency and bandwidth of the powers, Hz; the centre is that of channel "
-            "channels // 2.",
-            0,
-            1e15,
-            unit="Hz",
+            "Centre frequency of the powers, that of channel channels // 2.", 0, 1e15, unit="Hz"
         ) = 408e6,
-        bandwidth: Number(
-            "Centre frequency and bandwidth of the powers, Hz; the centre is that of channel "
-            "channels // 2.",
-            1e-3,
-            1e15,
-            unit="Hz",
-        ) = 20e6,
+        bandwidth: Number("Bandwidth of the powers.", 1e-3, 1e15, unit="Hz") = 20e6,
         sample_time: Number(
             "From one item of powers to the next, seconds.", 1e-9, 1e3, unit="s"
         ) = 51.2e-6,

@@ -139,11 +139,7 @@ class filterbank_sink(RecordingSink, python_block):
         ) = ZENITH,
         channels: Integer("Channels of an item.", 1, 2**31 - 1) = 1024,
         products: Text(
-            "power, I, IQUV or coherency, as in the power detector.",
-            "power",
-            "I",
-            "IQUV",
-            "coherency",
+            "power, I, IQUV or coherency, as in the power detector.", *PRODUCTS
         ) = "power",
         nbits: Integer("32 (float) or 8.") = 32,
         overwrite: Switch(

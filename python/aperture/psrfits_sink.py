@@ -77,11 +77,7 @@ class psrfits_sink(RollingSink, python_block):
         channels: Integer("Channels and bins of an item.", 1, 2**31 - 1) = 1024,
         bins: Integer("Channels and bins of an item.", 2, 65536) = 128,
         products: Text(
-            "power, I, IQUV or coherency, as in the power detector.",
-            "power",
-            "I",
-            "IQUV",
-            "coherency",
+            "power, I, IQUV or coherency, as in the power detector.", *PRODUCTS
         ) = "power",
         source: Text("The pulsar's name; empty: that of the .par file, or of the beam.") = "",
         dm: Anything("pc/cm^3; None: that of the .par file, or 0.") = None,

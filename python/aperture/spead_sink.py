@@ -16,6 +16,7 @@ from .formats.spead.heaps import (
     DIGITISER_ID,
     FENG_ID,
     FREQUENCY,
+    KINDS,
     MISSING_PRODUCT,
     SAMPLE_BITS,
     product_order,
@@ -63,13 +64,7 @@ class spead_sink(python_block):
 
     def __init__(
         self,
-        kind: Text(
-            "samples, voltages, visibilities or beams.",
-            "samples",
-            "voltages",
-            "visibilities",
-            "beams",
-        ) = "voltages",
+        kind: Text("samples, voltages, visibilities or beams.", *KINDS) = "voltages",
         address: Text(
             "HOST:PORT, as 239.10.10.1+7:7148 for eight in a row. With voltages and "
             "visibilities each address gets an equal range of the channels, in order; with "

@@ -66,13 +66,7 @@ class spead_source(python_block):
 
     def __init__(
         self,
-        kind: Text(
-            "samples, voltages, visibilities or beams.",
-            "samples",
-            "voltages",
-            "visibilities",
-            "beams",
-        ) = "voltages",
+        kind: Text("samples, voltages, visibilities or beams.", *KINDS) = "voltages",
         address: Text(
             "HOST:PORT, as 239.10.10.1+7:7148 for eight in a row; of groups of multicast, "
             'which are joined, or of this computer (":7148" is any of its addresses). With '

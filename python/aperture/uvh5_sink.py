@@ -15,15 +15,23 @@ import pmt
 from . import tags
 from .arrays import earth_rotation
 from .arrays.array_description import load_array
-from .calibration.calibration import SCALES, Calibration
+from .calibration.calibration import Calibration
 from .calibration.calibration_file import load_calibration
 from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name_text, names_at
 from .files.growing_file import GrowingFile, check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
-from .formats.uvh5.header import GAINS, NOT_APPLIED, gains_text, load_bitshuffle, map_products
+from .formats.uvh5.header import (
+    COMPRESSIONS,
+    GAINS,
+    MOUNTS,
+    NOT_APPLIED,
+    gains_text,
+    load_bitshuffle,
+    map_products,
+)
 from .parameters.description import Anything, Integer, Switch, Text, Together, fields_of
 from .parameters.groups import FileCalibration
-from .parameters.rules import inputs_of, item_bytes, one_of, refuse
+from .parameters.rules import inputs_of, item_bytes, refuse
 from .parameters.times import utc_text
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
@@ -149,16 +157,7 @@ class uvh5_sink(RecordingSink, python_block):
         history: Text("For the file's `history`.") = "",
         mount: Text(
             "Mount of the antennas: fixed, alt-az, equatorial, phased, ... (`uvh5.MOUNTS`).",
-            "fixed",
-            "alt-az",
-            "equatorial",
-            "x-y",
-            "phased",
-            "orbiting",
-            "alt-az+nasmyth-r",
-            "alt-az+nasmyth-l",
-            "other",
-            "bizarre",
+            *MOUNTS,
         ) = "fixed",
         inputs: Anything(
             "If given, how many inputs the array must have (a flowgraph that was drawn for so "
@@ -182,10 +181,7 @@ class uvh5_sink(RecordingSink, python_block):
             'all that reads by h5py; "gzip", smaller, and read by all HDF5 libraries; '
             '"bitshuffle", fast and smaller than lzf, and read where hdf5plugin is installed, '
             "which it needs, too.",
-            "none",
-            "lzf",
-            "gzip",
-            "bitshuffle",
+            *COMPRESSIONS,
         ) = "none",
         statistics: Anything(
             "A snapshot of the frames of which the visibilities are made: what it takes of "
@@ -256,8 +252,6 @@ class uvh5_sink(RecordingSink, python_block):
 
     def _take_calibration(self, array, calibration, calibrate, scale, gains):
         """Checks what is given of the calibration."""
-        one_of("calibrate", calibrate, CALIBRATE)
-        one_of("scale", scale, SCALES)
         self._array = array
         if gains is not None:
             gains = np.asarray(gains, float)

@@ -163,11 +163,11 @@ class voltage_ring(gr.hier_block2):
             "s8",
         ) = "fc32",
         channels: Integer(
-            "Channels and spectra of a frame; with samples they mean nothing.", 1, 2**31 - 1
+            "Channels of a frame; with samples they mean nothing.", 1, 2**31 - 1
         ) = 1024,
         inputs: Integer("Inputs or beams of a frame, or samples of an item.", 1, 2**31 - 1) = 2,
         spectra_per_frame: Integer(
-            "Channels and spectra of a frame; with samples they mean nothing.", 1, 2**31 - 1
+            "Spectra of a frame; with samples they mean nothing.", 1, 2**31 - 1
         ) = 256,
         size: RING.size = 1 << 27,
         seconds: RING.seconds = 0.0,
@@ -260,8 +260,7 @@ class voltage_ring(gr.hier_block2):
         self.msg_connect(self._dumping, STATUS, self, STATUS)
 
     def _bytes(self, size, seconds, rate):
-        as_number("rate", rate, 0, unit="Hz")
-        if as_number("seconds", seconds, 0):
+        if seconds:
             if not rate:
                 refuse(
                     "rate",

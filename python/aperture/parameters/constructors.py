@@ -24,7 +24,7 @@ from .errors import ParameterTypeError
 from .input_files import look_for
 from .rules import refuse
 
-#: types, as _kind() gives them -> their names for a user
+#: kinds of parameters -> their names for a user
 KINDS = {
     "int": "an integer",
     "float": "a number",

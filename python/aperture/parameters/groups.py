@@ -12,8 +12,7 @@ whose descriptions both share.
 from dataclasses import dataclass
 
 from .description import Anything, Integer, Number, Text
-
-INT32 = 2**31 - 1
+from .rules import INT32
 
 
 @dataclass(frozen=True)
