@@ -720,7 +720,7 @@ class qa_packet_source(InFolder, gr_unittest.TestCase):
         for values, message in (
             (dict(layout="spead"), "layout: 'spead'.*plain, vdif or best2"),
             (dict(addresses=[]), "addresses: an empty list"),
-            (dict(addresses=["localhost:1"]), "addresses: localhost:1.*numbers"),
+            (dict(addresses=["localhost:1"]), "addresses: localhost:1.*digits"),
             (dict(coding="s9"), "coding: 's9'.*s8.*sc4"),
             (dict(samples=0), "samples: 0"),
             (dict(samples=60000), "samples: 60000.*65507"),

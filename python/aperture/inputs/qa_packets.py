@@ -166,7 +166,7 @@ class qa_packets(InFolder, gr_unittest.TestCase):
                 open_input(text)
         for text, message in (
             ("pcap:nowhere.pcap" + REST, "nowhere.pcap"),
-            ("udp:localhost:1" + REST, "localhost:1.*numbers"),
+            ("udp:localhost:1" + REST, "localhost:1.*digits"),
             ("udp:192.0.2.1:4000" + REST, "192.0.2.1:4000.*bound"),
         ):
             with (
