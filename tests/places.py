@@ -18,11 +18,34 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("APERTURE_BUILD", SOURCE / "build")).resolve()
 CMAKE = os.environ.get("CMAKE_COMMAND", "cmake")
 
+#: the folders whose packages make gnuradio.aperture: what flowgraphs import, what a person starts
+PACKAGE, APPS = SOURCE / "python/aperture", SOURCE / "apps"
+
 #: seconds, after which a program hangs: it may run beside many others on a busy machine
 PATIENCE = 600
 
 #: ctest's SKIP_RETURN_CODE in tests/CMakeLists.txt
 SKIPPED = 77
+
+
+def python_modules():
+    """All modules of gnuradio.aperture with their tests: the folder, PACKAGE or APPS, that each
+    lies in, and its path below it."""
+    for root in (PACKAGE, APPS):
+        for path in sorted(root.rglob("*.py")):
+            yield root, path.relative_to(root)
+
+
+def installed_modules():
+    """The paths in gnuradio.aperture of the modules that are installed: all but tests."""
+    folders = {path.parent for _, path in python_modules() if path.name == "__init__.py"}
+    return [
+        path
+        for _, path in python_modules()
+        if path.parent in folders
+        and not path.name.startswith("qa_")
+        and path.parts[0] != "testing"
+    ]
 
 
 def fresh_folder(name):

@@ -11,7 +11,7 @@ import re
 import subprocess
 import unittest
 
-from places import BUILD, CMAKE, SOURCE, fresh_folder, main, need_program, run_or_fail
+from places import BUILD, CMAKE, SOURCE, fresh_folder, installed_modules, main, need_program, run_or_fail
 
 #: bytes of what everybody installs: libraries, Python and programs
 LARGEST_BASE = 10_000_000
@@ -88,14 +88,8 @@ class TestDebian(unittest.TestCase):
             for path, file in self.files["gr-aperture"].items()
             if path.startswith("usr/lib/python3/dist-packages/gnuradio/aperture/")
         }
-        for module in (SOURCE / "python/aperture").rglob("*.py"):
-            inside = str(module.relative_to(SOURCE / "python/aperture"))
-            if (
-                (module.parent / "__init__.py").exists()
-                and not module.name.startswith("qa_")
-                and module.parent.name != "testing"
-            ):
-                self.assertIn(f"usr/lib/python3/dist-packages/gnuradio/aperture/{inside}", python)
+        for inside in installed_modules():
+            self.assertIn(f"usr/lib/python3/dist-packages/gnuradio/aperture/{inside}", python)
         self.assertIn(
             "usr/lib/python3/dist-packages/gnuradio/aperture/arguments/version.py", python
         )

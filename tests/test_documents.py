@@ -336,7 +336,11 @@ class TestDocuments(unittest.TestCase):
         pages = [page.read_text() for page in (SOURCE / "docs").glob("*.md")]
         tests = "".join(
             path.read_text()
-            for folder, pattern in (("python/aperture", "**/qa_*.py"), ("tests", "test_*.py"))
+            for folder, pattern in (
+                ("apps", "**/qa_*.py"),
+                ("python/aperture", "**/qa_*.py"),
+                ("tests", "test_*.py"),
+            )
             for path in (SOURCE / folder).glob(pattern)
         )
         missing = []

@@ -12,7 +12,7 @@ import re
 import shutil
 import unittest
 
-from places import BUILD, CMAKE, SOURCE, fresh_folder, main, run, run_or_fail
+from places import BUILD, CMAKE, SOURCE, fresh_folder, installed_modules, main, run, run_or_fail
 
 MANIFEST = BUILD / "install_manifest.txt"
 
@@ -86,14 +86,8 @@ class TestInstall(unittest.TestCase):
             "share/gnuradio/grc/blocks": (SOURCE / "grc").glob("*.block.yml"),
             "bin": [path for path in (SOURCE / "apps").glob("aperture_*") if path.is_file()],
         }
-        for module in (SOURCE / "python/aperture").rglob("*.py"):
-            folder = module.parent.relative_to(SOURCE / "python")
-            if (
-                (module.parent / "__init__.py").exists()
-                and not module.name.startswith("qa_")
-                and folder.name != "testing"
-            ):
-                in_source.setdefault(f"gnuradio/{folder}", []).append(module)
+        for module in installed_modules():
+            in_source.setdefault(f"gnuradio/aperture/{module.parent}", []).append(module)
         self.assertIn("gnuradio/aperture/arrays", in_source)
         for folder, sources in in_source.items():
             wanted = {path.name for path in sources}

@@ -13,14 +13,25 @@ import sys
 import unittest
 
 from gnuradio.aperture.packages.environment import GROUPS
-from places import BUILD, CMAKE, SOURCE, fresh_folder, main, need_program, run, run_or_fail
+from places import (
+    APPS,
+    BUILD,
+    CMAKE,
+    PACKAGE,
+    SOURCE,
+    fresh_folder,
+    main,
+    need_program,
+    python_modules,
+    run,
+    run_or_fail,
+)
 
 HEADERS = SOURCE / "include/gnuradio/aperture"
 BINDINGS = SOURCE / "python/aperture/bindings"
-PACKAGE = SOURCE / "python/aperture"
 LIBRARY = SOURCE / "lib"
 
-# packages of python/aperture that others may import; "blocks": modules of that folder
+# packages of gnuradio.aperture that others may import; "blocks": modules of that folder
 ANYTHING = {
     "arguments",
     "arrays",
@@ -198,11 +209,11 @@ OF_ALL_FORMATS = {"recordings", "voltages"}
 OF_SEVERAL_FORMATS = "voltage_files"
 
 
-def packages_imported(path):
-    """The packages of python/aperture, or "blocks", whose modules a Python file imports."""
-    folder = path.parent.relative_to(PACKAGE).parts
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def names_imported(root, path):
+    """The names that a file of PACKAGE or APPS imports of gnuradio.aperture, as their parts below
+    it."""
+    folder, names = path.parent.parts, set()
+    for node in ast.walk(ast.parse((root / path).read_text())):
         if isinstance(node, ast.Import):
             names |= {tuple(alias.name.split(".")) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -210,13 +221,15 @@ def packages_imported(path):
             base = ("gnuradio", "aperture", *above) if node.level else ()
             base += tuple(node.module.split(".")) if node.module else ()
             names |= {(*base, alias.name) for alias in node.names}
-    ours = {
-        name[2] if len(name) > 2 else "blocks"
-        for name in names
-        if name[:2] == ("gnuradio", "aperture")
-    } - IN_CPP
-    own = folder[0] if folder else "blocks"
-    return {name if (PACKAGE / name).is_dir() else "blocks" for name in ours} - {own}
+    return {name[2:] for name in names if name[:2] == ("gnuradio", "aperture")}
+
+
+def packages_imported(root, path):
+    """The packages of gnuradio.aperture, or "blocks", whose modules a Python file imports."""
+    ours = {name[0] if name else "blocks" for name in names_imported(root, path)} - IN_CPP
+    own = path.parts[0] if path.parent.parts else "blocks"
+    known = lambda name: any((folder / name).is_dir() for folder in (PACKAGE, APPS))
+    return {name if known(name) else "blocks" for name in ours} - {own}
 
 
 def included(path):
@@ -363,6 +376,7 @@ class TestSourceTree(unittest.TestCase):
             "grc/*.yml",
             "tools/*",
             "apps/*",
+            "apps/**/*.py",
         ):
             paths = [path for path in SOURCE.glob(pattern) if path.is_file()]
             for path in paths:
@@ -375,7 +389,8 @@ class TestSourceTree(unittest.TestCase):
     def test_no_test_hides_another(self):
         """A class has each of its functions once: of two tests of one name the first never runs."""
         twice, tests = [], 0
-        for path in sorted([*PACKAGE.rglob("*.py"), *(SOURCE / "tests").rglob("*.py")]):
+        ours = [root / path for root, path in python_modules()]
+        for path in sorted([*ours, *(SOURCE / "tests").rglob("*.py")]):
             for node in ast.walk(ast.parse(path.read_text())):
                 if not isinstance(node, ast.ClassDef):
                     continue
@@ -402,18 +417,30 @@ class TestSourceTree(unittest.TestCase):
         """Packages know each other in one direction; arrays and files know no blocks."""
         # raises CycleError, with the packages, where the table goes round in a circle
         graphlib.TopologicalSorter(MAY_IMPORT).prepare()
-        folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-        self.assertEqual(folders | {"blocks"}, set(MAY_IMPORT))
-        wrong = []
-        for path in sorted(PACKAGE.rglob("*.py")):
-            folder = path.relative_to(PACKAGE).parts[0]
+        folders, wrong = {"blocks"}, []
+        for root, path in python_modules():
+            folder = path.parts[0] if path.parent.parts else "blocks"
+            folders.add(folder)
             # modules of which scripts of users know the old place import from the new one
-            moved = path.relative_to(PACKAGE).as_posix() in MOVED
-            if path.name.startswith("qa_") or path == PACKAGE / "__init__.py" or moved:
+            if path.name.startswith("qa_") or path.as_posix() in ("__init__.py", *MOVED):
                 continue
-            allowed = MAY_IMPORT[folder if path.parent != PACKAGE else "blocks"]
-            for name in sorted(packages_imported(path) - allowed):
-                wrong.append(f"{path.relative_to(PACKAGE)} imports from {name}")
+            for name in sorted(packages_imported(root, path) - MAY_IMPORT[folder]):
+                wrong.append(f"{path} imports from {name}")
+        self.assertEqual(wrong, [])
+        self.assertEqual(folders, set(MAY_IMPORT))
+
+    def test_programs_are_above_blocks(self):
+        """Modules of apps/ import those of python/aperture, and these know none of them."""
+        in_apps = {path.with_suffix("").parts for root, path in python_modules() if root == APPS}
+        self.assertGreater(len(in_apps), 50)
+        wrong = [
+            f"{path} imports {'.'.join(name)}"
+            for root, path in python_modules()
+            if root == PACKAGE and not path.name.startswith("qa_")
+            for name in sorted(names_imported(root, path))
+            # a module, or a name in it
+            if {name, name[:-1]} & in_apps and "outside" not in path.parts
+        ]
         self.assertEqual(wrong, [])
 
     def test_directions_of_includes(self):
@@ -453,10 +480,10 @@ class TestSourceTree(unittest.TestCase):
     def test_packages_that_are_imported(self):
         """Modules that are imported at the top come with a package that ours names."""
         imported = set()
-        for path in PACKAGE.rglob("*.py"):
-            if not path.name.startswith("qa_") and PACKAGE / "testing" not in path.parents:
+        for root, path in python_modules():
+            if not path.name.startswith("qa_") and path.parts[0] != "testing":
                 imported |= set(
-                    re.findall(r"^(?:import|from) (\w+)", path.read_text(), re.MULTILINE)
+                    re.findall(r"^(?:import|from) (\w+)", (root / path).read_text(), re.MULTILINE)
                 )
         known = DEPENDS | RECOMMENDS | FROM_PYPI | set(sys.stdlib_module_names)
         self.assertEqual(
@@ -473,7 +500,7 @@ class TestSourceTree(unittest.TestCase):
         """
         folders = {
             path.parent
-            for folder in ("python", "tests", "examples", "bench")
+            for folder in ("apps", "python", "tests", "examples", "bench")
             for path in (SOURCE / folder).rglob("*.py")
         }
         self.assertGreater(len(folders), 8)

@@ -180,7 +180,7 @@ class qa_monitoring_server(gr_unittest.TestCase):
 
     def test_the_dashboard_asks_for_what_there_is(self):
         """Every figure in Grafana's dashboard is one of /metrics."""
-        folder = pathlib.Path(__file__).resolve().parents[4] / "examples/monitoring"
+        folder = pathlib.Path(__file__).resolve().parents[3] / "examples/monitoring"
         dashboard = json.loads((folder / "grafana.json").read_text())
         asked = {
             name

@@ -32,8 +32,8 @@ from gnuradio.aperture.testing.recordings import noise, small_array, visibilitie
 from gnuradio.aperture.testing.tiers import ALL
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-APP = os.path.join(HERE, "..", "..", "..", "apps", "aperture_fx")
-DATA = os.environ.get("APERTURE_DATA", os.path.join(HERE, "..", "..", "..", "..", "shared", "data"))
+APP = os.path.join(HERE, "..", "aperture_fx")
+DATA = os.environ.get("APERTURE_DATA", os.path.join(HERE, "..", "..", "..", "shared", "data"))
 RECORDING = os.path.join(DATA, "effelsberg-b2016+28.dada")
 
 # UTC_START of recordings.py and the 100 s of OBS_OFFSET, 4 bytes a sample
