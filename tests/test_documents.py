@@ -317,16 +317,16 @@ class TestDocuments(unittest.TestCase):
             self.assertIn(code, (SOURCE / "examples/device_module" / name).read_text())
 
     def test_table_of_blocks(self):
-        """Every block that GRC shows is in docs/blocks.md, and the other way round."""
-        in_grc = {
-            path.name.split(".")[0][len("aperture_") :]
-            for path in (SOURCE / "grc").glob("aperture_*.block.yml")
-        }
-        in_table = set(
-            re.findall(
-                r"^\| `(\w+)` \|", (SOURCE / "docs/blocks.md").read_text(), flags=re.MULTILINE
-            )
-        )
+        """Every block that GRC shows is in docs/blocks.md, below the name of its folder there, and
+        the other way round."""
+        in_grc, in_table, folder = {}, {}, None
+        for path in (SOURCE / "grc").glob("aperture_*.block.yml"):
+            category = re.search(r"^category: '\[Aperture\]/(.*)'$", path.read_text(), re.MULTILINE)
+            in_grc[path.name.split(".")[0][len("aperture_") :]] = category[1]
+        for line in (SOURCE / "docs/blocks.md").read_text().splitlines():
+            folder = line[len("## ") :] if line.startswith("## ") else folder
+            if name := re.match(r"\| `(\w+)` \|", line):
+                in_table[name[1]] = folder
         self.assertEqual(in_table, in_grc)
         for name in in_grc:
             self.assertTrue(hasattr(aperture, name), name)

@@ -12,6 +12,7 @@ import re
 import shutil
 import unittest
 
+import yaml
 from places import BUILD, CMAKE, SOURCE, fresh_folder, installed_modules, main, run, run_or_fail
 
 MANIFEST = BUILD / "install_manifest.txt"
@@ -117,6 +118,37 @@ class TestInstall(unittest.TestCase):
         self.assertNotIn("warning:", output)
         self.assertIn("cpu", run_or_fail(self, build / "minimal", env=environment).split())
         run_or_fail(self, build / "flowgraph", env=environment)
+
+    def test_2_pkg_config(self):
+        """A compiler finds headers and library by pkg-config."""
+        library = next(self.stage.rglob("libgnuradio-aperture.so")).parent
+        environment = {**self.environment(), "PKG_CONFIG_PATH": str(library / "pkgconfig")}
+        flags = run_or_fail(
+            self,
+            "pkg-config",
+            f"--define-variable=prefix={self.stage}",
+            "--cflags",
+            "--libs",
+            f"gnuradio-aperture = {VERSION}",
+            env=environment,
+        )
+        program = self.folder / "by_pkg_config"
+        source = SOURCE / "tests/consumer/minimal.cc"
+        run_or_fail(self, "c++", "-std=c++17", source, "-o", program, *flags.split())
+        self.assertIn("cpu", run_or_fail(self, program, env=environment).split())
+
+    def test_2_manifest(self):
+        """GNU Radio Companion finds the module's manifest, and its examples as they are here."""
+        (path,) = (self.stage / "share/gnuradio/manifests/aperture").iterdir()
+        manifest = yaml.safe_load(path.read_text())
+        self.assertEqual(str(manifest["version"]), VERSION)
+        here = yaml.safe_load((SOURCE / "MANIFEST.md").read_text().split("---")[0])
+        self.assertEqual({**manifest, **here}, manifest)
+        self.assertIn("tools/demo", manifest["description"])
+        examples = self.stage / "share/gnuradio/examples/gr-aperture"
+        for path in (SOURCE / "examples").rglob("*.grc"):
+            inside = path.relative_to(SOURCE / "examples")
+            self.assertEqual((examples / inside).read_bytes(), path.read_bytes())
 
     def test_2_links(self):
         """Links of installed pages lead to what is installed."""
