@@ -9,14 +9,21 @@ import subprocess
 import unittest
 from unittest import mock
 
+import numpy as np
 from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
 
-enter_environment("compression", "conversion", "formats", "imaging")
+enter_environment("compression", "conversion", "formats", "imaging", "timing")
 
+from gnuradio.aperture.arrays.array_description import load_array
 from gnuradio.aperture.commands import convert, fx, packages_command
 from gnuradio.aperture.packages import environment
 from gnuradio.aperture.testing.observations import run as run_main
 from gnuradio.aperture.testing.tiers import long_test
+from gnuradio.aperture.transients.barycentre import barycentric_time
+from gnuradio.aperture.transients.par_file import ParError, parse_par
+from gnuradio.aperture.transients.phase_model import par_segments
+
+TIMING = "PSR J1\nRAJ 03:32\nDECJ 54:34\nF0 641.928221\nPEPOCH 55500\nUNITS TDB\n"
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 VERSIONS = "import numpy, scipy; print(numpy.__version__, scipy.__version__)"
@@ -49,6 +56,60 @@ class TestPackages(unittest.TestCase):
         self.assertIsNotNone(aperture.pfb_channelizer(channels=64, inputs=1))
         # not that of the tree that build/ is in
         self.assertRegex(pyuvdata.__version__, r"^\d+\.\d+\.\d+$")
+
+    def test_orbits(self):
+        """Delays of orbits against Kepler's equation, solved for the time at which each pulse was
+        sent: models of binaries leave out (x n)^2 x of that (x the size of the orbit in light
+        seconds, n its angular frequency), 2e-8 s here."""
+        size, days, omega = 1.8979, 1.5334494, np.radians(130.25)
+        time = np.linspace(0.0, 40.0, 401)  # days after the periastron of MJD 55501.25
+        for eccentricity, lines in (
+            (0.0, "BINARY ELL1\nEPS1 0\nEPS2 0\nTASC 55501.25\n"),
+            (0.0, "BINARY ELL1H\nEPS1 0\nEPS2 0\nH3 0\nTASC 55501.25\n"),
+            (0.35, "BINARY BT\nECC 0.35\nOM 130.25\nT0 55501.25\n"),
+            (0.35, "BINARY DD\nE 0.35\nOM 130.25\nT0 55501.25\n"),
+        ):
+            model = parse_par(TIMING + f"PB {days}\nA1 {size}\n" + lines)
+            found = model.orbit.delay(55501, (time + 0.25) * 86400)
+            periastron = omega if eccentricity else 0.0
+            sent = time * 86400
+            for _ in range(8):
+                anomaly = mean = 2 * np.pi * sent / (days * 86400)
+                for _ in range(40):
+                    anomaly = mean + eccentricity * np.sin(anomaly)
+                away = np.sin(periastron) * (np.cos(anomaly) - eccentricity) + np.cos(
+                    periastron
+                ) * np.sqrt(1 - eccentricity**2) * np.sin(anomaly)
+                sent = time * 86400 - size * away
+            np.testing.assert_allclose(found, size * away, atol=5e-8, err_msg=lines)
+            self.assertGreater(np.ptp(found), 3)
+
+    def test_fast_orbit(self):
+        """Polynomials of a fast, eccentric orbit are as good as those of a single pulsar, and cover
+        the time without a gap."""
+        site, start = load_array("best-2"), 1600000000
+        model = parse_par(TIMING + "BINARY DD\nPB 0.1\nA1 0.9\nECC 0.6\nOM 30\nT0 55501.1\n")
+        segments = par_segments(model, site, start, 10000)
+        self.assertGreater(len(segments), 6)
+        for before, after in zip(segments, segments[1:]):
+            self.assertEqual(before.start[0] + before.length, after.start[0])
+        for segment in segments:
+            seconds = segment.start[0] + np.arange(0, int(segment.length), 7)
+            nothing = np.zeros(len(seconds))
+            wanted = model.phase(*barycentric_time(seconds, nothing, model, site, "TDB"))
+            revolutions, _ = segment.at(seconds)
+            off = np.asarray(revolutions + segment.turns - wanted, float)
+            # the polynomials are compared at other times, between which they vary little
+            np.testing.assert_array_less(np.abs(off), 2e-6)
+
+    def test_refused_orbits(self):
+        """PINT's own words are passed on."""
+        for lines, rule in (
+            ("BINARY DD\nA1 1\nPB x\nT0 55500\n", "BINARY: DD: PINT says: .*x"),
+            ("BINARY ELL1\nA1 1\nPB 1\n", "BINARY: ELL1: PINT says: .*TASC is required"),
+        ):
+            with self.assertRaisesRegex(ParError, rule):
+                parse_par(TIMING + lines)
 
     def test_versions(self):
         """Every package is of one version and has hashes; NumPy is left to the system."""
@@ -143,7 +204,7 @@ class TestPackages(unittest.TestCase):
             listed,
             r"imaging +installed .*\n.*conversion +installed .*\n.*"
             r"formats +installed .*\n.*network +installed .*\n"
-            r".*compression +installed",
+            r".*timing +installed .*\n.*compression +installed",
         )
 
     @long_test
@@ -165,7 +226,7 @@ class TestPackages(unittest.TestCase):
         code, output = run(*program, "maps", env=apart)
         self.assertEqual(code, 1)
         self.assertIn(
-            "maps: there is no such group: imaging, conversion, formats, network, "
+            "maps: there is no such group: imaging, conversion, formats, network, timing, "
             "compression or all",
             output,
         )

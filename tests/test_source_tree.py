@@ -104,7 +104,7 @@ MAY_IMPORT = {
         "streams",
     },
     "calibration": {"arrays", "files", "formats", "parameters", "streams", "tracking"},
-    "transients": {"arrays", "files", "parameters", "streams", "tracking"},
+    "transients": {"arrays", "files", "packages", "parameters", "streams", "tracking"},
     "plots": {
         "arrays",
         "beams",

@@ -21,6 +21,7 @@ from .folder import phase_segments
 from .formats.psrfits import write_profiles
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, item_bytes, refuse
+from .parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD
 from .pointing import ZENITH, as_beams
 from .streams.python_block import printable, python_block, text_of
 from .streams.tag_values import dict_value, require, tag_value, time_of
@@ -103,6 +104,8 @@ class psrfits_sink(RollingSink, python_block):
         if par is not None and par != "" and not isinstance(par, (list, tuple, TimingModel)):
             par = read_par(par)
         model = par if isinstance(par, TimingModel) else None
+        #: the model whose dispersion measure is that of the day on which a file begins
+        self._model = model if dm is None else None
         if dm is None:
             dm = model.dm if model else 0.0
         self._segments = phase_segments(
@@ -231,6 +234,8 @@ class psrfits_sink(RollingSink, python_block):
             self._empty()
         if self._begin is None:
             self._begin, self._channels = time, channels
+            if self._model:
+                self._dm = self._model.dm_at(UNIX_EPOCH_MJD + time[0] / SECONDS_PER_DAY)
             self._paths = names_at(self._patterns, time[0], self._ended)
             for path in self._paths:
                 check_path(path, self._overwrite)

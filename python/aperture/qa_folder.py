@@ -459,7 +459,7 @@ class qa_folder(gr_unittest.TestCase):
         """Periods with a derivative, and timing models, are folded. A modified Julian date in a
         double is good to 1 us, 2e-5 revolutions here."""
         par = parse_par(
-            "PSR X\nRAJ 03:32:59\nDECJ 54:34:43\nF0 20.5\nF1 -1e-10\nPEPOCH 60000\nDM 5\n"
+            "PSR X\nRAJ 03:32:59\nDECJ 54:34:43\nF0 20.5\nF1 -1e-10\nPEPOCH 60000\nDM 5\nDM1 1\n"
         )
         start = (1704070790, 0.5)  # two segments of a model that begins at START
         for model in (
@@ -482,7 +482,9 @@ class qa_folder(gr_unittest.TestCase):
                 self.assertIsNone(sink.error())
                 self.assertEqual(sink.subintegrations(), 4)
                 self.check_polyco(path, 5e-5)
-                self.assertEqual(read_profiles(path).dm, 5.0 if "par" in model else 0.0)
+                # DM1 is a year's, from PEPOCH to the day of the file
+                dm = 5 + (start[0] / 86400 + 40587 - 60000) / 365.25 if "par" in model else 0.0
+                self.assertAlmostEqual(read_profiles(path).dm, dm, 9)
 
     def test_channels_lined_up(self):
         """Each channel's peak comes K DM / f^2 late, and dedispersed at the same phase."""

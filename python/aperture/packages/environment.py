@@ -52,6 +52,7 @@ GROUPS = {
         "spead_source and spead_sink, inputs spead: and hosts that share "
         "the channels of an array (spead2)",
     ),
+    "timing": Group(("pint",), "timing models of pulsars in binaries (pint-pulsar)"),
     "compression": Group(("hdf5plugin",), "UVH5 files compressed with bitshuffle (hdf5plugin)"),
 }
 

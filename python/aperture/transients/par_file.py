@@ -5,12 +5,14 @@
 #
 """Timing models of pulsars, as TEMPO, TEMPO2 and PINT write them into .par files.
 
-Taken: F0, F1, F2 (or P0, P1), PEPOCH, DM, RAJ, DECJ, PMRA, PMDEC, POSEPOCH, PX, UNITS (TDB or TCB,
-TDB if it is missing) and EPHVER (2 or 5, which say the same). What only describes how the model
-was found is passed over, as T2EFAC and JUMP of any number of receivers, and so is EPHEM (the
-ephemeris is ERFA's: barycentre.py) and CLK (UTC as it comes). TZRMJD is not used: phase 0 is at
-PEPOCH, at the barycentre. All else, binaries, glitches, further derivatives, ecliptic positions, is
-refused with its line, unless its value is 0 and means that there is none of it.
+Taken: F0, F1, F2 (or P0, P1), PEPOCH, DM, DM1, DMEPOCH and DMX, a position with proper motion in
+equatorial (RAJ, DECJ, PMRA, PMDEC) or ecliptic coordinates (ELONG, ELAT, PMELONG, PMELAT, ECL),
+POSEPOCH, PX, UNITS (TDB or TCB, TDB if it is missing) and EPHVER (2 or 5, which say the same); and
+a BINARY, whose orbit PINT computes (orbit.py). What only describes how the model was found is
+passed over, as T2EFAC and JUMP of any number of receivers, and so is EPHEM (the ephemeris is
+ERFA's: barycentre.py) and CLK (UTC as it comes). TZRMJD is not used: phase 0 is at PEPOCH, at the
+barycentre. All else, glitches and further derivatives, is refused with its line, unless its value
+is 0 and means that there is none of it.
 """
 
 import os
@@ -22,13 +24,14 @@ import numpy as np
 
 from ..parameters import errors
 from ..parameters.input_files import find_file
+from .orbit import ORBITAL, Orbit, OrbitError
 
 #: keys that say how the model was found, or for whom
 IGNORED = frozenset(
     (
         "PSR PSRJ PSRB PSRNAME EPHEM CLK CLOCK START FINISH NTOA NITS TRES CHI2 CHI2R CHI2RED "
         "MODE INFO TZRMJD TZRFRQ TZRSITE DILATEFREQ PLANET_SHAPIRO T2CMETHOD TIMEEPH "
-        "CORRECT_TROPOSPHERE DMDATA SOLARN0 NE_SW RM DMEPOCH EPHVER UNITS S400 S1400 DIST AGE "
+        "CORRECT_TROPOSPHERE DMDATA SOLARN0 NE_SW RM EPHVER UNITS DMX S400 S1400 DIST AGE "
         "TRACK BADTOA NTOAS DM_SERIES SWM BINARYMODEL"
     ).split()
 )
@@ -36,11 +39,11 @@ IGNORED = frozenset(
 #: the noise; there may be many of them
 OF_TIMES = re.compile(
     r"(T2|DM|TN)?(EFAC|EQUAD|ECORR|EF|EQ)|TNGLOBALE[FQ]|(DM)?JUMP(_?\d+)?|"
-    r"RN(AMP|IDX)|TN(RED|DM)(AMP|GAM|C)"
+    r"RN(AMP|IDX)|TN(RED|DM)(AMP|GAM|C)|DMX(EP|F1|F2)_\d+"
 )
 #: keys whose 0 means that there is none
 NONE_IF_ZERO = re.compile(
-    r"F([3-9]|1[0-9])|DM[1-9]|PMRV|SINI|A1|FD[0-9]|WAVE_OM|GLPH_.*|"
+    r"F([3-9]|1[0-9])|DM[2-9]|PMRV|SINI|A1|FD[0-9]|WAVE_OM|GLPH_.*|"
     r"GLF[0-2]_.*"
 )
 TAKEN = (
@@ -53,15 +56,40 @@ TAKEN = (
     "PDOT",
     "PEPOCH",
     "DM",
+    "DM1",
+    "DMEPOCH",
     "RAJ",
     "RA",
     "DECJ",
     "DEC",
     "PMRA",
     "PMDEC",
+    "ELONG",
+    "LAMBDA",
+    "ELAT",
+    "BETA",
+    "PMELONG",
+    "PMLAMBDA",
+    "PMELAT",
+    "PMBETA",
+    "ECL",
     "POSEPOCH",
     "PX",
+    "BINARY",
 )
+#: a piece of the dispersion measure: DMX_0001 from DMXR1_0001 to DMXR2_0001
+DMX = re.compile(r"DMX(R1|R2)?_(\d+)")
+ECLIPTIC = ("ELONG", "LAMBDA", "ELAT", "BETA")
+#: obliquity of the ecliptic, arc seconds, by the names of ECL, as in PINT's ecliptic.dat
+OBLIQUITY = {
+    "IERS2010": 84381.406,
+    "IAU2005": 84381.406,
+    "IERS2003": 84381.4059,
+    "IERS1992": 84381.412,
+    "DE403": 84381.412,
+    "IAU1976": 84381.448,
+}
+DAYS_OF_YEAR = 365.25
 
 
 class ParError(errors.ParameterError):
@@ -75,7 +103,9 @@ class TimingModel:
     frequency, frequency_derivative, second_derivative: longdouble, revolutions/s^(1, 2, 3) at
     `epoch`; epoch: (MJD, seconds of the day, longdouble), in `units` (TDB or TCB) at the
     barycentre; ra, dec: degrees, ICRS, at `position_epoch` (MJD); pm_ra, pm_dec: mas a year on the
-    sky; parallax: mas; dm: pc/cm^3.
+    sky; parallax: mas; dm: pc/cm^3 at `dm_epoch` (MJD), dm_rate: pc/cm^3 a year, dm_pieces: (first
+    MJD, last MJD, pc/cm^3) of what is added in a range of days; orbit: an Orbit, None of a single
+    pulsar.
     """
 
     name: str
@@ -86,21 +116,42 @@ class TimingModel:
     frequency_derivative: np.longdouble = np.longdouble(0)
     second_derivative: np.longdouble = np.longdouble(0)
     dm: float = 0.0
+    dm_rate: float = 0.0
+    dm_epoch: float = 0.0
+    dm_pieces: tuple = ()
     pm_ra: float = 0.0
     pm_dec: float = 0.0
     position_epoch: float = 0.0
     parallax: float = 0.0
     units: str = "TDB"
+    orbit: Orbit | None = None
+
+    def dm_at(self, day):
+        """Returns the dispersion measure at a day (MJD), pc/cm^3."""
+        rate = self.dm_rate * (day - self.dm_epoch) / DAYS_OF_YEAR
+        return self.dm + rate + sum(dm for first, last, dm in self.dm_pieces if first <= day < last)
 
     def phase(self, day, rest):
         """Returns revolutions, longdouble, at barycentric times (MJD, seconds of the day) in
         `units`."""
+        if self.orbit is not None:
+            rest = np.asarray(rest, np.longdouble) - self.orbit.delay(day, rest)
         t = (np.asarray(day, np.int64) - self.epoch[0]) * np.longdouble(86400) + (
             np.asarray(rest, np.longdouble) - self.epoch[1]
         )
         return t * (
             self.frequency + t * (self.frequency_derivative / 2 + t * self.second_derivative / 6)
         )
+
+
+def directions(longitude, latitude):
+    """Unit vectors towards a place on a sphere (radians), and to the east and north there."""
+    (sin, cos), (sin2, cos2) = ((np.sin(x), np.cos(x)) for x in (longitude, latitude))
+    return (
+        np.array([cos2 * cos, cos2 * sin, sin2]),
+        np.array([-sin, cos, 0.0]),
+        np.array([-sin2 * cos, -sin2 * sin, cos2]),
+    )
 
 
 class _Reader:
@@ -185,7 +236,9 @@ class _Reader:
 
     def check_keys(self):
         for key, text in self.values.items():
-            if key in IGNORED or key in TAKEN:
+            if key in IGNORED or key in TAKEN or DMX.fullmatch(key):
+                continue
+            if "BINARY" in self.values and ORBITAL.fullmatch(key):
                 continue
             zero = re.fullmatch(r"[+-]?0*\.?0*([eEdD][+-]?\d+)?", text) is not None
             if not (text and zero and NONE_IF_ZERO.fullmatch(key)):
@@ -208,6 +261,81 @@ class _Reader:
         # F2 of a period that changes evenly
         return 1 / p, -rate / p**2, 2 * rate**2 / p**3
 
+    def equatorial(self):
+        """Position and proper motion, as fields of TimingModel."""
+        return dict(
+            ra=self.angle(("RAJ", "RA"), 24, 15),
+            dec=self.angle(("DECJ", "DEC"), 90, 1),
+            pm_ra=self.number("PMRA", 0),
+            pm_dec=self.number("PMDEC", 0),
+        )
+
+    def ecliptic(self):
+        """The same of ecliptic coordinates: the ecliptic is the equator, turned about the
+        equinox by its obliquity."""
+        for key in ("RAJ", "RA", "DECJ", "DEC", "PMRA", "PMDEC"):
+            if key in self.values:
+                self.refuse(key, "given beside ecliptic coordinates: a pulsar has one position")
+        either = lambda *keys: next((key for key in keys if key in self.values), keys[0])
+        longitude, latitude = either("ELONG", "LAMBDA"), either("ELAT", "BETA")
+        for key in (longitude, latitude):
+            if key not in self.values:
+                self.refuse(key, "missing")
+        name = self.values.get("ECL", "IERS2010").upper()
+        if name not in OBLIQUITY:
+            self.refuse("ECL", f"{name!r} is not allowed; it must be one of {', '.join(OBLIQUITY)}")
+        sin, cos = (f(np.radians(OBLIQUITY[name] / 3600)) for f in (np.sin, np.cos))
+        turn = np.array([[1, 0, 0], [0, cos, -sin], [0, sin, cos]])
+        towards, east, north = directions(
+            *np.radians([self.number(longitude, 0, -360, 360), self.number(latitude, 0, -90, 90)])
+        )
+        moving = (
+            self.number(either("PMELONG", "PMLAMBDA"), 0) * east
+            + self.number(either("PMELAT", "PMBETA"), 0) * north
+        )
+        towards, moving = turn @ towards, turn @ moving
+        ra, dec = np.arctan2(towards[1], towards[0]) % (2 * np.pi), np.arcsin(towards[2])
+        _, east, north = directions(ra, dec)
+        return dict(
+            ra=float(np.degrees(ra)),
+            dec=float(np.degrees(dec)),
+            pm_ra=float(moving @ east),
+            pm_dec=float(moving @ north),
+        )
+
+    def dm_pieces(self):
+        """What DMX adds to the dispersion measure: (first MJD, last MJD, pc/cm^3)."""
+        found = {}
+        for key in self.values:
+            match = DMX.fullmatch(key)
+            if match:
+                found.setdefault(match[2], {})[match[1] or ""] = key
+        for number, keys in found.items():
+            for part in {"", "R1", "R2"} - set(keys):
+                self.refuse(f"DMX{part}_{number}", f"missing, beside {next(iter(keys.values()))}")
+        return tuple(
+            (
+                self.number(keys["R1"], 0, 15020, 100000),
+                self.number(keys["R2"], 0, 15020, 100000),
+                self.number(keys[""], 0, -1e6, 1e6),
+            )
+            for keys in found.values()
+        )
+
+    def orbit(self):
+        """The Orbit of a BINARY, or None."""
+        if "BINARY" not in self.values:
+            return None
+        if self.units() != "TDB":
+            self.refuse("BINARY", "its orbit is computed in TDB, and UNITS are TCB")
+        lines = tuple(
+            (key, self.text_number(key)) for key in self.values if ORBITAL.fullmatch(key)
+        )
+        try:
+            return Orbit(self.values["BINARY"].upper(), lines)
+        except OrbitError as error:
+            return self.refuse("BINARY", str(error))
+
     def model(self):
         self.check_keys()
         if "PEPOCH" not in self.values:
@@ -224,14 +352,19 @@ class _Reader:
             frequency_derivative=f1,
             second_derivative=f2,
             epoch=epoch,
-            ra=self.angle(("RAJ", "RA"), 24, 15),
-            dec=self.angle(("DECJ", "DEC"), 90, 1),
+            **(
+                self.ecliptic()
+                if any(key in self.values for key in ECLIPTIC)
+                else self.equatorial()
+            ),
             dm=self.number("DM", 0, 0, 1e6),
-            pm_ra=self.number("PMRA", 0),
-            pm_dec=self.number("PMDEC", 0),
+            dm_rate=self.number("DM1", 0, -1e6, 1e6),
+            dm_epoch=self.number("DMEPOCH", float(self.values["PEPOCH"]), 15020, 100000),
+            dm_pieces=self.dm_pieces(),
             position_epoch=position_epoch,
             parallax=self.number("PX", 0),
             units=self.units(),
+            orbit=self.orbit(),
         )
 
 

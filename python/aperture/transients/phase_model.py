@@ -24,6 +24,10 @@ from .barycentre import barycentric_time
 
 SEGMENT = 3600  # s
 COEFFICIENTS = 12  # coefficients of a segment's polynomial
+#: revolutions by which a polynomial may be off; where an orbit is too fast for a segment, it has
+#: halves, which end at whole minutes, as the entries of TEMPO's and PSRFITS's tables do
+ACCURACY = 1e-6
+SHORTEST = 60  # s
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,27 @@ def period_segments(period, period_derivative=0.0, epoch=(0, 0.0), phase=0.0):
     ]
 
 
+def _segments(model, site, start, length):
+    """The segments that cover a length from a whole second on, as short as an orbit needs."""
+    segment = _segment(model, site, start, length)
+    parts = length // SHORTEST
+    if model.orbit is None or parts < 2:
+        return [segment]
+    # between the nodes, to which the polynomial was fitted
+    seconds = start + np.linspace(0, length, 4 * COEFFICIENTS + 1).astype(np.int64)
+    found, _ = segment.at(seconds)
+    wanted = model.phase(
+        *barycentric_time(seconds, np.zeros(len(seconds)), model, site, model.units)
+    )
+    if np.max(np.abs(np.asarray(wanted - segment.turns - found, float))) <= ACCURACY:
+        return [segment]
+    first = parts // 2 * SHORTEST
+    return [
+        *_segments(model, site, start, first),
+        *_segments(model, site, start + first, length - first),
+    ]
+
+
 def _segment(model, site, start, length):
     """One segment that begins at a whole second."""
     half = length / 2
@@ -134,7 +159,8 @@ def par_segments(model, site, start_time, duration, length=SEGMENT):
     duration : float
         Seconds that are covered at least.
     length : int
-        Seconds of a segment, 60 to 7200. With an hour the polynomials are good to a nanosecond.
+        Seconds of a segment, 60 to 7200. With an hour the polynomials are good to a nanosecond; a
+        segment of a pulsar whose orbit is too fast for that is made of shorter ones.
 
     Raises ParameterError.
     """
@@ -143,4 +169,8 @@ def par_segments(model, site, start_time, duration, length=SEGMENT):
     if not 60 <= length <= 7200 or length != int(length):
         refuse("length", length, "a whole number of seconds, 60 to 7200")
     count = int(math.ceil((duration + 1) / length))
-    return [_segment(model, site, start + i * int(length), int(length)) for i in range(count)]
+    return [
+        segment
+        for i in range(count)
+        for segment in _segments(model, site, start + i * int(length), int(length))
+    ]

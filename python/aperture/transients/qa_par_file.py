@@ -180,6 +180,45 @@ class TestParFile(unittest.TestCase):
         self.assertAlmostEqual(float(-old.frequency_derivative / old.frequency**2), 2.05e-15, 20)
         self.assertEqual(old.dec, -54)
 
+    def test_ecliptic(self):
+        """Ecliptic coordinates against astropy's mean ecliptic of J2000, whose equinox is 0.02
+        arc seconds from the ICRS's; a motion of 100 mas a year over 10 years against the places
+        at its ends."""
+        from astropy import units
+        from astropy.coordinates import BarycentricMeanEcliptic, SkyCoord
+
+        equatorial = PAR[PAR.index("RAJ") : PAR.index("F0")]
+        model = lambda text: parse_par(PAR.replace(equatorial, text))
+        for longitude, latitude in ((256.668695, 30.70036), (12.5, -71.25), (359.9, 0.0)):
+            found = model(f"ELONG {longitude}\nELAT {latitude}\nPMELONG 80\nPMELAT -60\n")
+            expected = SkyCoord(
+                longitude * units.deg, latitude * units.deg, frame=BarycentricMeanEcliptic()
+            ).icrs
+            place = SkyCoord(found.ra * units.deg, found.dec * units.deg, frame="icrs")
+            self.assertLess(place.separation(expected).to_value("arcsec"), 0.05)
+            years = 10 / 3600e3
+            along = 80 * years / np.cos(np.radians(latitude))
+            later = model(f"LAMBDA {longitude + along}\nBETA {latitude - 60 * years}\nECL IAU2005\n")
+            shift = (later.ra - found.ra) * np.cos(np.radians(found.dec)) / years
+            np.testing.assert_allclose(
+                [shift, (later.dec - found.dec) / years], [found.pm_ra, found.pm_dec], atol=0.01
+            )
+        other = model("ELONG 256.668695\nELAT 30.70036\nECL IAU1976\n")
+        self.assertGreater(abs(other.dec - model("ELONG 256.668695\nELAT 30.70036\n").dec), 1e-6)
+        with self.assertRaisesRegex(ParError, "ECL: 'J2000' is not allowed; it must be one of"):
+            model("ELONG 3\nELAT 4\nECL J2000\n")
+
+    def test_dispersion_measure(self):
+        """It changes by DM1 a year of 365.25 days, and by a DMX within its days."""
+        model = parse_par(
+            PAR + "DM1 2e-3\nDMEPOCH 55000\nDMX 6.5\nDMX_0001 1e-2 1\nDMXR1_0001 56000\n"
+            "DMXR2_0001 56010.5\nDMXEP_0001 56005\n"
+        )
+        for day, more in ((56000, 0.01), (56010, 0.01), (56010.5, 0.0), (55999.9, 0.0)):
+            expected = 26.7641 + 2e-3 * (day - 55000) / 365.25 + more
+            self.assertAlmostEqual(model.dm_at(day), expected, 12)
+        self.assertEqual(parse_par(PAR).dm_at(58000), 26.7641)
+
     def test_receivers(self):
         """Weights and offsets of receivers, of which there are many, say nothing of the phase."""
         lines = "".join(
@@ -196,7 +235,13 @@ class TestParFile(unittest.TestCase):
         """An unsupported or wrong line is refused by its number."""
         for old, new, rule in (
             ("F3             0.0", "F3 1e-30", "par:15: F3: not supported"),
-            ("F3             0.0", "BINARY BT", "par:15: BINARY: not supported"),
+            ("F3             0.0", "BINARY T2", "par:15: BINARY: 'T2' is not supported; it must be BT"),
+            ("F3             0.0", "BINARY BT\nPB 1", "par:15: BINARY: BT: A1 is missing"),
+            ("UNITS          TDB", "UNITS TCB\nBINARY BT", "par:13: BINARY: its orbit.*TCB"),
+            ("F3             0.0", "A1 1.2", "par:15: A1: not supported"),
+            ("F3             0.0", "DM2 1e-3", "par:15: DM2: not supported"),
+            ("F3             0.0", "ELAT 3", "par:4: RAJ: given beside ecliptic coordinates"),
+            ("F3             0.0", "DMX_0001 1e-3\nDMXR1_0001 55000", "DMXR2_0001: missing"),
             ("F3             0.0", "GLEP_1 55000", "par:15: GLEP_1: not supported"),
             ("F3             0.0", "F0 3", "par:15: F0: given a second time.*line 6"),
             ("UNITS          TDB", "UNITS UTC", "par:12: UNITS: 'UTC' is not allowed"),
@@ -208,7 +253,7 @@ class TestParFile(unittest.TestCase):
             (
                 "RAJ            03:32:59.4096  1  0.0001\n",
                 "ELONG 3\n",
-                "par:4: ELONG: not supported",
+                "par:5: DECJ: given beside ecliptic coordinates",
             ),
         ):
             self.assertIn(old, PAR)
