@@ -18,9 +18,14 @@ from .signals import Signals
 
 class InputError(ValueError):
     """
-    An input that cannot be what is said of it. The message begins with the word for what is wrong
-    and its value, `input dada:`, which is an option of the commands without its hyphens.
+    An input that cannot be what is said of it.
+
+    what: "input", "array" or "seed"; value: what was said of it; problem: what is wrong with that.
     """
+
+    def __init__(self, what, value, problem):
+        super().__init__(f"{what} {value}: {problem}")
+        self.what, self.value, self.problem = what, value, problem
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class Request:
 
     def error(self, problem):
         """An InputError about the text."""
-        return InputError(f"input {self.text}: {problem}")
+        return InputError("input", self.text, problem)
 
 
 class InputFormat:
@@ -87,7 +92,7 @@ class InputFormat:
         values = {}
         names = self.take_values(whole, text, values)
         if not names:
-            raise InputError(f"input {whole}: expected {self.kind}:{self.names}")
+            raise InputError("input", whole, f"expected {self.kind}:{self.names}")
         return Request(whole, tuple(names), values, array, seed)
 
     def take_values(self, whole, text, values):
@@ -101,18 +106,20 @@ class InputFormat:
                 names.append(token)
             elif text:
                 raise InputError(
-                    f"input {whole}: there is nothing between two commas, or at an "
-                    f"end; expected {self.kind}:{self.names}"
+                    "input",
+                    whole,
+                    "there is nothing between two commas, or at an end; expected "
+                    f"{self.kind}:{self.names}",
                 )
         return names
 
     def _value(self, whole, key, text, values):
         if key in values:
-            raise InputError(f"input {whole}: {key} is given twice")
+            raise InputError("input", whole, f"{key} is given twice")
         try:
             return self.options[key].read(text)
         except ValueError as error:
-            raise InputError(f"input {whole}: {key}={text}: {error}") from None
+            raise InputError("input", whole, f"{key}={text}: {error}") from None
 
 
 def split_at(text, separator):

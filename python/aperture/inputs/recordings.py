@@ -81,7 +81,7 @@ def describe_with(request, what, made, inputs, sample_rate, center_frequency):
     name = description.name if isinstance(array, ArrayDescription) else os.fspath(array)
     if len(description.inputs) != inputs:
         raise InputError(
-            f"array {name}: it has {len(description.inputs)} inputs, {what} has {inputs}"
+            "array", name, f"it has {len(description.inputs)} inputs, {what} has {inputs}"
         )
     return description, [
         f"{name}: {quantity} {there:.10g} Hz, but {what} says {here:.10g} Hz, which is used"

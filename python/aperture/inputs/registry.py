@@ -69,7 +69,7 @@ def find_kind(text):
         )
         meant = "" if likely is None else f"; {likely}:{text} may be meant"
         raise InputError(
-            f"input {text}: expected KIND:NAME, where KIND is {', '.join(kinds())}" + meant
+            "input", text, f"expected KIND:NAME, where KIND is {', '.join(kinds())}" + meant
         )
     return kinds()[kind], rest
 
@@ -104,9 +104,9 @@ def open_input(text, array=None, seed=None):
     found, rest = find_kind(text)
     request = found.parse(rest, array, seed)
     if found.simulates and array is not None:
-        raise InputError(f"array {array}: a simulation has its array in its input, {text}")
+        raise InputError("array", array, f"a simulation has its array in its input, {text}")
     if not found.simulates and seed is not None:
-        raise InputError(f"seed {seed}: only simulations have one")
+        raise InputError("seed", seed, "only simulations have one")
     if found.packages:
         # not at the top: what makes and enters environments is much to load for most flowgraphs
         from ..packages.environment import make_importable, require

@@ -12,6 +12,7 @@ import socket
 import stat
 from dataclasses import dataclass, fields
 
+from ..parameters.description import Text
 from ..parameters.errors import ParameterError
 from ..parameters.rules import check_mapping, refuse
 
@@ -27,21 +28,18 @@ class SectionError(ParameterError):
 
 @dataclass(frozen=True)
 class Section:
-    """
-    The section `monitoring` of a configuration.
+    """The section `monitoring` of a configuration."""
 
-    listen: ADDRESS:PORT; token_file: a file with the token, mode 0600 or 0400; tls_certificate,
-    tls_key: PEM files; proxy: the only address (or name) from which connections are taken, of a
-    proxy that has TLS; hosts: names by which browsers call the server, beside its address, with
-    commas between them.
-    """
-
-    listen: str = "127.0.0.1:8080"
-    token_file: str = ""
-    tls_certificate: str = ""
-    tls_key: str = ""
-    proxy: str = ""
-    hosts: str = ""
+    listen: Text("address of the server, ADDRESS:PORT") = "127.0.0.1:8080"
+    token_file: Text("file with the token with which settings are changed, mode 0600 or 0400") = ""
+    tls_certificate: Text("certificate, a PEM file, needed off loopback") = ""
+    tls_key: Text("key of that certificate, a PEM file, mode 0600 or 0400") = ""
+    proxy: Text(
+        "the only proxy from which connections are taken, an address or a name; it has TLS"
+    ) = ""
+    hosts: Text(
+        "names by which browsers call the server, beside its address, with commas between them"
+    ) = ""
 
     @classmethod
     def of(cls, values):

@@ -44,6 +44,15 @@ class Parameter:
     default: object = REQUIRED
     #: a dataclass whose object stands for the arguments that have the names of its fields
     group: type | None = None
+    #: True for an integer that must be even
+    even: bool = False
+    #: a function that reads what users write, and raises ValueError that says what is expected;
+    #: None: a text is read as its kind says
+    reader: object = None
+    #: the entry of a JSON schema for what it reads; None: that of the kind
+    form: object = None
+    #: the values that it reads, in words
+    allowed: str = ""
 
     @property
     def needed(self):

@@ -14,7 +14,7 @@ from ...network.addresses import parse_addresses
 from ...parameters.errors import ParameterError
 from ...parameters.rules import whole_reader
 from ...parameters.times import read_time, whole_and_fraction
-from ..input_format import InputError, InputFormat, Option, one_of
+from ..input_format import InputFormat, Option, one_of
 from ..receivers import array_of_receivers
 from ..recordings import describe_with
 from ..signals import Signals
@@ -83,9 +83,7 @@ class Spead(InputFormat):
             count = len(loaded.inputs)
         numbers = numbers or list(range(count))
         if len(numbers) != count:
-            raise InputError(
-                f"input {request.text}: ids has {len(numbers)} numbers for {count} inputs"
-            )
+            raise request.error(f"ids has {len(numbers)} numbers for {count} inputs")
         description, warnings = describe_with(
             request,
             "digitisers",

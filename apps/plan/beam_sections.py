@@ -1,0 +1,250 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Sections of plans of beams and voltages: what each field means, and the rules between fields."""
+
+import os
+from dataclasses import dataclass
+
+from .. import candidate_sink, filterbank_sink, folder, pointing
+from ..beams.weights import NORMS, TAPERS
+from ..files.regular_file import check_regular
+from ..formats.voltages import DUMP_ENDINGS, VOLTAGE_ENDINGS
+from ..parameters.description import Integer, Switch, Text
+from . import texts
+from .fields import BEAMS, OBSERVE, Bytes, Form, Seconds, key, like
+from .names import FILTERBANK, PROFILES, TABLES, check_file_name
+
+DEFAULT_INTEGRATION = 1e-3  # s, of powers
+
+
+def voltages_text(what):
+    """Returns the meaning of a file of the voltages of each `what`."""
+    return (
+        f"the voltages of each {what}: .raw (GUPPI raw, with {{{what}}} in the name) or "
+        ".sigmf-meta (SigMF, with {channel} in it); {time} becomes the UTC time of the first frame"
+    )
+
+
+def channels_of(text):
+    """The numbers of a text of channels, a list; None: all of them."""
+    return None if text is None else texts.numbers_of(text)
+
+
+CHANNELS = Form(
+    "with voltages: these channels, from 0, both ends of a range included", texts.numbers_of
+)
+
+
+@dataclass(frozen=True)
+class Voltages:
+    """Files of the voltages of the inputs."""
+
+    file: Text(f"also write {voltages_text('input')}") = key(None, "--voltages", metavar="FILE")
+    channels: CHANNELS = key(None, "--voltage-channels", metavar="N,N-N", otherwise="all")
+
+    @property
+    def selected(self):
+        """The numbers of the channels, a list; None: all."""
+        return channels_of(self.channels)
+
+    def check(self, plan):
+        """Refuses what is no name of files of voltages."""
+        check_file_name(plan, "voltages.file", VOLTAGE_ENDINGS, ("time", "input", "channel"))
+
+
+@dataclass(frozen=True)
+class Beams:
+    """Tied-array beams, and files of their powers."""
+
+    directions: Text(
+        "a YAML file, or grid:az=180,el=60,columns=8,rows=2,spacing=1.5 (degrees; ra and dec "
+        "instead follow the sky), or grid:ra=83.63,dec=22.01,width=3,overlap=0.5 to fill a circle"
+    ) = key(None, "--beams", metavar="BEAMS", needed=(BEAMS,))
+    incoherent: Text(
+        "one more beam: the sum of the powers of all inputs, or of those of these antennas"
+    ) = key(None, "--incoherent", metavar="ANTENNA+ANTENNA", alone="")
+    products: like(filterbank_sink, "products", meaning="products of the two polarisations") = key(
+        None, "--products", otherwise="I of an array with two polarisations, else power"
+    )
+    sum_channels: Integer("neighbours that become one in the file", 1, 65536) = key(
+        1, "--sum-channels", metavar="N"
+    )
+    taper: Text("taper of the weights from the middle of the array to its edge", *TAPERS) = key(
+        "none", "--taper"
+    )
+    normalise: Text(
+        "noise: a beam has the noise of an input; signal: a source has the power that it has in an "
+        "input",
+        *NORMS,
+    ) = key("noise", "--normalise")
+    phase_error: like(
+        pointing,
+        "phase_error",
+        meaning="error that the weights of beams on the sky may have",
+        unit="degrees",
+    ) = key(1.0, "--phase-error", metavar="DEGREES")
+    integration: Seconds(
+        "integration of the powers, rounded to whole spectra, and of more than 8 MB of voltages to "
+        "whole frames"
+    ) = key(None, "--integration", metavar="SECONDS", otherwise=f"{DEFAULT_INTEGRATION:g}")
+    file: Text(
+        "filterbank file of all beams, or with {beam} in its name one for each; {time} becomes the "
+        "UTC time of the first integration; may be left out with a search or a folding"
+    ) = key(None, "-o", "--output", metavar="FILE.fil")
+    nbits: Integer("bits of a power in the file", choices=(8, 32)) = key(32, "--nbits")
+    voltages: Text(f"also write {voltages_text('beam')}") = key(None, "--voltages", metavar="FILE")
+    voltage_channels: CHANNELS = key(None, "--voltage-channels", metavar="N,N-N", otherwise="all")
+
+    @property
+    def selected(self):
+        """The numbers of the channels whose voltages are written, a list; None: all."""
+        return channels_of(self.voltage_channels)
+
+    def check(self, plan):
+        """Refuses files without beams, and beams with which nothing is done."""
+        check_file_name(plan, "beams.file", FILTERBANK, ("beam", "time"))
+        check_file_name(plan, "beams.voltages", VOLTAGE_ENDINGS, ("time", "beam", "channel"))
+        used = ("beams.file", "search.trials", "fold.by", "beams.voltages")
+        if self.directions is None:
+            for field in ("beams.integration", *used):
+                if plan.value(field) is not None:
+                    raise plan.error(field, f"needs {plan.naming('beams.directions')}")
+        elif plan.network.role != "fx":
+            raise plan.error(
+                "beams.directions",
+                "is not allowed for a host that has a part of the correlator; it must be left out",
+            )
+        # a command has no run of which voltages are all that remains
+        elif not any(map(plan.value, used[: 4 if plan.program == OBSERVE else 3])):
+            raise plan.error(
+                "beams.file",
+                f"is missing, and so are {plan.naming(used[1])} and {plan.naming(used[2])}: "
+                "nothing is done with the beams",
+            )
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search for dispersed pulses."""
+
+    trials: Form(
+        "also search for dispersed pulses, with trials of these dispersion measures (pc/cm^3; "
+        "without STEP as many as are needed); behind commas threshold=7 (S/N), widest=0.25 (s), "
+        "min_dm, most_beams and more, see docs/beams.md",
+        texts.parse_search,
+        named=True,
+    ) = key(None, "--search", metavar="dm=LOW:HIGH:STEP")
+    candidates: Text(
+        "with a search: the table of candidates, .ecsv or .csv; {time} becomes the UTC time of the "
+        "start"
+    ) = key(
+        None,
+        "--candidates",
+        metavar="FILE.ecsv",
+        otherwise="named after the file of beams, or candidates-{time}.ecsv",
+    )
+    pictures: like(
+        candidate_sink,
+        "pictures",
+        meaning="with a search: most pictures of candidates in a minute, beside the table; 0: none",
+    ) = key(10.0, "--pictures", metavar="N")
+    dump: Text(
+        "with a search: the voltages of all inputs around each candidate: .sigmf-meta, .raw (GUPPI "
+        "raw) or .dada, with {time} in the name, which becomes the UTC time of the first spectrum; "
+        "{id} becomes the name of the candidate, and {input} or {channel} makes a file for each"
+    ) = key(None, "--dump", metavar="FILE")
+    dump_seconds: Seconds("with dumps: time for which voltages are kept in memory") = key(
+        None,
+        "--dump-seconds",
+        metavar="SECONDS",
+        otherwise="as long as the search takes to find a pulse",
+    )
+
+    @property
+    def wanted(self):
+        """The parameters of the search; None: there is none."""
+        return None if self.trials is None else texts.parse_search(self.trials)
+
+    def check(self, plan):
+        """Refuses files of a search that is not there, and dumps beside those of the ring."""
+        if self.trials is None:
+            for name in ("candidates", "dump", "dump_seconds"):
+                if getattr(self, name) is not None:
+                    raise plan.error(
+                        f"search.{name}",
+                        f"is of {plan.naming('search.trials')}, which is not given",
+                    )
+            return
+        check_file_name(plan, "search.candidates", TABLES, ("time",))
+        check_file_name(
+            plan, "search.dump", DUMP_ENDINGS, ("id", "time", "input", "channel"), ("id",)
+        )
+        if self.dump is not None and plan.ring.file is not None:
+            raise plan.error(
+                "search.dump",
+                "is not allowed beside a section ring, whose dumps candidates trigger",
+            )
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The profiles of a pulsar."""
+
+    by: Form(
+        "also fold the powers of all beams, with a period in seconds at the telescope "
+        "(0.7145,dm=26.76) or by a timing model",
+        texts.parse_fold,
+        named=True,
+    ) = key(None, "--fold", metavar="PERIOD|FILE.par")
+    file: Text(
+        "with a folding: the PSRFITS file, with {beam} in its name where there are several; {time} "
+        "becomes the UTC time of the first sub-integration"
+    ) = key(
+        None,
+        "--profiles",
+        metavar="FILE.fits",
+        otherwise="named after the file of beams, or profiles-{time}.fits",
+    )
+    bins: like(folder, "bins", meaning="with a folding: bins of a revolution") = key(
+        128, "--fold-bins", metavar="N"
+    )
+    subintegration: Seconds(
+        "with a folding: length of a sub-integration", most=like(folder, "subintegration").most
+    ) = key(10.0, "--subintegration", metavar="SECONDS")
+
+    @property
+    def wanted(self):
+        """(period, dm, file), the first two or the last one None; None: nothing is folded."""
+        return None if self.by is None else texts.parse_fold(self.by)
+
+    def check(self, plan):
+        """Refuses what is no name of profiles, and a timing model that is no file."""
+        check_file_name(plan, "fold.file", PROFILES, ("beam", "time"))
+        if self.by is not None and self.wanted[2] is not None:
+            check_regular(os.path.expanduser(self.by), "the timing model")
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The last voltages, written when a trigger comes."""
+
+    file: Text("files of dumps, with {time} and {id} in the name: .sigmf-meta, .raw or .dada") = (
+        None
+    )
+    seconds: Seconds("time for which voltages are kept in memory") = 10.0
+    most_bytes: Bytes("most bytes of all dumps together") = 10**11
+    by_search: Switch("true if candidates of the search trigger dumps") = True
+
+    def check(self, plan):
+        """Refuses what is no name of dumps."""
+        check_file_name(
+            plan, "ring.file", DUMP_ENDINGS, ("id", "time", "input", "channel"), ("time", "id")
+        )
+        if self.file is not None and plan.network.role != "fx":
+            raise plan.error(
+                "ring.file",
+                "is not allowed for a host that has a part of the correlator; it must be left out",
+            )

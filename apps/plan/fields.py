@@ -1,0 +1,286 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Fields of plans: the description of each, as blocks describe their parameters, and what is made
+of it: the value of a text, the help of an option, and the entry of a JSON schema."""
+
+import dataclasses
+import json
+import math
+import re
+from dataclasses import dataclass
+
+from ..parameters.ascii_text import quoted
+from ..parameters.description import Number, Parameter, Text, parameters_of
+from ..parameters.rules import HIGHEST, number_reader, refuse, short, whole_reader
+
+FX, BEAMS, OBSERVE = "aperture_fx", "aperture_beams", "aperture_observe"
+#: most seconds that make sense anywhere: 31 years
+LONGEST = 1e9
+NEVER = object()
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a field beside its section: the option that is its shorthand, and the programs
+    that have it.
+
+    options: as on the command line, none for a key that has no option; metavar: its value in
+    --help; otherwise: the default in words, where it is no value; alone: the value of the option
+    without one; programs: that have this field, None for all that have the section.
+    """
+
+    options: tuple = ()
+    metavar: str | None = None
+    otherwise: str = ""
+    alone: object = NEVER
+    programs: tuple | None = None
+    needed: tuple = ()
+
+
+def key(default=None, *options, **place):
+    """The default of a field of a section, with its options and what else a Place has."""
+    return dataclasses.field(default=default, metadata={"place": Place(options, **place)})
+
+
+def like(block, name, **changes):
+    """The description of a block's parameter, with changes: of a field that becomes it."""
+    found = next(entry for entry in parameters_of(block) if entry.name == name)
+    return dataclasses.replace(found, **changes)
+
+
+# ---- more kinds of values
+
+
+def Seconds(meaning, endless=False, most=LONGEST):
+    """A time above 0; endless: inf is allowed, too."""
+    limits = f"a number of seconds above 0, up to {short(most)}" + (", or inf" if endless else "")
+
+    def read(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (0 < value <= most or (endless and value == math.inf)):
+            raise ValueError(f"expected {limits}")
+        return value
+
+    seconds = {"type": "number", "exclusiveMinimum": 0, "maximum": most}
+    return Number(
+        meaning,
+        0,
+        math.inf if endless else most,
+        open=True,
+        unit="s",
+        reader=read,
+        form={"anyOf": [seconds, {"enum": ["inf"]}]} if endless else seconds,
+        allowed=limits,
+    )
+
+
+def Bytes(meaning):
+    """Bytes, with or without an SI prefix: 2e9, 2GB, 500 MB."""
+
+    def read(text):
+        match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*(?:([kMGT])?B)?\s*", text)
+        try:
+            value = float(match[1]) * 1000 ** " kMGT".index(match[2] or " ") if match else -1
+        except ValueError:
+            value = -1
+        if not 0 <= value < 2**62:
+            raise ValueError("expected bytes, such as 2000000000 or 2 GB")
+        return int(value)
+
+    form = [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": r"^\s*[0-9.]+\s*[kMGT]?B\s*$"},
+    ]
+    return Parameter(
+        "int", meaning, 0, unit="bytes", reader=read, form={"anyOf": form}, allowed="bytes"
+    )
+
+
+def Form(meaning, parse, allowed="", named=False, **form):
+    """A text that parse() reads, and which stays a text; parse raises ValueError that says what is
+    expected. named: it names the text as well; form: for the JSON schema."""
+
+    def read(text):
+        try:
+            parse(text)
+        except ValueError as error:
+            if named:
+                raise Named(error) from None
+            raise ValueError(getattr(error, "problem", error)) from None
+        return str(text)
+
+    return Text(meaning, reader=read, allowed=allowed, form=form or None)
+
+
+class Named(ValueError):
+    """An error whose text names the value by itself."""
+
+
+# ---- the field of a section
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a plan. about: its Parameter."""
+
+    section: str
+    key: str
+    about: Parameter
+    place: Place
+
+    @property
+    def name(self):
+        """The name in files: section.key."""
+        return f"{self.section}.{self.key}"
+
+    @property
+    def default(self):
+        """The default; None where the program chooses."""
+        return self.about.default
+
+    def read(self, text):
+        """
+        The value of a text.
+
+        Raises
+        ------
+        ValueError
+            The problem, with the text and what is allowed.
+        """
+        about = self.about
+        if about.choices:
+            for choice in about.choices:
+                if str(choice) == text:
+                    return choice
+            text = int(text) if re.fullmatch("[0-9]{1,9}", text) and self._numbered else str(text)
+            refuse("", text, ", ".join(map(str, about.choices)), _problem)
+        if about.kind == "bool":
+            if text not in ("true", "false"):
+                refuse("", text, "true or false", _problem)
+            return text == "true"
+        try:
+            return self._reader()(text)
+        except Named:
+            raise
+        except ValueError as error:
+            raise ValueError(f"{text}: {error}") from None
+
+    @property
+    def _numbered(self):
+        return all(isinstance(choice, int) for choice in self.about.choices)
+
+    def _reader(self):
+        about = self.about
+        if about.reader is not None:
+            return about.reader
+        least, most = max(about.least, -HIGHEST), min(about.most, HIGHEST)
+        if about.kind == "int":
+            return whole_reader(least, most, about.even)
+        if about.kind == "float":
+            return number_reader(least, most, about.unit, about.open)
+        return str
+
+    @property
+    def allowed(self):
+        """The allowed values in words; empty: any text."""
+        about = self.about
+        if about.allowed:
+            return about.allowed
+        if about.kind == "bool":
+            return "true or false"
+        return about.rule if about.choices or about.limited else ""
+
+    def meaning(self, defaults=True):
+        """The meaning, with the default in words; defaults: also where it is a value."""
+        default = self.place.otherwise
+        if (
+            defaults
+            and not default
+            and self.default not in (None, "")
+            and self.about.kind != "bool"
+        ):
+            default = f"{self.default:g}" if isinstance(self.default, float) else self.default
+        return self.about.meaning + (f" (default: {default})" if default else "")
+
+    def schema(self):
+        """The entry of a JSON schema."""
+        found = {**self._type(), "description": self.meaning(False)}
+        if self.default not in (None, ""):
+            found["default"] = self.default
+        return found
+
+    def _type(self):
+        about = self.about
+        if about.form is not None:
+            return about.form
+        if about.kind == "bool":
+            return {"type": "boolean"}
+        if about.choices:
+            return {"enum": list(about.choices)}
+        if about.kind not in ("int", "float"):
+            # a text may look like a number: "5" is a list of bad channels
+            return {"type": ["string", "number"]}
+        found = {"type": "integer" if about.kind == "int" else "number"}
+        if about.even:
+            found["multipleOf"] = 2
+        if about.least > -HIGHEST:
+            found["exclusiveMinimum" if about.open else "minimum"] = about.least
+        if about.most < HIGHEST:
+            found["maximum"] = about.most
+        return found
+
+    def added_to(self, parser):
+        """Adds the option to a parser of argparse, under the field's name."""
+        import argparse
+
+        place, about, more = self.place, self.about, {}
+        if about.kind == "bool":
+            more["action"] = "store_false" if self.default else "store_true"
+        else:
+            more["metavar"] = place.metavar
+            if about.choices:
+                more["choices"] = about.choices
+                if self._numbered:
+                    more["type"] = int
+            else:
+
+                def convert(text):
+                    try:
+                        return self.read(text)
+                    except ValueError as error:
+                        raise argparse.ArgumentTypeError(str(error)) from None
+
+                more["type"] = convert
+            if place.alone is not NEVER:
+                more.update(nargs="?", const=place.alone)
+        help_text = self.meaning().replace("%", "%%")
+        return parser.add_argument(
+            *place.options, dest=self.name, default=self.default, help=help_text, **more
+        )
+
+
+def _problem(_, problem):
+    """An error of a field that is not known here."""
+    return ValueError(problem)
+
+
+def written(value):
+    """A value as it stands in YAML."""
+    if isinstance(value, str):
+        return quoted(value)
+    return json.dumps(value) if isinstance(value, bool) else repr(value)
+
+
+def fields_in(name, section):
+    """{key: Field} of a section, a dataclass; name: of the section."""
+    found = {}
+    for entry in dataclasses.fields(section):
+        about = dataclasses.replace(entry.type, name=entry.name, default=entry.default)
+        found[entry.name] = Field(name, entry.name, about, entry.metadata.get("place", Place()))
+    return found

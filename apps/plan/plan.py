@@ -1,0 +1,272 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The plan of an instrument: all that it does, as typed sections.
+
+    input: {source: "sim:y8", duration: 10.0}
+    engines: {channels: 512, integration: 0.5}
+    calibration: {file: "cal.yml"}
+    outputs: {file: "y8.uvh5"}
+    device: {name: cpu}
+
+All that is written here in YAML has an option of the commands as its shorthand, where it has one.
+Names of files are relative to the folder in which the command is started.
+"""
+
+import dataclasses
+import functools
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ..monitoring.section import Section as Monitoring
+from ..parameters.errors import ParameterError
+from .beam_sections import Beams, Fold, Ring, Search, Voltages
+from .fields import BEAMS, FX, OBSERVE, fields_in
+from .service_sections import HOST_PLACES, Host, Network, Service, values_of_host
+from .signal_sections import (
+    Array,
+    Calibration,
+    Device,
+    Engines,
+    Flagging,
+    Input,
+    Instrument,
+    Outputs,
+    Tracking,
+)
+
+
+class PlanError(ParameterError):
+    """A field of a plan has a value that is not allowed, or that others contradict. field: section
+    and key, whatever the user has written; where: "FILE:LINE", or None."""
+
+    def __init__(self, field, name, problem, where=None):
+        super().__init__(name, problem, where)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class Source:
+    """
+    The source of a plan's values.
+
+    options: names of the fields that options gave; keys: name of a field -> field as it was
+    written, of those that a file gave; reader: YamlReader of the file, or None; tree: the file as
+    written, section -> key -> text.
+    """
+
+    options: frozenset = frozenset()
+    keys: dict = field(default_factory=dict)
+    reader: object = None
+    tree: dict = field(default_factory=dict)
+
+
+def section(about, make, *programs):
+    """A section of a plan; make: its class, or what else makes one; programs: that have it."""
+    return field(default_factory=make, metadata={"about": about, "programs": programs})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    All that an instrument does.
+
+    Sections are always there, with the defaults of their fields, but for `monitoring`, which is
+    None where there is no server. hosts: name -> Host. program: that runs it; host: the one of
+    several that it is the plan of.
+    """
+
+    instrument: Instrument = section("name of the instrument", Instrument, OBSERVE)
+    input: Input = section("source of the samples", Input, FX, BEAMS, OBSERVE)
+    array: Array = section("the antennas, where the input does not say", Array, FX, BEAMS, OBSERVE)
+    engines: Engines = section(
+        "the F-engine, and how long the correlator integrates", Engines, FX, BEAMS, OBSERVE
+    )
+    calibration: Calibration = section(
+        "calibration that makes the inputs equal", Calibration, FX, BEAMS, OBSERVE
+    )
+    outputs: Outputs = section(
+        "the file of visibilities, when the next file of each kind begins, and what is done before "
+        "the disk is full",
+        Outputs,
+        FX,
+        BEAMS,
+        OBSERVE,
+    )
+    device: Device = section("device on which it is computed", Device, FX, BEAMS, OBSERVE)
+    flagging: Flagging = section("interference that is found and left out", Flagging, FX, OBSERVE)
+    tracking: Tracking = section(
+        "direction on the sky that the delays follow", Tracking, FX, OBSERVE
+    )
+    voltages: Voltages = section("files of the voltages of the inputs", Voltages, FX, OBSERVE)
+    network: Network = section("network between the hosts of a correlator", Network, FX, OBSERVE)
+    beams: Beams = section("tied-array beams, and files of their powers", Beams, BEAMS, OBSERVE)
+    search: Search = section("search for dispersed pulses", Search, BEAMS, OBSERVE)
+    fold: Fold = section("profiles of a pulsar", Fold, BEAMS, OBSERVE)
+    ring: Ring = section("the last voltages, written when a trigger comes", Ring, OBSERVE)
+    monitoring: Monitoring = section(
+        "a page in the browser, metrics and control over HTTP, by a process of its own",
+        lambda: None,
+        OBSERVE,
+    )
+    hosts: dict = section(
+        "parts of a correlator that the hosts have; --host says which one is started",
+        dict,
+        FX,
+        OBSERVE,
+    )
+    service: Service = section("actions when something fails", Service, OBSERVE)
+    program: str = OBSERVE
+    host: str | None = None
+    source: Source = field(default_factory=Source, compare=False, repr=False)
+
+    # ---- values
+
+    def value(self, name):
+        """The value of a field, section.key."""
+        section, key = name.split(".")
+        return getattr(getattr(self, section), key, None)
+
+    def replaced(self, values, **more):
+        """A plan with other values, {section.key: value}, and what else of the plan is another."""
+        sections = {}
+        for name, value in values.items():
+            section, key = name.split(".")
+            sections.setdefault(section, {})[key] = value
+        changed = {
+            section: dataclasses.replace(getattr(self, section) or SECTIONS[section](), **keys)
+            for section, keys in sections.items()
+        }
+        return dataclasses.replace(self, **changed, **more)
+
+    def of_host(self, name):
+        """
+        The plan of one of the hosts; None: this plan.
+
+        Raises
+        ------
+        PlanError
+            There is no such host, or the hosts do not fit each other.
+        """
+        if name is None:
+            return self
+        if name not in self.hosts:
+            raise PlanError(
+                "hosts",
+                f"--host {name}",
+                "the plan has " + (", ".join(self.hosts) or "no section `hosts`"),
+            )
+        values = values_of_host(self, name)
+        keys = {
+            **self.source.keys,
+            **{
+                field: f"hosts.{name}.{key}"
+                for key, field in HOST_PLACES.items()
+                if field in values
+            },
+        }
+        source = dataclasses.replace(
+            self.source, keys=keys, options=self.source.options - set(values)
+        )
+        return self.replaced(values, host=name, source=source)
+
+    # ---- errors
+
+    def naming(self, name):
+        """A field as the user calls it: its option, or section.key."""
+        options = FIELDS[name].place.options if name in FIELDS else ()
+        by_option = name in self.source.options or not (
+            name in self.source.keys or self.source.reader or self.program == OBSERVE
+        )
+        return options[0] if options and by_option else self.source.keys.get(name, name)
+
+    def error(self, name, problem, shown=False):
+        """
+        A PlanError of a field, section.key.
+
+        shown: True if the value is said before the problem; or the text that is said.
+        """
+        called = self.naming(name)
+        if shown is True:
+            value = self.value(name)
+            shown = f"{value:g}" if isinstance(value, float) else str(value)
+        reader = self.source.reader
+        if called.startswith("-") or reader is None:
+            return PlanError(name, f"{called} {shown}" if shown else called, problem)
+        return PlanError(
+            name,
+            called,
+            f"{shown}: {problem}" if shown else problem,
+            f"{reader.name}:{reader.line(called)}",
+        )
+
+    def input_error(self, error):
+        """A PlanError of an InputError."""
+        name = {"input": "input.source", "array": "array.description", "seed": "input.seed"}
+        return self.error(name[error.what], error.problem, shown=str(error.value))
+
+    def of_parameters(self, error, **names):
+        """The PlanError of a block's ParameterError; names: parameter=section.key. Of a parameter
+        that has no field, the error itself."""
+        return self.error(names[error.field], error.problem) if error.field in names else error
+
+    # ---- rules
+
+    def check(self):
+        """Refuses what contradicts itself, as far as it can be known without the input. Raises
+        PlanError, of the first field."""
+        for name in needed_by(self.program):
+            if self.value(name) is None:
+                raise self.error(name, "is missing")
+        for name in SECTIONS:
+            rules = getattr(getattr(self, name), "check", None)
+            if rules is not None and name != "monitoring":
+                rules(self)
+        if self.monitoring is not None:
+            try:
+                self.monitoring.check()
+            except ParameterError as error:
+                raise self.error(error.field, error.problem) from None
+
+
+#: section -> its class
+SECTIONS = {
+    entry.name: entry.type
+    for entry in dataclasses.fields(Plan)
+    if dataclasses.is_dataclass(entry.type) and entry.metadata
+}
+#: key -> Field of a host
+HOST_FIELDS = fields_in("hosts", Host)
+#: section.key -> Field
+FIELDS = {
+    found.name: found for name, kind in SECTIONS.items() for found in fields_in(name, kind).values()
+}
+_ENTRIES = {entry.name: entry for entry in dataclasses.fields(Plan)}
+
+
+def about_section(name):
+    """A sentence about a section."""
+    return _ENTRIES[name].metadata["about"]
+
+
+@functools.cache
+def fields_for(program):
+    """{section: {key: Field}} of a program, in the order of a plan; `hosts` has those of a host."""
+    found = {}
+    for entry in dataclasses.fields(Plan):
+        if program not in entry.metadata.get("programs", ()):
+            continue
+        keys = HOST_FIELDS if entry.name == "hosts" else fields_in(entry.name, SECTIONS[entry.name])
+        found[entry.name] = {
+            key: each
+            for key, each in keys.items()
+            if each.place.programs is None or program in each.place.programs
+        }
+    return MappingProxyType(found)
+
+
+def needed_by(program):
+    """Names of the fields, section.key, without which a program does nothing."""
+    return [name for name, field in FIELDS.items() if program in field.place.needed]

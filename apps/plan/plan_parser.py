@@ -1,0 +1,137 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Command lines whose options are shorthands for a plan."""
+
+import argparse
+import dataclasses
+import os
+import textwrap
+
+from ..arguments.command_parser import CommandParser
+from ..inputs.registry import kinds, kinds_text, options_text
+from ..parameters.errors import ParameterError
+from .fields import NEVER
+from .plan import Plan, about_section, fields_for, needed_by
+from .yaml_plans import load_plan, plan_text
+
+EPILOG = (
+    f"Inputs (--help-input KIND has their options):\n{kinds_text()}\n\n"
+    "Ctrl-C ends the input and writes all that was in flight; once more, it stops at once. A "
+    "terminal that is closed does the same as Ctrl-C. Exit code: 0 only if all data were "
+    "written, whether or not anybody could read what is printed; 1 after an error, 2 for "
+    "wrong arguments, 130 if the input was interrupted (not for endless simulations, which "
+    "end so)."
+)
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Leaves paragraphs of more than one line as they are."""
+
+    def _fill_text(self, text, width, indent):
+        return "\n\n".join(
+            part if "\n" in part else textwrap.fill(part, width) for part in text.split("\n\n")
+        )
+
+
+class _HelpInput(argparse.Action):
+    """Prints what may be said of inputs of a kind."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        print(options_text(values))
+        parser.exit()
+
+
+class PlanParser(CommandParser):
+    """
+    The command line of a program, with an option for each field of a plan that has one.
+
+    program: its name. parse_args() returns a namespace of `plan`, a Plan, and `write_plan`, the
+    name of a file or None.
+    """
+
+    def __init__(self, program, description):
+        super().__init__(
+            prog=program, description=description, epilog=EPILOG, formatter_class=HelpFormatter
+        )
+        self._actions_of = {}
+        self.add_argument(
+            "--plan",
+            metavar="FILE.yml",
+            help="take what this file says; options take the place of what it says",
+        )
+        self.add_argument(
+            "--write-plan",
+            metavar="FILE.yml",
+            help="write the plan of these options into a new file, and do no more",
+        )
+        for section, fields in fields_for(program).items():
+            group = self.add_argument_group(section, about_section(section))
+            for field in fields.values():
+                if field.place.options:
+                    self._actions_of[field.name] = field.added_to(group)
+            if section == "input":
+                group.add_argument(
+                    "--help-input",
+                    action=_HelpInput,
+                    choices=list(kinds()),
+                    metavar="KIND",
+                    dest=argparse.SUPPRESS,
+                    default=argparse.SUPPRESS,
+                    help="show the options of inputs of a kind, and exit",
+                )
+            if section == "hosts":
+                group.add_argument(
+                    "--host",
+                    metavar="NAME",
+                    help="takes what the section `hosts` of the plan says of this host",
+                )
+        self._require(())
+
+    def _require(self, given):
+        for name in needed_by(self.prog):
+            self._actions_of[name].required = name not in given
+
+    def parse_args(self, args=None, namespace=None):
+        """Parses as argparse does; what a plan says holds where no option says something else."""
+        first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        first.add_argument("--plan")
+        path = first.parse_known_args(args)[0].plan
+        plan = Plan(program=self.prog) if path is None else self._loaded(path)
+        self._require(plan.source.keys)
+        # options that are not given stay NEVER
+        found = super().parse_args(
+            args, argparse.Namespace(**dict.fromkeys(self._actions_of, NEVER))
+        )
+        if found.plan != path:
+            self.error("--plan must be written in full")  # not as --pla, which argparse allows
+        values = {
+            name: getattr(found, name)
+            for name in self._actions_of
+            if getattr(found, name) is not NEVER
+        }
+        source = dataclasses.replace(plan.source, options=frozenset(values))
+        plan = plan.replaced(values, source=source, host=getattr(found, "host", None))
+        self.check_needed(plan)
+        return argparse.Namespace(plan=plan, write_plan=found.write_plan)
+
+    def check_needed(self, plan):
+        """Ends the program where something is missing that is needed by what else is there."""
+
+    def _loaded(self, path):
+        if not os.path.isfile(path):
+            self.error(f"--plan {path}: there is no such file")  # a FIFO would wait
+        try:
+            return load_plan(path, self.prog)
+        except ParameterError as error:
+            self.error(str(error))  # the error names the file
+        except (OSError, ValueError) as error:
+            self.error(f"--plan {path}: {error}")
+
+
+def write_plan(path, plan):
+    """Writes a plan into a file, which must not be there."""
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(plan_text(plan))

@@ -1,0 +1,355 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Sections of plans from the input to the correlator: what each field means, and the rules between
+fields, which refuse what contradicts itself before anything starts."""
+
+from dataclasses import dataclass
+
+from .. import f_engine, uvh5_sink
+from ..inputs.input_format import InputError
+from ..inputs.registry import find_kind
+from ..parameters.description import Integer, Number, Switch, Text
+from ..parameters.rules import NAME_PATTERN, NAME_RULE
+from ..streams.levels import TARGET_RMS
+from ..tracking.directions import parse_direction
+from . import texts
+from .fields import BEAMS, FX, OBSERVE, Bytes, Form, Seconds, key, like
+from .names import VISIBILITIES, check_file_name
+
+DEFAULT_DURATION = 1.0  # s, of simulations
+DEFAULT_INTEGRATION = 1.0  # s, of visibilities
+FALSE_ALARMS = 0.0027  # three standard deviations
+BEST_SLICE = 256  # spectra; 10 % more power in a cell are three standard deviations
+CORRELATORS = FX, OBSERVE
+#: fields of the flags that flag; where all are None, nothing is flagged
+METHODS = "kurtosis_false_alarms", "time_sum_sigma", "channel_sum_sigma", "bad_channels"
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """The instrument as a whole."""
+
+    name: Form(
+        "name of the instrument, in its histories",
+        texts.name,
+        NAME_RULE,
+        type="string",
+        pattern=f"^{NAME_PATTERN}$",
+    ) = "instrument"
+
+
+@dataclass(frozen=True)
+class Input:
+    """The source of the samples."""
+
+    source: Text("source of the samples, KIND:NAME; the kinds are listed below") = key(
+        None, "--input", metavar="INPUT", needed=(FX, BEAMS, OBSERVE)
+    )
+    duration: Seconds("how much of it is taken", endless=True) = key(
+        None,
+        "--duration",
+        metavar="SECONDS",
+        otherwise=f"of a simulation {DEFAULT_DURATION:g}, inf: until Ctrl-C; of receivers until "
+        "Ctrl-C; of a recording all from its start",
+    )
+    seed: Integer("seed of a simulation", 0, 2**31 - 1) = key(
+        None, "--seed", metavar="N", otherwise="1"
+    )
+
+    def check(self, plan):
+        """Refuses what is not the text of an input."""
+        try:
+            kind, rest = find_kind(self.source)
+            kind.parse(rest, plan.array.description, self.seed)
+        except InputError as error:
+            raise plan.input_error(error) from None
+
+
+@dataclass(frozen=True)
+class Array:
+    """The antennas."""
+
+    description: Text("array description of a recording or of receivers") = key(
+        None,
+        "--array",
+        metavar="FILE",
+        otherwise="of a recording, from its header, of two streams the first is x, the second y; "
+        "of receivers, an antenna each",
+    )
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The F-engine, and how long the correlator integrates."""
+
+    channels: Integer("channels of the band, even, 4 to 65536", 4, 65536, even=True) = key(
+        None,
+        "--channels",
+        metavar="N",
+        otherwise="1024, fewer of an input with less than 100 spectra",
+    )
+    taps: like(f_engine, "taps", meaning="taps of the polyphase filter bank, 1 to 64") = key(
+        8, "--taps", metavar="T"
+    )
+    window: like(f_engine, "window", meaning="hann, hamming, blackman, rect or kaiser(BETA)") = key(
+        "hann", "--window", metavar="NAME"
+    )
+    format: Text(
+        "of the voltages after the F-engine; for sc8 the gain of each input is measured from the "
+        "first part of the input (of receivers while they run), for an rms of "
+        f"{TARGET_RMS:g} steps of the real and the imaginary part",
+        "sc8",
+        "fc32",
+    ) = key("sc8", "--format")
+    integration: Seconds("integration of visibilities, rounded to whole frames") = key(
+        None,
+        "--integration",
+        metavar="SECONDS",
+        otherwise=f"{DEFAULT_INTEGRATION:g}, or the whole input if that is shorter",
+        programs=CORRELATORS,
+    )
+    spectra_per_frame: Integer("spectra that the X-engine gets at once", 1, 1 << 24) = key(
+        None,
+        "--spectra-per-frame",
+        metavar="N",
+        otherwise="so that a frame has 1 to 128 MB where possible, and an integration is a whole "
+        "number of frames",
+        programs=CORRELATORS,
+    )
+    gain: Number("gain of all inputs, for sc8, instead of a measured one", 0, open=True) = key(
+        None, "--gain", metavar="GAIN", programs=CORRELATORS
+    )
+
+    def check(self, plan):
+        """Refuses frames of a chosen length where beams choose it."""
+        if self.spectra_per_frame is not None and plan.beams.directions is not None:
+            raise plan.error(
+                "engines.spectra_per_frame",
+                "is not allowed with beams, whose integration says how long frames are",
+            )
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The calibration that makes the inputs equal."""
+
+    file: Text(
+        "calibration that makes the inputs equal, as aperture_calibrate writes it; takes the place "
+        "of the description's gains and cable delays"
+    ) = key(None, "--calibration", metavar="CAL.yml")
+    by: Text(
+        "who applies the calibration: f-engine (delays and gains of the voltages), sink (the "
+        "visibilities), or nobody (the file notes it)",
+        "f-engine",
+        "sink",
+        "nobody",
+    ) = key("f-engine", "--calibrate", metavar="BY", programs=CORRELATORS)
+    scale: like(
+        uvh5_sink,
+        "scale",
+        meaning="scale of calibrated visibilities: in units of the source that the calibration was "
+        "measured with, or kelvin",
+    ) = key("model", "--scale", programs=CORRELATORS)
+
+    def check(self, plan):
+        """Refuses a scale of what is not calibrated, and calibrated files of beams that are not."""
+        if self.file is None:
+            if self.scale != "model":
+                raise plan.error(
+                    "calibration.scale", f"needs {plan.naming('calibration.file')}", shown=True
+                )
+        elif plan.beams.directions is not None and self.by != "f-engine":
+            raise plan.error(
+                "calibration.by", f"{self.by!r} is not allowed with beams; it must be f-engine"
+            )
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The file of visibilities, and the end and the place of all files."""
+
+    file: Text(
+        "visibilities: .uvh5, or .ms or .uvfits, which are made of a UVH5 file at the end; {time} "
+        "in the name becomes the UTC time of the first integration (not of --role f)"
+    ) = key(None, "-o", "--output", metavar="FILE", programs=CORRELATORS)
+    overwrite: Switch(
+        "refuse to replace files (default: they are replaced when the first integration comes)"
+    ) = key(True, "--no-overwrite")
+    keep_uvh5: Switch(
+        "with -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)"
+    ) = key(False, "--keep-uvh5", programs=(FX,))
+    compression: like(
+        uvh5_sink,
+        "compression",
+        meaning="compression of the visibilities, without loss: lzf is fast, gzip smaller, "
+        "bitshuffle both, where hdf5plugin is installed",
+    ) = key("none", "--compression", programs=CORRELATORS)
+    roll_seconds: Seconds(
+        "files of visibilities, powers, voltages, candidates and profiles end, and new ones begin, "
+        "at whole multiples of it since 1970, UTC: 3600 for each full hour"
+    ) = key(None, programs=(OBSERVE,))
+    roll_bytes: Bytes("and before they are larger than this") = key(None, programs=(OBSERVE,))
+    least_free_bytes: Bytes(
+        "free space that is to be left on the disks on which files are written; 0: nothing is "
+        "looked after"
+    ) = key(0, programs=(OBSERVE,))
+    when_full: Text(
+        "stop: nothing is recorded until there is room again; oldest: the oldest files with such "
+        "names are removed",
+        "stop",
+        "oldest",
+    ) = key("stop", programs=(OBSERVE,))
+
+    def check(self, plan):
+        """Refuses what is no name of a file of visibilities, and plans that write nothing."""
+        check_file_name(
+            plan,
+            "outputs.file",
+            VISIBILITIES if plan.program == FX else VISIBILITIES[:1],
+            ("time", "phase_center"),
+        )
+        wanted = ("beams.directions", "ring.file", "voltages.file")
+        if (
+            plan.program == OBSERVE
+            and plan.network.role == "fx"
+            and not any(map(plan.value, ("outputs.file", *wanted)))
+        ):
+            raise plan.error(
+                "outputs.file",
+                f"is missing, and so are {', '.join(wanted[:-1])} and {wanted[-1]}: there would be "
+                "nothing to do",
+            )
+
+
+@dataclass(frozen=True)
+class Device:
+    """The device on which it is computed, or several."""
+
+    name: Form(
+        "auto, cpu, cuda or cuda:N",
+        texts.device_name,
+        type="string",
+        pattern="^(auto|cpu|cuda(:[0-9]+)?)$",
+    ) = key("auto", "--device", metavar="NAME", otherwise="auto: a GPU if there is one")
+    names: Form(
+        "several GPUs, such as cuda:0,cuda:1: each channelises a range of the inputs and "
+        "correlates a range of the channels; takes the place of one device",
+        texts.device_names,
+    ) = key(None, "--devices", metavar="NAME,NAME[,...]", programs=CORRELATORS)
+
+    @property
+    def several(self):
+        """The names of several devices, a list; None: there is one."""
+        return None if self.names is None else texts.device_names(self.names)
+
+    @property
+    def first(self):
+        """The device of what runs on one, or the first of several."""
+        return self.name if self.names is None else self.several[0]
+
+    def check(self, plan):
+        """Refuses what several devices cannot do: no one of them has all channels of all inputs."""
+        if self.names is None:
+            return
+        if plan.network.role != "fx":
+            raise plan.error(
+                "device.names",
+                f"not with {plan.naming('network.role')} {plan.network.role}: a part of a "
+                "correlator has one device",
+                shown=True,
+            )
+        for field in ("beams.directions", "ring.file", "voltages.file"):
+            if plan.value(field) is not None:
+                raise plan.error(
+                    "device.names",
+                    f"is not allowed with {plan.naming(field)}: no device has all channels of "
+                    "all inputs",
+                )
+
+
+@dataclass(frozen=True)
+class Flagging:
+    """Interference that is found and left out."""
+
+    kurtosis_false_alarms: like(
+        f_engine,
+        "kurtosis_false_alarms",
+        least=1e-9,
+        meaning="flag interference by spectral kurtosis, such that this fraction of noise is "
+        f"flagged, too ({FALSE_ALARMS} for --flag alone); voltages that are flagged are not "
+        "counted",
+    ) = key(None, "--flag", metavar="FRACTION", alone=FALSE_ALARMS)
+    time_sum_sigma: Number(
+        "flag powers that stand out along time (SumThreshold), from so many standard deviations "
+        "on, such as 6",
+        1,
+        1000,
+        unit="standard deviations",
+    ) = key(None, "--flag-time", metavar="SIGMA")
+    channel_sum_sigma: Number("likewise along channels", 1, 1000, unit="standard deviations") = key(
+        None, "--flag-channels", metavar="SIGMA"
+    )
+    bad_channels: Form(
+        "flag these channels, from 0, both ends of a range included", texts.numbers_of
+    ) = key(None, "--bad-channels", metavar="N,N-N")
+    spectra_per_slice: like(
+        f_engine,
+        "spectra_per_slice",
+        least=1,
+        meaning="spectra that are flagged together, a divisor of those of a frame",
+    ) = key(None, "--flag-slice", metavar="SPECTRA", otherwise=f"the one nearest to {BEST_SLICE}")
+    grown_slices: like(
+        f_engine, "grown_slices", meaning="flag so many slices before and after a flagged one, too"
+    ) = key(None, "--grow-slices", metavar="N")
+    grown_channels: like(
+        f_engine,
+        "grown_channels",
+        meaning="flag so many channels on each side of a flagged one, too",
+    ) = key(None, "--grow-channels", metavar="N")
+
+    @property
+    def wanted(self):
+        """True if anything is flagged."""
+        return any(getattr(self, name) is not None for name in METHODS)
+
+    def check(self, plan):
+        """Refuses sizes of flags where nothing is flagged."""
+        if self.wanted:
+            return
+        names = [plan.naming(f"flagging.{name}") for name in METHODS]
+        for name in ("spectra_per_slice", "grown_slices", "grown_channels"):
+            if getattr(self, name) is not None:
+                raise plan.error(
+                    f"flagging.{name}", f"needs {', '.join(names[:-1])} or {names[-1]}", shown=True
+                )
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """The direction on the sky that the delays follow."""
+
+    direction: Form(
+        "keep the delays on this direction, so that its fringes stop: sun, 'Cas A', "
+        "'23:23:24 +58:48:54' (ICRS), '350.85, 58.815' (degrees), 'az=180, el=45'",
+        parse_direction,
+        named=True,
+    ) = key(None, "--track", metavar="DIRECTION")
+    phase_centers: Form(
+        "rotate the phases to these directions, each in a file of its own ({phase_center} in the "
+        "name), whatever is tracked",
+        texts.directions,
+        named=True,
+    ) = key(None, "--phase-centers", metavar="DIRECTION[;...]")
+
+    @property
+    def tracked(self):
+        """The Direction; None: nothing is tracked."""
+        return None if self.direction is None else parse_direction(self.direction)
+
+    @property
+    def centers(self):
+        """A list of Direction, empty where phases are left as they are."""
+        return texts.directions(self.phase_centers) if self.phase_centers else []

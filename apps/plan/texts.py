@@ -1,0 +1,175 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Texts in plans that have a form of their own: parts of a whole, searches, foldings, devices."""
+
+import dataclasses
+import math
+import re
+from dataclasses import dataclass
+
+from ..parameters.rules import NAME_RULE, is_name, numbers_reader
+from ..tracking.directions import parse_direction
+from ..transients.trials import plan_trials
+
+#: the numbers that "3,7,500-503" names
+numbers_of = numbers_reader(65536, ",", once=False)
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """Part `number`, from 0, of `count` equal ones."""
+
+    number: int
+    count: int
+
+    def range_of(self, name, total, multiple=1):
+        """
+        (first, how many) of so many things, of which parts are a multiple.
+
+        Raises
+        ------
+        ValueError
+            They cannot be divided so; the message begins with the name.
+        """
+        if total % self.count or total // self.count % multiple:
+            raise ValueError(
+                f"{name}: {total} cannot be divided into {self.count} equal parts"
+                + (f" of a multiple of {multiple}" if multiple > 1 else "")
+            )
+        each = total // self.count
+        return self.number * each, each
+
+    def __repr__(self):
+        # the form of plans
+        return f"{self.number}/{self.count}"
+
+
+def part(text):
+    """The Part that K/N names."""
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    if not found or int(found[1]) >= int(found[2]):
+        raise ValueError("expected K/N, part K of N, from 0/N to (N-1)/N")
+    return Part(int(found[1]), int(found[2]))
+
+
+def name(text):
+    """A name that can stand everywhere."""
+    if not is_name(text):
+        raise ValueError(f"expected {NAME_RULE}")
+    return text
+
+
+def device_name(text):
+    """The name of a device: auto, cpu, cuda, cuda:N."""
+    number = text.partition(":")[2]
+    # emulated devices are for tests
+    if text not in ("auto", "cpu", "cuda", "emulated") and not (
+        text.startswith(("cuda:", "emulated:")) and number.isdecimal()
+    ):
+        raise ValueError("expected auto, cpu, cuda or cuda:N")
+    return text
+
+
+def device_names(text):
+    """The names of devices between commas, as a list."""
+    try:
+        return [device_name(each) for each in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            "expected auto, cpu, cuda or cuda:N, several with commas between them"
+        ) from None
+
+
+def directions(text):
+    """The Directions of a text, with semicolons between them."""
+    return [parse_direction(each) for each in text.split(";")]
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search of a plan; docs/beams.md has the meanings."""
+
+    dm: str
+    threshold: float = 7.0
+    pulse_width: float = 0.0
+    smearing: float = 1.1
+    widest: float = 0.25
+    baseline: float = 4.0
+    window: float = 2.0
+    cells: float = 20.0
+    channels: float = 8.0
+    spectra: float = 8.0
+    zero_dm: bool = False
+    min_dm: float = 0.0
+    most_beams: int = 0
+
+
+def parse_search(text):
+    """
+    "dm=0:86.4:0.1,threshold=7" -> Search.
+
+    Raises
+    ------
+    ValueError
+        The text is not that of a search; the message names what is wrong, and what is allowed.
+    """
+    kinds = {field.name: field.type for field in dataclasses.fields(Search)}
+    found = {}
+    for word in text.split(","):
+        name, sign, value = word.partition("=")
+        name = name.strip()
+        if not sign or name not in kinds or name in found:
+            raise ValueError(
+                f"{word!r} is not allowed: dm=LOW:HIGH:STEP or dm=LOW:HIGH (pc/cm^3), "
+                f"and, each once, {', '.join(list(kinds)[1:])}"
+            )
+        kind = kinds[name]
+        try:
+            if kind is bool:
+                found[name] = {"yes": True, "no": False}[value]
+            else:
+                found[name] = kind(value)
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"{name}: {value!r} is not allowed: {'yes or no' if kind is bool else 'a number'}"
+            ) from None
+        if kind is float and not (0 <= found[name] < math.inf):
+            raise ValueError(f"{name}: {value} is not allowed: 0 or more")
+    if "dm" not in found:
+        raise ValueError(f"{text!r} lacks dm=LOW:HIGH:STEP, in pc/cm^3")
+    # checks the form of a range; the band is not known yet
+    plan_trials(found["dm"], 16, 1e9, 1e6, 1.0, pulse_width=1.0)
+    return Search(**found)
+
+
+def parse_fold(text):
+    """
+    Returns (period, dm, file) of what folds, the first two or the last one None.
+
+    Raises
+    ------
+    ValueError
+        The text is neither a period nor a file.
+    """
+    if text.endswith(".par"):
+        return None, None, text
+    words = text.split(",")
+    try:
+        period = float(words[0])
+        dm = 0.0
+        for word in words[1:]:
+            if not word.startswith("dm="):
+                raise ValueError
+            dm = float(word[3:])
+        if not (1e-4 <= period <= 1e5 and 0 <= dm <= 1e6):
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not allowed: a period from 1e-4 to 1e5 s, with the "
+            "dispersion measure where it is known (0.7145,dm=26.76), or a file that "
+            "ends in .par"
+        ) from None
+    return period, dm, None

@@ -1,0 +1,146 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Plans as YAML: read with line and field in each error, and written."""
+
+import os
+
+from ..parameters.errors import ParameterError
+from ..parameters.rules import check_mapping, refuse
+from ..parameters.yaml_reader import YamlReader
+from .fields import BEAMS, written
+from .plan import HOST_FIELDS, SECTIONS, Plan, Source, fields_for
+from .service_sections import Host
+
+#: program -> key as it was written once, and may be -> field that it is: aperture_beams had no
+#: section `beams`
+FORMER = {
+    BEAMS: {
+        "engines.beams": "beams.directions",
+        **{
+            f"engines.{key}": f"beams.{key}"
+            for key in (
+                "incoherent",
+                "products",
+                "sum_channels",
+                "taper",
+                "normalise",
+                "phase_error",
+                "integration",
+            )
+        },
+        "outputs.file": "beams.file",
+        "outputs.nbits": "beams.nbits",
+        "voltages.file": "beams.voltages",
+        "voltages.channels": "beams.voltage_channels",
+    }
+}
+
+
+class PlanReader(YamlReader):
+    """Reads the plan of a program."""
+
+    def __init__(self, path, program):
+        super().__init__(path, ParameterError)
+        self._program, self._former = program, FORMER.get(program, {})
+
+    def read(self, file):
+        """The plan of a file; it is not checked whether what it says contradicts itself."""
+        tree = self.tree(file)
+        return self.with_line(self._plan, tree)
+
+    def _plan(self, tree):
+        offered = fields_for(self._program)
+        former = {}
+        for name in self._former:
+            section, key = name.split(".")
+            former.setdefault(section, []).append(key)
+        check_mapping("", tree, dict.fromkeys([*offered, *former]))
+        values, keys, more = {}, {}, {}
+        for section, entries in tree.items():
+            if section == "hosts":
+                more[section] = self._hosts(entries)
+                continue
+            check_mapping(section, entries, [*offered.get(section, ()), *former.get(section, ())])
+            if section == "monitoring":
+                more[section] = SECTIONS[section]()
+            for key, text in entries.items():
+                name = f"{section}.{key}"
+                field = self._former.get(name, name)
+                if field in values:
+                    raise ParameterError(name, f"given twice, first as {keys[field]}")
+                values[field] = self._value(name, fields_of(offered, field), text)
+                keys[field] = name
+        source = Source(keys=keys, reader=self, tree=tree)
+        return Plan(program=self._program, source=source, **more).replaced(values)
+
+    def _hosts(self, names):
+        """{name: Host} of the section."""
+        if not isinstance(names, dict):
+            refuse("hosts", names, "a mapping of names")
+        found = {}
+        for name, entries in names.items():
+            check_mapping(f"hosts.{name}", entries, HOST_FIELDS)
+            found[str(name)] = Host(
+                **{
+                    key: self._value(f"hosts.{name}.{key}", HOST_FIELDS[key], text)
+                    for key, text in entries.items()
+                }
+            )
+        return found
+
+    @staticmethod
+    def _value(name, field, text):
+        if not isinstance(text, str):
+            refuse(name, text, "one value")
+        try:
+            return field.read(text)
+        except ValueError as error:
+            raise ParameterError(name, str(error)) from None
+
+
+def fields_of(offered, name):
+    """The Field of a name, section.key."""
+    section, key = name.split(".")
+    return offered[section][key]
+
+
+def load_plan(path, program):
+    """
+    The plan in a file; program: that is to run it.
+
+    Raises
+    ------
+    ParameterError
+        Something in it is not allowed: file, line, field, and what is.
+    OSError
+        It cannot be read.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ParameterError("", "is no file", path)  # a FIFO would wait
+    reader = PlanReader(path, program)
+    with open(path, encoding="utf-8") as file:
+        return reader.read(file)
+
+
+def plan_text(plan):
+    """The plan as YAML; what has no value is left to the program, again."""
+    lines = []
+    for section, fields in fields_for(plan.program).items():
+        found = getattr(plan, section)
+        if section == "hosts":
+            entries = [
+                f"  {written(name)}: {{{', '.join(_entries(fields, host))}}}"
+                for name, host in found.items()
+            ]
+        else:
+            entries = [f"  {entry}" for entry in _entries(fields, found)] if found else []
+        lines += [f"{section}:", *entries] if entries else []
+    return "\n".join(lines) + "\n"
+
+
+def _entries(fields, section):
+    values = {key: getattr(section, key) for key in fields}
+    return [f"{key}: {written(value)}" for key, value in values.items() if value is not None]
