@@ -12,11 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from .. import beam_power, beamformer
-from ..arguments.argument_types import number, whole_number
 from ..beams.beams import coherent, in_order, load_beams
 from ..beams.weights import (
-    NORMS,
-    TAPERS,
     beam_directions,
     beam_masks,
     find_polarizations,
@@ -24,7 +21,7 @@ from ..beams.weights import (
     live_beams,
 )
 from ..files.regular_file import check_regular
-from ..filterbank_sink import PRODUCTS, filterbank_sink, row_names
+from ..filterbank_sink import filterbank_sink, row_names
 from ..pointing import pointing
 from ..streams.python_block import printable
 from ..streams.silent_block import silent
@@ -32,20 +29,6 @@ from .folding import Folding
 from .running import CommandError
 from .searching import Searching
 from .voltages import make_voltage_sink
-
-#: keys of a plan that are of beams -> attribute of the options
-BEAM_KEYS = {
-    name: name
-    for name in (
-        "beams",
-        "incoherent",
-        "products",
-        "sum_channels",
-        "taper",
-        "normalise",
-        "phase_error",
-    )
-}
 
 
 class BeamForming:
@@ -268,54 +251,3 @@ def check_beam_voltages(options, beams):
                 f"--normalise {options.normalise}: --voltages of 8 bits need noise, "
                 "with which they fit these (or --format fc32)"
             )
-
-
-def add_beam_options(add, required=True):
-    """The options of a command that forms beams."""
-    add(
-        "--beams",
-        required=required,
-        metavar="BEAMS",
-        help="a YAML file, or grid:az=180,el=60,columns=8,rows=2,spacing=1.5 (degrees; ra and dec "
-        "instead follow the sky), or grid:ra=83.63,dec=22.01,width=3,overlap=0.5 to fill a circle",
-    )
-    add(
-        "--incoherent",
-        nargs="?",
-        const="",
-        metavar="ANTENNA+ANTENNA",
-        help="one more beam: the sum of the powers of all inputs, or of those of these antennas",
-    )
-    add(
-        "--products",
-        choices=tuple(PRODUCTS),
-        help="(default: I of an array with two polarisations, else power)",
-    )
-    add(
-        "--sum-channels",
-        type=whole_number(1, 65536),
-        default=1,
-        metavar="N",
-        help="neighbours that become one in the file (default: %(default)s)",
-    )
-    add("--nbits", type=int, choices=(8, 32), default=32, help="(default: %(default)s)")
-    add(
-        "--taper",
-        choices=TAPERS,
-        default="none",
-        help="taper of the weights from the middle of the array to its edge (default: %(default)s)",
-    )
-    add(
-        "--normalise",
-        choices=NORMS,
-        default="noise",
-        help="noise: a beam has the noise of an input; signal: a source has the power that it has "
-        "in an input (default: %(default)s)",
-    )
-    add(
-        "--phase-error",
-        type=number(0.001, 90, "degrees"),
-        default=1.0,
-        metavar="DEGREES",
-        help="error that the weights of beams on the sky may have (default: %(default)s)",
-    )

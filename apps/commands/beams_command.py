@@ -12,13 +12,13 @@ weights; with --fold, beam_power -> folder -> psrfits_sink, and with --search wh
 says.
 """
 
-from ..arguments.argument_types import positive_seconds
 from ..filterbank_sink import paths_of, row_names
+from ..plan.bridge import options_of
+from ..plan.fields import BEAMS
+from ..plan.plan_parser import PlanParser
 from ..pointing import Drift, update_interval
 from .beam_forming import (
-    BEAM_KEYS,
     BeamForming,
-    add_beam_options,
     beams_to_form,
     blind_beams,
     check_beam_voltages,
@@ -29,27 +29,15 @@ from .beams_report import beam_table, summary
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
 from .engines import input_text, plan_parameters
-from .folding import FOLD_SCHEMA, add_fold_options, check_fold
 from .front_end import FrontEnd
-from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input
 from .levels import gain_text
-from .output_names import check_output_name, check_writable
-from .plan import INPUT_SCHEMA, PlanParser, extend
-from .running import CommandError, observe, run_command
-from .searching import SEARCH_SCHEMA, add_search_options, check_search
+from .output_names import check_writable
+from .running import observe, run_command
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
-from .voltages import VOLTAGES_SCHEMA, add_voltage_options, check_voltages
 
-PROGRAM = "aperture_beams"
-ENDING = ".fil"
-SCHEMA = {
-    **extend(INPUT_SCHEMA, outputs={"nbits": "nbits"}, engines=BEAM_KEYS),
-    **VOLTAGES_SCHEMA,
-    **SEARCH_SCHEMA,
-    **FOLD_SCHEMA,
-}
+PROGRAM = BEAMS
 
 
 class BeamChain(CommandChain):
@@ -90,13 +78,8 @@ class BeamChain(CommandChain):
 def form_beams(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
-    if options.output is not None:
-        check_output_name(options.output, ENDING, ["beam", "time"])
-    elif not (options.search or options.fold):
-        raise CommandError("-o: expected the name of a file, unless there is --search or --fold")
-    check_search(options)
-    check_fold(options)
-    check_voltages(options, "beam")
+    options.plan.check()
+    options = options_of(options.plan)
     signals = open_input(options)
     array = signals.description
     samples, duration = length_of(signals, options.duration)
@@ -167,37 +150,12 @@ def form_beams(options):
 
 def parser():
     """The command line of aperture_beams."""
-    result = PlanParser(
-        SCHEMA,
-        prog=PROGRAM,
-        description="Tied-array beams: channelises all inputs of a recording or of a simulated "
-        "array, adds them in phase for each direction, detects powers or Stokes parameters, "
-        "integrates, and writes filterbank files.",
-        epilog=EPILOG,
-        formatter_class=HelpFormatter,
+    return PlanParser(
+        PROGRAM,
+        "Tied-array beams: channelises all inputs of a recording or of a simulated array, adds "
+        "them in phase for each direction, detects powers or Stokes parameters, integrates, and "
+        "writes filterbank files.",
     )
-    add = result.add_argument
-    add_input_options(add)
-    add_beam_options(add)
-    add_output_options(
-        add,
-        "FILE.fil",
-        "filterbank file of all beams, or with {beam} in its name "
-        "one for each; {time} becomes the UTC time of the first "
-        "integration; may be left out with --search or --fold",
-        required=False,
-    )
-    add(
-        "--integration",
-        type=positive_seconds(False),
-        metavar="SECONDS",
-        help="rounded to whole spectra, and of more than 8 MB of voltages to whole frames "
-        "(default: 0.001)",
-    )
-    add_voltage_options(add, "beam")
-    add_search_options(add)
-    add_fold_options(add)
-    return result
 
 
 def main(arguments=None):

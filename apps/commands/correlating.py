@@ -14,7 +14,6 @@ from ..streams.silent_block import silent
 from ..tracking.directions import parse_direction
 from ..uvh5_sink import uvh5_sink
 from .several_devices import XEngines, devices_of
-from .tracking import phase_centers_of
 
 #: most bytes of the frames that wait to be measured
 MEASURED_BYTES = 64 << 20
@@ -90,7 +89,7 @@ class Correlating:
             overwrite=options.overwrite,
             history=self.history(),
             tracked=options.track,
-            phase_centers=phase_centers_of(options) or None,
+            phase_centers=options.plan.tracking.centers or None,
             compression=options.compression,
             statistics=self.tap,
             statistics_type=options.format,

@@ -7,77 +7,12 @@
 
 import math
 
-from ..arguments.argument_types import number, whole_number
+from ..plan.texts import numbers_of
 from .running import CommandError
-from .voltages import channel_text, numbers_of
 
-FALSE_ALARMS = 0.0027  # --flag without a number: three standard deviations
 LEAST_SLICE = 64  # spectra that spectral kurtosis needs
 MOST_SLICE = 65536  # spectra that a slice may have
 BEST_SLICE = 256  # 10 % more power in a cell are three standard deviations
-
-#: the plan's section: key -> attribute of the options
-FLAGGING_SCHEMA = {
-    "flagging": {
-        "kurtosis_false_alarms": "flag",
-        "time_sum_sigma": "flag_time",
-        "channel_sum_sigma": "flag_channels",
-        "bad_channels": "bad_channels",
-        "spectra_per_slice": "flag_slice",
-        "grown_slices": "grow_slices",
-        "grown_channels": "grow_channels",
-    }
-}
-
-
-_FRACTION = number(1e-9, 0.5)
-_SIGMA = number(1, 1000, "standard deviations")
-
-
-def add_flagging_options(add):
-    """The options of a command that may flag interference."""
-    add(
-        "--flag",
-        type=_FRACTION,
-        nargs="?",
-        const=FALSE_ALARMS,
-        metavar="FRACTION",
-        help="flag interference by spectral kurtosis, such that this fraction of noise is flagged, "
-        f"too (default of --flag alone: {FALSE_ALARMS}); voltages that are flagged are not counted",
-    )
-    add(
-        "--flag-time",
-        type=_SIGMA,
-        metavar="SIGMA",
-        help="flag powers that stand out along time (SumThreshold), from so many standard "
-        "deviations on, such as 6",
-    )
-    add("--flag-channels", type=_SIGMA, metavar="SIGMA", help="likewise along channels")
-    add(
-        "--bad-channels",
-        type=channel_text,
-        metavar="N,N-N",
-        help="flag these channels, from 0, both ends of a range included",
-    )
-    add(
-        "--flag-slice",
-        type=whole_number(1, MOST_SLICE),
-        metavar="SPECTRA",
-        help="of what is flagged together, a divisor of --spectra-per-frame (default: the one "
-        f"nearest to {BEST_SLICE})",
-    )
-    add(
-        "--grow-slices",
-        type=whole_number(0, 31),
-        metavar="N",
-        help="flag so many slices before and after a flagged one, too",
-    )
-    add(
-        "--grow-channels",
-        type=whole_number(0, 1024),
-        metavar="N",
-        help="flag so many channels on each side of a flagged one, too",
-    )
 
 
 def choose_slice(spectra_per_frame, least=1):
@@ -90,14 +25,7 @@ def choose_slice(spectra_per_frame, least=1):
 
 def flagging_parameters(options, plan):
     """Returns the parameters of the F-engine for flags; empty: nothing is flagged."""
-    methods = (options.flag, options.flag_time, options.flag_channels, options.bad_channels)
-    if all(method is None for method in methods):
-        for name in ("flag_slice", "grow_slices", "grow_channels"):
-            if getattr(options, name) is not None:
-                raise CommandError(
-                    f"--{name.replace('_', '-')} {getattr(options, name)}: needs "
-                    "--flag, --flag-time, --flag-channels or --bad-channels"
-                )
+    if not options.plan.flagging.wanted:
         return {}
     channels = [] if options.bad_channels is None else numbers_of(options.bad_channels)
     if channels and max(channels) >= plan.channels:

@@ -8,89 +8,15 @@
 import math
 import os
 
-from ..arguments.argument_types import argument, positive_seconds, whole_number
-from ..files.regular_file import check_regular
 from ..filterbank_sink import PRODUCTS
 from ..folder import folder
 from ..psrfits_sink import psrfits_sink
 from ..streams.silent_block import silent
 from ..transients.folding import profile, signal_to_noise
 from ..transients.par_file import read_par
-from .output_names import check_output_name
 from .tables import seconds_text, with_prefix
 
-#: the plan's section: key -> attribute of the options
-FOLD_SCHEMA = {
-    "fold": {
-        "by": "fold",
-        "file": "profiles",
-        "bins": "fold_bins",
-        "subintegration": "subintegration",
-    }
-}
-ENDINGS = (".fits", ".ar")
 HOURS_OF_ENDLESS = 24.0
-
-
-def parse_fold(text):
-    """
-    Returns (period, dm, file) of --fold, the first two or the last one None.
-
-    Raises
-    ------
-    ValueError
-    """
-    if text.endswith(".par"):
-        return None, None, text
-    words = text.split(",")
-    try:
-        period = float(words[0])
-        dm = 0.0
-        for word in words[1:]:
-            if not word.startswith("dm="):
-                raise ValueError
-            dm = float(word[3:])
-        if not (1e-4 <= period <= 1e5 and 0 <= dm <= 1e6):
-            raise ValueError
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is not allowed: a period from 1e-4 to 1e5 s, with the "
-            "dispersion measure where it is known (0.7145,dm=26.76), or a file that "
-            "ends in .par"
-        ) from None
-    return period, dm, None
-
-
-def add_fold_options(add):
-    """The options of a command that may fold."""
-    add(
-        "--fold",
-        type=argument(parse_fold, kept=True, named=True),
-        metavar="PERIOD|FILE.par",
-        help="also fold the powers of all beams, with a period in seconds at the telescope "
-        "(0.7145,dm=26.76) or by a timing model",
-    )
-    add(
-        "--profiles",
-        metavar="FILE.fits",
-        help="with --fold: the PSRFITS file, with {beam} in its name where there are "
-        "several; {time} becomes the UTC time of the first sub-integration (default: "
-        "named after -o, or profiles-{time}.fits)",
-    )
-    add(
-        "--fold-bins",
-        type=whole_number(2, 65536),
-        default=128,
-        metavar="N",
-        help="with --fold: bins of a revolution (default: %(default)s)",
-    )
-    add(
-        "--subintegration",
-        type=positive_seconds(False),
-        default=10.0,
-        metavar="SECONDS",
-        help="with --fold: length of a sub-integration (default: %(default)s)",
-    )
 
 
 def profiles_name(options, beams):
@@ -106,19 +32,11 @@ def profiles_name(options, beams):
     return "profiles-{time}-{beam}.fits" if beams > 1 else "profiles-{time}.fits"
 
 
-def check_fold(options):
-    """Refuses, before anything else, what cannot be."""
-    if options.profiles is not None:
-        check_output_name(options.profiles, ENDINGS, ["beam", "time"], "--profiles")
-    if options.fold is not None and parse_fold(options.fold)[2] is not None:
-        check_regular(os.path.expanduser(options.fold), "the timing model")
-
-
 class Folding:
     """The blocks of --fold; rows: beams of the powers."""
 
     def __init__(self, options, plan, signals, array, beams, rows):
-        period, dm, file = parse_fold(options.fold)
+        period, dm, file = options.plan.fold.wanted
         model = None if file is None else read_par(os.path.expanduser(file))
         seconds = (
             HOURS_OF_ENDLESS * 3600 if plan.samples is None else plan.samples / plan.sample_rate

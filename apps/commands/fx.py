@@ -12,49 +12,29 @@ uvh5_sink. A `snapshot` takes some of the frames, for the statistics of the inpu
 measurement set or a UVFITS file is made of the UVH5 file at the end.
 """
 
-from ..arguments.argument_types import positive_seconds, whole_number
-from ..formats.uvh5.header import COMPRESSIONS
+from ..plan.bridge import options_of
+from ..plan.fields import FX
+from ..plan.plan_parser import PlanParser
 from .calibrating import Calibrator, calibrated_array
 from .command_chain import CommandChain
-from .correlating import CALIBRATE, Correlating
+from .correlating import Correlating
 from .engines import input_text, plan_parameters
-from .flagging import FLAGGING_SCHEMA, add_flagging_options, flagging_parameters
+from .flagging import flagging_parameters
 from .front_end import FrontEnd
-from .fx_output import ENDINGS, FxOutput
+from .fx_output import FxOutput
 from .fx_plan import make_plan
 from .fx_report import summary
-from .hosts import HOSTS, NETWORK_SCHEMA, add_host_options, check_role, take_host
-from .input_options import EPILOG, HelpFormatter, add_input_options, add_output_options
 from .inputs import keep_what_is_read, length_of, open_input
 from .levels import TARGET_RMS, gain_text
-from .output_names import check_output_name, check_writable
-from .plan import INPUT_SCHEMA, PlanParser, extend
-from .running import CommandError, observe, run_command
-from .several_devices import (
-    DEVICES_SCHEMA,
-    add_devices_option,
-    check_several_devices,
-    use_first_device,
-)
+from .output_names import check_writable
+from .running import observe, run_command
+from .several_devices import check_several_devices, use_first_device
 from .tables import seconds_text, with_prefix
 from .terminal import say, warn
-from .tracking import TRACKING_SCHEMA, add_tracking_options, start_text, untracked_texts
-from .voltages import VOLTAGES_SCHEMA, add_voltage_options, check_voltages, make_input_voltages
+from .tracking import start_text, untracked_texts
+from .voltages import make_input_voltages
 
-PROGRAM = "aperture_fx"
-SCHEMA = {
-    **extend(
-        INPUT_SCHEMA,
-        engines={"spectra_per_frame": "spectra_per_frame", "gain": "gain"},
-        calibration={"by": "calibrate", "scale": "scale"},
-        outputs={name: name for name in ("keep_uvh5", "compression")},
-        **DEVICES_SCHEMA,
-    ),
-    **FLAGGING_SCHEMA,
-    **TRACKING_SCHEMA,
-    **VOLTAGES_SCHEMA,
-    **NETWORK_SCHEMA,
-}
+PROGRAM = FX
 
 
 class Chain(CommandChain):
@@ -95,17 +75,14 @@ class Chain(CommandChain):
 def correlate(options):
     """Does what the options say; returns the exit code. Raises CommandError and what the blocks
     raise for parameters that they refuse."""
-    take_host(options)
-    check_role(options)
+    plan = options.plan.of_host(options.host)
+    plan.check()
+    options = options_of(plan)
     if options.role != "fx":
         # not at the top: to load it takes time that most do not need
         from .fx_hosts import correlate_part
 
         return correlate_part(PROGRAM, options)
-    if options.output is None:
-        raise CommandError(f"hosts.{options.host}: has no output")
-    check_output_name(options.output, ENDINGS, ["time", "phase_center"])
-    check_voltages(options, "input")
     use_first_device(options)
     output = FxOutput(PROGRAM, options)
     signals = open_input(options)
@@ -121,8 +98,6 @@ def correlate(options):
     )
     check_several_devices(options, signals, plan)
     # parameters that the blocks refuse are reported before anything is said, or computed
-    if options.scale != "model" and options.calibration is None:
-        raise CommandError(f"--scale {options.scale}: needs a --calibration")
     calibrator = Calibrator(signals, plan.channels, options, options.scale)
     if calibrator and options.calibrate != "nobody":
         # tracked delays are without those that the calibration makes up for
@@ -168,86 +143,13 @@ def correlate(options):
     return code
 
 
-def add_options(add):
-    """Adds the options of aperture_fx."""
-    add_input_options(add)
-    add_output_options(
-        add,
-        "FILE",
-        "visibilities: .uvh5, or .ms or .uvfits, which are made of a "
-        "UVH5 file at the end; {time} in the name becomes the UTC time of the first "
-        "integration (not of --role f)",
-        required=False,
-    )
-    add(
-        "--keep-uvh5",
-        action="store_true",
-        help="with -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)",
-    )
-    add(
-        "--compression",
-        choices=tuple(COMPRESSIONS),
-        default="none",
-        help="compression of the visibilities, without loss: lzf is fast, gzip smaller, "
-        "bitshuffle both, where hdf5plugin is installed (default: %(default)s)",
-    )
-    add_devices_option(add)
-    add_tracking_options(add)
-    add_flagging_options(add)
-    add_voltage_options(add, "input")
-    add(
-        "--spectra-per-frame",
-        type=whole_number(1, 1 << 24),
-        metavar="N",
-        help="spectra that the X-engine gets at once (default: so that a frame has 1 to 128 MB "
-        "where possible, and an integration is a whole number of frames)",
-    )
-    add(
-        "--calibrate",
-        choices=tuple(CALIBRATE),
-        default="f-engine",
-        metavar="BY",
-        help="who applies the --calibration: f-engine (delays and gains of the voltages), sink "
-        "(the visibilities), or nobody (the file notes it) (default: %(default)s)",
-    )
-    add(
-        "--scale",
-        choices=("model", "kelvin"),
-        default="model",
-        help="scale of calibrated visibilities: in units of the source that the "
-        "calibration was measured with, or kelvin (default: %(default)s)",
-    )
-    add(
-        "--integration",
-        type=positive_seconds(False),
-        metavar="SECONDS",
-        help="rounded to whole frames (default: 1, or the whole input if that is shorter)",
-    )
-    add_host_options(add)
-
-
-class FxParser(PlanParser):
-    """Requires an output, but for hosts that have none."""
-
-    def parse_args(self, args=None, namespace=None):
-        options = super().parse_args(args, namespace)
-        if options.output is None and options.role != "f" and options.host is None:
-            self.error("the following arguments are required: -o/--output")
-        return options
-
-
 def parser():
     """The command line of aperture_fx."""
-    result = FxParser(
-        {**SCHEMA, **HOSTS},
-        prog=PROGRAM,
-        description="FX correlator: channelises all inputs of a recording or of a simulated "
-        "array, multiplies all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
-        epilog=EPILOG,
-        formatter_class=HelpFormatter,
+    return PlanParser(
+        PROGRAM,
+        "FX correlator: channelises all inputs of a recording or of a simulated array, multiplies "
+        "all pairs, integrates, and writes UVH5, a measurement set or UVFITS.",
     )
-    add_options(result.add_argument)
-    return result
 
 
 def main(arguments=None):

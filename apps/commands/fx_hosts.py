@@ -18,6 +18,7 @@ import numpy as np
 
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..parameters.times import time_text
+from ..plan.texts import Part
 from ..spead_sink import spead_sink
 from ..spead_source import spead_source
 from ..streams.silent_block import silent
@@ -26,12 +27,12 @@ from .command_chain import CommandChain
 from .correlating import Correlating
 from .engines import frame_multiple
 from .front_end import FrontEnd
-from .fx_output import ENDINGS, FxOutput
+from .fx_output import FxOutput
 from .fx_plan import make_plan
-from .hosts import Part, check_role, polarizations_of, sync_of
+from .hosts import polarizations_of, sync_of
 from .inputs import keep_what_is_read, length_of, open_input
 from .levels import TARGET_RMS, gain_text
-from .output_names import check_output_name, check_writable
+from .output_names import check_writable
 from .running import CommandError, observe
 from .tables import device_text, seconds_text, table, with_prefix
 from .terminal import say, warn
@@ -321,9 +322,6 @@ def make_receiving(program, options, filename, signals, make=ReceivingChain):
 
 def receive_voltages(program, options):
     """--role x; returns the exit code."""
-    if options.output is None:
-        raise CommandError(f"hosts.{options.host}: has no output")
-    check_output_name(options.output, ENDINGS, ["time", "phase_center"])
     output = FxOutput(program, options)
     signals = open_input(options)
     keep_what_is_read(options, signals, output.files)
@@ -357,5 +355,4 @@ def receive_voltages(program, options):
 
 def correlate_part(program, options):
     """Does the work of one host of several; returns the exit code."""
-    check_role(options)
     return (send_voltages if options.role == "f" else receive_voltages)(program, options)

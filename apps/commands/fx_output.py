@@ -9,9 +9,8 @@ import os
 import subprocess
 
 from ..packages import environment
+from ..plan.names import VISIBILITIES
 from .terminal import fail, say
-
-ENDINGS = (".uvh5", ".ms", ".uvfits")
 
 
 class FxOutput:
@@ -31,7 +30,7 @@ class FxOutput:
     def __init__(self, program, options):
         self._program, self._overwrite = program, options.overwrite
         stem, self._ending = os.path.splitext(options.output)
-        self._converted = options.output if self._ending != ENDINGS[0] else None
+        self._converted = options.output if self._ending != VISIBILITIES[0] else None
         self._keep = options.keep_uvh5
         if self._converted is None:
             self.uvh5 = options.output

@@ -9,7 +9,7 @@ import os
 
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
-from .input_options import add_no_overwrite
+from .output_names import add_no_overwrite
 from .running import CommandError, run_command
 from .terminal import say, warn
 

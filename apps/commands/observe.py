@@ -12,7 +12,7 @@ from ..arguments.command_parser import CommandParser
 from ..arguments.version import __version__
 from ..observatory.instrument import Instrument
 from ..observatory.notify import Notifier
-from .input_options import HelpFormatter
+from ..plan.plan_parser import HelpFormatter
 from .observe_plan import PROGRAM, Configuration, schema_of
 from .running import CommandError, error_text, run_command
 from .terminal import fail, say

@@ -377,8 +377,6 @@ def make_chain(configuration):
         ).span(options.phase_error)
     plan, powers = make_plans(options, signals, weights_hold)
     check_several_devices(options, signals, plan)
-    if options.scale != "model" and options.calibration is None:
-        raise CommandError(f"--scale {options.scale}: needs a --calibration")
     texts = list(signals.warnings)
     if beams:
         choose_products(options, powers, array)

@@ -134,7 +134,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
 
     def test_errors(self):
         for arguments, message in (
-            ((), "-o: expected the name of a file, unless there is --"),
+            ((), "-o: is missing, and so are --search and --fold: nothing is done"),
             (("--fold", "x"), "argument --fold: 'x' is not allowed: a period from"),
             (("--fold", "0.5,d=3"), "argument --fold: '0.5,d=3' is not allowed"),
             (("--fold", "none.par"), "none.par"),

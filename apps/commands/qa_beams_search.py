@@ -201,7 +201,7 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
             (("--dump", "x.dada", "--fold", "1"), "--dump: is of --search, which is not"),
             (("--search", "dm=0:1", "--dump", "x.fil"), "--dump x.fil: expected the name"),
             (("--search", "dm=0:1", "--candidates", "x"), "--candidates x: expected"),
-            ((), "-o: expected the name of a file, unless there is --search or --fold"),
+            ((), "-o: is missing, and so are --search and --fold: nothing is done"),
         ):
             code, _, err = self.run_command(*arguments)
             self.assertIn(message, err)

@@ -19,6 +19,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.commands.flagging import choose_slice, flagging_parameters
 from gnuradio.aperture.commands.running import CommandError
+from gnuradio.aperture.parameters.errors import ParameterError
 from gnuradio.aperture.testing.observations import words
 
 
@@ -61,13 +62,15 @@ class qa_flagging(gr_unittest.TestCase):
 
     def test_refused(self):
         for arguments, text in (
-            (("--grow-slices", "1"), "--grow-slices 1: needs --flag"),
             (("--flag", "--flag-slice", "100"), "--flag-slice 100: a frame has 512"),
             (("--flag", "--flag-slice", "32"), "needs slices of at least 64"),
             (("--bad-channels", "64"), "--bad-channels 64: the channels are 0 to 63"),
         ):
             with self.assertRaisesRegex(CommandError, text):
                 parameters_of(*arguments)
+        options = fx.parser().parse_args("--input sim:y8 -o x.uvh5 --grow-slices 1".split())
+        with self.assertRaisesRegex(ParameterError, "^--grow-slices 1: needs --flag, --flag"):
+            options.plan.check()
 
     def test_file_and_report(self):
         """A bad channel has no weight, others nearly all of theirs; the plan says it likewise."""

@@ -14,8 +14,8 @@ import tempfile
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands.fx import parser
-from gnuradio.aperture.commands.hosts import Part, check_role, take_host
-from gnuradio.aperture.commands.running import CommandError
+from gnuradio.aperture.parameters.errors import ParameterError
+from gnuradio.aperture.plan.texts import Part
 
 PLAN = """
 input: {source: "sim:y8"}
@@ -34,22 +34,35 @@ class qa_hosts(gr_unittest.TestCase):
             file.write(plan)
             file.flush()
             found = parser().parse_args(["--plan", file.name, "--host", host, *more])
-        take_host(found)
-        return found
+        return found.plan.of_host(host)
 
     def test_taken(self):
         """Each host finds its part; F-engines send to X-engines in the order of the channels."""
         f1, a = self.options("f1"), self.options("a")
         self.assertEqual(
-            (f1.role, f1.inputs_of, f1.device, f1.input, f1.to, f1.spectra_per_heap),
+            (
+                f1.network.role,
+                f1.network.inputs,
+                f1.device.name,
+                f1.input.source,
+                f1.network.to,
+                f1.network.spectra_per_heap,
+            ),
             ("f", Part(1, 2), "cpu", "sim:y16", "10.0.0.3:7148,10.0.0.4:7148", 32),
         )
         self.assertEqual(
-            (a.role, a.channels_of, a.listen, a.output, a.device, a.input),
+            (
+                a.network.role,
+                a.network.channels,
+                a.network.listen,
+                a.outputs.file,
+                a.device.name,
+                a.input.source,
+            ),
             ("x", Part(0, 2), "10.0.0.3:7148", "a.uvh5", "auto", "sim:y8"),
         )
-        check_role(f1)
-        check_role(a)
+        f1.check()
+        a.check()
         self.assertEqual(Part(1, 2).range_of("--inputs-of", 16, 2), (8, 8))
 
     def test_written(self):
@@ -70,8 +83,6 @@ class qa_hosts(gr_unittest.TestCase):
     def test_refused(self):
         """Errors name the host, the key, its value and what is allowed."""
         for plan, text in (
-            (PLAN.replace("1/2, address", "2/2, address"), "hosts.b.channels: 2/2: expected"),
-            (PLAN.replace("role: f, inputs: 0/2", "role: g"), "hosts.f0.role: g: expected"),
             (PLAN.replace("channels: 1/2", "channels: 0/2"), "hosts.a.channels: 0/2 does not"),
             (PLAN.replace('address: "10.0.0.4:7148", ', ""), "hosts.b: has no address"),
             (
@@ -81,31 +92,36 @@ class qa_hosts(gr_unittest.TestCase):
                 "hosts: 2 of 3 parts",
             ),
         ):
-            with self.assertRaises(CommandError) as caught:
+            with self.assertRaises(ParameterError) as caught:
                 self.options("f0", plan)
             self.assertIn(text, str(caught.exception))
-        with self.assertRaisesRegex(CommandError, "--host c: the plan has b, f0, f1, a"):
+        with self.assertRaisesRegex(ParameterError, "--host c: the plan has b, f0, f1, a"):
             self.options("c")
-        said = io.StringIO()
-        with self.assertRaises(SystemExit), contextlib.redirect_stderr(said):
-            self.options("a", PLAN.replace("inputs: 0/2", "input_s: 0/2"))
-        self.assertIn("hosts.f0.input_s: not known", said.getvalue())
+        for before, after, text in (
+            ("inputs: 0/2", "input_s: 0/2", ":6: hosts.f0.input_s: not known"),
+            ("1/2, address", "2/2, address", ":5: hosts.b.channels: 2/2: expected"),
+            ("role: f, inputs: 0/2", "role: g", ":6: hosts.f0.role: 'g' is not allowed"),
+        ):
+            said = io.StringIO()
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(said):
+                self.options("a", PLAN.replace(before, after))
+            self.assertIn(text, said.getvalue())
         for more, text in (
             (["--format", "fc32"], "--format fc32"),
             (["--flag"], "--flag"),
             (["--voltages", "v.raw"], "--voltages"),
-            (["--devices", "cuda:0,cuda:1"], "cuda:1: not with --role x: "),
+            (["--devices", "cuda:0,cuda:1"], "cuda:1: not with hosts.a.role x: "),
         ):
-            with self.assertRaisesRegex(CommandError, text):
-                check_role(self.options("a", PLAN, *more))
+            with self.assertRaisesRegex(ParameterError, text):
+                self.options("a", PLAN, *more).check()
         for arguments, text in (
             (["--to", "10.0.0.1:7148"], "--to"),
             (["--role", "f"], "needs --to"),
             (["--role", "x"], "--listen"),
         ):
-            with self.assertRaisesRegex(CommandError, text):
-                check_role(parser().parse_args(["--input", "sim:y8", "-o", "x.uvh5", *arguments]))
-        with self.assertRaisesRegex(CommandError, "8 cannot be divided into 3"):
+            with self.assertRaisesRegex(ParameterError, text):
+                parser().parse_args(["--input", "sim:y8", "-o", "x.uvh5", *arguments]).plan.check()
+        with self.assertRaisesRegex(ValueError, "8 cannot be divided into 3"):
             Part(0, 3).range_of("--inputs-of", 8)
 
 

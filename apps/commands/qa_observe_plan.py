@@ -14,7 +14,9 @@ import yaml
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import observe
-from gnuradio.aperture.commands.observe_plan import Configuration, schema_of, whole_bytes
+from gnuradio.aperture.commands.observe_plan import Configuration, schema_of
+from gnuradio.aperture.plan.plan import FIELDS
+from gnuradio.aperture.plan.yaml_plans import plan_text
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import run
 
@@ -194,12 +196,11 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
         {time}."""
         from gnuradio.aperture.commands import fx
 
-        parser = fx.parser()
-        options = parser.parse_args(
+        options = fx.parser().parse_args(
             "--input sim:y8 -o y8-{time}.uvh5 --track sun --flag --integration 2".split()
         )
         text = "\n".join(
-            line for line in parser.plan_text(options).splitlines() if "keep_uvh5" not in line
+            line for line in plan_text(options.plan).splitlines() if "keep_uvh5" not in line
         )
         self.write(text)
         self.assertEqual(
@@ -223,7 +224,7 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
 
     def test_bytes(self):
         for text, value in (("2e9", 2 * 10**9), ("1.5 GB", 15 * 10**8), ("0", 0), ("7B", 7)):
-            self.assertEqual(value, whole_bytes(text))
+            self.assertEqual(value, FIELDS["outputs.roll_bytes"].read(text))
 
 
 if __name__ == "__main__":

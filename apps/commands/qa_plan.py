@@ -12,6 +12,7 @@ import h5py
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import beams_command, fx
+from gnuradio.aperture.plan.yaml_plans import plan_text
 from gnuradio.aperture.testing.observations import Observations, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 
@@ -37,7 +38,7 @@ class qa_plan(Observations, gr_unittest.TestCase):
     )
 
     def test_round_trip(self):
-        """A plan that is written and read gives the same options; all of them are in the schema."""
+        """A plan that is written and read is the same."""
         for command, given in ((fx, self.FX), (beams_command, self.BEAMS)):
             parser = command.parser()
             given = [
@@ -46,16 +47,14 @@ class qa_plan(Observations, gr_unittest.TestCase):
                 *map(str, given),
                 *words("--voltages v-{channel}.sigmf-meta --voltage-channels 3,5-6"),
             ]
-            options = parser.parse_args(given)
+            plan = parser.parse_args(given).plan
             name = self.path("plan.yml")
             with open(name, "w", encoding="utf-8") as file:
-                file.write(parser.plan_text(options))
-            again = vars(command.parser().parse_args(["--plan", name]))
-            self.assertEqual({**again, "plan": None}, vars(options))
-            inside = {entry for keys in command.SCHEMA.values() for entry in keys.values()}
-            self.assertEqual(inside | {"plan", "write_plan"}, set(again) - {"host"})
+                file.write(plan_text(plan))
+            self.assertEqual(command.parser().parse_args(["--plan", name]).plan, plan)
             # an option takes the place of what the plan says
-            self.assertEqual(command.parser().parse_args(["--plan", name, "--taps", "9"]).taps, 9)
+            changed = command.parser().parse_args(["--plan", name, "--taps", "9"]).plan
+            self.assertEqual(changed, plan.replaced({"engines.taps": 9}))
 
     def test_the_files_are_those_of_the_options(self):
         def contents(name):
@@ -111,7 +110,8 @@ class qa_plan(Observations, gr_unittest.TestCase):
             ("- 4", "is not allowed; it must be a mapping of input, array"),
             (
                 "input:\n  duration: -1",
-                "plan.yml:2: input.duration: -1: expected a number of seconds above 0 or inf",
+                "plan.yml:2: input.duration: -1: expected a number of seconds above 0, up to 1e9, "
+                "or inf",
             ),
             ("input: {seed: x}", "input.seed: x: expected a whole number from 0"),
             ("input: {source: [a]}", "input.source: ['a'] is not allowed; it must be one "),

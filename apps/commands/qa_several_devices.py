@@ -111,7 +111,7 @@ class qa_several_devices(InFolder, gr_unittest.TestCase):
         common = ["--input", "sim:two-dish", "-o", self.path("x.uvh5")]
         for text, options in (
             ("3 devices are more than the 2 inputs", ["--devices", several(3)]),
-            ("not with --devices", ["--devices", several(2), "--voltages", "{input}.raw"]),
+            ("not allowed with --voltages", ["--devices", several(2), "--voltages", "{input}.raw"]),
             ("expected auto, cpu, cuda or cuda:N", ["--devices", "cpu,gpu"]),
         ):
             code, _, errors = run(fx, *common, *options)

@@ -12,149 +12,22 @@ and, with --dump, to voltage_ring, which keeps the frames of the F-engine.
 
 import math
 import os
-from dataclasses import dataclass, fields
 
 from .. import dedisperser, power_normalizer, pulse_search, voltage_ring
-from ..arguments.argument_types import argument, positive_seconds
 from ..candidate_sink import candidate_sink
-from ..formats.voltages import DUMP_ENDINGS
 from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
 from ..transients.dispersion import channel_frequencies, delay
 from ..transients.trials import plan_trials
-from .output_names import check_output_name
 from .running import CommandError
 from .tables import seconds_text, with_prefix
 
-#: the plan's section: key -> attribute of the options
-SEARCH_SCHEMA = {
-    "search": {
-        "trials": "search",
-        "candidates": "candidates",
-        "pictures": "pictures",
-        "dump": "dump",
-        "dump_seconds": "dump_seconds",
-    }
-}
-TABLE_ENDINGS = (".ecsv", ".csv")
 SEGMENTS = 32
 ITEM_SECONDS = 0.25  # dedispersed powers in an item, about
 ITEM_BYTES = 1 << 26  # most of an item, unless decimations need more
 PICTURE_BYTES = 1 << 32  # powers that are kept for pictures
 MOST_DUMPS = 1000  # a recording waits for its dumps
 CANDIDATE_MARGIN = 0.5  # s, more than what a candidate has before its pulse
-
-
-@dataclass(frozen=True)
-class Search:
-    """The section --search of a plan; docs/beams.md has the meanings."""
-
-    dm: str
-    threshold: float = 7.0
-    pulse_width: float = 0.0
-    smearing: float = 1.1
-    widest: float = 0.25
-    baseline: float = 4.0
-    window: float = 2.0
-    cells: float = 20.0
-    channels: float = 8.0
-    spectra: float = 8.0
-    zero_dm: bool = False
-    min_dm: float = 0.0
-    most_beams: int = 0
-
-
-def parse_search(text):
-    """
-    "dm=0:86.4:0.1,threshold=7" -> Search.
-
-    Raises
-    ------
-    ValueError
-    """
-    kinds = {field.name: field.type for field in fields(Search)}
-    found = {}
-    for word in text.split(","):
-        name, sign, value = word.partition("=")
-        name = name.strip()
-        if not sign or name not in kinds or name in found:
-            raise ValueError(
-                f"{word!r} is not allowed: dm=LOW:HIGH:STEP or dm=LOW:HIGH (pc/cm^3), "
-                f"and, each once, {', '.join(list(kinds)[1:])}"
-            )
-        kind = kinds[name]
-        try:
-            if kind is bool:
-                found[name] = {"yes": True, "no": False}[value]
-            else:
-                found[name] = kind(value)
-        except (KeyError, ValueError):
-            raise ValueError(
-                f"{name}: {value!r} is not allowed: {'yes or no' if kind is bool else 'a number'}"
-            ) from None
-        if kind is float and not (0 <= found[name] < math.inf):
-            raise ValueError(f"{name}: {value} is not allowed: 0 or more")
-    if "dm" not in found:
-        raise ValueError(f"{text!r} lacks dm=LOW:HIGH:STEP, in pc/cm^3")
-    # checks the form of a range; the band is not known yet
-    plan_trials(found["dm"], 16, 1e9, 1e6, 1.0, pulse_width=1.0)
-    return Search(**found)
-
-
-def add_search_options(add):
-    """The options of a command that may search for pulses."""
-    add(
-        "--search",
-        type=argument(parse_search, kept=True, named=True),
-        metavar="dm=LOW:HIGH:STEP",
-        help="also search for dispersed pulses, with trials of these dispersion measures (pc/cm^3; "
-        "without STEP as many as are needed); behind commas threshold=7 (S/N), widest=0.25 (s), "
-        "min_dm, most_beams and more, see docs/beams.md",
-    )
-    add(
-        "--candidates",
-        metavar="FILE.ecsv",
-        help="with --search: the table of candidates, .ecsv or .csv; {time} becomes the "
-        "UTC time of the start (default: named after -o, or candidates-{time}.ecsv)",
-    )
-    add(
-        "--pictures",
-        type=float,
-        default=10.0,
-        metavar="N",
-        help="with --search: most pictures of candidates in a minute, beside the table; 0: "
-        "none (default: %(default)g)",
-    )
-    add(
-        "--dump",
-        metavar="FILE",
-        help="with --search: the voltages of all inputs around each candidate: "
-        ".sigmf-meta, .raw (GUPPI raw) or .dada, with {time} in the name, which "
-        "becomes the UTC time of the first spectrum; {id} becomes the name of the "
-        "candidate, and {input} or {channel} makes a file for each",
-    )
-    add(
-        "--dump-seconds",
-        type=positive_seconds(False),
-        metavar="SECONDS",
-        help="with --dump: time for which voltages are kept in memory (default: as long as "
-        "the search takes to find a pulse)",
-    )
-
-
-def check_search(options):
-    """Refuses, before anything else, what cannot be."""
-    for name in ("candidates", "dump", "dump_seconds"):
-        if options.search is None and getattr(options, name) is not None:
-            raise CommandError(f"--{name.replace('_', '-')}: is of --search, which is not given")
-    if options.search is None:
-        return
-    if not 0 <= options.pictures <= 6000:
-        raise CommandError(f"--pictures {options.pictures:g}: expected 0 to 6000 in a minute")
-    if options.candidates is not None:
-        check_output_name(options.candidates, TABLE_ENDINGS, ["time"], "--candidates")
-    if options.dump is not None:
-        check_output_name(options.dump, DUMP_ENDINGS, ["id", "time", "input", "channel"], "--dump")
 
 
 def candidates_name(options):
@@ -180,7 +53,7 @@ class Searching:
     def __init__(self, options, plan, signals, array, rows):
         if options.products not in ("power", "I"):
             raise CommandError(f"--search: --products {options.products}: expected power or I")
-        wanted = parse_search(options.search)
+        wanted = options.plan.search.wanted
         summed = options.sum_channels
         channels, width = plan.channels // summed, plan.sample_rate / plan.hop
         if signals.real:

@@ -12,35 +12,11 @@ import pmt
 from gnuradio import blocks, gr
 
 from .. import exchange, f_engine, join_channels, tags, xengine
-from ..arguments.argument_types import device_name
 from ..streams.tag_values import dict_value
 from .running import CommandError
 
 #: keys of settings that have a value for each input
 FOR_EACH_INPUT = (tags.delay, tags.delay_rate, tags.phase, tags.phase_rate)
-
-#: in the plan's section of the device: key -> attribute of the options
-DEVICES_SCHEMA = {"device": {"names": "devices"}}
-
-
-def device_names(text):
-    """A type of argparse: names of devices, with commas between them."""
-    for name in text.split(","):
-        kind, _, number = name.partition(":")
-        if not (kind == "emulated" and number.isdecimal()):  # devices of tests
-            device_name(name)
-    return text
-
-
-def add_devices_option(add):
-    """The option of a command that can use several devices."""
-    add(
-        "--devices",
-        type=device_names,
-        metavar="NAME,NAME[,...]",
-        help="several GPUs, such as cuda:0,cuda:1: each channelises a range of the inputs and "
-        "correlates a range of the channels; takes the place of --device",
-    )
 
 
 def devices_of(options):

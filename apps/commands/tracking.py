@@ -9,53 +9,15 @@ import math
 
 import numpy as np
 
-from ..arguments.argument_types import argument
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..delay_tracker import delay_tracker
 from ..streams.silent_block import silent
 from ..tracking.delay_model import fastest_fringe, longest_baseline
-from ..tracking.directions import azimuth_elevation, parse_direction
+from ..tracking.directions import azimuth_elevation
 from .tables import seconds_text
 
 #: cycles of a fringe in an integration, from which on a third or more of it is lost
 WASHED_OUT = 0.5
-
-#: the plan's section: key -> attribute of the options
-TRACKING_SCHEMA = {"tracking": {"direction": "track", "phase_centers": "phase_centers"}}
-
-
-direction_text = argument(parse_direction, kept=True, named=True)
-
-
-def direction_texts(text):
-    """A type of argparse: texts that say directions, with semicolons between them."""
-    for part in text.split(";"):
-        direction_text(part)
-    return text
-
-
-def add_tracking_options(add):
-    """The options of a command that may track."""
-    add(
-        "--track",
-        type=direction_text,
-        metavar="DIRECTION",
-        help="keep the delays on this direction, so that its fringes stop: sun, 'Cas A', "
-        "'23:23:24 +58:48:54' (ICRS), '350.85, 58.815' (degrees), 'az=180, el=45'",
-    )
-    add(
-        "--phase-centers",
-        type=direction_texts,
-        metavar="DIRECTION[;...]",
-        help="rotate the phases to these directions, each in a file of its own ({phase_center} in "
-        "the name), whatever is tracked",
-    )
-
-
-def phase_centers_of(options):
-    """A list of Direction, empty where phases are left as they are."""
-    texts = options.phase_centers.split(";") if options.phase_centers else []
-    return [parse_direction(text) for text in texts]
 
 
 def untracked_texts(options, description, integration):

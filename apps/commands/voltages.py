@@ -7,55 +7,19 @@
 
 import os
 
-from ..arguments.argument_types import argument
-from ..formats.voltages import VOLTAGE_ENDINGS
 from ..parameters.errors import ParameterError
-from ..parameters.rules import numbers_reader
+from ..plan.texts import numbers_of
 from ..streams.silent_block import silent
 from ..voltage_sink import voltage_sink
-from .output_names import check_output_name
 from .running import CommandError
 from .tables import with_prefix
 
-#: the plan's section: key -> attribute of the options
-VOLTAGES_SCHEMA = {"voltages": {"file": "voltages", "channels": "voltage_channels"}}
 #: parameter of the block -> option of the commands
 OPTIONS = {
     "filename": "--voltages",
     "selected_channels": "--voltage-channels",
     "type": "--format with --voltages",
 }
-
-
-#: the numbers that "3,7,500-503" names
-numbers_of = numbers_reader(65536, ",", once=False)
-channel_text = argument(numbers_of, kept=True)
-
-
-def add_voltage_options(add, what):
-    """The options of a command that may write voltages; what: input or beam."""
-    add(
-        "--voltages",
-        metavar="FILE",
-        help=f"also write the voltages of each {what}: .raw (GUPPI raw, with {{{what}}} in the "
-        "name) or .sigmf-meta (SigMF, with {channel} in it); {time} becomes the UTC time of the "
-        "first frame",
-    )
-    add(
-        "--voltage-channels",
-        type=channel_text,
-        metavar="N,N-N",
-        help="with --voltages: these channels, from 0, both ends of a range included "
-        "(default: all)",
-    )
-
-
-def check_voltages(options, what):
-    """Refuses, before anything else, what is no name of a file of voltages."""
-    if options.voltages is not None:
-        check_output_name(
-            options.voltages, VOLTAGE_ENDINGS, ["time", what, "channel"], "--voltages"
-        )
 
 
 def pairs_of(array):

@@ -58,7 +58,7 @@ def options_of(plan, **more):
         attribute: plan.value(name) if plan.value(name) is not None else FIELDS[name].default
         for name, attribute in attributes_for(plan.program).items()
     }
-    return argparse.Namespace(**found, hosts=plan.hosts, host=plan.host, **more)
+    return argparse.Namespace(**found, plan=plan, host=plan.host, **more)
 
 
 def plan_of(options, program):

@@ -13,7 +13,8 @@ import textwrap
 from ..arguments.command_parser import CommandParser
 from ..inputs.registry import kinds, kinds_text, options_text
 from ..parameters.errors import ParameterError
-from .fields import NEVER
+from .bridge import options_of
+from .fields import FX, NEVER
 from .plan import Plan, about_section, fields_for, needed_by
 from .yaml_plans import load_plan, plan_text
 
@@ -49,7 +50,7 @@ class PlanParser(CommandParser):
     The command line of a program, with an option for each field of a plan that has one.
 
     program: its name. parse_args() returns a namespace of `plan`, a Plan, and `write_plan`, the
-    name of a file or None.
+    name of a file or None; beside them, as long as code takes these, all values by their options.
     """
 
     def __init__(self, program, description):
@@ -114,11 +115,10 @@ class PlanParser(CommandParser):
         }
         source = dataclasses.replace(plan.source, options=frozenset(values))
         plan = plan.replaced(values, source=source, host=getattr(found, "host", None))
-        self.check_needed(plan)
-        return argparse.Namespace(plan=plan, write_plan=found.write_plan)
-
-    def check_needed(self, plan):
-        """Ends the program where something is missing that is needed by what else is there."""
+        missing = plan.program == FX and plan.outputs.file is None
+        if missing and plan.network.role != "f" and plan.host is None:
+            self.error("the following arguments are required: -o/--output")
+        return argparse.Namespace(**vars(options_of(plan)), write_plan=found.write_plan)
 
     def _loaded(self, path):
         if not os.path.isfile(path):
@@ -130,8 +130,8 @@ class PlanParser(CommandParser):
         except (OSError, ValueError) as error:
             self.error(f"--plan {path}: {error}")
 
-
-def write_plan(path, plan):
-    """Writes a plan into a file, which must not be there."""
-    with open(path, "x", encoding="utf-8") as file:
-        file.write(plan_text(plan))
+    @staticmethod
+    def write_plan(options):
+        """Writes the file of --write-plan, which must not be there."""
+        with open(options.write_plan, "x", encoding="utf-8") as file:
+            file.write(plan_text(options.plan))
