@@ -89,11 +89,6 @@ def first_word(sentence):
     return found[0].lower() if found else ""
 
 
-IMPORT = re.compile(r"from (gnuradio\.aperture[\w.]*) import (?:\(([\w,\s]+)\)|([\w, ]+))")
-#: module -> what scripts of users import from where it once was
-MOVED = {"files.uvh5_reader": "VisibilityFile", "plots.plot_data": "decibels"}
-
-
 def headings_of(page):
     """The anchors of a page's headings, as GitHub makes them."""
     found = set()
@@ -272,21 +267,6 @@ class TestDocuments(unittest.TestCase):
                         ast.parse(re.sub(r"\.\.\.(?=\s*\))", "**others", code))
                     elif language in ("yaml", "yml"):
                         yaml.safe_load(code)
-
-    def test_imports(self):
-        """The package has what pages and examples import of it, and what they once imported."""
-        sources = [*PAGES, *(path for path in (SOURCE / "examples").rglob("*") if path.is_file())]
-        texts = [path.read_text() for path in sources if path.suffix in (".md", ".py", ".ipynb")]
-        found = [(f"gnuradio.aperture.{module}", name) for module, name in MOVED.items()]
-        for module, lines, line in (groups for text in texts for groups in IMPORT.findall(text)):
-            names = (name.split() for name in (lines or line).split(","))
-            found += [(module, name[0]) for name in names if name]
-        self.assertGreater(len(found), 20)
-        for module, name in found:
-            with self.subTest(module=module, name=name):
-                # a name may be that of a module
-                inside = hasattr(importlib.import_module(module), name)
-                self.assertTrue(inside or importlib.util.find_spec(f"{module}.{name}"))
 
     def test_readmes_commands(self):
         for command in ("tools/demo", "tools/test", "tools/run", "tools/setup"):

@@ -13,6 +13,7 @@ import shutil
 import unittest
 
 import yaml
+
 from places import BUILD, CMAKE, SOURCE, fresh_folder, installed_modules, main, run, run_or_fail
 
 MANIFEST = BUILD / "install_manifest.txt"
@@ -212,6 +213,11 @@ class TestInstall(unittest.TestCase):
         )
         output = run_or_fail(self, "/usr/bin/python3", "-c", program, env=self.environment())
         self.assertIn(str(self.stage), output)
+
+    def test_3_public_names(self):
+        """The installed package has all names that users may import."""
+        program = SOURCE / "tests/public_names.py"
+        run_or_fail(self, "/usr/bin/python3", program, env=self.environment())
 
     def test_3_metadata(self):
         """The version is known without an import, of one installation."""

@@ -217,7 +217,7 @@ FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 IN_CPP = {"logged", "references", "spead", "tags"}
 
 
-# modules that scripts of users import from where they once were, as MOVED of test_documents
+# modules that scripts of users import from where they once were: public_names.yml has their names
 MOVED = {"files/uvh5_reader.py", "plots/plot_data.py"}
 # modules of formats that every room of it may know, and one that knows several
 OF_ALL_FORMATS = {"recordings", "voltages"}
