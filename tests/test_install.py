@@ -89,7 +89,8 @@ class TestInstall(unittest.TestCase):
             "bin": [path for path in (SOURCE / "apps").glob("aperture_*") if path.is_file()],
         }
         for module in installed_modules():
-            in_source.setdefault(f"gnuradio/aperture/{module.parent}", []).append(module)
+            folder = str(pathlib.PurePath("gnuradio/aperture") / module.parent)
+            in_source.setdefault(folder, []).append(module)
         self.assertIn("gnuradio/aperture/arrays", in_source)
         for folder, sources in in_source.items():
             wanted = {path.name for path in sources}
