@@ -195,8 +195,8 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
         for arguments, message in (
             (("--search", "0:3:1"), "argument --search: '0:3:1' is not allowed: dm=LOW"),
             (("--search", "dm=3:0:1"), "argument --search: dm: '3:0:1' is not allowed"),
-            (("--search", "dm=0:1,threshold=x"), "threshold: 'x' is not allowed: a number"),
-            (("--search", "dm=0:1,zero_dm=1"), "zero_dm: '1' is not allowed: yes or no"),
+            (("--search", "dm=0:1,threshold=x"), "threshold: x: expected a number from 1 to 1e6"),
+            (("--search", "dm=0:1,zero_dm=1"), "zero_dm: 1: expected yes or no"),
             (("--search", "threshold=7"), "lacks dm=LOW:HIGH:STEP"),
             (("--dump", "x.dada", "--fold", "1"), "--dump: is of --search, which is not"),
             (("--search", "dm=0:1", "--dump", "x.fil"), "--dump x.fil: expected the name"),

@@ -13,10 +13,10 @@ import re
 from dataclasses import dataclass
 
 from ..parameters.ascii_text import quoted
-from ..parameters.description import Number, Parameter, Text, parameters_of
-from ..parameters.rules import HIGHEST, number_reader, refuse, short, whole_reader
+from ..parameters.description import REQUIRED, Number, Parameter, Text, parameters_of
+from ..parameters.rules import HIGHEST, INT32, number_reader, refuse, short, whole_reader
 
-FX, BEAMS, OBSERVE = "aperture_fx", "aperture_beams", "aperture_observe"
+PROGRAMS = FX, BEAMS, OBSERVE = "aperture_fx", "aperture_beams", "aperture_observe"
 #: most seconds that make sense anywhere: 31 years
 LONGEST = 1e9
 NEVER = object()
@@ -28,12 +28,14 @@ class Place:
     that have it.
 
     options: as on the command line, none for a key that has no option; metavar: its value in
-    --help; otherwise: the default in words, where it is no value; alone: the value of the option
-    without one; programs: that have this field, None for all that have the section.
+    --help; help: what it does, where that is not what the field means; otherwise: the default in
+    words, where it is no value; alone: the value of the option without one; programs: that have
+    this field, None for all that have the section; needed: those that do nothing without it.
     """
 
     options: tuple = ()
     metavar: str | None = None
+    help: str = ""
     otherwise: str = ""
     alone: object = NEVER
     programs: tuple | None = None
@@ -160,7 +162,7 @@ class Field:
                     return choice
             text = int(text) if re.fullmatch("[0-9]{1,9}", text) and self._numbered else str(text)
             refuse("", text, ", ".join(map(str, about.choices)), _problem)
-        if about.kind == "bool":
+        if about.kind == "bool" and about.reader is None:
             if text not in ("true", "false"):
                 refuse("", text, "true or false", _problem)
             return text == "true"
@@ -194,23 +196,28 @@ class Field:
             return about.allowed
         if about.kind == "bool":
             return "true or false"
-        return about.rule if about.choices or about.limited else ""
+        rule = about.rule if about.choices or about.limited else ""
+        return f"even, {rule}" if about.even else rule
 
-    def meaning(self, defaults=True):
-        """The meaning, with the default in words; defaults: also where it is a value."""
-        default = self.place.otherwise
-        if (
-            defaults
-            and not default
-            and self.default not in (None, "")
-            and self.about.kind != "bool"
-        ):
+    @property
+    def help(self):
+        """The text of the option: what it means, its range, and its default."""
+        place, about, default = self.place, self.about, self.place.otherwise
+        if place.help:
+            return place.help
+        if not default and self.default not in (None, "") and about.kind != "bool":
             default = f"{self.default:g}" if isinstance(self.default, float) else self.default
-        return self.about.meaning + (f" (default: {default})" if default else "")
+        notes = [f"default: {default}"] if default else []
+        if not about.allowed and about.limited and about.most < INT32 and about.least > -INT32:
+            notes.insert(0, self.allowed)
+        if place.alone not in (NEVER, ""):
+            notes.append(f"{place.options[0]} alone: {place.alone}")
+        return about.meaning + (f" ({'; '.join(notes)})" if notes else "")
 
     def schema(self):
         """The entry of a JSON schema."""
-        found = {**self._type(), "description": self.meaning(False)}
+        default = self.place.otherwise and f" (default: {self.place.otherwise})"
+        found = {**self._type(), "description": self.about.meaning + default}
         if self.default not in (None, ""):
             found["default"] = self.default
         return found
@@ -259,9 +266,9 @@ class Field:
                 more["type"] = convert
             if place.alone is not NEVER:
                 more.update(nargs="?", const=place.alone)
-        help_text = self.meaning().replace("%", "%%")
+        text = self.help.replace("%", "%%")
         return parser.add_argument(
-            *place.options, dest=self.name, default=self.default, help=help_text, **more
+            *place.options, dest=self.name, default=self.default, help=text, **more
         )
 
 
@@ -281,6 +288,7 @@ def fields_in(name, section):
     """{key: Field} of a section, a dataclass; name: of the section."""
     found = {}
     for entry in dataclasses.fields(section):
-        about = dataclasses.replace(entry.type, name=entry.name, default=entry.default)
+        default = REQUIRED if entry.default is dataclasses.MISSING else entry.default
+        about = dataclasses.replace(entry.type, name=entry.name, default=default)
         found[entry.name] = Field(name, entry.name, about, entry.metadata.get("place", Place()))
     return found

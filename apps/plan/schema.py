@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""A JSON schema of plans, with which editors complete them, and the reference of the manual."""
+"""A JSON schema of plans, with which editors complete them."""
 
 from .plan import about_section, fields_for, needed_by
 

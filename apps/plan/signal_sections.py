@@ -45,9 +45,9 @@ class Instrument:
 class Input:
     """The source of the samples."""
 
-    source: Text("source of the samples, KIND:NAME; the kinds are listed below") = key(
-        None, "--input", metavar="INPUT", needed=(FX, BEAMS, OBSERVE)
-    )
+    source: Text(
+        "source of the samples, KIND:NAME; --help-input KIND has the options of a kind"
+    ) = key(None, "--input", metavar="INPUT", needed=(FX, BEAMS, OBSERVE))
     duration: Seconds("how much of it is taken", endless=True) = key(
         None,
         "--duration",
@@ -85,13 +85,13 @@ class Array:
 class Engines:
     """The F-engine, and how long the correlator integrates."""
 
-    channels: Integer("channels of the band, even, 4 to 65536", 4, 65536, even=True) = key(
+    channels: Integer("channels of the band", 4, 65536, even=True) = key(
         None,
         "--channels",
         metavar="N",
         otherwise="1024, fewer of an input with less than 100 spectra",
     )
-    taps: like(f_engine, "taps", meaning="taps of the polyphase filter bank, 1 to 64") = key(
+    taps: like(f_engine, "taps", meaning="taps of the polyphase filter bank") = key(
         8, "--taps", metavar="T"
     )
     window: like(f_engine, "window", meaning="hann, hamming, blackman, rect or kaiser(BETA)") = key(
@@ -175,9 +175,12 @@ class Outputs:
         "visibilities: .uvh5, or .ms or .uvfits, which are made of a UVH5 file at the end; {time} "
         "in the name becomes the UTC time of the first integration (not of --role f)"
     ) = key(None, "-o", "--output", metavar="FILE", programs=CORRELATORS)
-    overwrite: Switch(
-        "refuse to replace files (default: they are replaced when the first integration comes)"
-    ) = key(True, "--no-overwrite")
+    overwrite: Switch("replace files that are there when the first integration comes") = key(
+        True,
+        "--no-overwrite",
+        help="refuse to replace files (default: they are replaced when the first integration "
+        "comes)",
+    )
     keep_uvh5: Switch(
         "with -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)"
     ) = key(False, "--keep-uvh5", programs=(FX,))
@@ -279,8 +282,7 @@ class Flagging:
         "kurtosis_false_alarms",
         least=1e-9,
         meaning="flag interference by spectral kurtosis, such that this fraction of noise is "
-        f"flagged, too ({FALSE_ALARMS} for --flag alone); voltages that are flagged are not "
-        "counted",
+        "flagged, too; voltages that are flagged are not counted",
     ) = key(None, "--flag", metavar="FRACTION", alone=FALSE_ALARMS)
     time_sum_sigma: Number(
         "flag powers that stand out along time (SumThreshold), from so many standard deviations "

@@ -5,14 +5,15 @@
 #
 """Texts in plans that have a form of their own: parts of a whole, searches, foldings, devices."""
 
-import dataclasses
-import math
 import re
 from dataclasses import dataclass
 
+from .. import power_normalizer, pulse_search
+from ..parameters.description import Number, Switch, Text
 from ..parameters.rules import NAME_RULE, is_name, numbers_reader
 from ..tracking.directions import parse_direction
 from ..transients.trials import plan_trials
+from .fields import fields_in, like
 
 #: the numbers that "3,7,500-503" names
 numbers_of = numbers_reader(65536, ",", once=False)
@@ -88,23 +89,32 @@ def directions(text):
     return [parse_direction(each) for each in text.split(";")]
 
 
+def yes_or_no(text):
+    """True or False, of a word."""
+    if text not in ("yes", "no"):
+        raise ValueError("expected yes or no")
+    return text == "yes"
+
+
 @dataclass(frozen=True)
 class Search:
-    """The search of a plan; docs/beams.md has the meanings."""
+    """The terms of a search, dm=LOW:HIGH:STEP,threshold=7 and so on."""
 
-    dm: str
-    threshold: float = 7.0
-    pulse_width: float = 0.0
-    smearing: float = 1.1
-    widest: float = 0.25
-    baseline: float = 4.0
-    window: float = 2.0
-    cells: float = 20.0
-    channels: float = 8.0
-    spectra: float = 8.0
-    zero_dm: bool = False
-    min_dm: float = 0.0
-    most_beams: int = 0
+    dm: Text("LOW:HIGH:STEP in pc/cm^3, without HIGH; or LOW:HIGH for as many trials as are needed")
+    threshold: like(pulse_search, "threshold") = 7.0
+    pulse_width: Number("of LOW:HIGH: the narrowest pulse", 0, 1e3, unit="s") = 0.0
+    smearing: Number("of LOW:HIGH: how much wider it may become", 1, 100, open=True) = 1.1
+    widest: Number("the widest boxcar", 0, 1e3, unit="s") = 0.25
+    baseline: like(pulse_search, "baseline", meaning="the window of the running median") = 4.0
+    window: like(power_normalizer, "window", meaning="the window of the bandpass") = 2.0
+    cells: like(power_normalizer, "cell_threshold") = 20.0
+    channels: like(power_normalizer, "channel_threshold") = 8.0
+    spectra: like(power_normalizer, "spectrum_threshold") = 8.0
+    zero_dm: Switch(
+        "yes: the mean of all channels is subtracted", reader=yes_or_no, allowed="yes or no"
+    ) = False
+    min_dm: like(pulse_search, "min_dm") = 0.0
+    most_beams: like(pulse_search, "most_beams") = 0
 
 
 def parse_search(text):
@@ -116,28 +126,19 @@ def parse_search(text):
     ValueError
         The text is not that of a search; the message names what is wrong, and what is allowed.
     """
-    kinds = {field.name: field.type for field in dataclasses.fields(Search)}
-    found = {}
+    terms, found = fields_in("search", Search), {}
     for word in text.split(","):
         name, sign, value = word.partition("=")
         name = name.strip()
-        if not sign or name not in kinds or name in found:
+        if not sign or name not in terms or name in found:
             raise ValueError(
                 f"{word!r} is not allowed: dm=LOW:HIGH:STEP or dm=LOW:HIGH (pc/cm^3), "
-                f"and, each once, {', '.join(list(kinds)[1:])}"
+                f"and, each once, {', '.join(list(terms)[1:])}"
             )
-        kind = kinds[name]
         try:
-            if kind is bool:
-                found[name] = {"yes": True, "no": False}[value]
-            else:
-                found[name] = kind(value)
-        except (KeyError, ValueError):
-            raise ValueError(
-                f"{name}: {value!r} is not allowed: {'yes or no' if kind is bool else 'a number'}"
-            ) from None
-        if kind is float and not (0 <= found[name] < math.inf):
-            raise ValueError(f"{name}: {value} is not allowed: 0 or more")
+            found[name] = terms[name].read(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
     if "dm" not in found:
         raise ValueError(f"{text!r} lacks dm=LOW:HIGH:STEP, in pc/cm^3")
     # checks the form of a range; the band is not known yet

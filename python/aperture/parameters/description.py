@@ -78,7 +78,8 @@ class Parameter:
     def rule(self):
         """The allowed values in words: "1 to 16", "above 0 and at most 10 s", "a or b"."""
         if self.choices:
-            return " or ".join(filter(None, (", ".join(self.choices[:-1]), self.choices[-1])))
+            *others, last = map(str, self.choices)
+            return " or ".join(filter(None, (", ".join(others), last)))
         unit, bounded = self.unit and f" {self.unit}", self.most < HIGHEST
         most = f"{self.most:.15g}"
         if self.least == -HIGHEST:
