@@ -75,6 +75,7 @@ bool dedisperser_impl::start()
 {
     d_begins = false;
     d_lost = {};
+    d_states.start(nitems_read(0) > 0);
     return clocked_block::start();
 }
 
@@ -87,13 +88,21 @@ void dedisperser_impl::forecast(int, gr_vector_int& required)
 
 void dedisperser_impl::on_tag(int port, const gr::tag_t& tag)
 {
-    if (tag.key != pmt::intern(tags::counted) || !pmt::is_u64vector(tag.value))
-        return;
-    const auto counts = pmt::u64vector_elements(tag.value);
-    if (std::all_of(counts.begin(), counts.end(), [](uint64_t n) { return n == 0; })) {
-        const int64_t time = tick_of(port, tag.offset);
-        d_lost.add(time, time + 1);
-    }
+    d_states.take(tick_of(port, int64_t(tag.offset)), tag);
+}
+
+void dedisperser_impl::note_lost(int64_t first, int64_t end)
+{
+    d_states.each(
+        first, end, [this](int64_t from, int64_t to, const stream_states::values& said) {
+            const auto counted = said.find(tags::counted);
+            if (counted == said.end() || !pmt::is_u64vector(counted->second))
+                return;
+            const auto counts = pmt::u64vector_elements(counted->second);
+            if (std::all_of(
+                    counts.begin(), counts.end(), [](uint64_t n) { return n == 0; }))
+                d_lost.add(from, to);
+        });
 }
 
 bool dedisperser_impl::agrees()
@@ -146,6 +155,7 @@ dedisperser_impl::make(int done,
     float* const to = static_cast<float*>(output_items[0]) + done * d_p.trials.values();
     if (const char* from = starts_of(run, input_items)[0]) {
         d_kernel->execute(from, to, times, work_stream());
+        note_lost(position(), position() + times);
     } else {
         work_stream().clear(to, size_t(items) * d_p.trials.item_bytes());
         d_lost.add(position(), position() + times);

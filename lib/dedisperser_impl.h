@@ -11,6 +11,7 @@
 #include "kernels/dedispersion/dedisperser.h"
 #include "stream/clocked_block.h"
 #include "stream/intervals.h"
+#include "stream/tick_states.h"
 #include <gnuradio/aperture/dedisperser.h>
 
 namespace gr::aperture {
@@ -41,18 +42,25 @@ private:
                   const gr_vector_const_void_star& input_items,
                   const gr_vector_void_star& output_items) override;
     void on_begin() override { d_begins = true; }
-    void on_moved(int64_t ticks) override { d_lost.shift(ticks); }
+    void on_moved(int64_t ticks) override
+    {
+        d_lost.shift(ticks);
+        d_states.shift(ticks);
+    }
     void on_tag(int port, const gr::tag_t& tag) override;
 
     //! Returns whether the input's tags agree with the parameters; fails if not.
     bool agrees();
+    //! Adds to d_lost the times, of some that are used now, of which nothing was counted.
+    void note_lost(int64_t first, int64_t end);
     //! \param first,end times of the output
     void tag_item(uint64_t item, int64_t first, int64_t end);
 
     const kernels::dedisperser::parameters d_p;
     const std::unique_ptr<kernels::dedisperser> d_kernel;
     bool d_begins = false; // the next item of the output needs tags
-    intervals d_lost;      // times of the input that all beams lack
+    tick_states d_states;
+    intervals d_lost; // times of the input that all beams lack
 };
 
 } // namespace gr::aperture

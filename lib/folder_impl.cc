@@ -110,7 +110,7 @@ folder_impl::folder_impl(const parameters& p,
 
 bool folder_impl::start()
 {
-    d_about.clear();
+    d_states.start(nitems_read(0) > 0);
     d_sums.clear();
     d_items = 0;
     d_span = 0;
@@ -128,39 +128,38 @@ void folder_impl::on_begin()
     d_begins = true;
 }
 
-void folder_impl::on_moved(int64_t ticks)
-{
-    for (auto& item : d_about)
-        item.tick += ticks;
-}
+void folder_impl::on_moved(int64_t ticks) { d_states.shift(ticks); }
 
 void folder_impl::on_tag(int port, const gr::tag_t& tag)
 {
-    const bool spectra = tag.key == pmt::intern(tags::spectra);
-    if (!spectra && tag.key != pmt::intern(tags::counted))
-        return;
-    const int64_t tick = tick_of(port, int64_t(tag.offset));
-    if (d_about.empty() || d_about.back().tick != tick)
-        d_about.push_back({ tick, 0, {} });
-    auto& item = d_about.back();
-    const auto count = count_of(tag.value);
-    if (spectra && count)
-        item.spectra = *count;
-    else if (!spectra && pmt::is_u64vector(tag.value))
-        item.counted = pmt::u64vector_elements(tag.value);
-    else
-        fail(std::string(spectra ? tags::spectra : tags::counted) + ": " +
-             text_of(tag.value) + " is not allowed; it must be a " +
-             (spectra ? "uint64" : "u64vector"));
+    d_states.take(tick_of(port, int64_t(tag.offset)), tag);
 }
 
-folder_impl::about folder_impl::about_of(int64_t tick)
+folder_impl::about folder_impl::read(const stream_states::values& states)
 {
-    while (!d_about.empty() && d_about.front().tick < tick)
-        d_about.pop_front();
-    if (!d_about.empty() && d_about.front().tick == tick)
-        return d_about.front();
-    return { tick, 0, {} };
+    about item;
+    const auto refuse =
+        [this](const char* key, const pmt::pmt_t& value, const char* type) {
+            fail(std::string(key) + ": " + text_of(value) +
+                 " is not allowed; it must be a " + type);
+        };
+    if (const auto tag = states.find(tags::spectra); tag != states.end()) {
+        if (const auto count = count_of(tag->second))
+            item.spectra = *count;
+        else
+            refuse(tags::spectra, tag->second, "uint64");
+    }
+    if (const auto tag = states.find(tags::counted); tag != states.end()) {
+        if (pmt::is_u64vector(tag->second))
+            item.counted = pmt::u64vector_elements(tag->second);
+        else
+            refuse(tags::counted, tag->second, "u64vector");
+    }
+    if (item.counted.size() > 1 && item.counted.size() != size_t(d_rows))
+        fail("counted: " + std::to_string(item.counted.size()) +
+             " numbers are not allowed; there must be one, or one for each of " +
+             std::to_string(d_rows) + " beams and products");
+    return item;
 }
 
 std::vector<uint64_t> folder_impl::counts_of(const about& item) const
@@ -173,15 +172,11 @@ std::vector<uint64_t> folder_impl::counts_of(const about& item) const
     return std::vector<uint64_t>(rows, item.counted[0]);
 }
 
-bool folder_impl::add(int64_t tick, const char* powers, const uint32_t* cells)
+bool folder_impl::add(int64_t tick,
+                      const about& item,
+                      const char* powers,
+                      const uint32_t* cells)
 {
-    const auto item = about_of(tick);
-    if (item.counted.size() > 1 && item.counted.size() != size_t(d_rows)) {
-        fail("counted: " + std::to_string(item.counted.size()) +
-             " numbers are not allowed; there must be one, or one for each of " +
-             std::to_string(d_rows) + " beams and products");
-        return true;
-    }
     const timestamp begin = time_of(double(tick));
     // rx_time is that of the first spectrum: the middle of S spectra is (S - 1)/2 later
     const double spectra = double(item.spectra);
@@ -271,20 +266,35 @@ clocked_block::progress folder_impl::make(int done,
         start && d_p.counts ? start_of_companion(run, input_items) : nullptr);
     const size_t each = size_t(d_p.beams) * d_p.channels;
     const int64_t first = position();
-    for (int64_t i = 0; start && i < run.windows; i++) {
-        // another frequency begins a sub-integration
-        const bool tuned = next_change() <= first + i;
-        if ((tuned && d_items > 0) || !add(first + i,
-                                           start + i * d_item_size,
-                                           cells ? cells + i * each : nullptr)) {
-            dump(done, output_items);
-            advance(i);
-            return { 1, 1 };
+    int64_t used = 0;
+    bool full = false;
+    const auto use = [&](int64_t from, int64_t to, const stream_states::values& states) {
+        if (failed() || full)
+            return;
+        const auto item = read(states);
+        for (int64_t tick = from; tick < to && !failed(); tick++) {
+            // another frequency begins a sub-integration
+            const bool tuned = next_change() <= tick;
+            const int64_t i = tick - first;
+            full = (tuned && d_items > 0) || !add(tick,
+                                                  item,
+                                                  start + i * d_item_size,
+                                                  cells ? cells + i * each : nullptr);
+            if (full)
+                return;
+            used = i + 1;
+            for (const auto& change : take_changes(tick))
+                d_next_frequency = change.frequency;
         }
-        if (failed())
-            return {};
-        for (const auto& change : take_changes(first + i))
-            d_next_frequency = change.frequency;
+    };
+    if (start)
+        d_states.each(first, first + run.windows, use);
+    if (failed())
+        return {};
+    if (full) {
+        dump(done, output_items);
+        advance(used);
+        return { 1, 1 };
     }
     advance(run.windows);
     return { run.windows, 0 };

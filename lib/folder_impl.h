@@ -11,8 +11,8 @@
 #include "signal/folding/phase_model.h"
 #include "signal/folding/profile_sums.h"
 #include "stream/clocked_block.h"
+#include "stream/tick_states.h"
 #include <gnuradio/aperture/folder.h>
-#include <deque>
 #include <optional>
 
 namespace gr::aperture {
@@ -28,9 +28,8 @@ public:
     void forecast(int noutput_items, gr_vector_int& required) override;
 
 private:
-    //! The tags of an item.
+    //! The states of an item, as far as they are of its powers.
     struct about {
-        int64_t tick;
         uint64_t spectra = 0; // 0: not said
         std::vector<uint64_t> counted;
     };
@@ -44,11 +43,11 @@ private:
     void on_moved(int64_t ticks) override;
 
     //! Adds an item to its bin. \returns false if it belongs to the next sub-integration
-    bool add(int64_t tick, const char* powers, const uint32_t* cells);
+    bool add(int64_t tick, const about& item, const char* powers, const uint32_t* cells);
     //! Writes the profile so far as item `done` of this call.
     void dump(int done, const gr_vector_void_star& output_items);
-    //! Returns the tags of an item, from d_about, and forgets those of items before it.
-    about about_of(int64_t tick);
+    //! Reads the states of an item; fails if they are not allowed.
+    about read(const stream_states::values& states);
     //! Returns the spectra that were summed in the powers of an item, for each row.
     std::vector<uint64_t> counts_of(const about& item) const;
 
@@ -58,7 +57,7 @@ private:
     kernels::phase_model d_model;
     kernels::profile_sums d_sums;
 
-    std::deque<about> d_about;
+    tick_states d_states;
     // state of the present sub-integration
     uint64_t d_items = 0;
     timestamp d_first;                 // rx_time of its first item

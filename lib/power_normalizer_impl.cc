@@ -176,32 +176,41 @@ power_normalizer_impl::about_items power_normalizer_impl::read_tags(int first, i
                 d_kernel->forget(work_stream());
             d_frequency = frequency;
         }
-    for (const auto& tag : tags)
-        if (int(tag.offset - begin) < about.items)
-            read(tag, int(tag.offset - begin), about);
+    const uint64_t end = begin + uint64_t(about.items);
+    tags.erase(std::find_if(tags.begin(),
+                            tags.end(),
+                            [=](const auto& tag) { return tag.offset >= end; }),
+               tags.end());
+    for (const auto& run : d_states.take(std::move(tags), begin, end)) {
+        if (!agrees(run.states))
+            break;
+        if (const auto spectra = run.states.find(tags::spectra);
+            spectra != run.states.end())
+            d_spectra = std::max(d_spectra, count_of(spectra->second).value_or(0));
+        read_counted(run, begin, about);
+    }
     about.present.resize(about.present.empty() ? 0 : size_t(about.items) * d_k.beams);
     return about;
 }
 
-void power_normalizer_impl::read(const gr::tag_t& tag, int item, about_items& about)
+bool power_normalizer_impl::agrees(const stream_states::values& states)
 {
-    if (tag.key == key(tags::rx_rate)) {
-        const auto rate = number_of(tag.value);
-        if (rate && *rate > 0 && std::abs(*rate * d_sample_time - 1) > 1e-3)
-            fail("sample_time: " + text_of(d_sample_time) +
-                 " s contradicts the tag rx_rate, " + text_of(*rate) +
-                 " items a second, " + text_of(1 / *rate) + " s");
-    } else if (tag.key == key(tags::spectra)) {
-        d_spectra = std::max(d_spectra, count_of(tag.value).value_or(0));
-    } else if (tag.key == key(tags::counted) && pmt::is_u64vector(tag.value)) {
-        read_counted(tag.value, item, about);
-    }
+    const auto tag = states.find(tags::rx_rate);
+    const auto rate = tag == states.end() ? std::nullopt : number_of(tag->second);
+    return !rate || *rate <= 0 || std::abs(*rate * d_sample_time - 1) <= 1e-3 ||
+           fail("sample_time: " + text_of(d_sample_time) +
+                " s contradicts the tag rx_rate, " + text_of(*rate) +
+                " items a second, " + text_of(1 / *rate) + " s");
 }
 
-void power_normalizer_impl::read_counted(const pmt::pmt_t& counts,
-                                         int item,
+void power_normalizer_impl::read_counted(const stream_states::run& run,
+                                         uint64_t begin,
                                          about_items& about)
 {
+    const auto tag = run.states.find(tags::counted);
+    if (tag == run.states.end() || !pmt::is_u64vector(tag->second))
+        return;
+    const auto& counts = tag->second;
     const size_t length = pmt::length(counts);
     if (length != 1 && length != size_t(d_k.beams)) {
         fail("beams: " + std::to_string(d_k.beams) + " do not fit the tag counted of " +
@@ -214,7 +223,8 @@ void power_normalizer_impl::read_counted(const pmt::pmt_t& counts,
             continue;
         if (about.present.empty())
             about.present.assign(size_t(d_k.segment) * d_k.beams, 1);
-        about.present[size_t(item) * d_k.beams + beam] = 0;
+        for (uint64_t item = run.first; item < run.end; item++)
+            about.present[size_t(item - begin) * d_k.beams + beam] = 0;
     }
 }
 

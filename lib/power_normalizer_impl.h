@@ -12,6 +12,7 @@
 #include "stream/periodic_call.h"
 #include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/aperture/power_normalizer.h>
+#include <gnuradio/aperture/stream_states.h>
 #include <gnuradio/tags.h>
 #include <optional>
 
@@ -40,14 +41,16 @@ private:
                 gr_vector_void_star& output_items) override;
     void before_first_call() override;
 
-    //! The tags of some items.
+    //! The facts about some items that their tags say.
     struct about_items {
         int items;                    //!< fewer than asked for where another band begins
         std::vector<uint8_t> present; //!< [item][beam]; empty: all are
     };
     about_items read_tags(int first, int items);
-    void read(const gr::tag_t& tag, int item, about_items& about);
-    void read_counted(const pmt::pmt_t& counts, int item, about_items& about);
+    //! Compares rx_rate with the parameters. Returns false, and fails, if it is another.
+    bool agrees(const stream_states::values& states);
+    //! Notes which beams lack some items in a row, by `counted` of these.
+    void read_counted(const stream_states::run& run, uint64_t begin, about_items& about);
     //! Publishes the counts, where there are new ones.
     void publish_counts();
 
@@ -56,7 +59,8 @@ private:
     const std::unique_ptr<kernels::power_normalizer> d_kernel;
 
     std::optional<double> d_frequency; // rx_freq of the segment before
-    uint64_t d_spectra = 0;            // spectra of an item, by its tag
+    uint64_t d_spectra = 0;            // most spectra of an item
+    stream_states d_states;
     bool d_ended = false;
     periodic_call d_reminder;
     std::vector<uint64_t> d_published;

@@ -9,6 +9,7 @@
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>
 #include <algorithm>
+#include <utility>
 
 namespace gr::aperture {
 
@@ -69,18 +70,36 @@ void select_impl::pass_tags(int items)
 {
     std::vector<gr::tag_t> found;
     get_tags_in_window(found, 0, 0, items);
-    for (const auto& tag : found)
-        for (size_t port = 0; port < d_p.products.size(); port++) {
-            pmt::pmt_t value = tag.value;
-            if (tag.key == pmt::intern(tags::counted) && pmt::is_u64vector(value) &&
-                pmt::length(value) > 1) {
-                const auto [a, b] = d_p.products[port];
-                const size_t high = std::max(a, b), low = std::min(a, b);
-                value = pmt::init_u64vector(
-                    1, { pmt::u64vector_ref(value, high * (high + 1) / 2 + low) });
-            }
-            add_item_tag(port, tag.offset, tag.key, value, tag.srcid);
+    const uint64_t first = nitems_read(0);
+    for (const auto& tag : found) {
+        if (tag.key == pmt::intern(tags::counted) && pmt::is_u64vector(tag.value)) {
+            say_counted(tag.offset, tag.value);
+            d_chosen = d_chosen && tag.offset != first;
+            continue;
         }
+        for (size_t port = 0; port < d_p.products.size(); port++)
+            add_item_tag(port, tag.offset, tag.key, tag.value, tag.srcid);
+    }
+    const auto runs = d_states.take(std::move(found), first, first + uint64_t(items));
+    const auto counted = runs.at(0).states.find(tags::counted);
+    if (std::exchange(d_chosen, false) && counted != runs[0].states.end() &&
+        pmt::is_u64vector(counted->second))
+        say_counted(first, counted->second);
+}
+
+void select_impl::say_counted(uint64_t item, const pmt::pmt_t& counted)
+{
+    for (size_t port = 0; port < d_p.products.size() && pmt::length(counted) > 0;
+         port++) {
+        const auto [a, b] = d_p.products[port];
+        const size_t high = std::max(a, b), low = std::min(a, b);
+        const size_t product = pmt::length(counted) > 1 ? high * (high + 1) / 2 + low : 0;
+        add_item_tag(port,
+                     item,
+                     pmt::intern(tags::counted),
+                     pmt::init_u64vector(1, { pmt::u64vector_ref(counted, product) }),
+                     alias_pmt());
+    }
 }
 
 void select_impl::set_products(const std::vector<std::pair<int, int>>& products)
@@ -94,6 +113,7 @@ void select_impl::set_products(const std::vector<std::pair<int, int>>& products)
     changed.products = products;
     d_kernel = kernels::product_select::make(changed, d_device);
     d_p = changed;
+    d_chosen = true;
 }
 
 std::vector<std::pair<int, int>> select_impl::products() const

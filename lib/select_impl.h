@@ -10,6 +10,7 @@
 
 #include "kernels/select/product_select.h"
 #include <gnuradio/aperture/select.h>
+#include <gnuradio/aperture/stream_states.h>
 #include <mutex>
 
 namespace gr::aperture {
@@ -29,12 +30,16 @@ public:
 private:
     //! Passes tags of some items on; `counted` becomes that of each port's own product.
     void pass_tags(int items);
+    //! Says `counted` on an item, of each port's own product.
+    void say_counted(uint64_t item, const pmt::pmt_t& counted);
 
     mutable std::mutex d_mutex; // guards all below
     kernels::product_select::parameters d_p;
     const device d_device;
     const std::unique_ptr<stream> d_stream;
     std::unique_ptr<kernels::product_select> d_kernel;
+    stream_states d_states;
+    bool d_chosen = false; // other products were chosen: their counts are to be said
 };
 
 } // namespace gr::aperture

@@ -10,13 +10,13 @@
 #include "runtime/backend.h"
 #include "runtime/host_memory.h"
 #include "snapshot_impl.h"
+#include "stream/message_text.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <set>
 #include <stdexcept>
 
 namespace gr::aperture {
@@ -24,17 +24,6 @@ namespace gr::aperture {
 namespace {
 
 constexpr double highest_rate = 1e6;
-
-//! Returns whether a tag holds for all items up to the next one of the same key. Others
-//! describe the item that they are on.
-bool stands(const std::string& key)
-{
-    static const std::set<std::string> keys = { tags::rx_time,         tags::rx_rate,
-                                                tags::rx_freq,         tags::approximate,
-                                                tags::bandwidth,       tags::delay,
-                                                tags::samples_per_item };
-    return keys.count(key) > 0;
-}
 
 } // namespace
 
@@ -78,11 +67,8 @@ bool snapshot_impl::start()
     d_credit = 1;
     d_credited = std::chrono::steady_clock::now();
     d_newest.reset();
-    d_rx_rate.reset();
+    d_run = {};
     d_frequency.reset();
-    d_clock.reset();
-    d_standing.clear();
-    d_own.clear();
     return device_block::start();
 }
 
@@ -109,17 +95,27 @@ int snapshot_impl::process(int,
     const uint64_t begin = nitems_read(0);
     std::vector<gr::tag_t> tags;
     get_tags_in_window(tags, 0, 0, count);
-    std::stable_sort(tags.begin(), tags.end(), gr::tag_t::offset_compare);
-    size_t next = 0;
-    for (int i = count - due(count); i < count; i++) {
-        follow(tags, next, begin + i);
-        take(
-            static_cast<const char*>(input_items[0]) + i * d_item_size, begin + i, false);
+    const auto runs = d_states.take(std::move(tags), begin, begin + count);
+    int i = count - due(count);
+    for (const auto& run : runs) {
+        enter(run);
+        for (; i < count && begin + i < run.end; i++)
+            take(static_cast<const char*>(input_items[0]) + i * d_item_size,
+                 begin + i,
+                 false);
     }
-    follow(tags, next, begin + count - 1);
     d_items += count;
     consume_each(count);
     return 0;
+}
+
+void snapshot_impl::enter(const stream_states::run& run)
+{
+    d_run = run;
+    const auto tag = run.states.find(tags::rx_freq);
+    if (const auto hertz =
+            tag == run.states.end() ? std::nullopt : number_of(tag->second))
+        d_frequency = hertz;
 }
 
 int snapshot_impl::due(int items)
@@ -131,54 +127,6 @@ int snapshot_impl::due(int items)
     d_credit = std::min(d_credit, double(d_depth));
     d_credited = now;
     return std::min(items, int(d_credit));
-}
-
-void snapshot_impl::follow(const std::vector<gr::tag_t>& tags,
-                           size_t& next,
-                           uint64_t number)
-{
-    for (; next < tags.size() && tags[next].offset <= number; next++)
-        follow(tags[next]);
-}
-
-void snapshot_impl::follow(const gr::tag_t& tag)
-{
-    if (!pmt::is_symbol(tag.key))
-        return;
-    const std::string key = pmt::symbol_to_string(tag.key);
-    if (stands(key))
-        d_standing[key] = tag.value;
-    if (d_own_number != tag.offset)
-        d_own.clear();
-    d_own_number = tag.offset;
-    d_own[key] = tag.value;
-    if (key == tags::rx_time) {
-        if (const auto time = timestamp::from_pmt(tag.value))
-            d_clock = { tag.offset, *time };
-    } else if (key == tags::rx_rate && pmt::is_number(tag.value) &&
-               !pmt::is_complex(tag.value)) {
-        // up to this item the clock ran at the rate before; its own rx_time is as good
-        if (const auto time = time_of(tag.offset))
-            d_clock = { tag.offset, *time };
-        const double rate = pmt::to_double(tag.value);
-        d_rx_rate = rate > 0 && rate <= std::numeric_limits<double>::max()
-                        ? std::optional<double>(rate)
-                        : std::nullopt;
-    } else if (key == tags::rx_freq && pmt::is_number(tag.value) &&
-               !pmt::is_complex(tag.value)) {
-        d_frequency = pmt::to_double(tag.value);
-    }
-}
-
-std::optional<timestamp> snapshot_impl::time_of(uint64_t number) const
-{
-    if (!d_clock || number < d_clock->first)
-        return {};
-    if (number == d_clock->first)
-        return d_clock->second;
-    if (!d_rx_rate)
-        return {};
-    return d_clock->second.after(double(number - d_clock->first), *d_rx_rate);
 }
 
 std::vector<snapshot_impl::slot*> snapshot_impl::arrived() const
@@ -217,16 +165,10 @@ void snapshot_impl::take(const void* from, uint64_t number, bool last)
     work_stream().copy(s->bytes.get(), from, d_item_size, direction::device_to_host);
     s->copied = work_stream().record();
     s->about.number = number;
-    s->about.time.reset();
-    if (const auto time = time_of(number))
-        if (time->is_time())
-            s->about.time = { uint64_t(time->seconds), time->fraction };
-    s->about.rate = d_rx_rate;
+    s->about.time = d_run.time(number);
+    s->about.tags = d_run.at(number);
+    s->about.rate = d_run.rate > 0 ? std::optional<double>(d_run.rate) : std::nullopt;
     s->about.frequency = d_frequency;
-    s->about.tags = d_standing;
-    if (d_own_number == number)
-        for (const auto& [key, value] : d_own)
-            s->about.tags[key] = value;
     d_newest = number;
     d_taken++;
     d_credit -= 1;

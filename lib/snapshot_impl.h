@@ -8,9 +8,9 @@
 #ifndef INCLUDED_APERTURE_SNAPSHOT_IMPL_H
 #define INCLUDED_APERTURE_SNAPSHOT_IMPL_H
 
-#include "stream/timestamp.h"
 #include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/aperture/snapshot.h>
+#include <gnuradio/aperture/stream_states.h>
 #include <gnuradio/tags.h>
 #include <atomic>
 #include <chrono>
@@ -51,11 +51,9 @@ private:
     size_t most_under_way() const { return d_depth + 1; }
     //! Returns how many of the new items may be taken.
     int due(int items);
-    //! Follows the tags of items up to one, and notes its facts.
-    void follow(const std::vector<gr::tag_t>& tags, size_t& next, uint64_t number);
-    void follow(const gr::tag_t& tag);
-    std::optional<timestamp> time_of(uint64_t number) const;
-    //! Enqueues the copy of an item whose tags follow() has noted.
+    //! Goes on to a run.
+    void enter(const stream_states::run& run);
+    //! Enqueues the copy of an item of d_run.
     //! \param last whether it is the last of the stream, for which there is a slot in any
     //! case
     void take(const void* from, uint64_t number, bool last);
@@ -78,13 +76,9 @@ private:
     std::chrono::steady_clock::time_point d_credited;
     std::optional<uint64_t> d_newest; // index of the item that was taken last
 
-    // state of the tags, up to the newest item that was examined
-    std::optional<double> d_rx_rate, d_frequency;
-    std::optional<std::pair<uint64_t, timestamp>> d_clock; // an item and its time
-    std::map<std::string, pmt::pmt_t>
-        d_standing;                          // tags that hold until the next of their key
-    std::map<std::string, pmt::pmt_t> d_own; // tags of item d_own_number alone
-    uint64_t d_own_number = 0;
+    stream_states d_states;
+    stream_states::run d_run; // with the newest item that was examined
+    std::optional<double> d_frequency;
 
     std::mutex d_mutex; // guards the members below; held for moments only
     std::deque<slot> d_slots;

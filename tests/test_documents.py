@@ -285,6 +285,8 @@ class TestDocuments(unittest.TestCase):
         page = (SOURCE / "docs/writing-blocks.md").read_text()
         code = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)[1]
         self.assertIn(code, (SOURCE / "examples/blank_interference.py").read_text())
+        code = re.search(r"```python\n(class averager.*?)```", page, flags=re.DOTALL)[1]
+        self.assertIn(code, (SOURCE / "examples/average_integrations.py").read_text())
 
     def test_module_of_your_own(self):
         """The snippets of C++ and CMake there are examples/device_module's, which test_install

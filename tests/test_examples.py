@@ -126,6 +126,7 @@ class TestExamples(unittest.TestCase):
                 "align_receivers.py",
                 "best2_figures.py",
                 "best2_pulsar.py",
+                "average_integrations.py",
                 "blank_interference.py",
                 "blank_with_torch.py",
                 "calibrate.py",
@@ -391,6 +392,14 @@ class TestExamples(unittest.TestCase):
         # real, V = 1, re has the variance (2 * 2 + 1)/2N, im (2 * 2 - 1)/2N (Thompson, Moran
         # and Swenson, 6.2); six deviations, for 252 channels
         np.testing.assert_allclose(ratio, 1, atol=6 * np.sqrt(2.5 / (7 * 1280)))
+
+    def test_average_integrations(self):
+        """All spectra of the samples, of 8 taps, are counted once, the last integration's, too."""
+        output = self.script("average_integrations.py")
+        spectra, coherence = re.search(r"(\d+) spectra .* coherence ([\d.]+)", output).groups()
+        self.assertEqual(int(spectra), 1_000_000 // 64 - 7)
+        # noise and signal of power 1 each
+        self.assertAlmostEqual(float(coherence), 0.5, delta=0.02)
 
     def test_blank_interference(self):
         """The carrier's channel is blanked, and no other one has lost anything."""

@@ -214,7 +214,7 @@ DEPENDS = {
 RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 # modules of the bindings that everybody may know
-IN_CPP = {"logged", "references", "spead", "tags"}
+IN_CPP = {"logged", "references", "spead", "stream_states", "tags"}
 
 
 # modules that scripts of users import from where they once were: public_names.yml has their names

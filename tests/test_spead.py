@@ -28,6 +28,7 @@ from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture.formats.spead.descriptors import read_descriptors
 from gnuradio.aperture.network.addresses import parse_addresses
+from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.packets import free_port
 from gnuradio.aperture.testing.qa_tools import comes_true, gr_tag, gr_tags
 
@@ -774,6 +775,7 @@ class TestProducts(unittest.TestCase):
             if item == 1:
                 counts[4], counts[20] = 0, 30
             tags += gr_tags(item, {"spectra": 40, "counted": np.array(counts)})
+        tags = qa_tools.said(tags)
         means = [each / 40 for each in self.ours]
         means[1] = means[1] * 40 / np.where(np.arange(21) == 20, 30, 40)
         means[2][3, 4] = np.nan  # is as what was not there

@@ -164,9 +164,9 @@ class calibrator(python_block):
         self.message_port_pub(pmt.intern("status"), dictionary(made))
 
     def _work(self, input_items, output_items):
-        found = self.tags_by_item(0, len(input_items[0]))
-        for number, item in enumerate(input_items[0]):
-            self._take(np.reshape(item, (self._channels, self._products)), found.get(number, {}))
+        found = self.described(0, len(input_items[0]))
+        for item, here in zip(input_items[0], found):
+            self._take(np.reshape(item, (self._channels, self._products)), here)
         return len(input_items[0])
 
     def _take(self, item, found):

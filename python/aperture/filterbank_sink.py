@@ -290,12 +290,12 @@ class filterbank_sink(RecordingSink, python_block):
     def _take(self, items, counts=None):
         """Takes items, tags first: what comes before one that is not right is good."""
         first = self.nitems_read(0)
-        found = self.tags_by_item(0, len(items))
+        runs = self.runs(0, len(items))
         powers = items.reshape(len(items), *self._shape)
         if counts is not None:
             counts = counts.reshape(len(items), self._shape[0], self._shape[2])
         begin = end = 0  # range of good ones that are not in the files yet
-        lost = {}  # number of an integration -> what _lost() says
+        lost = []  # (first, end, what _lost() says) of integrations
         absent = 0  # integrations that are missing behind them
 
         def add():
@@ -304,8 +304,8 @@ class filterbank_sink(RecordingSink, python_block):
                 flags = None
                 if lost:
                     flags = np.zeros((end - begin, *self._shape[:2]), bool)
-                    for item, rows in lost.items():
-                        flags[item - begin] = rows
+                    for first_lost, end_lost, rows in lost:
+                        flags[first_lost - begin : end_lost - begin] = rows
                     lost.clear()
                 if counts is not None:
                     flags = self._with_flagged(counts[begin:end], flags)
@@ -315,13 +315,12 @@ class filterbank_sink(RecordingSink, python_block):
                 self._add_gap(absent)
                 absent = 0
 
-        # items with tags one by one, and those between them at once
-        edges = sorted({0, len(items), *found, *(item + 1 for item in found)})
         problem = None
-        for item, stop in zip(edges, edges[1:]):
-            here = found.get(item, {})
+        for run in runs:
+            item, stop = run.first - first, run.end - first
+            here = run.at(run.first)
             try:
-                gap = self._place(here, first + item)
+                gap = self._place(here, run.first)
                 flags = self._lost(here)
             except ValueError as error:
                 problem = error
@@ -331,14 +330,14 @@ class filterbank_sink(RecordingSink, python_block):
                 continue
             absent += gap
             if flags is not None and flags.all():
-                absent += 1
+                absent += stop - item
                 continue
             if absent or item > end:
                 add()
                 begin = item
             end = stop
             if flags is not None:
-                lost[item] = flags
+                lost.append((item, stop, flags))
         add()
         if problem is not None:
             raise problem

@@ -14,10 +14,21 @@ from .aperture_python import exchange
 from .parameters.description import Integer, Text
 from .parameters.rules import as_whole, item_bytes
 from .streams.python_block import python_block, vector_of
+from .streams.tag_values import time_of
 
 TYPES = {"fc32": np.complex64, "u32": np.uint32}
 #: the tags in which the ranges of an integration must agree
 SAME = (tags.rx_time, tags.spectra, tags.counted, tags.partial)
+
+
+def _same_time(one, other):
+    """Returns whether two values of rx_time are the same to a nanosecond: each port's clock runs
+    from where its rx_time was said."""
+    try:
+        (seconds, fraction), (others, rest) = time_of(one), time_of(other)
+    except (RuntimeError, TypeError, ValueError):
+        return pmt.equal(one, other)
+    return abs((seconds - others) + (fraction - rest)) < 1e-9
 
 
 class join_channels(python_block):
@@ -67,29 +78,39 @@ class join_channels(python_block):
             items = items[:count].reshape(count, -1)
             out[:, end : end + items.shape[1]] = items
             end += items.shape[1]
-        found = [self.tags_by_item(port, count) for port in range(len(input_items))]
-        for item in sorted(set().union(*found)):
-            self._join([of_port.get(item, {}) for of_port in found], self.nitems_read(0) + item)
+        first = self.nitems_read(0)
+        runs = [self.runs(port, count) for port in range(len(input_items))]
+        said = self.tags_by_item(0, count)
+        edges = sorted({run.first for of_port in runs for run in of_port})
+        for item in edges:
+            for of_port in runs:
+                while of_port[0].end <= item:
+                    del of_port[0]
+            joined = self._joined([of_port[0].at(item) for of_port in runs], item)
+            # the tags of port 0 are passed on
+            for key, value in said.get(item - first, {}).items():
+                self.add_item_tag(0, item, pmt.intern(key), joined.get(key, value))
         return count
 
-    def _join(self, found, offset):
-        """Tags the item at an offset. found: of each port, key -> value."""
+    def _joined(self, found, offset):
+        """The tags of the item at an offset that are those of all ports. found: of each port, key
+        -> value."""
         for port, others in enumerate(found[1:], 1):
             for key in SAME:
-                if not pmt.equal(found[0].get(key, pmt.PMT_NIL), others.get(key, pmt.PMT_NIL)):
-                    of = [pmt.write_string(p.get(key, pmt.PMT_NIL)) for p in (found[0], others)]
+                values = [of_port.get(key, pmt.PMT_NIL) for of_port in (found[0], others)]
+                if not (_same_time(*values) if key == tags.rx_time else pmt.equal(*values)):
+                    of = [pmt.write_string(value) for value in values]
                     raise ValueError(
                         f"ports 0 and {port}: {key} of item {offset} is {of[0]} and "
                         f"{of[1]}: they are not of the same integration"
                     )
-        joined = dict(found[0])
-        if tags.bandwidth in joined:
-            self._width = pmt.to_double(joined[tags.bandwidth]) / self._ranges[0][1]
+        joined = {}
+        if tags.bandwidth in found[0]:
+            self._width = pmt.to_double(found[0][tags.bandwidth]) / self._ranges[0][1]
             joined[tags.bandwidth] = pmt.from_double(self._width * self._channels)
-        if tags.rx_freq in joined:
+        if tags.rx_freq in found[0]:
             joined[tags.rx_freq] = pmt.from_double(self._center(found, offset))
-        for key, value in joined.items():
-            self.add_item_tag(0, offset, pmt.intern(key), value)
+        return joined
 
     _width = 0.0  # Hz, of a channel
 

@@ -173,8 +173,14 @@ class qa_dedisperser(gr_unittest.TestCase):
         longest = case.block().longest_delay()
         times = 60 * 2 + 23
         tags = case.tags(seconds=0.5)
-        tags += [(i, "counted", np.array([0 if i in (3, 61, 62) else 8])) for i in range(80)]
-        out = self.check(case, times + longest, tags)
+        counted = [
+            (i, "counted", np.array([0 if i in (3, 61, 62) else 8])) for i in range(times + longest)
+        ]
+        self.check_tags(self.check(case, times + longest, tags + counted))
+        self.check_tags(self.check(case, times + longest, tags + qa_tools.said(counted)))
+
+    def check_tags(self, out):
+        """Compares the tags of test_tags()."""
         self.assertEqual(
             tags_of(out, "rx_time"),
             [(i, rx_time(EPOCH, 0.5 + 60 * i * SAMPLE_TIME)) for i in range(3)],

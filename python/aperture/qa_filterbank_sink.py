@@ -511,7 +511,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         there = dict(time=None, frequency=None, bandwidth=None, rate=None)
         found = tags_of(0) + [
             tag
-            for item, counted in ((10, [0]), (11, [0]), (20, [9, 0, 9]))
+            for item, counted in ((10, [0]), (12, [9]), (20, [9, 0, 9]), (21, [9]))
             for tag in tags_of(item, **there, counted=counted)
         ]
         return items, found, lost
@@ -660,8 +660,9 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         """Missing integrations hold the mean of those before, and are listed."""
         items = self.powers(30, 3, 4, 5) + 100
         tagged, there = tags_of(0), dict(time=None, frequency=None, bandwidth=None, rate=None)
-        for item in (12, 13, 20):  # all are lost; also one product alone
-            tagged += tags_of(item, **there, counted=[0])
+        # all are lost, two and one in a row; also one product alone
+        for item, counted in ((12, [0]), (14, [9]), (20, [0]), (21, [9])):
+            tagged += tags_of(item, **there, counted=counted)
         tagged += tags_of(17, **there, counted=[9] * 4 + [0] * 4 + [9] * 4)
         tagged += tags_of(18, **there, counted=[9] * 5 + [0] + [9] * 6)
         tagged += tags_of(19, **there, counted=[9])
@@ -706,8 +707,9 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                 sent = np.array(items)
                 sent[at : at + 3, rows] = 0
                 tagged = tags_of(0, counted=counted if at == 0 else None)
-                for item in range(max(at, 1), at + 3):
-                    tagged += tags_of(item, **there, counted=counted)
+                if at > 0:
+                    tagged += tags_of(at, **there, counted=counted)
+                tagged += tags_of(at + 3, **there, counted=[9])
                 sink = self.run_sink(sent, tagged, nbits=8, products="IQUV", level_integrations=50)
                 data = np.frombuffer(read(self.path)[1], np.uint8).reshape(80, 3, 4, 5)
                 self.assertEqual(sink.filled(), 3)

@@ -132,17 +132,15 @@ class qa_folder(gr_unittest.TestCase):
         sums = np.zeros((bins, rows, powers.shape[3]))
         weights = np.zeros((bins, rows))
         for item, values in enumerate(powers.reshape(len(powers), rows, -1)):
-            # the first item is the only one with a tag of spectra, where one is given
-            of = spectra if item == 0 and spectra else None
-            middle = (of - 1) / (2 * of) if of else 0.5
+            # spectra are said on the first item, where they are, and hold for all
+            middle = (spectra - 1) / (2 * spectra) if spectra else 0.5
             offset = (item + middle) / rate
             revolutions = revolutions_of(
                 period, derivative, epoch, phase, (start[0], start[1] + offset)
             )
             place = int((revolutions - revolutions.to_integral_value("ROUND_FLOOR")) * bins)
-            weight = np.ones(rows) * (of or 1)
-            if counted and item in counted:
-                weight = np.ones(rows) * counted[item]
+            here = max((i for i in counted or {} if i <= item), default=None)
+            weight = np.ones(rows) * ((spectra or 1) if here is None else counted[here])
             sums[place] += values * (weight[:, None] if mean else weight[:, None] > 0)
             weights[place] += weight
         expected = (sums / np.maximum(weights, 1)[..., None]).transpose(1, 2, 0)
@@ -155,10 +153,11 @@ class qa_folder(gr_unittest.TestCase):
         return seen
 
     def test_fold(self):
-        """Every power is in its bin, of odd sizes, with counts of rows that differ."""
+        """Every power is in its bin, of odd sizes, with counts of rows that differ, some of which
+        hold for several items."""
         rng = np.random.default_rng(1)
         powers = rng.random((997, 3, 2, 5)).astype(np.float32)
-        counted = {17: [0] * 6, 30: [3, 0, 1, 2, 0, 7], 31: [4]}
+        counted = {17: [0] * 6, 20: [8], 30: [3, 0, 1, 2, 0, 7], 33: [4], 34: [8]}
         for mean in (True, False):
             self.check(
                 powers,
@@ -194,7 +193,9 @@ class qa_folder(gr_unittest.TestCase):
         powers[:, 1, 0, 3] = 0
         powers[7, 0, 0, 0] = np.nan
         for mean in (True, False):
-            tags = stream_tags(START, 100.0) + [gr_tag(30, "counted", np.array([3]))]
+            tags = stream_tags(START, 100.0) + [
+                gr_tag(item, "counted", np.array([count])) for item, count in ((30, 3), (31, 1))
+            ]
             found, counts, _, _ = fold(
                 powers, tags, period=0.4321, epoch=START, bins=7, subintegration=100, mean=mean
             )

@@ -44,6 +44,8 @@ class qa_join_channels(gr_unittest.TestCase):
                         (12, "partial", True),
                     ]
                 )
+            # a port may say again what holds already
+            port_tags[-1].append((7, "counted", np.arange(6)))
             (data,), (found,) = qa_tools.run(
                 block, ports, [channels * 6 * bytes_], tags=port_tags, chunks=4
             )
@@ -66,6 +68,8 @@ class qa_join_channels(gr_unittest.TestCase):
             ("rx_freq of item 0", [(0, "rx_freq", 3e8), *good[:2], *good[3:]]),
             ("item 0 has no rx_freq", [*good[:2], *good[3:]]),
             ("partial of item 3", [*second, (3, "partial", True)]),
+            ("counted of item 2", [*second, (2, "counted", np.array([0]))]),
+            ("rx_time of item 4", [*second, (4, "rx_time", rx_time(EPOCH, 1 / 512))]),
         ):
             block = aperture.join_channels(4, 1, 2)
             graph = Flowgraph(block, [whole, whole], [4 * 8], tags=[good, other])

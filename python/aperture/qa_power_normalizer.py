@@ -149,14 +149,16 @@ class qa_power_normalizer(gr_unittest.TestCase):
         powers[counts == 0] = 0
         tags = [(i, "spectra", 64) for i in range(300)]
         tags += [(i, "counted", row.astype(np.uint64)) for i, row in enumerate(counts)]
-        made, _ = self.check(powers, counts >= 32, tags)
-        self.assertFalse(made[counts < 32].any())
-        self.assertLess(abs(made[counts >= 32].std() - 1), 0.1)
+        for found in (tags, qa_tools.said(tags)):
+            made, _ = self.check(powers, counts >= 32, found)
+            self.assertFalse(made[counts < 32].any())
+            self.assertLess(abs(made[counts >= 32].std() - 1), 0.1)
         # one number for all
         same = np.repeat(counts[:, :1], 3, axis=1)
         tags = [(i, "spectra", 64) for i in range(300)]
         tags += [(i, "counted", row[:1].astype(np.uint64)) for i, row in enumerate(same)]
-        self.check(self.noise(300, 3, 21), same >= 32, tags)
+        for found in (tags, qa_tools.said(tags)):
+            self.check(self.noise(300, 3, 21), same >= 32, found)
 
     def test_gain_step(self):
         """A step of the gain is followed after half of the window."""

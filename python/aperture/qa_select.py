@@ -91,11 +91,17 @@ class qa_select(gr_unittest.TestCase):
             self.assertEqual(counted, [(0, [9]), (1, [count])])
 
     def test_set_products(self):
+        """Other products are given from some item on, which says how many of them were counted."""
         visibilities = self.visibilities(20, 3, 3)
         gate = threading.Event()
+        counts = np.array([10, 11, 12, 13, 14, 15], dtype=np.uint64)
         block = aperture.select(3, 3, [(1, 0), (2, 2)])
         graph = Flowgraph(
-            block, [reference.samples_to_bytes(visibilities, "fc32")], [24] * 2, gates={8: gate}
+            block,
+            [reference.samples_to_bytes(visibilities, "fc32")],
+            [24] * 2,
+            tags=[[(3, "counted", counts)]],
+            gates={8: gate},
         )
         with graph.running():
             for sink in graph.sinks:
@@ -104,6 +110,9 @@ class qa_select(gr_unittest.TestCase):
         outputs = [sink.data() for sink in graph.sinks]
         self.check_ports([data[:8] for data in outputs], visibilities[:8], [(1, 0), (2, 2)])
         self.check_ports([data[8:] for data in outputs], visibilities[8:], [(0, 2), (1, 1)])
+        for sink, before, after in zip(graph.sinks, (11, 15), (13, 12)):
+            said = [(item, list(value)) for item, value in tags_of(sink.tags, "counted")]
+            self.assertEqual(said, [(3, [before]), (8, [after])])
 
     def test_restart(self):
         visibilities = self.visibilities(20, 3, 3)

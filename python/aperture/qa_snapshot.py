@@ -21,6 +21,7 @@ from gnuradio.aperture.testing.qa_tools import (
     ByteSource,
     Flowgraph,
     Running,
+    from_pmt,
     rx_time,
 )
 
@@ -221,7 +222,7 @@ class qa_snapshot(gr_unittest.TestCase):
                     serial = item.serial
 
     def test_tags(self):
-        """Time, rate and frequency are those of the item; other tags are on it."""
+        """Time, rate, frequency and other states are those of the item; events are on it."""
         tags = [
             (3, "rx_time", rx_time(1700000000, 0.25)),
             (3, "rx_rate", 8.0),
@@ -268,8 +269,14 @@ class qa_snapshot(gr_unittest.TestCase):
                     self.assertEqual(item.frequency, 1.4e9 if number < 9 else 1.5e9)
                     self.assertEqual(pmt.to_double(item.tags["bandwidth"]), 2e6)
                     self.assertEqual("partial" in item.tags, number == 3)
-                    self.assertEqual("counted" in item.tags, number in (5, 7))
-            self.assertEqual(pmt.u64vector_elements(taken[7].tags["counted"]), [9])
+                    self.assertEqual("counted" in item.tags, number >= 5)
+                    said = item.tags["rx_time"]
+                    if number < 12:  # a value that is no time stays as it is
+                        self.assertEqual(from_pmt(said), item.time)
+            counts = [
+                pmt.u64vector_elements(taken[number].tags["counted"]) for number in range(5, 13)
+            ]
+            self.assertEqual(counts, [[7], [7]] + 6 * [[9]])
 
     def test_nothing_is_held_up(self):
         """A chain whose snapshot nobody reads goes to its end, and so does one in fan-out whose

@@ -431,6 +431,28 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
         )
         np.testing.assert_array_equal(file["Data/flags"], file["Data/nsamples"] == 0)
 
+    def test_what_was_said_holds(self):
+        """Two integrations in a row are lost, and whole again where it is said; times go on at
+        rx_rate from the last rx_time."""
+        known = dict(time=None, frequency=None, bandwidth=None, spectra=None)
+        found = [
+            *tags_of(0, (1704067200, 0.9), spectra=3000, counted=[3000]),
+            *gr_tags(0, {tags.rx_rate: 2.5}),
+            *tags_of(2, **known, counted=[0]),
+            *tags_of(4, **known, counted=[3000]),
+        ]
+        self.run_sink(array_of(["A9x"]), np.ones((7, 100, 1)), found)
+        file = self.read()
+        np.testing.assert_array_equal(
+            file["Data/nsamples"][:, 0, 0], np.array([1, 1, 0, 0, 1, 1, 1], np.float32)
+        )
+        np.testing.assert_allclose(
+            (file["Header/time_array"] - 2460310.5) * 86400,
+            0.9 + 0.4 * np.arange(7) + 2999 / 2 * 1e-4,
+            rtol=0,
+            atol=21e-6,
+        )
+
     def test_clock_goes_on(self):
         # without rx_time an integration follows the one before
         found = [

@@ -180,9 +180,9 @@ class sky_display(python_block):
             self._thread = None
 
     def _work(self, input_items, output_items):
-        found = self.tags_by_item(0, len(input_items[0]))
-        for number, item in enumerate(input_items[0]):
-            self._take(np.reshape(item, self._shape), self._tags.take(found.get(number, {})))
+        found = self.described(0, len(input_items[0]))
+        for item, here in zip(input_items[0], found):
+            self._take(np.reshape(item, self._shape), self._tags.take(here))
         return len(input_items[0])
 
     def _take(self, values, integration):

@@ -311,6 +311,10 @@ class spead_sink(python_block):
             return -1
         self._status.tick(self.counts)
         first, count = self.nitems_read(0), len(input_items[0])
+        if self._shape.kind == "visibilities":
+            for item, here in zip(input_items[0], self.described(0, count)):
+                self._take_integration(item, here)
+            return count
         found, lost = {}, []
         for port in range(len(self._shape.items)):
             for tag in self.get_tags_in_window(port, 0, count):
@@ -323,13 +327,11 @@ class spead_sink(python_block):
             self._take_samples(input_items, found, lost)
             return count
         for item in range(count):
-            here = found.get(item, {})
-            if self._shape.kind == "visibilities":
-                self._take_integration(input_items[0][item], here)
-            else:
-                self._take_frame(
-                    input_items[0][item], here, [value for at, _, value in lost if at == item]
-                )
+            self._take_frame(
+                input_items[0][item],
+                found.get(item, {}),
+                [value for at, _, value in lost if at == item],
+            )
         return count
 
     def _place(self, here, unit):

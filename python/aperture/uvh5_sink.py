@@ -401,11 +401,11 @@ class uvh5_sink(RecordingSink, python_block):
         return printable(f"{self._filenames[0]}: ") + text
 
     def _write(self, items, counts=None):
-        found = self.tags_by_item(0, len(items))
+        found = self.described(0, len(items))
         integrations, problem = [], None
         for i, item in enumerate(items):
             try:
-                here = found.get(i, {})
+                here = found[i]
                 if (
                     self._setting is not None
                     and TIME in self._name

@@ -73,8 +73,8 @@ public:
         std::optional<std::pair<uint64_t, double>> time;
         std::optional<double> rate;      //!< rx_rate, items a second
         std::optional<double> frequency; //!< rx_freq, Hz
-        //! The newest tags of those that hold until the next, as `bandwidth`, and all
-        //! that are on this item.
+        //! The states that hold for the item, rx_time being that of the item, and the
+        //! events that are on it: see stream_states.
         std::map<std::string, pmt::pmt_t> tags;
     };
 

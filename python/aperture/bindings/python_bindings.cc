@@ -49,6 +49,7 @@ void bind_select(py::module& m);
 void bind_snapshot(py::module& m);
 void bind_spead(py::module& m);
 void bind_stream_align(py::module& m);
+void bind_stream_states(py::module& m);
 void bind_tags(py::module& m);
 void bind_references(py::module& m);
 void bind_tap(py::module& m);
@@ -100,6 +101,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_snapshot(m);
     bind_spead(m);
     bind_stream_align(m);
+    bind_stream_states(m);
     bind_tags(m);
     bind_references(m);
     bind_tap(m);

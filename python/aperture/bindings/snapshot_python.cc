@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(snapshot.h) */
-/* BINDTOOL_HEADER_FILE_HASH(44bd02f6cf3e2d6a5578a1efbda3fb5e) */
+/* BINDTOOL_HEADER_FILE_HASH(ab48541d05e71bb15d32cb239cde979f) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -72,9 +72,9 @@ Its `time`, `rate` and `frequency`, by the tags up to it, are None where these s
         .def_property_readonly(
             "tags",
             [](const python_item& i) { return i.about.tags; },
-            "A dictionary of keys and PMT values: the newest of rx_time, rx_rate, "
-            "rx_freq, rx_time_approximate, bandwidth, samples_per_item and delay, and "
-            "all others that are on this very item.");
+            "A dictionary of keys and PMT values: the states that hold for the item (see "
+            "stream_states), rx_time being that of the item, and the events that are on "
+            "it.");
 
     auto c = bind_block<block>(
         m, "snapshot", R"doc(Copies some items a second of an edge, for displays.

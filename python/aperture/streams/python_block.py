@@ -15,7 +15,7 @@ from pathlib import Path
 import pmt
 from gnuradio import gr
 
-from .. import references, tags
+from .. import references, stream_states, tags
 
 # GNU Radio's gateway in C++ calls the Python object without holding a reference to it, so that a
 # block that is made within connect(...) would be freed under its flowgraph. Blocks that were
@@ -112,6 +112,7 @@ class python_block(gr.sync_block):
 
     def __init__(self, name, in_sig, out_sig):
         self._error = None
+        self._states = {}  # port -> stream_states
         let_go()
         gr.sync_block.__init__(self, name, in_sig, out_sig)
 
@@ -137,6 +138,24 @@ class python_block(gr.sync_block):
             else:
                 found.setdefault(item, {})[key] = tag.value
         return found
+
+    def runs(self, port, count):
+        """
+        Returns the runs of the next items of a port, in which the same states hold: see
+        stream_states. All items that are consumed are to be asked for, once.
+        """
+        first = self.nitems_read(port)
+        states = self._states.setdefault(port, stream_states())
+        return states.take(self.get_tags_in_window(port, 0, count), first, first + count)
+
+    def described(self, port, count):
+        """
+        Returns what holds for each of the next items of a port, a list of dictionaries of keys and
+        values: states, and events of the item. As with runs(), each item is asked for once.
+        """
+        return [
+            run.at(item) for run in self.runs(port, count) for item in range(run.first, run.end)
+        ]
 
     def start(self):
         self._error = None

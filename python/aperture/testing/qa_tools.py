@@ -162,6 +162,26 @@ def tags_of(tags, key):
     return [(tag.offset, tag.value) for tag in tags if tag.key == key]
 
 
+def said(tags):
+    """
+    The same tags, (offset, key, value) or gr.tag_t, with states where they change: those that say
+    what the last one of their key said are left out, and so is an rx_time that is not the first.
+    """
+    last, left = {}, []
+    for tag in sorted(tags, key=lambda tag: tag.offset if isinstance(tag, gr.tag_t) else tag[0]):
+        key, value = (
+            (pmt.symbol_to_string(tag.key), pmt.write_string(tag.value))
+            if isinstance(tag, gr.tag_t)
+            else (tag[1], str(tag[2]))
+        )
+        if key in last and (key == "rx_time" or last[key] == value):
+            continue
+        if aperture.stream_states.is_state(key):
+            last[key] = value
+        left.append(tag)
+    return left
+
+
 def missing_of(tags, inputs, spectra):
     """
     Returns the `missing` tags of an edge: bool [input][spectrum].
