@@ -504,7 +504,7 @@ class qa_calibrate(gr_unittest.TestCase):
 
     def test_fx_errors(self):
         for arguments, text in (
-            (("--scale", "kelvin"), "--scale kelvin: needs a --calibration"),
+            (("--scale", "kelvin"), "--scale kelvin: needs --calibration"),
             (("--calibration", self.made, "--scale", "kelvin"), "kelvin: input Ax"),
             (("--calibration", self.path("none.yml")), "none.yml: No such file"),
             (("--calibration", self.raw), "not a text file|not YAML"),

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 
 from ..parameters.ascii_text import quoted
 from ..parameters.description import REQUIRED, Number, Parameter, Text, parameters_of
-from ..parameters.rules import HIGHEST, INT32, number_reader, refuse, short, whole_reader
+from ..parameters.rules import (
+    HIGHEST,
+    INT32,
+    number_reader,
+    refuse,
+    seconds_reader,
+    short,
+    whole_reader,
+)
 
 PROGRAMS = FX, BEAMS, OBSERVE = "aperture_fx", "aperture_beams", "aperture_observe"
 #: most seconds that make sense anywhere: 31 years
@@ -58,17 +66,6 @@ def like(block, name, **changes):
 
 def Seconds(meaning, endless=False, most=LONGEST):
     """A time above 0; endless: inf is allowed, too."""
-    limits = f"a number of seconds above 0, up to {short(most)}" + (", or inf" if endless else "")
-
-    def read(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not (0 < value <= most or (endless and value == math.inf)):
-            raise ValueError(f"expected {limits}")
-        return value
-
     seconds = {"type": "number", "exclusiveMinimum": 0, "maximum": most}
     return Number(
         meaning,
@@ -76,9 +73,9 @@ def Seconds(meaning, endless=False, most=LONGEST):
         math.inf if endless else most,
         open=True,
         unit="s",
-        reader=read,
+        reader=seconds_reader(endless, most),
         form={"anyOf": [seconds, {"enum": ["inf"]}]} if endless else seconds,
-        allowed=limits,
+        allowed=f"above 0 and at most {short(most)} s" + (", or inf" if endless else ""),
     )
 
 

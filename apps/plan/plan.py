@@ -153,11 +153,9 @@ class Plan:
         if name is None:
             return self
         if name not in self.hosts:
-            raise PlanError(
-                "hosts",
-                f"--host {name}",
-                "the plan has " + (", ".join(self.hosts) or "no section `hosts`"),
-            )
+            problem = "the plan has " + (", ".join(self.hosts) or "no section `hosts`")
+            reader = self.source.reader
+            raise PlanError("hosts", f"--host {name}", problem, reader and reader.name)
         values = values_of_host(self, name)
         keys = {
             **self.source.keys,

@@ -97,7 +97,8 @@ class Parameter:
         if self.choices:
             one_of(self.name, value, self.choices)
         elif self.kind == "int":
-            as_whole(self.name, value, *limits, self.unit)
+            if as_whole(self.name, value, *limits, self.unit) % 2 and self.even:
+                refuse(self.name, value, "an even number")
         elif self.limited:
             as_number(self.name, value, *limits, self.unit, above=self.open)
 

@@ -23,6 +23,7 @@ from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.parameters import input_files, rules
+from gnuradio.aperture.parameters.description import Integer, Number
 from gnuradio.aperture.parameters.errors import ParameterError
 from gnuradio.aperture.parameters.yaml_reader import YamlReader
 from gnuradio.aperture.streams.python_block import text_of
@@ -59,6 +60,35 @@ class qa_parameters(gr_unittest.TestCase):
         with self.assertRaises(ParameterError) as caught:
             function(*arguments)
         return caught.exception
+
+    def test_descriptions(self):
+        """A described parameter says its rule, and refuses what that does not allow."""
+        for about, rule, allowed, refused in (
+            (Integer("", 4, 64, even=True), "4 to 64", (4, 64), (3, 5, 66)),
+            (Integer("", choices=(8, 32)), "8 or 32", (8, 32), (16,)),
+            (Number("", 0, 10, open=True, unit="s"), "above 0 and at most 10 s", (1, 10), (0, 11)),
+        ):
+            self.assertEqual(about.rule, rule)
+            for value in allowed:
+                about.check(value)
+            for value in refused:
+                with self.assertRaises(ParameterError):
+                    about.check(value)
+
+    def test_readers(self):
+        """Texts of seconds and devices."""
+        seconds, endless = rules.seconds_reader(False, 1e9), rules.seconds_reader(True)
+        self.assertEqual((seconds("1e9"), endless("inf"), endless("0.5")), (1e9, float("inf"), 0.5))
+        for read, text, expected in (
+            (seconds, "inf", "a number of seconds above 0, up to 1e9"),
+            (seconds, "nan", "a number of seconds above 0, up to 1e9"),
+            (endless, "0", "a number of seconds above 0 or inf"),
+            (rules.seconds_reader(True, 10), "11", "a number of seconds above 0, up to 10, or inf"),
+            (rules.device_name, "cuda:x", "auto, cpu, cuda or cuda:N"),
+        ):
+            with self.assertRaisesRegex(ValueError, f"^expected {expected}$"):
+                read(text)
+        self.assertEqual(rules.device_name("cuda:12"), "cuda:12")
 
     def test_rules(self):
         """Each rule returns what it allows, and names the rest with what is allowed."""

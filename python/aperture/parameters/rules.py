@@ -205,3 +205,33 @@ def numbers_reader(highest, between, once=True):
         return found
 
     return read
+
+
+def seconds_reader(endless=False, most=HIGHEST):
+    """A function that reads seconds above 0; endless: inf is allowed, too."""
+    bound = "" if most == HIGHEST else f", up to {short(most)}"
+    expected = f"expected a number of seconds above 0{bound}" + (
+        f"{bound and ','} or inf" if endless else ""
+    )
+
+    def read(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (0 < value <= most or (endless and value == math.inf)):
+            raise ValueError(expected)
+        return value
+
+    return read
+
+
+def device_name(text):
+    """The name of a device: auto, cpu, cuda, cuda:N."""
+    number = text.partition(":")[2]
+    # emulated devices are for tests
+    if text not in ("auto", "cpu", "cuda", "emulated") and not (
+        text.startswith(("cuda:", "emulated:")) and number.isdecimal()
+    ):
+        raise ValueError("expected auto, cpu, cuda or cuda:N")
+    return text
