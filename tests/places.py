@@ -42,9 +42,7 @@ def installed_modules():
     return [
         path
         for _, path in python_modules()
-        if path.parent in folders
-        and not path.name.startswith("qa_")
-        and path.parts[0] != "testing"
+        if path.parent in folders and not path.name.startswith("qa_") and path.parts[0] != "testing"
     ]
 
 

@@ -11,7 +11,16 @@ import re
 import subprocess
 import unittest
 
-from places import BUILD, CMAKE, SOURCE, fresh_folder, installed_modules, main, need_program, run_or_fail
+from places import (
+    BUILD,
+    CMAKE,
+    SOURCE,
+    fresh_folder,
+    installed_modules,
+    main,
+    need_program,
+    run_or_fail,
+)
 
 #: bytes of what everybody installs: libraries, Python and programs
 LARGEST_BASE = 10_000_000

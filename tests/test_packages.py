@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 import numpy as np
+
 from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
 
 enter_environment("compression", "conversion", "formats", "imaging", "timing")

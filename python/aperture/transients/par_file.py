@@ -328,9 +328,7 @@ class _Reader:
             return None
         if self.units() != "TDB":
             self.refuse("BINARY", "its orbit is computed in TDB, and UNITS are TCB")
-        lines = tuple(
-            (key, self.text_number(key)) for key in self.values if ORBITAL.fullmatch(key)
-        )
+        lines = tuple((key, self.text_number(key)) for key in self.values if ORBITAL.fullmatch(key))
         try:
             return Orbit(self.values["BINARY"].upper(), lines)
         except OrbitError as error:

@@ -198,7 +198,9 @@ class TestParFile(unittest.TestCase):
             self.assertLess(place.separation(expected).to_value("arcsec"), 0.05)
             years = 10 / 3600e3
             along = 80 * years / np.cos(np.radians(latitude))
-            later = model(f"LAMBDA {longitude + along}\nBETA {latitude - 60 * years}\nECL IAU2005\n")
+            later = model(
+                f"LAMBDA {longitude + along}\nBETA {latitude - 60 * years}\nECL IAU2005\n"
+            )
             shift = (later.ra - found.ra) * np.cos(np.radians(found.dec)) / years
             np.testing.assert_allclose(
                 [shift, (later.dec - found.dec) / years], [found.pm_ra, found.pm_dec], atol=0.01
@@ -235,7 +237,11 @@ class TestParFile(unittest.TestCase):
         """An unsupported or wrong line is refused by its number."""
         for old, new, rule in (
             ("F3             0.0", "F3 1e-30", "par:15: F3: not supported"),
-            ("F3             0.0", "BINARY T2", "par:15: BINARY: 'T2' is not supported; it must be BT"),
+            (
+                "F3             0.0",
+                "BINARY T2",
+                "par:15: BINARY: 'T2' is not supported; it must be BT",
+            ),
             ("F3             0.0", "BINARY BT\nPB 1", "par:15: BINARY: BT: A1 is missing"),
             ("UNITS          TDB", "UNITS TCB\nBINARY BT", "par:13: BINARY: its orbit.*TCB"),
             ("F3             0.0", "A1 1.2", "par:15: A1: not supported"),
