@@ -51,6 +51,7 @@ from .filterbank_sink import filterbank_sink
 from .folder import folder
 from .fringe_display import fringe_display
 from .fx_correlator import fx_correlator
+from .heimdall_source import heimdall_source
 from .inputs.input_source import input_source
 from .join_channels import join_channels
 from .pointing import pointing

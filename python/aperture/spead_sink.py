@@ -10,7 +10,7 @@ import pmt
 
 from . import spead, tags
 from .formats.spead.heap_sender import HeapSender, descriptor_of
-from .formats.spead.heap_shape import HeapShape, StatusPort, sender_ids
+from .formats.spead.heap_shape import HeapShape, sender_ids
 from .formats.spead.heaps import (
     BEAM_ANTS,
     DIGITISER_ID,
@@ -27,6 +27,7 @@ from .parameters.description import Anything, Integer, Number, Switch, Text, Tog
 from .parameters.groups import HeapSizes
 from .parameters.rules import as_whole, refuse
 from .streams.python_block import python_block
+from .streams.status_port import StatusPort
 from .streams.tag_values import dict_value, missing_run, tag_value, time_of
 
 MOST_MEMORY = 1 << 34  # bytes of the heaps of a slot

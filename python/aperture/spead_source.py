@@ -13,7 +13,7 @@ import pmt
 from . import spead, tags
 from .formats.spead.chunk_receiver import QUEUED, ChunkReceiver, Ended
 from .formats.spead.chunk_times import ChunkTimes
-from .formats.spead.heap_shape import HeapShape, StatusPort, runs, sender_ids
+from .formats.spead.heap_shape import HeapShape, runs, sender_ids
 from .formats.spead.heaps import KINDS, MISSING_PRODUCT, product_order
 from .formats.spead.sample_clock import SampleClock
 from .network.addresses import parse_addresses, parse_senders
@@ -21,6 +21,7 @@ from .parameters.description import Anything, Integer, Number, Text, Together, f
 from .parameters.groups import HeapSizes
 from .parameters.rules import as_whole, refuse
 from .streams.python_block import python_block
+from .streams.status_port import StatusPort
 from .streams.tag_values import missing_value, time_value
 
 MOST_MEMORY = 1 << 36  # bytes of all chunks

@@ -5,18 +5,12 @@
 #
 """Common parts of spead_source and spead_sink: parameters and their checks, and tags."""
 
-import time
-
 import numpy as np
-import pmt
 
-from ... import tags
 from ...parameters.rules import LARGEST_ITEM, as_whole, one_of, refuse
 from ...streams.python_block import vector_of
-from ...streams.tag_values import dictionary
 from .heaps import KINDS, SAMPLE_BITS, packed_item
 
-STATUS_INTERVAL = 1.0  # s
 MOST_ID = 2**48 - 1
 
 
@@ -142,24 +136,6 @@ class HeapShape:
             size = self.items[0] // 8
             return [vector_of(np.complex64, size)]
         return [vector_of(np.uint8, size) for size in self.items]
-
-
-class StatusPort:
-    """Publishes counts on the message port `status` of a block, once a second."""
-
-    def __init__(self, block):
-        self._block, self._next = block, 0.0
-        self._port = pmt.intern("status")
-        block.message_port_register_out(self._port)
-
-    def tick(self, counts, last=False):
-        """counts(): a dictionary of numbers; last: now, whatever the time."""
-        now = time.monotonic()
-        if now < self._next and not last:
-            return
-        self._next = now + STATUS_INTERVAL
-        found = {key: pmt.from_uint64(int(value)) for key, value in counts().items()}
-        self._block.message_port_pub(self._port, dictionary({tags.event: "counts", **found}))
 
 
 def runs(present):

@@ -1,0 +1,303 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Block that receives coherent samples of a KrakenSDR."""
+
+import queue
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pmt
+
+from . import tags
+from .network import heimdall
+from .parameters.description import Anything, Integer, Number, Switch, Text
+from .parameters.rules import as_number, refuse
+from .parameters.times import whole_and_fraction
+from .streams.python_block import python_block, vector_of
+from .streams.status_port import StatusPort
+from .streams.tag_values import time_value
+
+WAIT = 0.05  # s that a call waits for a frame
+#: frames that wait; while there are so many none is asked for, and the server drops those that come
+WAITING = 3
+#: how far stamps, which are ms of a computer's clock, may be from the sum of lengths: s
+STAMP_JITTER = 0.05
+
+
+class heimdall_source(python_block):
+    """
+    Receives the coherent channels of a KrakenSDR from its data acquisition, heimdall_daq_fw, over
+    TCP (`out_data_iface_type = eth`).
+
+    A port out for each channel: samples, fc32. The channels of a frame are simultaneous, and their
+    delays and phases are corrected already, so that no aligner stands behind this block. Samples
+    go out of frames of data with both flags of synchronisation, and without the noise source.
+    What comes in between (calibration at the start, after a change of frequency and in bursts) and
+    what was lost is missing time: rx_time jumps over it, by the sum of the lengths where these are
+    known, otherwise by the stamps of the server.
+
+    Tags on all ports: rx_time, rx_rate and rx_freq on the first sample; rx_time where time is
+    missing, and rx_freq where it changes. The first time is that of the server's clock, in ms
+    (rx_time_approximate), and the samples count from there on. Message ports:
+    `status`, what was counted, once a second (`counts()` gives the same), and `command`, a
+    dictionary with `freq` (Hz) or `gain` (dB). The stream ends, with an error, where the server
+    ends it, sends nothing, or changes rate or channels.
+
+    Raises:
+        ValueError: A parameter is not allowed.
+    """
+
+    def __init__(
+        self,
+        address: Text(
+            "HOST:PORT of the IQ server, as krakensdr.local:5000; the port is 5000 if it is left out."
+        ) = "127.0.0.1:5000",
+        channels: Integer("Channels that the server has.", 1, heimdall.MOST_CHANNELS) = 5,
+        frequency: Number(
+            "Hz, to which the receivers are tuned at the start; 0: as they are.",
+            0,
+            1e12,
+            unit="Hz",
+            settable=True,
+        ) = 0.0,
+        gain: Anything("dB of all channels, the nearest that the tuner has; None: as it is.") = None,
+        samples: Integer("Samples of each channel, then the stream ends; 0: no end.", 0) = 0,
+        calibrated: Switch(
+            "True if phases have to be corrected (`en_iq_cal`), False if only delays are."
+        ) = True,
+        control_port: Integer(
+            "Port of the hardware controller at the same host.", 1, 65535
+        ) = heimdall.CONTROL_PORT,
+        silence: Number(
+            "Seconds without a frame after which the stream ends.", 0.1, 3600, unit="s"
+        ) = 10.0,
+    ):
+        if not isinstance(address, str):
+            refuse("address", address, "a text, HOST:PORT")
+        self._host, self._port = heimdall.address_of("address", address)
+        if gain is not None:
+            as_number("gain", gain, -100, 100, "dB")
+        self._channels, self._most = channels, samples
+        self._frequency, self._gain = frequency, gain
+        self._calibrated, self._control, self._silence = calibrated, control_port, silence
+        self._client = None
+        self._empty_counts()
+        super().__init__(
+            "heimdall_source", in_sig=None, out_sig=[vector_of(np.complex64, 1)] * channels
+        )
+        self._status = StatusPort(self)
+        port = pmt.intern("command")
+        self.message_port_register_in(port)
+        self.set_msg_handler(port, self._command)
+
+    # ---- what users set and see
+
+    def set_frequency(self, frequency):
+        """Tunes all channels, in Hz; samples of the new frequency come after the server has
+        calibrated itself anew. Raises OSError where the controller does not answer."""
+        self._frequency = float(as_number("frequency", frequency, 0, 1e12, "Hz"))
+        self._send("FREQ", heimdall.frequency_payload(self._frequency))
+
+    def set_gain(self, gain):
+        """Sets the gain of all channels, dB, to the nearest that the tuner has."""
+        self._gain = as_number("gain", gain, -100, 100, "dB")
+        nearest = heimdall.nearest_gain(self._gain)
+        if abs(nearest - 10 * self._gain) > 0.5:
+            self.logger.warn(f"gain: {nearest / 10:g} dB, the nearest to {self._gain:g} dB")
+        self._send("GAIN", heimdall.gain_payload([nearest] * self._channels))
+
+    def counts(self):
+        """
+        Returns what was counted since the start: `frames` that came, `lost` ones (gaps in their
+        numbers: this computer or the network was too slow), `flagged` samples of each channel that
+        were none of the sky, `unknown`: how often time of unknown length went by, `overdriven`
+        frames in which any channel was.
+        """
+        return dict(self._counts)
+
+    def finish(self):
+        """Ends the stream: what has come goes out."""
+        self._finished = True
+
+    # ---- inside
+
+    def _empty_counts(self):
+        self._counts = dict.fromkeys(("frames", "lost", "flagged", "unknown", "overdriven"), 0)
+        self._finished = False
+
+    def _send(self, text, payload):
+        heimdall.command(self._host, self._control, text, payload, self._silence)
+
+    def _command(self, message):
+        for key, setter in (("freq", self.set_frequency), ("gain", self.set_gain)):
+            value = (
+                pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL)
+                if pmt.is_dict(message)
+                else pmt.PMT_NIL
+            )
+            if pmt.is_number(value):
+                try:
+                    setter(pmt.to_double(value))
+                except (OSError, ValueError) as error:
+                    self.logger.error(f"{key}: {error}")
+                return
+        self.logger.error(f"command: {message} is not allowed; it must be a dictionary with "
+                          "freq (Hz) or gain (dB)")
+
+    def _start(self):
+        self._empty_counts()
+        self._header, self._frame, self._done = None, None, 0
+        self._sent = 0
+        self._expected = self._last = None  # number of the next frame, header of the last good one
+        self._pending, self._unknown = 0, False  # samples, and time of unknown length, since then
+        self._anchor, self._clock = None, 0  # of sample 0; samples from there to the next one
+        self._reason = None
+        if self._frequency:
+            self.set_frequency(self._frequency)
+        if self._gain is not None:
+            self.set_gain(self._gain)
+        self._client = heimdall.Client(self._host, self._port, self._silence)
+        self._waiting, self._ending = queue.Queue(WAITING), threading.Event()
+        self._thread = threading.Thread(target=self._receive, daemon=True)
+        self._thread.start()
+
+    def _stop(self):
+        if self._client is None:
+            return
+        self._ending.set()
+        self._client.close()
+        while self._thread.is_alive():
+            try:  # it may wait for room
+                self._waiting.get_nowait()
+            except queue.Empty:
+                self._thread.join(WAIT)
+        self._client = None
+        self._status.tick(self.counts, last=True)
+
+    def _receive(self):
+        """Puts frames into the queue, and the exception that ended them."""
+        try:
+            while not self._ending.is_set():
+                self._waiting.put(self._client.next())
+        except Exception as error:
+            self._waiting.put(error)
+
+    def _work(self, _, output_items):
+        self._status.tick(self.counts)
+        room, produced = len(output_items[0]), 0
+        if self._most:
+            room = min(room, self._most - self._sent)
+        if self._finished or (self._most and room == 0):
+            return -1
+        while produced < room:
+            if self._frame is None and not self._take(WAIT if not produced else 0, produced):
+                break
+            if self._frame is None:
+                continue
+            count = min(room - produced, self._frame.shape[1] - self._done)
+            for out, samples in zip(output_items, self._frame):
+                out[produced : produced + count] = samples[self._done : self._done + count]
+            produced += count
+            self._done += count
+            if self._done == self._frame.shape[1]:
+                self._frame = None
+        self._sent += produced
+        return produced
+
+    def _take(self, patience, produced):
+        """Takes the next frame, of which samples are in self._frame if they are of the sky;
+        returns whether there was one."""
+        try:
+            found = self._waiting.get(timeout=patience) if patience else self._waiting.get_nowait()
+        except queue.Empty:
+            return False
+        if isinstance(found, Exception):
+            if produced:  # what has come goes out first
+                self._waiting.put(found)
+                return False
+            raise found
+        header, samples = found
+        self._counts["frames"] += 1
+        self._counts["overdriven"] += header.overdriven != 0
+        self._check(header)
+        lost = 0 if self._expected is None else (header.index - self._expected) % 2**32
+        self._expected = (header.index + 1) % 2**32
+        if lost:
+            self._counts["lost"] += lost
+            self._say_loss()
+        reason = header.reason(self._calibrated)
+        if reason != self._reason and (reason or self._reason):
+            self.logger.info(
+                f"samples are flagged: {reason}" if reason else "samples of the sky come"
+            )
+        self._reason = reason
+        if reason:
+            self._counts["flagged"] += header.samples
+            self._pending += header.samples
+            self._unknown |= header.samples == 0
+            # lengths of frames of calibration differ from those of data
+            self._unknown |= lost > 0
+            return True
+        self._begin(header, lost, self.nitems_written(0) + produced)
+        self._frame, self._done = samples, 0
+        return True
+
+    def _check(self, header):
+        """Refuses a server that changes what the ports have."""
+        if header.channels != self._channels:
+            raise heimdall.ProtocolError(
+                f"channels: {self._channels} is not what {self._client.name} has: {header.channels}"
+            )
+        if self._last is not None and header.rate != self._last.rate:
+            raise heimdall.ProtocolError(
+                f"{self._client.name}: the rate has changed from {self._last.rate} to "
+                f"{header.rate} Hz; start the flowgraph anew"
+            )
+
+    def _say_loss(self):
+        lost = self._counts["lost"]
+        if lost & (lost - 1) == 0 or lost < 4:  # at 1, 2, 4, 8 ...
+            self.logger.warn(
+                f"{lost} frame{'s'[: lost > 1]} lost: the network or this computer is too slow"
+            )
+
+    def _begin(self, header, lost, item):
+        """Moves the clock to a frame of samples, and tags its first one."""
+        first, last = self._last is None, self._last
+        jumped = first
+        if first:
+            self._anchor, self._clock = Fraction(header.time_stamp, 1000), 0
+        elif self._pending or self._unknown or lost:
+            self._clock += self._gap(header, lost)
+            jumped = True
+        found = {}
+        if jumped or header.frequency != last.frequency:
+            time = self._anchor + Fraction(self._clock, header.rate)
+            found[tags.rx_time] = time_value(whole_and_fraction(time))
+            found[tags.approximate] = pmt.PMT_T
+            found[tags.clock] = pmt.intern("samples")
+        if first:
+            found[tags.rx_rate] = pmt.from_double(float(header.rate))
+        if first or header.frequency != last.frequency:
+            found[tags.rx_freq] = pmt.from_double(float(header.frequency))
+        for port in range(self._channels):
+            for key, value in found.items():
+                self.add_item_tag(port, item, pmt.intern(key), value)
+        self._clock += header.samples
+        self._pending, self._unknown, self._last = 0, False, header
+
+    def _gap(self, header, lost):
+        """Returns the samples between the end of the last good frame and this one."""
+        last = self._last
+        stamped = (header.time_stamp - last.time_stamp) * header.rate / 1000 - last.samples
+        known = self._pending + lost * header.samples
+        jitter = STAMP_JITTER * header.rate + header.samples / 2
+        if not self._unknown and abs(stamped - known) <= jitter:
+            return known
+        self._counts["unknown"] += 1
+        # at least what came
+        return max(self._pending, round(stamped))
