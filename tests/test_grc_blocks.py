@@ -107,6 +107,8 @@ REFUSED = cases(
         subintegration=0 | latency=11
     psrfits_sink: channels=0 | rows=0 | bins=1 | channels=2**23 | dm=-1 | period=0 | filename= |
         beams=[]
+    heimdall_source: channels=0 | channels=33 | address=a b | frequency=-1 | gain=101 | samples=-1 |
+        control_port=0 | silence=0
     spead_source: inputs=3 | spectra_per_frame=100 | channels=10; channels_per_heap=4 | window=0 |
         align=0 | restart=0 | total_channels=5 | kind=samples; samples_per_heap=4095 | taps=-1 |
         packet_size=9 | sample_rate=0 | sync_time=-1 | most_gap=-1 | spectra_per_frame=2**20
@@ -238,6 +240,7 @@ ALLOWED = cases(
         direction=23:23:24 +58:48:54; center_frequency=1e9; lead=0 |
         array=y8; inputs=8; direction=az=180, el=45; status_period=0 |
         type=s16; inverted=True; channels=64 | type=s12; vlen=3; samples_per_item=2; direction=sun
+    heimdall_source: channels=2; gain=20 | address='[::1]'; calibrated=False
     spead_source: kind=samples; inputs=3; senders=[7, 5, 6] |
         kind=samples; sample_type=s8; heaps_per_chunk=5 |
         kind=beams; inputs=3; address=239.1.1.1+2:7148; cores=[0] |

@@ -77,6 +77,7 @@ for _block in (
     filterbank_sink,
     fringe_display,
     fx_correlator,
+    heimdall_source,
     input_source,
     join_channels,
     pointing,

@@ -155,7 +155,7 @@ class heimdall_source(python_block):
         self._expected = self._last = None  # number of the next frame, header of the last good one
         self._pending, self._unknown = 0, False  # samples, and time of unknown length, since then
         self._anchor, self._clock = None, 0  # of sample 0; samples from there to the next one
-        self._reason = None
+        self._reason = self._failure = None
         if self._frequency:
             self.set_frequency(self._frequency)
         if self._gain is not None:
@@ -194,8 +194,15 @@ class heimdall_source(python_block):
         if self._finished or (self._most and room == 0):
             return -1
         while produced < room:
-            if self._frame is None and not self._take(WAIT if not produced else 0, produced):
-                break
+            if self._frame is None:
+                try:
+                    if not self._take(0 if produced else WAIT, produced):
+                        break
+                except OSError as error:
+                    if not produced:
+                        raise
+                    self._failure = error  # what has come goes out first
+                    break
             if self._frame is None:
                 continue
             count = min(room - produced, self._frame.shape[1] - self._done)
@@ -211,14 +218,13 @@ class heimdall_source(python_block):
     def _take(self, patience, produced):
         """Takes the next frame, of which samples are in self._frame if they are of the sky;
         returns whether there was one."""
+        if self._failure is not None:
+            raise self._failure
         try:
             found = self._waiting.get(timeout=patience) if patience else self._waiting.get_nowait()
         except queue.Empty:
             return False
         if isinstance(found, Exception):
-            if produced:  # what has come goes out first
-                self._waiting.put(found)
-                return False
             raise found
         header, samples = found
         self._counts["frames"] += 1

@@ -207,11 +207,11 @@ class qa_heimdall_source(gr_unittest.TestCase):
 
     def test_refused(self):
         for values, rule in (
-            (dict(address="a b"), "address: a b is not allowed; it must be HOST:PORT"),
-            (dict(address="host:0"), "address: host:0"),
-            (dict(address=5), "address: 5"),
+            (dict(address="a b"), "address: 'a b' is not allowed; it must be HOST:PORT"),
+            (dict(address="host:0"), "address: 'host:0'"),
+            (dict(address=5), "address: 5 is"),
             (dict(channels=0), "channels: 0"),
-            (dict(gain="much"), "gain: much"),
+            (dict(gain="much"), "gain: '?much"),
             (dict(silence=0), "silence: 0"),
         ):
             with self.assertRaisesRegex(ValueError, rule):

@@ -61,7 +61,7 @@ HEADER = np.dtype(
 )
 
 
-class ProtocolError(RuntimeError):
+class ProtocolError(OSError):
     """The server sends what is no frame, or nothing more; the message names it."""
 
 
@@ -150,9 +150,9 @@ class Client:
         try:
             self._socket.sendall(self._command)
             self._command = b"IQDownload"
-            raw = bytearray(HEADER_BYTES)
+            raw = np.empty(1, HEADER)
             self._fill(raw, "a header")
-            header = self._header(np.frombuffer(raw, HEADER)[0])
+            header = self._header(raw[0])
             samples = np.empty((header.channels, header.samples), np.complex64)
             self._fill(samples, f"the samples of frame {header.index}")
         except TimeoutError:
@@ -165,7 +165,7 @@ class Client:
         return header, samples
 
     def _fill(self, buffer, what):
-        view, got = memoryview(buffer).cast("B") if len(buffer) else b"", 0
+        view, got = memoryview(buffer.reshape(-1).view(np.uint8)), 0
         while got < len(view):
             count = self._socket.recv_into(view[got:])
             if count == 0:

@@ -22,10 +22,10 @@ def frame(samples, index, time_stamp=None, **changes):
     )  # fmt: skip
     fields.update(changes)
     if time_stamp is None:
-        time_stamp = START + round(1000 * index * fields["length"] / fields["rate"])
+        time_stamp = START + round(1000 * index * fields["length"] / RATE)
     header = bytearray(1024)
     for form, offset, value in (
-        ("<II16sIIIQQQ", 0, (fields["sync"], fields["kind"], b"kraken5", 0, fields["channels"], 0,
+        ("<II16sIII4xQQQ", 0, (fields["sync"], fields["kind"], b"kraken5", 0, fields["channels"], 0,
                              fields["frequency"], 2_400_000, fields["rate"])),
         ("<I", 64, (fields["length"],)),
         ("<QIIQIII", 72, (time_stamp, index, index, 0, 3, fields["bits"], fields["overdrive"])),
@@ -39,8 +39,8 @@ def frame(samples, index, time_stamp=None, **changes):
 class HeimdallServer:
     """
     Serves the frames to one client after the other, and then ends the connection; `commands` are
-    those of the controller, (4 characters, payload). Entered and left by `with`. gate: an Event
-    for which the server waits before each frame but the first, None: it does not.
+    those of the controller, (4 characters, payload). Entered and left by `with`. keep_open: it
+    waits for the client to go, and serves no more frames.
     """
 
     def __init__(self, frames, answer=b"FNSD", keep_open=False):
@@ -94,9 +94,10 @@ class HeimdallServer:
                 return
             wanted = b"IQDownload"
             connection.sendall(each)
-        self.requests.append(connection.recv(1024))
-        while self._keep_open and connection.recv(1024):
-            pass
+        if not self._keep_open:
+            connection.shutdown(socket.SHUT_WR)
+        while request := connection.recv(1024):
+            self.requests.append(request)
 
     def _control(self, connection):
         message = b""
