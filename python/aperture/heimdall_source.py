@@ -24,7 +24,7 @@ from .streams.tag_values import time_value
 WAIT = 0.05  # s that a call waits for a frame
 #: frames that wait; while there are so many none is asked for, and the server drops those that come
 WAITING = 3
-#: how far stamps, which are ms of a computer's clock, may be from the sum of lengths: s
+#: the difference that stamps, ms of a computer's clock, may have from a sum of lengths, s
 STAMP_JITTER = 0.05
 
 
@@ -64,7 +64,9 @@ class heimdall_source(python_block):
             unit="Hz",
             settable=True,
         ) = 0.0,
-        gain: Anything("dB of all channels, the nearest that the tuner has; None: as it is.") = None,
+        gain: Anything(
+            "dB of all channels, the nearest that the tuner has; None: as it is."
+        ) = None,
         samples: Integer("Samples of each channel, then the stream ends; 0: no end.", 0) = 0,
         calibrated: Switch(
             "True if phases have to be corrected (`en_iq_cal`), False if only delays are."
@@ -145,8 +147,10 @@ class heimdall_source(python_block):
                 except (OSError, ValueError) as error:
                     self.logger.error(f"{key}: {error}")
                 return
-        self.logger.error(f"command: {message} is not allowed; it must be a dictionary with "
-                          "freq (Hz) or gain (dB)")
+        self.logger.error(
+            f"command: {message} is not allowed; it must be a dictionary with "
+            "freq (Hz) or gain (dB)"
+        )
 
     def _start(self):
         self._empty_counts()
@@ -154,7 +158,7 @@ class heimdall_source(python_block):
         self._sent = 0
         self._expected = self._last = None  # number of the next frame, header of the last good one
         self._pending, self._unknown = 0, False  # samples, and time of unknown length, since then
-        self._anchor, self._clock = None, 0  # of sample 0; samples from there to the next one
+        self._anchor, self._clock = None, 0  # time of sample 0, samples since then
         self._reason = self._failure = None
         if self._frequency:
             self.set_frequency(self._frequency)
@@ -171,7 +175,7 @@ class heimdall_source(python_block):
         self._ending.set()
         self._client.close()
         while self._thread.is_alive():
-            try:  # it may wait for room
+            try:  # the thread may wait for room
                 self._waiting.get_nowait()
             except queue.Empty:
                 self._thread.join(WAIT)
@@ -201,7 +205,7 @@ class heimdall_source(python_block):
                 except OSError as error:
                     if not produced:
                         raise
-                    self._failure = error  # what has come goes out first
+                    self._failure = error  # samples that have come go out first
                     break
             if self._frame is None:
                 continue

@@ -30,10 +30,7 @@ class qa_heimdall_source(gr_unittest.TestCase):
         """The samples of each channel, the tags of each port, and the block."""
         with HeimdallServer(frames) as server:
             source = aperture.heimdall_source(
-                server.address,
-                channels=CHANNELS,
-                control_port=server.control_port,
-                **parameters,
+                server.address, channels=CHANNELS, control_port=server.control_port, **parameters
             )
             flowgraph = gr.top_block()
             sinks = [blocks.vector_sink_c() for _ in range(CHANNELS)]
@@ -156,11 +153,9 @@ class qa_heimdall_source(gr_unittest.TestCase):
         self.assertEqual([text for text, _ in server.commands], [b"FREQ"])
 
     def test_length(self):
-        """It ends after so many samples, in the middle of a frame."""
+        """The stream ends after the number of samples, in the middle of a frame."""
         got, _, _ = self.receive([frame(noise(i), i) for i in range(3)], None, samples=1500)
-        np.testing.assert_array_equal(
-            got, np.concatenate([noise(0), noise(1)], axis=1)[:, :1500]
-        )
+        np.testing.assert_array_equal(got, np.concatenate([noise(0), noise(1)], axis=1)[:, :1500])
 
     def test_hostile(self):
         """A server that sends something else ends the stream with what is wrong; samples from

@@ -47,11 +47,11 @@ def _binary(model, lines):
     from loguru import logger
     from pint.models import get_model
 
-    logger.disable("pint")  # it would tell each default
+    logger.disable("pint")  # PINT logs each default
     text = REST + f"BINARY {model}\n" + "".join(f"{key} {value}\n" for key, value in lines)
     try:
         components = get_model(io.StringIO(text)).components
-    except Exception as error:  # of many classes, for a key that is missing or not a number
+    except Exception as error:  # classes are many, for a key that is missing or no number
         raise OrbitError(f"{model}: PINT says: {' '.join(str(error).split())}") from error
     return next(each for name, each in components.items() if name.startswith("Binary"))
 

@@ -271,8 +271,8 @@ class _Reader:
         )
 
     def ecliptic(self):
-        """The same of ecliptic coordinates: the ecliptic is the equator, turned about the
-        equinox by its obliquity."""
+        """Position and proper motion of ecliptic coordinates, which are equatorial ones,
+        rotated about the equinox by the obliquity."""
         for key in ("RAJ", "RA", "DECJ", "DEC", "PMRA", "PMDEC"):
             if key in self.values:
                 self.refuse(key, "given beside ecliptic coordinates: a pulsar has one position")
@@ -304,7 +304,7 @@ class _Reader:
         )
 
     def dm_pieces(self):
-        """What DMX adds to the dispersion measure: (first MJD, last MJD, pc/cm^3)."""
+        """Returns the parts that DMX adds to the dispersion measure: (first MJD, last MJD, pc/cm^3)."""
         found = {}
         for key in self.values:
             match = DMX.fullmatch(key)
