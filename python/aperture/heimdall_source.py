@@ -54,7 +54,7 @@ class heimdall_source(python_block):
     def __init__(
         self,
         address: Text(
-            "HOST:PORT of the IQ server, as krakensdr.local:5000; the port is 5000 if it is left out."
+            "HOST:PORT of the IQ server, as krakensdr.local; the port is 5000 if it is left out."
         ) = "127.0.0.1:5000",
         channels: Integer("Channels that the server has.", 1, heimdall.MOST_CHANNELS) = 5,
         frequency: Number(
@@ -64,9 +64,7 @@ class heimdall_source(python_block):
             unit="Hz",
             settable=True,
         ) = 0.0,
-        gain: Anything(
-            "dB of all channels, the nearest that the tuner has; None: as it is."
-        ) = None,
+        gain: Anything("dB of all channels, the nearest that tuners have; None: as it is.") = None,
         samples: Integer("Samples of each channel, then the stream ends; 0: no end.", 0) = 0,
         calibrated: Switch(
             "True if phases have to be corrected (`en_iq_cal`), False if only delays are."

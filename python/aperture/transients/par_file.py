@@ -304,7 +304,7 @@ class _Reader:
         )
 
     def dm_pieces(self):
-        """Returns the parts that DMX adds to the dispersion measure: (first MJD, last MJD, pc/cm^3)."""
+        """Returns what DMX adds: (first MJD, last MJD, pc/cm^3)."""
         found = {}
         for key in self.values:
             match = DMX.fullmatch(key)

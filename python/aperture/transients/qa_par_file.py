@@ -211,7 +211,7 @@ class TestParFile(unittest.TestCase):
             model("ELONG 3\nELAT 4\nECL J2000\n")
 
     def test_dispersion_measure(self):
-        """The dispersion measure changes by DM1 a year of 365.25 days, and by a DMX within its days."""
+        """DM1 changes it by so much a year of 365.25 days, a DMX within its days."""
         model = parse_par(
             PAR + "DM1 2e-3\nDMEPOCH 55000\nDMX 6.5\nDMX_0001 1e-2 1\nDMXR1_0001 56000\n"
             "DMXR2_0001 56010.5\nDMXEP_0001 56005\n"
