@@ -63,8 +63,10 @@ def _words(found):
 def _markdown(found):
     """A comment as Markdown; what Doxygen is told by commands becomes a list."""
     made = []
-    # clang-format joins them with the text before them
-    words = re.sub(rf"[ \n]+(?=[\\@](?:{'|'.join(COMMANDS)})\b)", "\n", _words(found).strip())
+    # clang-format joins them with the text before them, and breaks lines behind them
+    command = rf"[\\@](?:{'|'.join(COMMANDS)})\b(?:\[\w+\])?"
+    words = re.sub(rf"[ \n]+(?={command})", "\n", _words(found).strip())
+    words = re.sub(rf"({command})\s+", r"\1 ", words)
     for line in words.split("\n"):
         command = re.match(r"\s*[\\@](\w+)(?:\[\w+\])?\s*(.*)$", line)
         if not command:
