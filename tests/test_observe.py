@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import unittest
+import urllib.request
 
 import h5py
 import numpy as np
@@ -37,6 +38,7 @@ from test_receivers import need_receivers
 
 EXAMPLES = SOURCE / "examples/instruments"
 OPERATION = SOURCE / "examples/operation"
+MONITORING = SOURCE / "examples/monitoring"
 RATE = 1e5
 
 
@@ -60,6 +62,30 @@ def observe(test, *arguments, code=0):
     found, out, err = run_main(command, *arguments)
     test.assertEqual(code, found, out + err)
     return out + err
+
+
+def series_of(text):
+    """{series: value} of Prometheus' format of text."""
+    return {
+        series: float(value)
+        for series, _, value in (
+            line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")
+        )
+    }
+
+
+def is_true(expression, before, now):
+    """Evaluates an expression of Prometheus of one metric and a limit, with two readings of all
+    series; Prometheus does what the range in [] says."""
+    increase, metric, sign, limit = re.fullmatch(
+        r"(increase\()?(\w+)(?:\[\w+\]\))? (==|<|>) (\S+)", expression
+    ).groups()
+    found = {key: value for key, value in now.items() if key.partition("{")[0] == metric}
+    compare = {"==": float.__eq__, "<": float.__lt__, ">": float.__gt__}[sign]
+    return any(
+        compare(value - (before.get(key, value) if increase else 0.0), float(limit))
+        for key, value in found.items()
+    )
 
 
 PYUVDATA = """
@@ -349,6 +375,45 @@ class TestObserve(unittest.TestCase):
             for name in found:
                 self.assertLessEqual((disk / name).stat().st_size, 300_000)
             self.assertEqual(sorted(found), sorted(entry.name for entry in disk.iterdir()))
+
+    def test_a_full_disk_sets_off_the_alarms(self):
+        """The rules for Prometheus that are among the examples, evaluated with what it would read:
+        they are silent while there is room, and say so when there is none."""
+        rules = yaml.safe_load((MONITORING / "alarms.yml").read_text())["groups"][0]["rules"]
+        with small_disk(self, 80000) as disk:
+            with socket.create_server(("127.0.0.1", 0)) as sock:
+                port = sock.getsockname()[1]
+            path = self.write(
+                outputs={"file": f"{disk}/v-{{time}}.uvh5", "least_free_bytes": "40 MB"},
+                monitoring={"listen": f"127.0.0.1:{port}"},
+            )
+            running = Running(self, path)
+            running.wait_until_ready()
+            scraped = [{}]
+
+            def firing():
+                """Returns the alarms by what is now, and was when this was called before."""
+                url = f"http://127.0.0.1:{port}/metrics"
+                with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+                    scraped.append(series_of(answer.read().decode()))
+                return {
+                    rule["alert"]
+                    for rule in rules
+                    if is_true(rule["expr"].replace("20e9", "40e6"), *scraped[-2:])
+                }
+
+            disk_alarms = {"ApertureNotRecording", "ApertureDiskNearlyFull", "ApertureLeftOut"}
+            silent = lambda: not (disk_alarms | {"ApertureDown"}) & firing()
+            running.wait_for("silence", lambda: silent() and "aperture_recording" in scraped[-1])
+            (disk / "other").write_bytes(bytes(48 << 20))
+            running.wait_for("alarms", lambda: disk_alarms <= firing())
+            self.assertNotIn("ApertureDown", firing())
+            (disk / "other").unlink()
+            running.wait_for("silence", silent)
+            count = 'aperture_output_files_total{output="visibilities"}'
+            running.wait_for("another file", lambda: silent() and scraped[-1][count] >= 2)
+            running.stop()
+        self.assertGreater(scraped[-1]['aperture_output_bytes_total{output="visibilities"}'], 1e4)
 
     def test_a_disk_that_somebody_else_fills(self):
         """At once, before anybody looks: the files are whole, and it ends with an error."""

@@ -20,8 +20,8 @@ from ..beams.weights import (
     incoherent_masks,
     live_beams,
 )
-from ..files.regular_file import check_regular
 from ..filterbank_sink import filterbank_sink, row_names
+from ..parameters.regular_file import check_regular
 from ..pointing import pointing
 from ..streams.python_block import printable
 from ..streams.silent_block import silent

@@ -13,7 +13,7 @@ import numpy as np
 from ..beams.weights import channel_frequencies
 from ..calibration.calibration_file import load_calibration
 from ..calibration.messages import apply_calibration
-from ..files.regular_file import check_regular
+from ..parameters.regular_file import check_regular
 from ..streams.stream_band import Band, StreamBand
 
 

@@ -9,9 +9,9 @@ import os
 
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
-from ..files.regular_file import check_regular
 from ..formats.uvh5.header import COMPRESSIONS
 from ..packages.environment import require
+from ..parameters.regular_file import check_regular
 from .output_names import add_no_overwrite, is_measurement_set
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction, place_of

@@ -61,6 +61,20 @@ def parser():
     return result
 
 
+def check(configuration):
+    """Says what is wrong with a Configuration, if anything; returns the exit code."""
+    # not at the top: all blocks are loaded by it
+    from .dry_run import dry_run  # pylint: disable=import-outside-toplevel
+
+    try:
+        dry_run(configuration)
+    except (CommandError, ValueError, OSError, RuntimeError, MemoryError) as error:
+        fail(PROGRAM, error_text(configuration.error(error)))
+        return WRONG
+    say(f"{configuration.path}: nothing is wrong with it")
+    return 0
+
+
 def run_observatory(options):
     """Does what the options say; returns the exit code."""
     if options.schema:
@@ -75,8 +89,7 @@ def run_observatory(options):
         fail(PROGRAM, error_text(error))
         return WRONG
     if options.check:
-        say(f"{options.configuration}: nothing is wrong with it")
-        return 0
+        return check(configuration)
     # not at the top: all blocks are loaded by it
     from .observe_service import Service  # pylint: disable=import-outside-toplevel
 

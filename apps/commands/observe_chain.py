@@ -12,6 +12,7 @@ import math
 from gnuradio import gr
 
 from ..arguments.version import __version__
+from ..inputs.registry import find_kind
 from ..monitoring.array_values import array_section
 from ..monitoring.beam_values import beams_section
 from ..pointing import Drift
@@ -345,6 +346,25 @@ def make_plans(options, signals, weights_hold):
     return plan, powers
 
 
+def open_or_wait(options):
+    """
+    The Signals of the input.
+
+    Raises
+    ------
+    InputFailure
+        It could not be opened, and may be there a moment later: receivers and networks.
+    CommandError, ValueError, RuntimeError, OSError
+        It could not be opened, and waiting would not help.
+    """
+    try:
+        return open_input(options)
+    except (CommandError, ValueError, RuntimeError, OSError) as error:
+        if find_kind(options.input)[0].live:
+            raise InputFailure(str(error)) from error
+        raise
+
+
 def make_chain(configuration):
     """
     The flowgraph of a Configuration, with `texts` for the log.
@@ -363,10 +383,7 @@ def make_chain(configuration):
 
         return make_part(configuration, versions())
     use_first_device(options)
-    try:
-        signals = open_input(options)
-    except (CommandError, ValueError, RuntimeError, OSError) as error:
-        raise InputFailure(str(error)) from error
+    signals = open_or_wait(options)
     array, start = signals.description, sum(signals.start_time)
     beams, weights_hold = [], math.inf
     if options.beams is not None:

@@ -10,10 +10,7 @@ import json
 
 from ..streams.python_block import printable
 from .fx_hosts import ReceivingChain, SendingChain, level_sending, make_receiving, make_sending
-from .inputs import open_input
-from .observe_chain import Observed
-from .observe_plan import InputFailure
-from .running import CommandError
+from .observe_chain import Observed, open_or_wait
 
 
 class ObservedSending(Observed, SendingChain):
@@ -74,10 +71,7 @@ def make_part(configuration, program):
         chain.texts = list(chain.warnings) + chain.texts
         level_sending(chain, chain.texts.append)
     else:
-        try:
-            signals = open_input(options)
-        except (CommandError, ValueError, RuntimeError, OSError) as error:
-            raise InputFailure(str(error)) from error
+        signals = open_or_wait(options)
         chain = make_receiving(
             program,
             options,

@@ -14,6 +14,7 @@ import time
 
 from ..observatory.backoff import Backoff
 from ..observatory.disk_guard import DiskGuard
+from ..observatory.written import Written
 from .observe_chain import make_chain, versions
 from .observe_plan import Configuration, InputFailure
 from .running import error_text
@@ -79,6 +80,8 @@ class Service:
         self._progress = None  # (number, since when), of integrations
         self._before = 0  # integrations of flowgraphs that ended
         self._told = {}  # task that recurs -> when it was last done
+        self._written = Written()
+        self._has_run = False  # true once a flowgraph has started
         self._use(configuration)
 
     def _use(self, configuration):
@@ -99,6 +102,11 @@ class Service:
             options.least_free,
             options.when_full,
             self._statvfs,
+            [
+                name
+                for name in (options.ring, options.dump, options.candidates, options.profiles)
+                if name
+            ],
         )
 
     # ---- the whole run
@@ -131,6 +139,11 @@ class Service:
         try:
             chain = self._make(self._configuration)
         except InputFailure as error:
+            return error_text(error), may_restart
+        except OSError as error:
+            # a folder that was there when the first flowgraph began may come back
+            if not self._has_run:
+                raise
             return error_text(error), may_restart
         try:
             return self._run_chain(chain)
@@ -169,7 +182,9 @@ class Service:
         for sink in chain.sinks():
             sink.set_recording(self._guard.recording)
         known, stops, reload, problem = set(), 0, False, None
+        self._written.begin()
         chain.start()
+        self._has_run = True
         waiter = threading.Thread(target=chain.wait, daemon=True)
         waiter.start()
         self._progress = -1, time.monotonic()
@@ -207,12 +222,13 @@ class Service:
             problem = problem or error_text(error)
         self._show_texts(chain)
         self._note_files(chain, known, ended=True)
+        self._note_figures(chain)
         self._log(f"ended: {self._status(chain)}")
         self._before += max(0, chain.progress())
         errors = chain.errors()
         of_source = bool(getattr(chain.source, "error", lambda: "")())
         if errors:
-            return "; ".join(errors), options.restart and (of_source or self._is_full(errors))
+            return "; ".join(errors), options.restart and (of_source or self._of_files(chain))
         if problem is not None:
             return problem, options.restart
         if options.role == "x" and options.restart and not stops and not reload:
@@ -230,8 +246,10 @@ class Service:
             os._exit(1)
 
     @staticmethod
-    def _is_full(errors):
-        return any(os.strerror(28) in text for text in errors)
+    def _of_files(chain):
+        """Returns whether files could not be written: their disk may have room, and their folder
+        be there, a moment later."""
+        return any(isinstance(sink.failure(), OSError) for sink in chain.rolling())
 
     def _late(self, chain, options):
         """Returns what is wrong where no integration has come for too long, or None."""
@@ -262,6 +280,22 @@ class Service:
         if self._guard.recording != before:
             for sink in chain.sinks():
                 sink.set_recording(self._guard.recording)
+        self._note_figures(chain)
+
+    def _note_figures(self, chain):
+        """Lets monitoring know what is recorded, and how much room there is."""
+        blocks, sinks = self._instrument.blocks, chain.rolling()
+        self._written.look({name: block for name, block in blocks.items() if block in sinks})
+        self._instrument.figures = {
+            "recording": self._guard.recording,
+            "free": self._guard.free_of,
+            "outputs": self._written.counts(),
+            "dumps": {
+                name: block.counts()
+                for name, block in blocks.items()
+                if type(block).__name__ == "voltage_ring"
+            },
+        }
 
     def _note_files(self, chain, known, ended=False):
         """Tells of files that are whole, and lays the configuration beside those that have no room

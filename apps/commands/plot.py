@@ -31,8 +31,8 @@ from ..arrays.array_description import shipped_arrays
 from ..arrays.earth_rotation import sidereal_time, unix_seconds
 from ..arrays.geometry import SPEED_OF_LIGHT
 from ..files.growing_file import check_path
-from ..files.regular_file import check_regular
 from ..formats.uvh5.reader import VisibilityFile, check_uvh5
+from ..parameters.regular_file import check_regular
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD, utc_text
 from ..plots.plot_beams import filterbank_figure, pattern_figure
 from ..plots.plot_flags import draw_lost, lost_of

@@ -516,14 +516,20 @@ class qa_fx(InFolder, gr_unittest.TestCase):
         filename = self.path("a.dada")
         write_dada(filename, noise(3000))
         pattern, path = self.path("v-{time}.uvh5"), self.path("v-20130702T013920Z.uvh5")
-        for more, code in (((), 0), ((), 0), (("--no-overwrite",), 1)):
+        second = path.replace(".uvh5", "-2.uvh5")
+        names = ["a.dada", os.path.basename(path), os.path.basename(second)]
+        for more, code, file, count in (
+            ((), 0, path, 2),
+            (("--no-overwrite",), 1, None, 2),
+            ((), 0, second, 3),
+        ):
             found, text, error = run("--input", "dada:" + filename, "-o", pattern, *more)
             self.assertEqual(found, code, error)
             if code == 0:
-                self.assertRegex(text, rf"file +{path}, ")
+                self.assertRegex(text, rf"file +{file}, ")
             else:
                 self.assertIn("exists", error)
-            self.assertEqual(sorted(os.listdir(self.folder)), ["a.dada", os.path.basename(path)])
+            self.assertEqual(sorted(os.listdir(self.folder), key=len), names[:count])
 
     def test_duration_of_a_recording(self):
         filename, _ = self.recording()

@@ -9,7 +9,9 @@ before anything starts, and by the JSON schema where that can say it."""
 
 import json
 import os
+import signal
 
+import numpy as np
 import yaml
 from gnuradio import gr_unittest
 
@@ -17,8 +19,10 @@ from gnuradio.aperture.commands import observe
 from gnuradio.aperture.commands.observe_plan import Configuration, schema_of
 from gnuradio.aperture.plan.plan import FIELDS
 from gnuradio.aperture.plan.yaml_plans import plan_text
+from gnuradio.aperture.testing.fed_server import write_token
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import run
+from gnuradio.aperture.testing.qa_tools import PATIENCE
 
 GOOD = """\
 instrument: {name: lab}
@@ -61,7 +65,14 @@ SPOILT = (
     ("vis-{time}.uvh5", "vis-{time}.ms", 9, "outputs.file", "ends in .uvh5", False),
     ("vis-{time}.uvh5", "vis-{time}-{beam}.uvh5", 9, "outputs.file", "{beam} is not known", False),
     ("vis-{time}.uvh5", "vis-{time.__class__}.uvh5", 9, "outputs.file", "not", False),
-    ("roll_seconds: 3600", "roll_seconds: 0", 10, "outputs.roll_seconds", "above 0", True),
+    (
+        "roll_seconds: 3600",
+        "roll_seconds: 0",
+        10,
+        "outputs.roll_seconds",
+        "from 1 to 1e9 seconds",
+        True,
+    ),
     ("5 GB", "5 bananas", 11, "outputs.least_free_bytes", "expected bytes", True),
     ("when_full: oldest", "when_full: newest", 12, "outputs.when_full", "stop, oldest", True),
     (
@@ -116,6 +127,39 @@ SPOILT = (
         False,
     ),
     ("name: cpu", "name: gpu", 19, "device.name", "auto, cpu, cuda", True),
+    ("5 GB", '"5 GB\\n"', 11, "outputs.least_free_bytes", "without control characters", False),
+    ("duration: 2.5", "duration: 1e300", 4, "input.duration", "up to 1e9, or inf", True),
+    ("duration: 2.5", "duration: nan", 4, "input.duration", "above 0", True),
+    ("integration: 0.5", "integration: 1e300", 5, "engines.integration", "up to 1e9", True),
+    ("seconds: 20", "seconds: 1e300", 17, "ring.seconds", "up to 1e9", True),
+    (
+        "vis-{time}.uvh5",
+        "{time}" + 300 * "v" + ".uvh5",
+        9,
+        "outputs.file",
+        "the name of this file has more than",
+        False,
+    ),
+    # names that become too long
+    (
+        "vis-{time}.uvh5",
+        "{time}" + 225 * "v" + ".uvh5",
+        9,
+        "outputs.file",
+        "the name of this file has more than",
+        False,
+    ),
+    (
+        "dump-{id}-{time}.dada",
+        "{id}-{time}" + 180 * "v" + ".dada",
+        17,
+        "ring.file",
+        "the name of this file has more than",
+        False,
+    ),
+    ("vis-{time}.uvh5", "nowhere/v-{time}.uvh5", 9, "outputs.file", "no folder", False),
+    ("vis-{time}.uvh5", "/proc/v-{time}.uvh5", 9, "outputs.file", "no file can be made", False),
+    ("beams-{time}.fil", "b\\0-{time}.fil", 15, "beams.file", "control characters", False),
     ("device: {name: cpu}", "input: {}", 19, "input", "given twice, first on line 2", False),
     ("device: {name: cpu}", "device: {name: cpu", 20, "", "not YAML", False),
     ("device: {name: cpu}", "- 1", 19, "", "not YAML", False),
@@ -133,10 +177,65 @@ def validate(text):
     return True
 
 
+SECRET = "hunter2"
+#: values that nobody means
+HOSTILE = (
+    "0", "-1", "1e300", "1e-300", "nan", "inf", "-inf", "1" * 400, "65536", "2147483648",
+    "cuda:99", "/dev/zero", "/dev/stdin", "/proc/self/mem", "/etc/passwd", "/nowhere/x", "..",
+    "/", "", " ", "x" * 300, "x" * 5000, "a\nb", "a\0b", "\x1b[31m", "é" * 200, "{time}", "{id}",
+    "{}", "{{", "%s%n", "'", '"', "sim:/etc/passwd", "sim:/dev/zero", "raw:/dev/zero,rate=1,freq=1",
+    "dada:/etc/passwd", "udp:0.0.0.0:0", "dm=0:1e300", "dm=0:1e9:1e-9", "0.5,dm=1e300",
+    "grid:az=0,el=60,columns=1000000,spacing=1", "grid:ra=0,dec=90,width=180", "0-65535",
+)  # fmt: skip
+
+
+def hostile_plan(rng, folder):
+    """A plan of which some values are HOSTILE, of keys that the schema has."""
+    plan = {
+        "input": {"source": "sim:two-dish", "duration": "1"},
+        "engines": {"channels": "64"},
+        "outputs": {"file": f"{folder}/v-{{time}}.uvh5"},
+    }
+    more = {
+        "beams": {"directions": "grid:az=180,el=60", "file": f"{folder}/b-{{time}}.fil"},
+        "search": {"trials": "dm=0:5", "candidates": f"{folder}/c-{{time}}.ecsv"},
+        "fold": {"by": "0.5", "file": f"{folder}/p-{{time}}.fits"},
+        "ring": {"file": f"{folder}/d-{{id}}-{{time}}.dada", "seconds": "1"},
+        "voltages": {"file": f"{folder}/w-{{time}}-{{channel}}.sigmf-meta", "channels": "1"},
+    }
+    for name, keys in more.items():
+        if rng.random() < 0.4 and (name not in ("search", "fold") or "beams" in plan):
+            plan[name] = keys
+    properties = {
+        (name, key): about
+        for name, section in schema_of()["properties"].items()
+        for key, about in section.get("properties", {}).items()
+    }
+    for _ in range(rng.integers(1, 4)):
+        # most of what is drawn is of a section that is there
+        there = [place for place in properties if place[0] in plan or rng.random() < 0.2]
+        name, key = there[rng.integers(len(there))]
+        about = properties[name, key]
+        # limits of numbers are allowed, and may still be too much for what they mean
+        values = [about[limit] for limit in ("minimum", "maximum") if limit in about]
+        values += [2 * about["exclusiveMinimum"] + 1e-9] if "exclusiveMinimum" in about else []
+        values += about.get("enum", []) + [True, False] * (about.get("type") == "boolean")
+        if not values or rng.random() < 0.3:
+            values = HOSTILE
+        plan.setdefault(name, {})[key] = (
+            str(values[rng.integers(len(values))]).replace("True", "true").replace("False", "false")
+        )
+    return yaml.safe_dump(plan)
+
+
 class qa_observe_plan(InFolder, gr_unittest.TestCase):
     def setUp(self):
         super().setUp()
         self.path = str(self.folder / "lab.yml")
+
+    def path_in(self, name):
+        """The name of a file in the folder."""
+        return str(self.folder / name)
 
     def write(self, text):
         with open(self.path, "w", encoding="utf-8") as file:
@@ -181,6 +280,101 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
                 if seen:
                     self.assertFalse(validate(spoilt), "the schema allows it")
 
+    def check(self, text):
+        """Returns what --check says of a plan; it may not take long."""
+        self.write(text)
+
+        def late(*_):
+            raise AssertionError("--check takes too long")
+
+        before = signal.signal(signal.SIGALRM, late)
+        signal.alarm(int(PATIENCE))
+        try:
+            code, out, err = run(observe, "--check", self.path)
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+        return code, out + err
+
+    def refused(self, text, field, words):
+        """A plan is refused in one line that names the file, the field, and what is allowed."""
+        with self.subTest(field=field, words=words):
+            code, said = self.check(text)
+            self.assertEqual(2, code, said)
+            self.assertRegex(said, rf"^aperture_observe: error: {self.path}:\d+: {field}: ")
+            self.assertIn(words, said)
+            self.assertEqual(1, said.count("\n"), said)
+            self.assertNotIn(SECRET, said)
+
+    def test_what_cannot_start_is_refused(self):
+        """Plans that would fail at their start, or take for ever, are refused by --check, and
+        nothing that is in other files is told."""
+        fifo, secret, large = (self.path_in(name) for name in ("fifo", "secret", "large"))
+        os.mkfifo(fifo)
+        for name in (secret, secret + ".par"):
+            with open(name, "w", encoding="ascii") as file:
+                file.write(f"root:{SECRET}:0\n{SECRET}: 1\n  - {SECRET}\n")
+        with open(large, "wb") as file:
+            file.truncate(1 << 40)
+        good = f"""\
+input: {{source: "sim:two-dish", duration: 1}}
+outputs: {{file: "{self.folder}/v-{{time}}.uvh5"}}
+"""
+        code, said = self.check(good)
+        self.assertEqual((0, f"{self.path}: nothing is wrong with it\n"), (code, said))
+        beams = f'beams: {{directions: "%s", file: "{self.folder}/b-{{time}}.fil"}}\n'
+        self.refused(
+            good + beams % "grid:az=0,el=60,columns=1000000,spacing=1",
+            "beams.directions",
+            "1000000 is not allowed; it must be a whole number from 1 to 4096",
+        )
+        for name in ("cuda:99", "emulated:99"):
+            self.refused(good + f'device: {{name: "{name}"}}\n', "device.name", name)
+        ring = f'ring: {{file: "{self.folder}/{{id}}-{{time}}.dada", seconds: %s}}\n'
+        self.refused(good + ring % "1e9", "ring.seconds", "bytes")
+        self.refused(
+            good + 'monitoring: {listen: "192.0.2.1:8080", token_file: %s, proxy: "127.0.0.1", '
+            'hosts: "a.example"}\n' % write_token(self.folder),
+            "monitoring.listen",
+            "192.0.2.1",
+        )
+        for path in (fifo, "/dev/zero", str(self.folder), self.path_in("nowhere"), secret, large):
+            for field, text in (
+                ("monitoring.token_file", good + f"monitoring: {{token_file: '{path}'}}\n"),
+                ("input.source", good.replace("sim:two-dish", f"sim:{path}")),
+                ("input.source", good.replace("sim:two-dish", f"dada:{path}")),
+                ("input.source", good.replace("sim:two-dish", f"sigmf:{path}")),
+                ("input.source", good.replace("sim:two-dish", f"guppi:{path}")),
+                ("input.source", good.replace("sim:two-dish", f"vdif:{path}")),
+                ("calibration.file", good + f"calibration: {{file: '{path}'}}\n"),
+                ("beams.directions", good + beams % path),
+                (
+                    "array.description",
+                    good.replace("sim:two-dish", "udp:127.0.0.1:4000,samples=64,rate=1e6,freq=1e9")
+                    + f"array: {{description: '{path}'}}\n",
+                ),
+            ):
+                self.refused(text, field, path)
+        self.refused(
+            good + beams % "grid:az=0,el=60" + f"fold: {{by: '{secret}.par'}}\n",
+            "fold.by",
+            f"{secret}.par",
+        )
+
+    def test_hostile_plans(self):
+        """Plans with values that nobody means, drawn from the schema: each is refused in one line
+        and in bounded time, or can be started."""
+        rng = np.random.default_rng(int(os.environ.get("APERTURE_SEED", "1")))
+        for number in range(int(os.environ.get("APERTURE_EXAMPLES", "12"))):
+            text = hostile_plan(rng, str(self.folder))
+            with self.subTest(number=number, text=text):
+                code, said = self.check(text)
+                self.assertEqual(1, said.count("\n"), said)
+                self.assertNotIn("Traceback", said)
+                self.assertIn(code, (0, 2), said)
+                if code == 2:
+                    self.assertTrue(said.startswith(f"aperture_observe: error: {self.path}"), said)
+
     def test_no_file(self):
         for arguments, text in (
             ((self.path,), "No such file"),
@@ -224,7 +418,7 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
 
     def test_bytes(self):
         for text, value in (("2e9", 2 * 10**9), ("1.5 GB", 15 * 10**8), ("0", 0), ("7B", 7)):
-            self.assertEqual(value, FIELDS["outputs.roll_bytes"].read(text))
+            self.assertEqual(value, FIELDS["outputs.least_free_bytes"].read(text))
 
 
 if __name__ == "__main__":

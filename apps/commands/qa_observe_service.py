@@ -211,14 +211,18 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
             free[0] = 10**6
             self.wait_for(lambda: any("stops" in each["text"] for each in self.of("alarm")))
             self.wait_for(lambda: instrument.blocks["visibilities"].left_out() > 5)
+            self.wait_for(lambda: instrument.figures["outputs"]["visibilities"]["left_out"] > 5)
+            figures.append(instrument.figures)
             hidden.append(list(self.folder.glob(".v-*")))
             free[0] = 10**9
             self.wait_for(lambda: any("goes on" in each["text"] for each in self.of("alarm")))
             self.wait_for(lambda: len(list(self.folder.glob("v-*.uvh5"))) > 1)
             left_out.append(instrument.blocks["visibilities"].left_out())
+            self.wait_for(lambda: instrument.figures["recording"])
+            figures.append(instrument.figures)
             os.kill(os.getpid(), signal.SIGTERM)
 
-        hidden, left_out = [], []
+        hidden, left_out, figures = [], [], []
         code, _, err = self.run_service(
             self.configuration(least_free_bytes="2 MB"), after=fill, statvfs=statvfs
         )
@@ -228,6 +232,85 @@ fold: {{by: "0.5", file: "{self.folder}/p-{{time}}.fits", bins: 16, subintegrati
         gap = np.max(steps)
         self.assertEqual(left_out[0], round(gap / np.median(steps)) - 1)
         self.assertEqual(1, np.sum(steps > 1.5 * np.median(steps)))
+        # monitoring is told this
+        full, free = figures
+        self.assertEqual((False, [10**6]), (full["recording"], list(full["free"].values())))
+        self.assertEqual((True, [10**9]), (free["recording"], list(free["free"].values())))
+        self.assertEqual(1, full["outputs"]["visibilities"]["files"])
+        self.assertGreater(full["outputs"]["visibilities"]["bytes"], 10000)
+
+    def test_a_folder_that_vanishes(self):
+        """With `restart` it is tried again until the folder is back; nothing is written elsewhere,
+        and what was written stays."""
+        out, away = self.folder / "out", self.folder / "away"
+        out.mkdir()
+        self.configuration("service: {restart: true, restart_after: 0.05, restart_longest: 0.2}\n")
+        path = self.folder / "c.yml"
+        path.write_text(path.read_text().replace(f"{self.folder}/v-", f"{out}/v-"))
+
+        def take_away(instrument):
+            self.wait_for(lambda: list(out.glob("v-*.uvh5")))
+            out.rename(away)
+            self.wait_for(lambda: instrument.restarts >= 3)
+            self.assertEqual([], list(self.folder.rglob("out/*")))
+            before.extend(away.glob("v-*.uvh5"))
+            away.rename(out)
+            self.wait_for(lambda: len(list(out.glob("v-*.uvh5"))) > len(before))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        before = []
+        code, out_text, err = self.run_service(Configuration(str(path)), after=take_away)
+        self.assertEqual(0, code, err)
+        self.assertEqual(1, len(before))
+        for text in ("there is no folder for this file", "no such file or directory"):
+            self.assertIn(text, err.lower())
+        self.assertIn("once more in 0.1 s", out_text)
+        # the file of before is there, and another one
+        self.assertTrue((out / before[0].name).exists())
+
+    def test_a_folder_that_vanishes_without_restart(self):
+        out = self.folder / "out"
+        out.mkdir()
+        self.configuration()
+        path = self.folder / "c.yml"
+        path.write_text(path.read_text().replace(f"{self.folder}/v-", f"{out}/v-"))
+
+        def take_away(_):
+            self.wait_for(lambda: list(out.glob("v-*.uvh5")))
+            out.rename(self.folder / "away")
+
+        self.assertEqual(1, self.run_service(Configuration(str(path)), after=take_away)[0])
+
+    def test_files_of_an_earlier_run_stay(self):
+        """A run that begins in the second in which another one began, as each of a simulation
+        does, replaces none of its files."""
+        configuration = self.configuration(f"""\
+beams: {{directions: "grid:az=180,el=60", file: "{self.folder}/p-{{time}}.fil",
+  voltages: "{self.folder}/b-{{time}}-{{channel}}.sigmf-meta", voltage_channels: "3"}}
+voltages: {{file: "{self.folder}/i-{{time}}-{{input}}.raw"}}
+fold: {{by: "0.5", file: "{self.folder}/f-{{time}}.fits", bins: 16, subintegration: 0.5}}
+""")
+        configuration = Configuration(str(self.edited("duration: 1")))
+        contents = []
+        for run in range(3):
+            code, _, err = self.run_service(configuration)
+            self.assertEqual((0, ""), (code, err))
+            contents.append(
+                {
+                    path.name: path.read_bytes()
+                    for path in self.folder.iterdir()
+                    if path.suffix not in (".yml", "")
+                }
+            )
+            for name, data in contents[0].items():
+                self.assertEqual(data, contents[-1][name], f"{name}: run {run}")
+        kinds = {"uvh5", "fil", "sigmf-meta", "sigmf-data", "raw", "fits"}
+        self.assertEqual(kinds, {name.rpartition(".")[2] for name in contents[0]})
+        self.assertEqual(
+            [len(contents[0]) * (run + 1) for run in range(3)], [len(each) for each in contents]
+        )
+        self.assertIn("v-20240101T000000Z-3.uvh5", contents[-1])
+        self.assertFalse([name for name in contents[-1] if name.startswith(".")])
 
     def test_flowgraphs_are_freed(self):
         """With all that is in them, or a receiver could not be opened again."""

@@ -161,7 +161,7 @@ def error_text(error):
     if remedy:
         return remedy
     if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+        return " ".join(f"{os.fsdecode(error.filename)}: {error.strerror}".split())
     if isinstance(error, MemoryError):
         return "there is not enough memory for this" + (f": {error}" if str(error) else "")
     return " ".join(str(error).split()) or type(error).__name__

@@ -15,7 +15,6 @@ import os
 
 from .. import dedisperser, power_normalizer, pulse_search, voltage_ring
 from ..candidate_sink import candidate_sink
-from ..parameters.errors import ParameterError
 from ..streams.silent_block import silent
 from ..transients.dispersion import channel_frequencies, delay
 from ..transients.trials import plan_trials
@@ -27,6 +26,8 @@ ITEM_SECONDS = 0.25  # dedispersed powers in an item, about
 ITEM_BYTES = 1 << 26  # most of an item, unless decimations need more
 PICTURE_BYTES = 1 << 32  # powers that are kept for pictures
 MOST_DUMPS = 1000  # a recording waits for its dumps
+#: field or option with the files of a ring -> field of a plan that has its length
+OF_SECONDS = {"--dump": "search.dump_seconds", "ring.file": "ring.seconds"}
 CANDIDATE_MARGIN = 0.5  # s, more than what a candidate has before its pulse
 
 
@@ -273,10 +274,13 @@ def make_ring(option, options, plan, signals, array, filename, seconds, **more):
             device=options.device,
             **more,
         )
-    except ParameterError as error:
-        if error.field != "filename":
+    except ValueError as error:
+        field, _, problem = str(error).partition(": ")
+        if field == "size" and hasattr(options, "plan"):
+            raise options.plan.error(OF_SECONDS[option], problem, shown=f"{seconds:g}") from None
+        if field != "filename":
             raise
-        raise CommandError(f"{option} {filename}: {error.problem}") from None
+        raise CommandError(f"{option} {filename}: {problem}") from None
 
 
 def silent_hier(make, **parameters):

@@ -50,9 +50,22 @@ def pattern_of(template):
     return re.compile(text + ENDINGS.get(ending, re.escape(ending)))
 
 
+def folder_of(template):
+    """The folder of files of a template."""
+    return os.path.dirname(template) or "."
+
+
+def mount_of(folder):
+    """The folder in which the file system of a folder is mounted."""
+    folder = os.path.realpath(folder)
+    while not os.path.ismount(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
 def groups_of(template):
     """The Groups of files that are there, oldest first. template: a name with {time} in it."""
-    folder, pattern = os.path.dirname(template) or ".", pattern_of(template)
+    folder, pattern = folder_of(template), pattern_of(template)
     found = {}
     try:
         entries = list(os.scandir(folder))
@@ -80,15 +93,19 @@ class DiskGuard:
         go, of all that have such a name, also of earlier runs; where there are none, as "stop".
     statvfs : callable
         A function like os.statvfs.
+    others : list of str
+        Names of files that are written, too, and never removed.
 
     Attributes: `recording`, whether there is room; `removed`, files that went; `free`, bytes, of
-    the disk with the least room, None before the first look.
+    the disk with the least room, None before the first look; `free_of`, bytes of each file system
+    that is written to, others included, by the folder where it is mounted.
     """
 
-    def __init__(self, templates, least_free, when_full="stop", statvfs=os.statvfs):
+    def __init__(self, templates, least_free, when_full="stop", statvfs=os.statvfs, others=()):
         self._templates, self._least, self._when_full = templates, int(least_free), when_full
-        self._statvfs = statvfs
-        self.recording, self.removed, self.free = True, 0, None
+        self._statvfs, self._others = statvfs, others
+        self.recording, self.removed, self.free, self.free_of = True, 0, None, {}
+        self._gone = set()  # folders that were not there at the last look
 
     def look(self, growing=()):
         """
@@ -100,14 +117,12 @@ class DiskGuard:
             What was done, a line each.
         """
         done = []
-        folders = {}
-        for template in self._templates:
-            folder = os.path.dirname(template) or "."
-            try:
-                folders.setdefault(os.stat(folder).st_dev, []).append(template)
-            except OSError as error:
-                done.append(f"{folder}: {error.strerror}")
+        folders, others = self._by_device(self._templates, done), self._by_device(self._others, [])
         self.free, room = None, True
+        self.free_of = {
+            mount_of(folder_of(templates[0])): self._free(templates[0])
+            for templates in {**others, **folders}.values()
+        }
         for templates in folders.values():
             free = self._free(templates[0])
             if self._least and free < self._least and self._when_full == "oldest":
@@ -122,8 +137,22 @@ class DiskGuard:
             )
         return done
 
+    def _by_device(self, templates, done):
+        """Templates by the file systems of their folders; one whose folder is not there is told of
+        once."""
+        found, gone = {}, {}
+        for template in templates:
+            folder = folder_of(template)
+            try:
+                found.setdefault(os.stat(folder).st_dev, []).append(template)
+            except OSError as error:
+                gone[folder] = error.strerror
+        done += [f"{folder}: {text}" for folder, text in gone.items() if folder not in self._gone]
+        self._gone = (self._gone - set(map(folder_of, templates))) | set(gone)
+        return found
+
     def _free(self, template):
-        found = self._statvfs(os.path.dirname(template) or ".")
+        found = self._statvfs(folder_of(template))
         return found.f_bavail * found.f_frsize
 
     def _make_room(self, templates, growing, done):

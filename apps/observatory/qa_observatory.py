@@ -8,6 +8,7 @@
 
 import os
 import socket
+import subprocess
 import unittest
 from types import SimpleNamespace
 from unittest import mock
@@ -15,6 +16,7 @@ from unittest import mock
 from gnuradio.aperture.observatory.backoff import Backoff
 from gnuradio.aperture.observatory.disk_guard import DiskGuard, groups_of
 from gnuradio.aperture.observatory.notify import Notifier
+from gnuradio.aperture.observatory.written import Written
 from gnuradio.aperture.testing.folders import InFolder
 
 
@@ -173,11 +175,84 @@ class qa_disk_guard(InFolder, unittest.TestCase):
         self.assertIn("cannot be removed: Permission denied", texts[0])
         self.assertFalse(guard.recording)
 
+    def test_a_folder_that_is_gone(self):
+        """A folder that is not there is told once, each time that it goes."""
+        folder = self.folder / "out"
+        folder.mkdir()
+        guard = DiskGuard([str(folder / "v-{time}.uvh5")], 0)
+        self.assertEqual([], guard.look())
+        for _ in range(2):
+            folder.rmdir()
+            self.assertEqual([f"{folder}: No such file or directory"], guard.look())
+            self.assertEqual([], guard.look())
+            folder.mkdir()
+            self.assertEqual([], guard.look())
+
+    def test_free_bytes_of_each_file_system(self):
+        """File systems that are not looked after have their free bytes told, too."""
+        guard = DiskGuard(
+            [self.path("v-{time}.uvh5")], 0, statvfs=self.statvfs, others=["/proc/d-{id}.dada"]
+        )
+        guard.look()
+        mount = subprocess.run(
+            ["stat", "--format=%m", self.folder], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        self.assertEqual({mount: 1000, "/proc": 1000}, guard.free_of)
+
     def test_nothing_to_look_after(self):
         self.make(*[f"v-2024010{day}T000000Z.uvh5" for day in range(1, 8)])
         guard = self.guard("v-{time}.uvh5", least=0)
         self.assertEqual([], guard.look())
         self.assertEqual((True, 300), (guard.recording, guard.free))
+
+
+class Output:
+    """A sink with files, of which some are whole."""
+
+    def __init__(self, *names, whole=0, left_out=0):
+        self.names, self.whole, self.left = list(map(str, names)), whole, left_out
+
+    def files(self):
+        return self.names
+
+    def whole_files(self):
+        return self.names[: self.whole]
+
+    def left_out(self):
+        return self.left
+
+
+class qa_written(InFolder, unittest.TestCase):
+    def test_counts_never_go_back(self):
+        first, second = self.folder / "a", self.folder / "b"
+        written = Written()
+        written.begin()
+        sink = Output(first, self.folder / "c-{time}", second, left_out=3)
+        # one that has its name when it is whole, and one that is not there yet
+        (self.folder / ".a.part").write_bytes(bytes(100))
+        written.look({"v": sink})
+        self.assertEqual({"v": {"files": 1, "bytes": 100, "left_out": 3}}, written.counts())
+        os.rename(self.folder / ".a.part", first)
+        second.write_bytes(bytes(7))
+        sink.whole, sink.left = 1, 5
+        written.look({"v": sink})
+        self.assertEqual({"v": {"files": 2, "bytes": 107, "left_out": 5}}, written.counts())
+        # somebody takes files away
+        first.unlink()
+        second.unlink()
+        written.look({"v": sink})
+        self.assertEqual({"v": {"files": 2, "bytes": 107, "left_out": 5}}, written.counts())
+        # another flowgraph
+        written.begin()
+        first.write_bytes(bytes(11))
+        written.look({"v": Output(first, left_out=1), "w": Output()})
+        self.assertEqual(
+            {
+                "v": {"files": 3, "bytes": 118, "left_out": 6},
+                "w": {"files": 0, "bytes": 0, "left_out": 0},
+            },
+            written.counts(),
+        )
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from .. import candidate_sink, filterbank_sink, folder, pointing
 from ..beams.weights import NORMS, TAPERS
-from ..files.regular_file import check_regular
 from ..formats.voltages import DUMP_ENDINGS, VOLTAGE_ENDINGS
 from ..parameters.description import Integer, Switch, Text
+from ..parameters.regular_file import check_regular
 from . import texts
 from .fields import BEAMS, OBSERVE, Bytes, Form, Seconds, key, like
 from .names import FILTERBANK, PROFILES, TABLES, check_file_name

@@ -79,8 +79,9 @@ def Seconds(meaning, endless=False, most=LONGEST):
     )
 
 
-def Bytes(meaning):
-    """Bytes, with or without an SI prefix: 2e9, 2GB, 500 MB."""
+def Bytes(meaning, least=0):
+    """Bytes, with or without an SI prefix: 2e9, 2GB, 500 MB; least: as many at least."""
+    limits = "bytes, such as 2000000000 or 2 GB" + (f", {least} at least" if least else "")
 
     def read(text):
         match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*(?:([kMGT])?B)?\s*", text)
@@ -88,12 +89,12 @@ def Bytes(meaning):
             value = float(match[1]) * 1000 ** " kMGT".index(match[2] or " ") if match else -1
         except ValueError:
             value = -1
-        if not 0 <= value < 2**62:
-            raise ValueError("expected bytes, such as 2000000000 or 2 GB")
+        if not least <= value < 2**62:
+            raise ValueError(f"expected {limits}")
         return int(value)
 
     form = [
-        {"type": "number", "minimum": 0},
+        {"type": "number", "minimum": least},
         {"type": "string", "pattern": r"^\s*[0-9.]+\s*[kMGT]?B\s*$"},
     ]
     return Parameter(

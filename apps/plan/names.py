@@ -8,7 +8,10 @@
 import os
 import re
 
+from ..files.growing_file import check_path
 from .fields import OBSERVE
+
+LONGEST_ID = 64  # letters of what takes the place of {id}
 
 #: endings of files of visibilities; all but the first are made of it
 VISIBILITIES = (".uvh5", ".ms", ".uvfits")
@@ -62,6 +65,20 @@ def problem_of(name, endings, braces):
     return None
 
 
+def problem_of_place(name):
+    """Returns why no file of a name, with BRACES in it, could be made where it is to be; None: it
+    could."""
+    # the length of what takes the place of the others is known later
+    path = name.replace("{id}", "x" * LONGEST_ID)
+    try:
+        check_path(path, overwrite=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        shown = name if len(name) <= 80 else name[:77] + "..."
+        return f"{shown}: {reason}; it must be a name under which a file can be made"
+    return None
+
+
 def check_file_name(plan, field, endings, braces, needed=("time",)):
     """Refuses what a field has as the name of a file; needed: those of the braces that must be
     there where files follow on each other for months."""
@@ -78,3 +95,7 @@ def check_file_name(plan, field, endings, braces, needed=("time",)):
                 f"{name!r} is not allowed; it must be a name with {{{brace}}} in it: "
                 f"{REASONS[brace]}",
             )
+    if plan.program == OBSERVE:
+        problem = problem_of_place(name)
+        if problem is not None:
+            raise plan.error(field, problem)

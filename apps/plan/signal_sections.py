@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from .. import f_engine, uvh5_sink
 from ..inputs.input_format import InputError
-from ..inputs.registry import find_kind
+from ..inputs.registry import read_input
 from ..parameters.description import Integer, Number, Switch, Text
 from ..parameters.rules import NAME_PATTERN, NAME_RULE
 from ..streams.levels import TARGET_RMS
 from ..tracking.directions import parse_direction
 from . import texts
-from .fields import BEAMS, FX, OBSERVE, Bytes, Form, Seconds, key, like
+from .fields import BEAMS, FX, LONGEST, OBSERVE, Bytes, Form, Seconds, key, like
 from .names import VISIBILITIES, check_file_name
 
 DEFAULT_DURATION = 1.0  # s, of simulations
@@ -62,8 +62,7 @@ class Input:
     def check(self, plan):
         """Refuses what is not the text of an input."""
         try:
-            kind, rest = find_kind(self.source)
-            kind.parse(rest, plan.array.description, self.seed)
+            read_input(self.source, plan.array.description, self.seed)
         except InputError as error:
             raise plan.input_error(error) from None
 
@@ -190,11 +189,17 @@ class Outputs:
         meaning="compression of the visibilities, without loss: lzf is fast, gzip smaller, "
         "bitshuffle both, where hdf5plugin is installed",
     ) = key("none", "--compression", programs=CORRELATORS)
-    roll_seconds: Seconds(
+    # files are named by the second, and many small ones take longer than what they hold
+    roll_seconds: Number(
         "files of visibilities, powers, voltages, candidates and profiles end, and new ones begin, "
-        "at whole multiples of it since 1970, UTC: 3600 for each full hour"
+        "at whole multiples of it since 1970, UTC: 3600 for each full hour",
+        1.0,
+        LONGEST,
+        unit="seconds",
     ) = key(None, programs=(OBSERVE,))
-    roll_bytes: Bytes("and before they are larger than this") = key(None, programs=(OBSERVE,))
+    roll_bytes: Bytes("and before they are larger than this", least=10**5) = key(
+        None, programs=(OBSERVE,)
+    )
     least_free_bytes: Bytes(
         "free space that is to be left on the disks on which files are written; 0: nothing is "
         "looked after"

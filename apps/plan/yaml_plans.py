@@ -8,7 +8,7 @@
 import os
 
 from ..parameters.errors import ParameterError
-from ..parameters.rules import check_mapping, refuse
+from ..parameters.rules import check_line, check_mapping, refuse
 from ..parameters.yaml_reader import YamlReader
 from .fields import BEAMS, written
 from .plan import HOST_FIELDS, SECTIONS, Plan, Source, fields_for
@@ -95,6 +95,7 @@ class PlanReader(YamlReader):
     def _value(name, field, text):
         if not isinstance(text, str):
             refuse(name, text, "one value")
+        check_line(name, text)
         try:
             return field.read(text)
         except ValueError as error:

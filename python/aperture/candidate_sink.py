@@ -94,7 +94,10 @@ class candidate_sink(RollingSink, python_block):
         rows_per_file: Integer(
             "Most candidates of a table, with {time} in the name.", 1, 2**31 - 1
         ) = 100000,
-        overwrite: Switch("True if an existing table is replaced; if not, it is refused.") = True,
+        overwrite: Switch(
+            "True if an existing table is replaced, or with {time} in the name gets a neighbour "
+            "with -2 behind its time; if not, it is refused."
+        ) = True,
         wait: Switch(
             "True if the stream waits for the pictures, as a recording can, which comes "
             "faster than they are drawn."
@@ -178,7 +181,7 @@ class candidate_sink(RollingSink, python_block):
         self._begin_table((int(now), now % 1))
 
     def _begin_table(self, moment):
-        (path,) = names_at([self._name], moment[0], self._paths)
+        (path,) = names_at([self._name], moment[0], self._paths, self._overwrite)
         table = CandidateTable(path, self._overwrite)
         if self._table is not None:
             self._table.close()

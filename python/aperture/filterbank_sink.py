@@ -143,7 +143,8 @@ class filterbank_sink(RecordingSink, python_block):
         ) = "power",
         nbits: Integer("32 (float) or 8.") = 32,
         overwrite: Switch(
-            "True if existing files are replaced (when the first integration comes); if not, "
+            "True if existing files are replaced (when the first integration comes), or with "
+            "{time} in the name get neighbours with -2 behind their time; if not, "
             "they are refused, at once where their names are known."
         ) = True,
         machine_id: Integer("SIGPROC's number of the machine.", 0, 2**31 - 1) = 0,
@@ -624,7 +625,7 @@ class filterbank_sink(RecordingSink, python_block):
         # floats are there already
         replaces = self._levels is not None
         if not replaces:
-            self._paths = names_at(self._patterns, self._clock[1], self._ended)
+            self._paths = names_at(self._patterns, self._clock[1], self._ended, self._overwrite)
             self._check_paths()
             self._roll.begun()
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]

@@ -96,7 +96,10 @@ class psrfits_sink(RollingSink, python_block):
             "UTC since 1970 from which on a .par file's model is computed; None: an hour ago"
         ) = None,
         hours: Number("how long; what comes outside of it ends the flowgraph") = 24.0,
-        overwrite: Switch("True if existing files are replaced.") = True,
+        overwrite: Switch(
+            "True if existing files are replaced, or with {time} in the name get neighbours with "
+            "-2 behind their time; if not, they are refused."
+        ) = True,
         rows: Anything("If given, how many beams an item must have.") = None,
     ):
         array = load_array(array)
@@ -236,7 +239,7 @@ class psrfits_sink(RollingSink, python_block):
             self._begin, self._channels = time, channels
             if self._model:
                 self._dm = self._model.dm_at(UNIX_EPOCH_MJD + time[0] / SECONDS_PER_DAY)
-            self._paths = names_at(self._patterns, time[0], self._ended)
+            self._paths = names_at(self._patterns, time[0], self._ended, self._overwrite)
             for path in self._paths:
                 check_path(path, self._overwrite)
             self._roll.begun()

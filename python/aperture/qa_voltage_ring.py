@@ -22,6 +22,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture.dumps import dumper
 from gnuradio.aperture.files import checked_file
+from gnuradio.aperture.parameters.errors import NotNow
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.disks import small_disk
 from gnuradio.aperture.testing.folders import InFolder
@@ -549,8 +550,11 @@ class qa_voltage_ring(InFolder, gr_unittest.TestCase):
                 if hold == 160:
                     run.ended(3)
                     # 40 frames are 18 ms
-                    ring.trigger("far", at(0), at(WIDTH * 2))
-                    run.ended(4)
+                    with self.assertRaisesRegex(NotNow, "end: it is .* ahead of the stream"):
+                        ring.trigger("far", at(0), at(WIDTH * 2), patience=qa_tools.PATIENCE)
+                    with self.assertRaisesRegex(ValueError, "inputs: .* is not allowed"):
+                        ring.trigger("no", at(0), at(1), inputs=[99], patience=qa_tools.PATIENCE)
+                    run.ended(5)
         results = {result["id"]: result for result in ring.dumps()}
         self.check_voltages(results["long"], frames, 40, 150)
         self.check_voltages(results["later"], frames, 100, 120)

@@ -151,7 +151,8 @@ class uvh5_sink(RecordingSink, python_block):
         ) = "two-dish",
         channels: Integer("Channels of an item.", 1, 2**31 - 1) = 1024,
         overwrite: Switch(
-            "True if an existing file is replaced (when the first integration comes); if not, "
+            "True if an existing file is replaced (when the first integration comes), or with "
+            "{time} in the name gets a neighbour with -2 behind its time; if not, "
             "it is refused, at once where its name is known."
         ) = True,
         history: Text("For the file's `history`.") = "",
@@ -586,7 +587,7 @@ class uvh5_sink(RecordingSink, python_block):
                 )
                 for center in self._centers
             ]
-            self._filenames = names_at(self._filenames, time, self._ended)
+            self._filenames = names_at(self._filenames, time, self._ended, self._overwrite)
             self._warn_of_calibration(time)
             if layouts[0].moved:
                 self.logger.warn(
@@ -598,7 +599,9 @@ class uvh5_sink(RecordingSink, python_block):
                     )
                 )
             for path, layout in zip(self._filenames, layouts):
-                self._outputs.append(_Output(path, layout, self._overwrite))
+                # a file that has come since names were looked for is not replaced either
+                overwrite = self._overwrite and TIME not in self._name
+                self._outputs.append(_Output(path, layout, overwrite))
             self._roll.begun()
             self._setting = new
         elif new != old:

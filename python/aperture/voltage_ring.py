@@ -17,7 +17,7 @@ from . import tags
 from .aperture_python import item_ring
 from .dumps.dump_files import DumpFiles
 from .dumps.dumper import Dumper
-from .dumps.trigger import read_trigger
+from .dumps.trigger import ASKED, read_trigger
 from .dumps.voltage_edge import VoltageEdge
 from .parameters.description import Anything, Integer, Number, Switch, Text, Together, fields_of
 from .parameters.groups import RingSize
@@ -50,9 +50,20 @@ class _dumping(python_block):
         )
         self._thread, self._stopping = None, threading.Event()
 
-    def ask(self, message):
-        """Sends a message to the ring's port."""
-        self.dumper.ask(lambda: self.message_port_pub(pmt.intern(TRIGGER), message))
+    def ask(self, message, patience):
+        """Sends a message to the ring's port, and waits for so many seconds for what becomes of
+        it."""
+        port = pmt.intern(TRIGGER)
+        if not patience:
+            self.dumper.ask(lambda: self.message_port_pub(port, message))
+            return
+        key = pmt.intern(ASKED)
+        self.dumper.ask_and_wait(
+            lambda number: self.message_port_pub(
+                port, pmt.dict_add(message, key, pmt.from_uint64(number))
+            ),
+            patience,
+        )
 
     def _start(self):
         self._stopping.clear()
@@ -276,7 +287,15 @@ class voltage_ring(gr.hier_block2):
     # ---- triggers
 
     def trigger(
-        self, id=None, start=None, end=None, before=None, after=0.0, inputs=None, channels=None
+        self,
+        id=None,
+        start=None,
+        end=None,
+        before=None,
+        after=0.0,
+        inputs=None,
+        channels=None,
+        patience=0.0,
     ):
         """
         Asks for a dump, as a message does; what becomes of it, `dumps()` and the port `status` say.
@@ -292,6 +311,9 @@ class voltage_ring(gr.hier_block2):
             Instead of these: seconds before and after the newest sample that is there.
         inputs, channels : list of int
             None: those of the constructor.
+        patience : float
+            Seconds within which it must be known that the dump is accepted; 0: that is not waited
+            for. A block must not wait in the thread of its own work.
 
         Returns
         -------
@@ -301,9 +323,12 @@ class voltage_ring(gr.hier_block2):
         Raises
         ------
         ValueError
-            Something is not allowed.
+            Something is not allowed; with `patience` also what the port `status` calls refused, of
+            which parameters.errors.NotNow is what may be allowed at another time.
         RuntimeError
             The flowgraph does not run.
+        TimeoutError
+            Nothing is known of it after `patience`.
         """
         if id is None:
             self._made += 1
@@ -321,7 +346,7 @@ class voltage_ring(gr.hier_block2):
                 entries[name] = pmt.init_s64vector(len(values), [int(value) for value in values])
         message = dictionary(entries)
         read_trigger(message)  # complains at once
-        self._dumping.ask(message)
+        self._dumping.ask(message, float(patience))
         return id
 
     def follow(self, position):

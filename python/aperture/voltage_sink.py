@@ -16,7 +16,7 @@ from .arrays.array_description import load_array
 from .dumps.voltage_edge import VoltageEdge
 from .files import file_lock
 from .files.checked_file import part_name
-from .files.file_names import TIME, check_fields, check_text, names_at
+from .files.file_names import TIME, check_fields, check_text, is_taken, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
 from .formats.guppi.header import sequence
@@ -113,7 +113,8 @@ class voltage_sink(RecordingSink, python_block):
         ) = None,
         description: Text("For SigMF's core:description.") = "",
         overwrite: Switch(
-            "True if existing files are replaced; if not, they are refused, at once where "
+            "True if existing files are replaced, or with {time} in the name get neighbours with "
+            "-2 behind their time; if not, they are refused, at once where "
             "their names are known."
         ) = True,
         blocks_per_file: Integer("Frames in each file of a GUPPI sequence.", 1, 2**31 - 1) = 128,
@@ -156,6 +157,10 @@ class voltage_sink(RecordingSink, python_block):
             refuse("names", names, f"{len(pairs)} texts, one for each of what is written")
         self._names = {pair[0]: name for pair, name in zip(pairs, names)}
         return names
+
+    def _is_taken(self, path):
+        """Returns whether one of the files of a path is there, or about to be."""
+        return self._voltages.is_there(path) or any(map(is_taken, self._voltages.first_names(path)))
 
     def _check_path(self, path):
         for name in self._voltages.first_names(path):
@@ -348,7 +353,9 @@ class voltage_sink(RecordingSink, python_block):
             if self._array is None
             else (self._array.latitude, self._array.longitude, self._array.height)
         )
-        names = names_at(self._patterns, moment.seconds, self._used)
+        names = names_at(
+            self._patterns, moment.seconds, self._used, self._overwrite, self._is_taken
+        )
         self._used.update(names)
         for path, (channels, numbers) in zip(names, self._parts):
             recording = Recording(

@@ -19,7 +19,7 @@ const fringes = new Fringes($("phase-plot"), $("coherence-plot"));
 const beams = new Beams($("beam-plot"), $("power-plot"));
 const sky = new Sky($("sky"), $("sky-lines"));
 const map = new ArrayMap($("map"), chooseInputs);
-const known = { about: null, key: "", sky: 0, skyBusy: false, lines: 0, alarms: 0, now: null,
+const known = { about: null, key: "", sky: 0, skyBusy: false, now: null,
                 loading: new Set(), pictures: new Map(), waiting: false };
 
 // ---- choices
@@ -191,11 +191,15 @@ async function showSky(now) {
 function showLog(lines) {
   const node = $("log");
   for (const line of lines) {
-    known.lines += 1;
-    if (line.level === "alarm") known.alarms += 1;
-    node.prepend(element("li", { class: line.level === "alarm" ? "alarm" : "" },
-                         element("time", { title: utc(line.time, true) }, utc(line.time)),
-                         element("span", {}, `${line.source}: ${line.text}`)));
+    // a line that came again takes the place of what it was
+    const again = line.count > 1;
+    if (again) node.querySelector(`[data-first="${line.first}"]`)?.remove();
+    const when = utc(line.time, true) + (again ? `, first ${utc(line.since, true)}` : "");
+    node.prepend(element("li", { class: line.level === "alarm" ? "alarm" : "",
+                                 "data-first": line.first },
+                         element("time", { title: when }, utc(line.time)),
+                         element("span", {}, `${line.source}: ${line.text}`
+                                 + (again ? ` (${line.count} times)` : ""))));
   }
   while (node.children.length > MOST_LINES) node.lastChild.remove();
   const alarms = node.querySelectorAll(".alarm").length;

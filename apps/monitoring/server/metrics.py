@@ -5,6 +5,8 @@
 #
 """Figures for Prometheus."""
 
+from collections import Counter
+
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 
@@ -70,10 +72,51 @@ class Metrics:
             "Connections over the limits",
             server.connections.refused if server.connections else 0,
         )
+        yield from self._outputs(figures)
         yield from self._blocks(figures)
         yield from self._inputs(server.drawings.bandpasses.get("inputs", []), observed)
         yield self._beams(server.beams.now.get("beams", []))
         yield from self._machine(server)
+
+    @staticmethod
+    def _outputs(figures):
+        recording = figures.get("recording")
+        yield _gauge(
+            "recording",
+            "1 while what comes is written, 0 while it is left out, or nothing comes",
+            None
+            if recording is None
+            else float(bool(recording) and figures.get("state") == "running"),
+        )
+        free = GaugeMetricFamily(
+            PREFIX + "filesystem_free_bytes",
+            "Bytes that are left on a file system that files are written to",
+            labels=["mount"],
+        )
+        for mount, count in figures.get("free", {}).items():
+            free.add_metric([mount], count)
+        yield free
+        for key, about in (
+            ("files", "Files that were begun"),
+            ("bytes", "Bytes of the files"),
+            (
+                "left_out",
+                "Integrations (of voltages frames) that were not written, for want of room",
+            ),
+        ):
+            family = CounterMetricFamily(f"{PREFIX}output_{key}", about, labels=["output"])
+            for name, counts in figures.get("outputs", {}).items():
+                family.add_metric([name], counts[key])
+            yield family
+        dumps = CounterMetricFamily(
+            PREFIX + "dumps",
+            "Dumps of voltages, by what became of them",
+            labels=["block", "result"],
+        )
+        for name, counts in figures.get("dumps", {}).items():
+            for result, count in counts.items():
+                dumps.add_metric([name, result], count)
+        yield dumps
 
     @staticmethod
     def _blocks(figures):
@@ -94,8 +137,12 @@ class Metrics:
         waiting = GaugeMetricFamily(
             PREFIX + "edge_items", "Items that wait between two blocks", labels=["writer", "reader"]
         )
+        # there may be several between two blocks, one for each port
+        edges = Counter()
         for writer, reader, count in figures.get("edges", []):
-            waiting.add_metric([writer, reader], count)
+            edges[writer, reader] += count
+        for ends, count in edges.items():
+            waiting.add_metric(ends, count)
         return items, rates, waiting
 
     @staticmethod
@@ -111,14 +158,12 @@ class Metrics:
         health = GaugeMetricFamily(
             PREFIX + "input_health", "0: bad, 0.5: to be looked at, 1: good", labels=["input"]
         )
-        for state in inputs:
+        for state, name in zip(inputs, distinct(state["name"] for state in inputs)):
             for key, family in families.items():
                 if state[key] is not None:
-                    family.add_metric([state["name"]], state[key])
+                    family.add_metric([name], state[key])
             if state["grade"] != "unknown":
-                health.add_metric(
-                    [state["name"]], {"good": 1.0, "warn": 0.5, "bad": 0.0}[state["grade"]]
-                )
+                health.add_metric([name], {"good": 1.0, "warn": 0.5, "bad": 0.0}[state["grade"]])
         yield from families.values()
         yield health
         totals = {
@@ -135,8 +180,9 @@ class Metrics:
         for block, value in observed.counts():
             for key, source in (("clamped_values", "clamped"), ("missing_spectra", "missing")):
                 counts = value.get(source)
-                for number, count in enumerate(counts if isinstance(counts, list) else []):
-                    name = names[number] if number < len(names) else str(number)
+                counts = counts if isinstance(counts, list) else []
+                more = map(str, range(len(names), len(counts)))
+                for name, count in zip(distinct([*names, *more]), counts):
                     totals[key].add_metric([block, name], float(count))
         yield from totals.values()
 
@@ -145,21 +191,22 @@ class Metrics:
         powers = GaugeMetricFamily(
             PREFIX + "beam_power", "Newest total power: the mean over the channels", labels=["beam"]
         )
-        for beam in beams:
+        for beam, name in zip(beams, distinct(beam["name"] for beam in beams)):
             if beam["power"] is not None:
-                powers.add_metric([beam["name"]], beam["power"])
+                powers.add_metric([name], beam["power"])
         return powers
 
     @staticmethod
     def _machine(server):
         families = {
-            key: GaugeMetricFamily(f"{PREFIX}gpu_{key}", about, labels=["gpu", "name"])
-            for key, about in (
-                ("memory_used", "Bytes"),
-                ("memory_total", "Bytes"),
-                ("power", "W"),
-                ("utilization", "0 to 1"),
-                ("temperature", "Degrees Celsius"),
+            # names that end in _total are those of counters
+            key: GaugeMetricFamily(f"{PREFIX}gpu_{name}", about, labels=["gpu", "name"])
+            for key, name, about in (
+                ("memory_used", "memory_used", "Bytes"),
+                ("memory_total", "memory_size", "Bytes"),
+                ("power", "power", "W"),
+                ("utilization", "utilization", "0 to 1"),
+                ("temperature", "temperature", "Degrees Celsius"),
             )
         }
         for gpu in server.gpus:
@@ -182,6 +229,19 @@ class Metrics:
                     f"Of processors, by the {name}'s process",
                     found["seconds"],
                 )
+
+
+def distinct(names):
+    """The names, with a number from 2 on behind each that was there before: no two series of a
+    metric have the same labels."""
+    found = {}
+    for name in map(str, names):
+        number, different = 1, name
+        while different in found:
+            number += 1
+            different = f"{name} ({number})"
+        found[different] = None
+    return list(found)
 
 
 def _gauge(name, about, value):

@@ -16,6 +16,7 @@ import re
 import signal
 import socket
 import ssl
+import subprocess
 import tempfile
 import threading
 import time
@@ -178,6 +179,67 @@ class qa_monitoring_server(gr_unittest.TestCase):
             {key: value for key, value in found.items() if key[0] == "aperture_beam_power"},
         )
 
+    def test_no_series_comes_twice(self):
+        """Names and labels of each series are unlike those of all others, whatever is called alike:
+        Prometheus takes nothing of an answer with two that are alike."""
+        from prometheus_client.parser import text_string_to_metric_families
+
+        with FedServer(beams=("same", "same", "same (2)")) as server:
+            # several ports between two blocks
+            server.feed(edges=[["source", "f_engine", 12], ["source", "f_engine", 3]])
+            port = int(server.url.rstrip("/").rpartition(":")[2])
+
+            def drawn():
+                text = self.ask("/metrics", port=port)[2].decode()
+                found = list(text_string_to_metric_families(text))
+                return found if text.count("aperture_beam_power{") > 1 else None
+
+            families = self.wait_for(drawn)
+        samples = [sample for family in families for sample in family.samples]
+        series = [(sample.name, *sorted(sample.labels.items())) for sample in samples]
+        self.assertEqual(sorted(set(series)), sorted(series))
+        values = dict(zip(series, (sample.value for sample in samples)))
+        self.assertEqual(
+            15.0, values["aperture_edge_items", ("reader", "f_engine"), ("writer", "source")]
+        )
+        self.assertEqual(len(families), len({family.name for family in families}))
+        for family in families:
+            with self.subTest(family=family.name):
+                self.assertRegex(family.name, "^aperture_[a-z_]+[a-z]$")
+                self.assertTrue(family.documentation)
+                self.assertIn(family.type, ("counter", "gauge"))
+                # names of counters, and of nothing else, end in _total by Prometheus' conventions
+                for sample in family.samples:
+                    self.assertEqual(family.type == "counter", sample.name.endswith("_total"))
+
+    def test_repeated_lines_are_counted(self):
+        """A flood of messages that are alike but for their numbers is one line with their count,
+        and pushes nothing else out of the log."""
+        with FedServer() as server:
+            server.status("f_engine", event="lost", reason="a loss that matters")
+            for number in range(3 * 500):
+                server.status(
+                    "ring",
+                    event="refused",
+                    id=f"manual-{number:x}",
+                    reason=f"queue: {number} dumps wait",
+                )
+            server.status("tracker", event="below_horizon", reason="the last one")
+            port = int(server.url.rstrip("/").rpartition(":")[2])
+
+            def whole():
+                lines = json.loads(self.ask("/api/v1/log", port=port)[2])["lines"]
+                return lines if lines and "last" in lines[-1]["text"] else None
+
+            lost, refused, last = self.wait_for(whole)
+        self.assertIn("a loss that matters", lost["text"])
+        self.assertEqual((1, 1), (lost["count"], last["count"]))
+        self.assertEqual(1500, refused["count"])
+        self.assertEqual("alarm", refused["level"])
+        self.assertIn("queue: 1499 dumps wait", refused["text"])
+        self.assertLess(refused["first"], refused["serial"])
+        self.assertLessEqual(refused["since"], refused["time"])
+
     def test_the_dashboard_asks_for_what_there_is(self):
         """Every figure in Grafana's dashboard is one of /metrics."""
         folder = pathlib.Path(__file__).resolve().parents[3] / "examples/monitoring"
@@ -200,11 +262,12 @@ class qa_monitoring_server(gr_unittest.TestCase):
         )
 
     def test_what_the_block_refuses_is_told(self):
-        self.server.error = "delay: too long"
-        try:
-            self.assertEqual((422, {"error": "delay: too long"}), self.post({"gain": 1}))
-        finally:
-            self.server.error = None
+        for status in (422, 409, 504):
+            self.server.error, self.server.status_of_error = "delay: too long", status
+            try:
+                self.assertEqual((status, {"error": "delay: too long"}), self.post({"gain": 1}))
+            finally:
+                self.server.error = None
 
     # ---- who asks
 
@@ -603,6 +666,49 @@ class qa_monitoring_section(InFolder, unittest.TestCase):
             self.refused("token_file", token_file=path)
         for token in ("short", "x" * 31, "x" * 600, "ä" * 40, "a b" * 20):
             self.refused("token_file", token_file=write_token(self.folder, token))
+
+    def test_relative_names(self):
+        """Names of files are relative to the folder in which the program is started, and the
+        server, which is in another one, opens the same files."""
+        write_certificate(self.folder)
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            section = {
+                "token_file": os.path.basename(self.token),
+                "tls_certificate": "cert.pem",
+                "tls_key": "key.pem",
+            }
+            with FedServer(section) as server:
+                port = int(server.url.rstrip("/").rpartition(":")[2])
+                context = ssl.create_default_context(cafile="cert.pem")
+                connection = http.client.HTTPSConnection(
+                    "localhost", port, timeout=PATIENCE, context=context
+                )
+                with contextlib.closing(connection):
+                    connection.request("POST", GAINS, b'{"gain":1}', {**BEARER, **JSON})
+                    self.assertEqual(200, connection.getresponse().status)
+        finally:
+            os.chdir(before)
+
+    def test_certificates(self):
+        """Certificates that the server could not start with are refused before."""
+        cert, key = write_certificate(self.folder)
+        other = self.folder / "other"
+        other.mkdir()
+        other_cert, _ = write_certificate(other)
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        for path in ("/nowhere.pem", str(self.folder), fifo, "/dev/zero", self.token, other_cert):
+            self.refused("tls_certificate", tls_certificate=path, tls_key=key)
+        locked = self.path("locked.pem")
+        subprocess.run(
+            ["openssl", "rsa", "-aes256", "-passout", "pass:x", "-in", key, "-out", locked],
+            check=True,
+            capture_output=True,
+        )
+        os.chmod(locked, 0o600)
+        self.refused("tls_certificate", tls_certificate=cert, tls_key=locked)
 
     def test_keys_and_values(self):
         self.refused("lissten", lissten="127.0.0.1:1")

@@ -14,7 +14,6 @@ import os
 import resource
 import signal
 import socket
-import ssl
 import time
 
 from aiohttp import web
@@ -91,7 +90,7 @@ class Server:
         self.connections = Connections(
             runner.server, proxies, MOST_OF_ONE if proxies is None else MOST
         )
-        context = _tls(self.section)
+        context = self.section.tls_context()
         server = await asyncio.get_running_loop().create_server(
             self.connections,
             sock=listening,
@@ -149,7 +148,7 @@ class Server:
         elif kind == "answer":
             waiting = self._commands.pop(message["id"], None)
             if waiting is not None and not waiting.done():
-                waiting.set_result(message["error"])
+                waiting.set_result((message.get("status", 422), message["error"]))
         else:
             self.observed.take(message, payload)
 
@@ -199,12 +198,12 @@ class Server:
         waiting = self._commands[number] = asyncio.get_running_loop().create_future()
         self._tell({"kind": "command", "id": number, "block": block, "port": port, "value": value})
         try:
-            error = await asyncio.wait_for(waiting, COMMAND_TIME)
+            status, error = await asyncio.wait_for(waiting, COMMAND_TIME)
         except asyncio.TimeoutError:
             return 504, "the instrument did not answer in time"
         finally:
             self._commands.pop(number, None)
-        return (200, "") if error is None else (422, error)
+        return (200, "") if error is None else (status, error)
 
 
 def _listen(address, port):
@@ -215,15 +214,6 @@ def _listen(address, port):
         sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     sock.bind((address, port))
     return sock
-
-
-def _tls(section):
-    if not section.tls:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(section.tls_certificate, section.tls_key)
-    return context
 
 
 def main(arguments=None):

@@ -15,6 +15,8 @@ from ..schemas import ID
 
 MOST_LOG, MOST_CANDIDATES, MOST_PICTURES, MOST_EVENTS = 500, 200, 24, 64
 MOST_FIGURES = 600
+#: s since a line of the log came last within which another one like it is counted there
+REPEATED = 600.0
 #: events of `status` that are no news: they come every second
 REGULAR = {"counts", "state", "flags", "flagged", "tracking"}
 ALARMS = {
@@ -33,6 +35,8 @@ ALARMS = {
     "slip",
     "below_horizon",
 }
+#: entries of a message of status by which two of them may differ and are still alike
+DIFFERENT = {"id", "files", "description", "time"}
 _NAME = re.compile(ID.strip("^$"))
 
 
@@ -52,7 +56,8 @@ class Observed:
         self.correlates = False
         #: block -> event -> {time, value}
         self.status = {}
-        self.log = deque(maxlen=MOST_LOG)
+        #: serial -> line of the log, and what makes lines alike -> serial of the newest such
+        self._lines, self._alike = OrderedDict(), {}
         self.figures, self.history = {}, deque(maxlen=MOST_FIGURES)
         self.candidates = deque(maxlen=MOST_CANDIDATES)
         self.pictures = OrderedDict()
@@ -111,6 +116,9 @@ class Observed:
                 "alarm" if event in ALARMS else "info",
                 name,
                 status_text(event, value),
+                status_text(
+                    event, {key: part for key, part in value.items() if key not in DIFFERENT}
+                ),
             )
 
     def _take_event(self, message, _):
@@ -128,17 +136,44 @@ class Observed:
             text if isinstance(text, str) else status_text(kind, event),
         )
 
-    def add_log(self, moment, level, source, text):
-        """A line; level: info or alarm."""
-        self.log.append(
-            {
-                "serial": next(self._serials),
-                "time": moment,
-                "level": level,
-                "source": source,
-                "text": text[:500],
+    @property
+    def log(self):
+        """The lines of the log, that which came last at the end."""
+        return list(self._lines.values())
+
+    def add_log(self, moment, level, source, text, alike=None):
+        """
+        Adds a line; level: info or alarm.
+
+        One that is like another of the last minutes but for its numbers takes the place of that
+        one, whose `count`, `first` (its serial) and `since` it keeps, so that what is said again
+        and again pushes nothing else out of the log. alike: what has to be the same instead of the
+        text, numbers apart.
+        """
+        serial = next(self._serials)
+        key = level, source, re.sub(r"[0-9]+", "#", text if alike is None else alike)[:500]
+        last = self._lines.get(self._alike.get(key))
+        if last is not None and moment - last["time"] <= REPEATED:
+            del self._lines[last["serial"]]
+        else:
+            last = {"first": serial, "since": moment, "count": 0}
+        self._alike[key] = serial
+        self._lines[serial] = {
+            "serial": serial,
+            "first": last["first"],
+            "time": moment,
+            "since": last["since"],
+            "count": last["count"] + 1,
+            "level": level,
+            "source": source,
+            "text": text[:500],
+        }
+        while len(self._lines) > MOST_LOG:
+            self._lines.popitem(last=False)
+        if len(self._alike) > 2 * MOST_LOG:
+            self._alike = {
+                key: number for key, number in self._alike.items() if number in self._lines
             }
-        )
 
     def _take_figures(self, message, _):
         last, self.figures = (

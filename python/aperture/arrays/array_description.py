@@ -52,6 +52,7 @@ from pathlib import Path
 from ..parameters import rules
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file, look_for, looked_in
+from ..parameters.regular_file import open_text
 from ..parameters.yaml_reader import Scalar, YamlReader
 from .array_model import (
     POLARIZATIONS,
@@ -109,7 +110,7 @@ def load_array(path_or_shipped_name):
     if isinstance(path_or_shipped_name, ArrayDescription):
         return path_or_shipped_name
     path = find_array(path_or_shipped_name)
-    with open(path, encoding="utf-8") as file:
+    with open_text(path, _Reader.kind) as file:
         return _Reader(str(path), ArrayDescriptionError).read(file)
 
 
@@ -120,8 +121,8 @@ def read_sources(path):
     Raises ArrayDescriptionError that names file, line, field and what is allowed; OSError.
     """
     path = find_file(path)
-    with open(path, encoding="utf-8") as file:
-        return _Reader(str(path), ArrayDescriptionError).read_sources(file)
+    with open_text(path, _SourcesReader.kind) as file:
+        return _SourcesReader(str(path), ArrayDescriptionError).read_sources(file)
 
 
 def _as_number(value):
@@ -211,18 +212,10 @@ _PARTS = {"pulsars": (_PULSAR, Pulsar), "pulses": (_PULSE, Pulse)}
 class _Reader(YamlReader):
     """Makes an ArrayDescription of a file."""
 
+    kind, key = "an array description", "antennas"
+
     def read(self, file):
         return self.with_line(self.description, self.tree(file))
-
-    def read_sources(self, file):
-        """The sources of a file, which may have no more than them, and whether it has not."""
-        return self.with_line(self._sources, self.tree(file))
-
-    def _sources(self, tree):
-        if isinstance(tree, dict) and "antennas" in tree:
-            return self.description(tree).sources, False
-        values = self.fields("", tree, {"sources": (_as_is, True)})
-        return self.entries("sources", values["sources"], _SOURCE, Source), True
 
     def fields(self, path, values, known):
         """The values of a mapping, read as its table `known` says."""
@@ -274,6 +267,22 @@ class _Reader(YamlReader):
                 Input(antenna.name, letter) for antenna in values["antennas"] for letter in letters
             ]
         return ArrayDescription(**values)
+
+
+class _SourcesReader(_Reader):
+    """Makes Sources of a file."""
+
+    kind, key = "a list of sources", "sources"
+
+    def read_sources(self, file):
+        """The sources of a file, which may have no more than them, and whether it has not."""
+        return self.with_line(self._sources, self.tree(file))
+
+    def _sources(self, tree):
+        if "antennas" in tree:
+            return self.description(tree).sources, False
+        values = self.fields("", tree, {"sources": (_as_is, True)})
+        return self.entries("sources", values["sources"], _SOURCE, Source), True
 
 
 def _written(value):

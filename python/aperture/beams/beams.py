@@ -41,6 +41,7 @@ from ..arrays import geometry
 from ..arrays.array_description import ArrayDescription, load_array
 from ..parameters.errors import ParameterError
 from ..parameters.input_files import find_file
+from ..parameters.regular_file import open_text
 from ..parameters.rules import check_mapping, refuse
 from ..parameters.yaml_reader import YamlReader
 from ..tracking.directions import Direction, azimuth_elevation, parse_direction
@@ -444,6 +445,10 @@ def beams_of(array, entries, time=None):
     return beams
 
 
+class _BeamsReader(YamlReader):
+    kind, key = "a description of beams", "beams"
+
+
 def load_beams(text, array, time=None):
     """
     Beams from a YAML file, or from `grid:KEY=VALUE,...`.
@@ -476,9 +481,9 @@ def load_beams(text, array, time=None):
                 )
             entry[key] = value.split("+") if key == "antennas" else value
         return beams_of(array, [entry], time)
-    reader = YamlReader(text, ParameterError)
-    with open(find_file(text), encoding="utf-8") as file:
+    reader = _BeamsReader(text, ParameterError)
+    with open_text(find_file(text), _BeamsReader.kind) as file:
         tree = reader.tree(file)
-    if not isinstance(tree, dict) or set(tree) != {"beams"}:
+    if set(tree) != {"beams"}:
         raise ParameterError("beams", "a file of beams has this one key, with a list", text)
     return reader.with_line(beams_of, array, tree["beams"], time)

@@ -286,7 +286,9 @@ class qa_beams(gr_unittest.TestCase):
             ("", "b.yaml: beams: "),
             ("beams: 3", "b.yaml:1: beams: '3'"),
             ("beams: []", r"b.yaml:1: beams: \[\]"),
-            ("\x00", "b.yaml: not a text file"),
+            ("beams: \x00", "b.yaml: not a text file"),
+            ("secret: 1", "b.yaml: beams: missing: this is not a description of beams$"),
+            ("- beams", "b.yaml: beams: missing: this is not a description of beams$"),
             ("beams: &a [*a]", "b.yaml: .*nested too deeply"),
             # ten times ten times ... as many as there are lines
             (

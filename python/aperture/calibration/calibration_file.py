@@ -41,6 +41,7 @@ import numpy as np
 from ..files.checked_file import whole_file
 from ..parameters.ascii_text import quoted
 from ..parameters.input_files import find_file
+from ..parameters.regular_file import open_text
 from ..parameters.rules import check_mapping
 from ..parameters.times import TIME_RULE, read_time, utc_text
 from ..parameters.yaml_reader import Scalar, YamlReader
@@ -202,6 +203,8 @@ _TOP = {
 class _Reader(YamlReader):
     """Makes a Calibration of a file."""
 
+    kind, key = "a calibration", "calibration"
+
     def read(self, file):
         return self.with_line(self._calibration, self.tree(file))
 
@@ -243,7 +246,7 @@ def load_calibration(path):
         from .uvcal import load_uvcal
 
         return load_uvcal(path)
-    with open(path, encoding="utf-8") as file:
+    with open_text(path, _Reader.kind) as file:
         return _Reader(path, CalibrationError).read(file)
 
 

@@ -266,8 +266,9 @@ class qa_calibration(InFolder, gr_unittest.TestCase):
             ("    kelvin: >-\n", "    kelvin: >-\n      x ", r"inputs\[0\].kelvin: 'x'"),
             ("band: {", "band: [", "not YAML"),
             (good, "", "calibration: missing"),
-            (good, "[1, 2]", "'1', '2'. is not allowed; it must be a mapping"),
-            (good, "\x00", "not a text file|not YAML"),
+            (good, "[1, 2]", "calibration: missing: this is not a calibration"),
+            (good, "[calibration, secret]", "calibration: missing: this is not a calibration$"),
+            (good, "calibration: \x00", "not a text file|not YAML"),
         ):
             with self.subTest(before=before[:40], after=after[:40]):
                 self.assertIn(before, good)

@@ -6,6 +6,7 @@
 """Takes triggers, and writes their dumps, several at a time."""
 
 import contextlib
+import itertools
 import os
 import threading
 import time as host
@@ -13,11 +14,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from ..parameters.errors import ParameterError
+from ..parameters.errors import NotNow
 from ..streams.python_block import text_of
 from .dump import MEANING, OVERWRITTEN, Budget, Dump
 from .exact_clock import stretches
-from .trigger import Refused, read_trigger
+from .trigger import asked_of, read_trigger
 
 IDLE = 0.02  # s between two looks
 GRACE = 0.3  # s in which messages may come whose senders have just ended
@@ -26,6 +27,8 @@ DUMPS_KEPT = 1000  # kept for results()
 PROBLEMS_KEPT = 100  # kept for problems()
 EVERYTHING = 2**62  # an item that never comes
 PATIENCE = 60.0  # s in which a stream that waits must have gone on
+CLOSED = "voltage_ring takes triggers while its flowgraph runs"
+ACCEPTED = "accepted"
 
 
 class Dumper:
@@ -64,14 +67,58 @@ class Dumper:
         self._results, self._counts = [], {"written": 0, "failed": 0, "refused": 0}
         self._problems = []
         self._pending, self._closed = 0, True
+        #: number of a question -> what became of it, None while that is not known
+        self._questions, self._numbers = {}, itertools.count(1)
+        self._answered = threading.Condition(self._lock)
 
     def ask(self, send):
         """Calls the function, which sends a trigger to the ring, unless the thread has ended:
         RuntimeError."""
         with self._lock:
             if self._closed:
-                raise RuntimeError("voltage_ring takes triggers while its flowgraph runs")
+                raise RuntimeError(CLOSED)
             send()
+
+    def ask_and_wait(self, send, seconds):
+        """
+        Sends a trigger by send(number), which puts the number under ASKED into the message, and
+        waits until the thread has accepted it.
+
+        Raises
+        ------
+        ValueError
+            It was refused, for this reason (NotNow: at present).
+        TimeoutError
+            Nothing was known of it within so many seconds.
+        RuntimeError
+            The thread has ended.
+        """
+        with self._lock:
+            number = next(self._numbers)
+            self._questions[number] = None
+        try:
+            self.ask(lambda: send(number))
+            with self._answered:
+                self._answered.wait_for(lambda: self._questions[number] or self._closed, seconds)
+                answer = self._questions[number]
+                closed = self._closed
+        finally:
+            with self._lock:
+                del self._questions[number]
+        if answer is None and closed:
+            raise RuntimeError(CLOSED)
+        if answer is None:
+            raise TimeoutError(
+                f"nothing is known of the trigger after {seconds:g} s; the port status will tell"
+            )
+        if isinstance(answer, Exception):
+            raise answer
+
+    def _answer(self, number, answer):
+        with self._answered:
+            if number in self._questions:
+                self._questions[number] = answer
+                self._answered.notify_all()
 
     def open(self):
         """Opens the dumper before run(): triggers will be taken."""
@@ -129,8 +176,9 @@ class Dumper:
                 pass
         finally:
             self._ring.keep_from(EVERYTHING)
-            with self._lock:
+            with self._answered:
                 self._closed = True
+                self._answered.notify_all()
 
     def _work(self, stopping):
         """Works until nothing is left to be done; False if something came at that moment."""
@@ -237,18 +285,16 @@ class Dumper:
     # ---- triggers
 
     def _take(self, message):
+        id = None
         try:
             trigger = read_trigger(message)
-        except Refused as error:
-            self._refuse(error.id, text_of(error))
-            return
-        except Exception as error:
-            self._refuse(None, text_of(error))
-            return
-        try:
+            id = trigger.id
             self._accept(trigger)
-        except (ParameterError, Refused) as error:
-            self._refuse(trigger.id, text_of(error))
+            answer = ACCEPTED
+        except Exception as error:
+            self._refuse(id or getattr(error, "id", None), text_of(error))
+            answer = error
+        self._answer(asked_of(message), answer)
 
     def _refuse(self, id, reason):
         with self._lock:
@@ -258,16 +304,16 @@ class Dumper:
 
     def _accept(self, trigger):
         if len(self._dumps) >= self._queue:
-            raise Refused(f"queue: {self._queue} dumps wait or are written, more are not allowed")
+            raise NotNow(f"queue: {self._queue} dumps wait or are written, more are not allowed")
         selection = self._files.select(trigger.channels, trigger.inputs)
         clock, oldest, newest = self._view()
         if not clock and newest:
-            raise Refused(
+            raise NotNow(
                 "tags: the stream has no rx_time or no rx_rate, so that nobody knows "
                 "which samples these are; receiver_tags adds them"
             )
         if trigger.relative and not clock:
-            raise Refused("before: nothing has come yet")
+            raise NotNow("before: nothing has come yet")
         if clock:
             now = clock[-1].time(newest)
             if trigger.relative:
@@ -275,7 +321,7 @@ class Dumper:
                     trigger, start=now + trigger.start, end=now + trigger.end, relative=False
                 )
             if trigger.end - now > Fraction(self._longest_wait):
-                raise Refused(
+                raise NotNow(
                     f"end: it is {float(trigger.end - now):.6g} s ahead of the stream, "
                     f"and longest_wait is {self._longest_wait:g} s"
                 )
@@ -293,7 +339,7 @@ class Dumper:
         )
         wanted, left = dump.expected_bytes(rate), self._budget.left - promised
         if wanted > left:
-            raise Refused(
+            raise NotNow(
                 f"disk_limit: {wanted} bytes were asked for, and "
                 f"{max(0, int(left))} of {self._budget.limit} are left"
             )

@@ -18,6 +18,8 @@ from ..parameters.times import END_OF_TIME
 MOST_NUMBERS = 1 << 16  # most inputs or channels in a list
 #: numbers of a candidate that the dump's description repeats
 CANDIDATE = ("dm", "width", "snr", "beam", "beams")
+#: key of a number by which the sender of a message is told what became of it
+ASKED = "asked"
 VECTORS = {
     "u8vector": pmt.u8vector_elements,
     "s8vector": pmt.s8vector_elements,
@@ -55,6 +57,14 @@ class Refused(ValueError):
     def __init__(self, text, id=None):
         super().__init__(text)
         self.id = id
+
+
+def asked_of(message):
+    """Returns the number under ASKED in a message; None: there is none."""
+    if not pmt.is_dict(message) or pmt.is_null(message):
+        return None
+    number = _entries(message).get(ASKED)
+    return None if number is None else _whole(number)
 
 
 def read_trigger(message):

@@ -6,6 +6,7 @@
 """Names of files with fields in them: {time}, {beam} where there is a file for each beam, and
 {phase_center} where there is one for each phase centre."""
 
+import os
 import re
 from collections import Counter
 
@@ -15,6 +16,8 @@ from ..parameters.times import utc_text
 FIELD = re.compile(r"\{(\w+)\}")
 TIME = "{time}"
 PHASE_CENTER = "{phase_center}"
+#: the longest text that takes the place of {time}
+LONGEST_TIME = "20240101T123456Z-9999"
 
 
 def check_fields(filename, allowed):
@@ -43,16 +46,26 @@ def time_text(seconds):
     return utc_text(int(seconds)).replace("-", "").replace(":", "") + "Z"
 
 
-def names_at(patterns, seconds, taken):
+def is_taken(path):
+    """Returns whether there is anything of a name, or a hidden file that becomes one of it."""
+    folder, name = os.path.split(os.path.realpath(path))
+    return os.path.lexists(path) or os.path.lexists(os.path.join(folder, f".{name}.part"))
+
+
+def names_at(patterns, seconds, taken, overwrite=True, is_there=is_taken):
     """
     The paths of files that begin at a time, seconds since 1970.
 
-    Where one of them is among those that are taken, {time} becomes the time and a number from 2
-    on; so there must be a {time} in each pattern where any is taken.
+    Where one of them is among those that are taken, or is there, as is_there(path) says, {time}
+    becomes the time and a number from 2 on: a file of an earlier run that began in the same second
+    is never replaced. There must be a {time} in each pattern where any is taken; of patterns
+    without, and where `overwrite` is False, so that a file that is there is an error, the disk is
+    not looked at.
     """
     text, number = time_text(seconds), 1
     names = [pattern.replace(TIME, text) for pattern in patterns]
-    while set(names) & set(taken):
+    look = overwrite and all(TIME in pattern for pattern in patterns)
+    while set(names) & set(taken) or (look and any(map(is_there, names))):
         number += 1
         names = [pattern.replace(TIME, f"{text}-{number}") for pattern in patterns]
     return names

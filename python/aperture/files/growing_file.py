@@ -14,6 +14,7 @@ import tempfile
 from ..parameters.rules import refuse
 from . import file_lock
 from .file_lock import NO_HARD_LINKS, LockFile
+from .file_names import LONGEST_TIME, TIME
 
 LONGEST_ADDITION = len(".missing")  # to a file's name, of those that are written beside it
 
@@ -264,7 +265,9 @@ def check_path(path, overwrite):
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "the folder of this file is not writable", str(path))
     longest = os.pathconf(folder, "PC_NAME_MAX") - LONGEST_ADDITION
-    if len(os.fsencode(os.path.basename(os.path.realpath(path)))) > longest:
+    # the name that a pattern becomes must fit, too
+    name = os.path.basename(os.path.realpath(path)).replace(TIME, LONGEST_TIME)
+    if len(os.fsencode(name)) > longest:
         raise OSError(
             errno.ENAMETOOLONG, f"the name of this file has more than {longest} bytes", str(path)
         )

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..files.regular_file import check_regular
+from ..parameters.regular_file import check_regular
 from ..parameters.times import time_text
 
 LOWEST_RATE, HIGHEST_RATE = 1, 10**12  # Hz, as array descriptions have them

@@ -235,6 +235,7 @@ class ReceiverFormat(InputFormat):
 
     names = "DEVICE[;DEVICE...]"
     options = OPTIONS
+    live = True
 
     def open_devices(self, request, channels):
         """A Driver of each name of the request."""

@@ -79,6 +79,18 @@ def kind_by_name(text, endings=ENDINGS):
     return endings.get(os.path.splitext(split_at(text, ",")[0])[1].lower())
 
 
+def read_input(text, array=None, seed=None):
+    """The InputFormat of an input, and the Request to open it; the parameters are those of
+    open_input(), which raises InputError as this does."""
+    found, rest = find_kind(text)
+    request = found.parse(rest, array, seed)
+    if found.simulates and array is not None:
+        raise InputError("array", array, f"a simulation has its array in its input, {text}")
+    if not found.simulates and seed is not None:
+        raise InputError("seed", seed, "only simulations have one")
+    return found, request
+
+
 def open_input(text, array=None, seed=None):
     """
     The Signals of an input.
@@ -101,12 +113,7 @@ def open_input(text, array=None, seed=None):
     PackageError (a RuntimeError)
         A package is missing; the message has the command that installs it.
     """
-    found, rest = find_kind(text)
-    request = found.parse(rest, array, seed)
-    if found.simulates and array is not None:
-        raise InputError("array", array, f"a simulation has its array in its input, {text}")
-    if not found.simulates and seed is not None:
-        raise InputError("seed", seed, "only simulations have one")
+    found, request = read_input(text, array, seed)
     if found.packages:
         # not at the top: what makes and enters environments is much to load for most flowgraphs
         from ..packages.environment import make_importable, require

@@ -25,6 +25,8 @@ from . import schemas
 #: the largest float32 gains and weights, and seconds of delay
 LARGEST_GAIN, LONGEST_DELAY = 1e30, 1e3
 MOST_CHANNELS = 1 << 16
+#: s within which a block must have accepted what it takes by a message: less than the server waits
+ANSWER_TIME = 3.0
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,6 @@ def _trigger(block):
             schemas.mapping(["before"], id=name, before=second, after=second),
             schemas.mapping(["start", "end"], id=name, start=time, end=time),
         ),
-        lambda value: block.trigger(**value),
+        lambda value: block.trigger(**value, patience=ANSWER_TIME),
         "Writes the voltages around now, or between two times, into files.",
     )

@@ -20,6 +20,7 @@ import threading
 import time
 from collections import deque
 
+from ..parameters.errors import NotNow
 from . import channel, schemas
 from .attachment import Attachment
 from .plain import plain, plain_message
@@ -34,6 +35,8 @@ MOST_WAITING_BYTES = 64 << 20
 LONGEST_START = 30.0
 #: s before a server that ended is started again, the first and the last of a doubling series
 FIRST_PAUSE, LAST_PAUSE = 1.0, 60.0
+#: errors of controls -> status of HTTP; that of all others is 422
+STATUSES = {NotNow: 409, TimeoutError: 504}
 #: bytes of a picture of a candidate
 LARGEST_PICTURE = 1 << 20
 #: s for which a picture of a candidate is waited for, and how many at most
@@ -115,6 +118,7 @@ class Publisher:
         self._about_changed, self._last_figures = True, 0.0
         self._progress = None  # (block, wall clock, stream's time) from which its speed is taken
         self._speed = self._age = None
+        self._integrations = 0
         self._pictures = deque(maxlen=MOST_PICTURES)
         self._stopping = threading.Event()
         self._ready = threading.Event()
@@ -190,7 +194,7 @@ class Publisher:
         """Puts an event of the instrument's publish() into the queue."""
         about = plain(event)
         if about.get("event") == "released":
-            self._attachment = None
+            self._attachment = self._speed = self._age = None
             return
         self.outbox.put({"kind": "event", "time": time.time(), "event": about})
         if about.get("event") == "state":
@@ -233,8 +237,15 @@ class Publisher:
         if self._about_changed:
             self._about_changed = False
             self.outbox.put(self.about())
-        if attachment is None:
-            return
+        if attachment is not None:
+            self._look_at(attachment)
+        now = time.monotonic()
+        if now - self._last_figures >= FIGURES:
+            self._last_figures = now
+            self.outbox.put(self._figures(attachment))
+
+    def _look_at(self, attachment):
+        """Puts what the blocks have said, and made, since the last look into the queue."""
         for name, port, moment, message in attachment.messages():
             self._take_message(name, port, moment, message)
         for look in attachment.looks:
@@ -244,10 +255,6 @@ class Publisher:
                     self._follow(found[0])
                 self.outbox.put(*found)
         self._send_pictures()
-        now = time.monotonic()
-        if now - self._last_figures >= FIGURES:
-            self._last_figures = now
-            self.outbox.put(self._figures(attachment))
 
     def _take_message(self, name, port, moment, message):
         value = plain_message(message)
@@ -282,16 +289,26 @@ class Publisher:
         self._age = age if message["told"] and 0 <= age < 86400 else None
 
     def _figures(self, attachment):
-        running = getattr(self.instrument, "state", "running") == "running"
+        """Figures are all that is counted and measured. There are some without a flowgraph
+        (attachment is None) as well, so that nobody takes the last ones for those of now."""
+        running = (
+            attachment is not None and getattr(self.instrument, "state", "running") == "running"
+        )
+        self._integrations = (
+            # counted are the visibilities, or the beams' powers where there are none
+            sum(look.items() for look in attachment.looks[:1])
+            if attachment is not None
+            else self._integrations
+        )
         return {
+            **plain(getattr(self.instrument, "figures", {})),
             "kind": "figures",
             "time": time.time(),
             "state": plain(getattr(self.instrument, "state", "running")),
             "blocks": attachment.counts() if running else {},
             "edges": attachment.edges() if running else [],
-            "tracked": plain(attachment.tracked()),
-            # counted are the visibilities, or the beams' powers where there are none
-            "integrations": sum(look.items() for look in attachment.looks[:1]),
+            "tracked": None if attachment is None else plain(attachment.tracked()),
+            "integrations": self._integrations,
             "times_real_time": plain(self._speed),
             "latency": plain(self._age),
             "queue": len(self.outbox),
@@ -370,8 +387,8 @@ class Publisher:
             pass  # the sender sees that, too
 
     def _command(self, message):
-        """The answer to a command: error is None, or what is wrong."""
-        answer = {"kind": "answer", "id": message["id"], "error": None}
+        """The answer to a command: error is None, or what is wrong, with a status of HTTP."""
+        answer = {"kind": "answer", "id": message["id"], "error": None, "status": 200}
         attachment = self._attachment
         try:
             control = (
@@ -382,11 +399,14 @@ class Publisher:
             if control is None:
                 raise ValueError("there is no such control")
             if getattr(self.instrument, "state", "running") != "running":
-                raise ValueError("the instrument does not run")
+                raise NotNow("the instrument does not run")
             schemas.check(message["value"], control.schema)
             control.apply(message["value"])
         except Exception as error:  # no setter's error ends this thread
             answer["error"] = plain(" ".join(str(error).split()))[:500] or type(error).__name__
+            answer["status"] = next(
+                (status for kind, status in STATUSES.items() if isinstance(error, kind)), 422
+            )
         return answer
 
 

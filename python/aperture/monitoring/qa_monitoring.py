@@ -155,6 +155,16 @@ class qa_monitoring(unittest.TestCase):
             self.assertEqual(422, status, (value, found))
             self.assertIn(part, found["error"])
 
+    def test_a_trigger_that_is_refused(self):
+        """A trigger that the ring itself refuses, after it has taken the message, is no success."""
+        ring = self.instrument.blocks["ring"]
+        before = ring.counts()["refused"]
+        far = time.time() + 1e6
+        status, found = self.post("ring", "trigger", {"id": "far", "start": far, "end": far + 1})
+        self.assertEqual(409, status, found)
+        self.assertRegex(found["error"], "end: it is .* s ahead of the stream")
+        self.assertEqual(before + 1, ring.counts()["refused"])
+
     def test_a_server_that_is_killed(self):
         """The flowgraph does not notice, and another server takes its place."""
         wait_for(self.state)

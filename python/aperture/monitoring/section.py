@@ -9,6 +9,7 @@ import ipaddress
 import os
 import re
 import socket
+import ssl
 import stat
 from dataclasses import dataclass, fields
 
@@ -20,6 +21,9 @@ NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 #: lengths of a token: 128 bits of hexadecimal digits at least
 SHORTEST_TOKEN, LONGEST_TOKEN = 32, 512
 LARGEST_FILE = 1 << 16
+#: keys of names of files, which are relative to the folder in which the program is started: the
+#: server is in another one
+FILES = ("token_file", "tls_certificate", "tls_key")
 
 
 class SectionError(ParameterError):
@@ -49,7 +53,13 @@ class Section:
         for key, value in values.items():
             if value is not None and not isinstance(value, str):
                 refuse(f"monitoring.{key}", value, "a text", SectionError)
-        section = cls(**{key: value for key, value in values.items() if value is not None})
+        section = cls(
+            **{
+                key: os.path.abspath(os.path.expanduser(value)) if key in FILES and value else value
+                for key, value in values.items()
+                if value is not None
+            }
+        )
         section.check()
         return section
 
@@ -70,6 +80,7 @@ class Section:
             )
         if self.tls_key:
             check_private("monitoring.tls_key", self.tls_key)
+            self.tls_context()
         if self.token_file:
             read_token(self.token_file)
         if self.proxy:
@@ -117,6 +128,25 @@ class Section:
             )
         return address, int(port)
 
+    def tls_context(self):
+        """The server's context of TLS; None without a certificate."""
+        if not self.tls:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        open_regular("monitoring.tls_certificate", self.tls_certificate).close()
+        try:
+            # nobody is there to be asked for the password of a key
+            context.load_cert_chain(self.tls_certificate, self.tls_key, lambda: b"")
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            reason = getattr(error, "reason", None) or error
+            raise SectionError(
+                "monitoring.tls_certificate",
+                f"{self.tls_certificate}: it and tls_key ({self.tls_key}) must be a certificate "
+                f"and its key, without a password, in PEM: {reason}",
+            ) from None
+        return context
+
     def names(self):
         """The names of hosts."""
         return [name.strip().lower() for name in self.hosts.split(",") if name.strip()]
@@ -147,20 +177,25 @@ def is_loopback(address):
     return ipaddress.ip_address(address).is_loopback
 
 
+def open_regular(field, path, flags=0, rule="it must be a file"):
+    """Opens a regular file to read its bytes; raises SectionError for what is none. A FIFO is not
+    waited for, and what is checked is what is read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SectionError(field, f"{path}: {reason} ({rule})") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SectionError(field, f"{path}: must be a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
 def check_private(field, path):
     """Raises SectionError unless a file is regular, of this user or root, and of mode 0600 or
     0400; returns what is in it."""
-    try:
-        # the file that is checked is the one that is read, and a FIFO is not waited for
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SectionError(field, f"{path}: {reason} (it must be a file, and no link)") from None
-    about = os.fstat(descriptor)
-    if not stat.S_ISREG(about.st_mode):
-        os.close(descriptor)
-        raise SectionError(field, f"{path}: must be a regular file")
-    with os.fdopen(descriptor, "rb") as file:
+    with open_regular(field, path, os.O_NOFOLLOW, "it must be a file, and no link") as file:
+        about = os.fstat(file.fileno())
         if about.st_uid not in (os.geteuid(), 0):
             raise SectionError(
                 field,

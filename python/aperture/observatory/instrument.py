@@ -43,6 +43,8 @@ class Instrument:
         self._about = {}
         self._start_hooks, self._publish_hooks = [], []
         self._lock = threading.Lock()
+        #: plain values of what is recorded, which monitoring publishes with its figures
+        self.figures = {}
         #: hooks that raised an exception; they are not called again
         self.failed_hooks = []
 

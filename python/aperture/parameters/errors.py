@@ -20,6 +20,10 @@ class ParameterError(ValueError):
         self.where = where
 
 
+class NotNow(ValueError):
+    """Something is asked for that is not allowed at present, and may be at another time."""
+
+
 class ParameterTypeError(TypeError):
     """A parameter has a value of a type that is not allowed."""
 

@@ -12,11 +12,13 @@ and a problem) for another one; errors name the parameter, its value and what is
 import math
 import re
 import sys
+import unicodedata
 from numbers import Integral, Real
 
 from .errors import ParameterError
 
 INT32 = 2**31 - 1
+LONGEST_LINE = 4096
 LARGEST_ITEM = INT32  # bytes: GNU Radio counts them with an int
 HIGHEST = sys.float_info.max
 #: names that can stand everywhere: in files' names, addresses and command lines
@@ -121,6 +123,15 @@ def whole_numbers(name, values, count):
 def is_name(text):
     """Returns whether it is a text as NAME_RULE says."""
     return isinstance(text, str) and re.fullmatch(NAME_PATTERN, text) is not None
+
+
+def check_line(field, text, error=ParameterError):
+    """Refuses a text that is no line, or a longer one than anybody writes: a control character in a
+    name of a file, or in what an error repeats, does harm wherever it is shown."""
+    wrong = [letter for letter in text if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")]
+    if wrong or len(text) > LONGEST_LINE:
+        rule = f"a line of at most {LONGEST_LINE} letters without control characters"
+        refuse(field, text, rule, error)
 
 
 def check_mapping(field, values, known, needed=(), *, error=ParameterError):

@@ -25,7 +25,13 @@ class YamlReader:
     """Reads a file, and remembers on which line each field stands.
 
     name: of the file, for messages; error: a ParameterError's class, of what is wrong in it.
+
+    A derived class for a kind of files says what they are called (`kind`) and names a `key` that
+    each of them has: a file without it is of another kind, and no error repeats what is in it,
+    which may be nobody else's business.
     """
+
+    kind, key = "a file of YAML", ""
 
     def __init__(self, name, error):
         self.name = name
@@ -43,8 +49,13 @@ class YamlReader:
             It is not YAML, a key comes twice, or there are too many values.
         """
         try:
-            node = yaml.compose(file, Loader=yaml.SafeLoader)
-            return self._plain(node, "") if node is not None else {}
+            text = file.read()
+            if self.key in text:
+                node = yaml.compose(text, Loader=yaml.SafeLoader)
+                found = self._plain(node, "") if node is not None else {}
+                if not self.key or isinstance(found, dict):
+                    return found
+            raise self.error(self.key, f"missing: this is not {self.kind}", self.name)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1

@@ -111,7 +111,7 @@ class python_block(gr.sync_block):
     """
 
     def __init__(self, name, in_sig, out_sig):
-        self._error = None
+        self._error = self._failure = None
         self._states = {}  # port -> stream_states
         let_go()
         gr.sync_block.__init__(self, name, in_sig, out_sig)
@@ -123,6 +123,10 @@ class python_block(gr.sync_block):
     def error(self):
         """Returns what ended the block before its time, or None."""
         return self._error
+
+    def failure(self):
+        """Returns the exception that ended the block before its time, or None."""
+        return self._failure
 
     def tags_by_item(self, port, count, missing=None):
         """
@@ -158,7 +162,7 @@ class python_block(gr.sync_block):
         ]
 
     def start(self):
-        self._error = None
+        self._error = self._failure = None
         self._guarded(self._start)
         return True
 
@@ -180,7 +184,7 @@ class python_block(gr.sync_block):
         except Exception as error:
             # errors that follow from the first one are not told
             if self._error is None:
-                self._error = self._say(error)
+                self._error, self._failure = self._say(error), error
                 self.logger.error(self._error)
                 trace(error)
             return None

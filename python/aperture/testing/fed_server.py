@@ -109,7 +109,7 @@ class FedServer:
         correlator="xengine",
     ):
         self.array, self.beams, self._correlator = load_array(array), list(beams), correlator
-        self.commands, self.error = [], None
+        self.commands, self.error, self.status_of_error = [], None, 422
         self._process = ServerProcess(
             Section.of({"listen": "127.0.0.1:0", **(section or {})}),
             *f"--request-time {request_time} --pause {pause}".split(),
@@ -128,7 +128,14 @@ class FedServer:
                         ready.set()
                     else:
                         self.commands.append((message["block"], message["port"], message["value"]))
-                        self.send({"kind": "answer", "id": message["id"], "error": self.error})
+                        self.send(
+                            {
+                                "kind": "answer",
+                                "id": message["id"],
+                                "error": self.error,
+                                "status": self.status_of_error if self.error else 200,
+                            }
+                        )
             except OSError:
                 pass
 
@@ -173,9 +180,9 @@ class FedServer:
         with self._answers:
             self._process.send(message, payload)
 
-    def feed(self, seconds=1.0, channels=64, draw=True):
+    def feed(self, seconds=1.0, channels=64, draw=True, **figures):
         """Sends what a publisher says in so many seconds: an integration, unless it is not to be
-        drawn, counts and figures."""
+        drawn, counts and figures, of which some may be given."""
         if draw:
             if self._correlator:
                 self._send_integration(seconds, channels)
@@ -210,6 +217,11 @@ class FedServer:
                 "queue": 0,
                 "dropped": 0,
                 "server_restarts": 0,
+                "recording": True,
+                "free": {"/data": 5 * 10**9},
+                "outputs": {"visibilities": {"files": 2, "bytes": 3 * 10**6, "left_out": 0}},
+                "dumps": {"ring": {"written": 1, "failed": 0, "refused": 595}},
+                **figures,
             }
         )
         self.integrations += 1

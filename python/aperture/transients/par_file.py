@@ -24,6 +24,7 @@ import numpy as np
 
 from ..parameters import errors
 from ..parameters.input_files import find_file
+from ..parameters.regular_file import open_text
 from .orbit import ORBITAL, Orbit, OrbitError
 
 #: keys that say how the model was found, or for whom
@@ -158,6 +159,9 @@ class _Reader:
     def __init__(self, name, text):
         self.name = name
         self.values, self.lines = {}, {}
+        if "PEPOCH" not in text.upper():
+            # another kind of file, of which no error repeats anything
+            self.refuse("PEPOCH", "missing")
         for number, line in enumerate(text.splitlines(), 1):
             words = line.split("#")[0].split()
             if not words or words[0] == "C":
@@ -378,7 +382,7 @@ def read_par(path):
         The file cannot be read.
     """
     path = find_file(path)
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with open_text(path, "a timing model", errors="replace") as file:
         return _Reader(os.fspath(path), file.read(1 << 20)).model()
 
 

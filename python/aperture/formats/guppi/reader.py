@@ -22,6 +22,7 @@ from ..voltages import GUPPI_ENDING
 from .header import CARD, MOST_HEADER, number_of, numbered, parse_header, sequence
 
 ALIGNED = 512  # bytes of which DIRECTIO makes headers a multiple
+MOST_BEFORE = 1 << 28  # bytes in front of the first header
 SEARCHED = 1 << 22  # bytes at a time, where a header is not where it should be
 RATE_TOLERANCE = Fraction(1, 1000)  # largest difference of TBIN from OBSBW
 KEY = b"BLOCSIZE="  # every header has it
@@ -189,7 +190,10 @@ def _blocks_of(index, name, warnings):
                 continue
             # the size of the one before may be wrong, or bytes may be missing in it
             before = blocks.pop() if blocks else None
-            after = _search(file, before.payload if before else byte, size)
+            # a file that has none in the room of two large blocks has none at all
+            end = size if before or byte else min(size, MOST_BEFORE)
+            after = _search(file, before.payload if before else byte, end)
+            after = size if after == end else after
             warnings.append(
                 f"{name}: there is no header of GUPPI at byte {byte}: "
                 + ("the block before is" if before else "what is there is")

@@ -19,9 +19,9 @@ import h5py
 import numpy as np
 
 from ...arrays.geometry import enu_to_ecef_rotation
-from ...files.regular_file import check_regular
 from ...packages import environment
 from ...parameters.input_files import look_for, looked_in
+from ...parameters.regular_file import check_regular
 from . import header as uvh5
 
 #: code of the format -> polarisation product, or Stokes parameter

@@ -37,6 +37,7 @@ class Spead(InputFormat):
     kind = "spead"
     summary = "heaps of digitisers from a network (SPEAD), until they end or Ctrl-C"
     names = "ADDRESS:PORT[,ADDRESS:PORT...]"
+    live = True
     packages = "network"
     options = {
         "rate": Option(RATE, "samples a second of each input; must be given", "HZ"),
@@ -61,11 +62,15 @@ class Spead(InputFormat):
         "interface": Option(str, "address of the network interface for multicast", "ADDRESS"),
     }
 
+    def parse(self, text, array=None, seed=None):
+        request = super().parse(text, array, seed)
+        for key, example in (("rate", "1712e6"), ("freq", "1284e6"), ("sync", "1700000000")):
+            if key not in request.values:
+                raise request.error(f"{key} is missing: add ,{key}={example}")
+        return request
+
     def open(self, request):
         values = request.values
-        for key, example in (("rate", "1712e6"), ("freq", "1284e6"), ("sync", "1700000000")):
-            if key not in values:
-                raise request.error(f"{key} is missing: add ,{key}={example}")
         try:
             parse_addresses("address", list(request.names))
         except ParameterError as error:

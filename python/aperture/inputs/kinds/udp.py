@@ -21,6 +21,7 @@ class Udp(InputFormat):
     kind = "udp"
     summary = "packets of samples from a network (UDP), until Ctrl-C"
     names = "ADDRESS:PORT[,ADDRESS:PORT...]"
+    live = True
     options = {
         **OPTIONS,
         "interface": Option(
@@ -29,6 +30,11 @@ class Udp(InputFormat):
             "NAME",
         ),
     }
+
+    def parse(self, text, array=None, seed=None):
+        request = super().parse(text, array, seed)
+        parameters_of(request)  # complains of what is missing
+        return request
 
     def open(self, request):
         parameters = dict(parameters_of(request), addresses=list(request.names))

@@ -1,0 +1,92 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+A dry run of a plan finds all that would make its start fail.
+
+All that a plan names is read, and where its input is a simulation or a recording its flowgraph is
+made, and not started. Receivers and networks are left alone, because an instrument may run that has
+them.
+"""
+
+import os
+import socket
+import time
+
+from .. import copy
+from ..arrays.array_description import load_array
+from ..calibration.calibration_file import load_calibration
+from ..inputs.registry import find_kind
+from ..parameters.regular_file import check_regular
+from ..plan.plan import PlanError
+from ..plan.texts import parse_fold
+from ..transients.par_file import read_par
+from .beam_forming import beams_to_form
+from .inputs import open_input
+from .observe_chain import make_chain
+from .observe_plan import beam_options
+from .running import CommandError, error_text
+from .several_devices import devices_of, use_first_device
+
+
+def dry_run(configuration):
+    """
+    Makes all that a Configuration needs, and lets go of it.
+
+    Raises
+    ------
+    CommandError, ValueError, RuntimeError, OSError, MemoryError
+        It could not be started; the error is what starting would end with.
+    """
+    options, plan = configuration.options, configuration.plan
+
+    def named(field, work, *arguments):
+        """Returns what work(*arguments) returns; an error of it is one of a field of the plan."""
+        try:
+            return work(*arguments)
+        except (CommandError, ValueError, OSError, RuntimeError, MemoryError) as error:
+            if isinstance(error, PlanError):
+                raise
+            raise plan.error(field, error_text(error)) from None
+
+    for field, names in (("device.names", devices_of(options)), ("device.name", [options.device])):
+        for name in names or ():
+            named(field, lambda device: copy(item_size=8, device=device), name)
+    if plan.monitoring is not None:
+        named("monitoring.listen", check_address, *plan.monitoring.address())
+    array = None
+    if options.array:
+        array = named("array.description", load_array, options.array)
+    if options.calibration is not None:
+        named("calibration.file", check_regular, options.calibration, "a calibration")
+        named("calibration.file", load_calibration, options.calibration)
+    model = None if options.fold is None else parse_fold(options.fold)[2]
+    if model is not None:
+        named("fold.by", read_par, os.path.expanduser(model))
+    start = time.time()
+    described = options.role == "fx" and not find_kind(options.input)[0].live
+    if described:
+        use_first_device(options)
+        signals = named("input.source", open_input, options)
+        array, start = signals.description, sum(signals.start_time)
+    if options.beams is not None and array is not None:
+        named("beams.directions", beams_to_form, beam_options(options), array, start)
+    if described:
+        try:
+            make_chain(configuration).release()
+        except ValueError as error:
+            if not str(error).startswith("frame: "):
+                raise
+            raise plan.error("engines.spectra_per_frame", str(error)) from None
+
+
+def check_address(address, port):
+    """Raises OSError unless this machine has an address."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as sock:
+        try:
+            sock.bind((address, 0))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, f"{address}:{port}") from None
