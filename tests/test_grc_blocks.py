@@ -107,7 +107,7 @@ REFUSED = cases(
         subintegration=0 | latency=11
     psrfits_sink: channels=0 | rows=0 | bins=1 | channels=2**23 | dm=-1 | period=0 | filename= |
         beams=[]
-    heimdall_source: channels=0 | channels=33 | address=a b | frequency=-1 | gain=101 | samples=-1 |
+    heimdall_source: channels=0 | channels=33 | frequency=-1 | gain=101 | samples=-1 |
         control_port=0 | silence=0
     spead_source: inputs=3 | spectra_per_frame=100 | channels=10; channels_per_heap=4 | window=0 |
         align=0 | restart=0 | total_channels=5 | kind=samples; samples_per_heap=4095 | taps=-1 |

@@ -171,8 +171,9 @@ class TestPackages(unittest.TestCase):
         for path in paths:
             with VisibilityFile(str(path)) as file:
                 values.append(file.read(file.crosses())[0])
-        numpy.testing.assert_array_equal(values[0], values[1])
-        numpy.testing.assert_array_equal(values[0], values[2])
+        # two processes may measure two FFTs as the fastest, which round a voltage in 10^5 otherwise
+        numpy.testing.assert_allclose(values[0], values[1], rtol=1e-3)
+        numpy.testing.assert_array_equal(values[1], values[2])
         # the header, which is not compressed, is much of such short files
         self.assertLess(paths[1].stat().st_size, 0.96 * paths[0].stat().st_size)
         path = paths[1]

@@ -97,14 +97,23 @@ class heimdall_source(python_block):
     # ---- what users set and see
 
     def set_frequency(self, frequency):
-        """Tunes all channels, in Hz; samples of the new frequency come after the server has
-        calibrated itself anew. Raises OSError where the controller does not answer."""
+        """Tunes all channels, in Hz, at once while the flowgraph runs; samples of the new frequency
+        come after the server has calibrated itself anew."""
         self._frequency = float(as_number("frequency", frequency, 0, 1e12, "Hz"))
-        self._send("FREQ", heimdall.frequency_payload(self._frequency))
+        if self._client is not None and self._frequency:
+            self._tune()
 
     def set_gain(self, gain):
-        """Sets the gain of all channels, dB, to the nearest that the tuner has."""
+        """Sets the gain of all channels, dB, to the nearest that the tuner has, at once while the
+        flowgraph runs."""
         self._gain = as_number("gain", gain, -100, 100, "dB")
+        if self._client is not None:
+            self._amplify()
+
+    def _tune(self):
+        self._send("FREQ", heimdall.frequency_payload(self._frequency))
+
+    def _amplify(self):
         nearest = heimdall.nearest_gain(self._gain)
         if abs(nearest - 10 * self._gain) > 0.5:
             self.logger.warn(f"gain: {nearest / 10:g} dB, the nearest to {self._gain:g} dB")
@@ -158,10 +167,11 @@ class heimdall_source(python_block):
         self._pending, self._unknown = 0, False  # samples, and time of unknown length, since then
         self._anchor, self._clock = None, 0  # time of sample 0, samples since then
         self._reason = self._failure = None
+        self._client = None
         if self._frequency:
-            self.set_frequency(self._frequency)
+            self._tune()
         if self._gain is not None:
-            self.set_gain(self._gain)
+            self._amplify()
         self._client = heimdall.Client(self._host, self._port, self._silence)
         self._waiting, self._ending = queue.Queue(WAITING), threading.Event()
         self._thread = threading.Thread(target=self._receive, daemon=True)

@@ -145,6 +145,7 @@ class qa_heimdall_source(gr_unittest.TestCase):
         with HeimdallServer([]) as server:
             source = aperture.heimdall_source(server.address, control_port=server.control_port)
             source.set_log_level("off")
+            source._client = object()  # as while it runs
             post = lambda message: source._command(pmt.to_pmt(message))
             post({"freq": 1e9})
             post({"speed": 1})
