@@ -93,7 +93,7 @@ def run_observatory(options):
     # not at the top: all blocks are loaded by it
     from .observe_service import Service  # pylint: disable=import-outside-toplevel
 
-    instrument = Instrument(configuration.options.name, configuration.sections, __version__)
+    instrument = Instrument(configuration.plan.instrument.name, configuration.sections, __version__)
     publisher = None
     try:
         if "monitoring" in configuration.sections:

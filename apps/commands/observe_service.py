@@ -27,6 +27,9 @@ STATUS = 5.0  # s between two lines for systemd
 LINE = 60.0  # s between two lines of the log
 LONGEST_STOP = 30.0  # s that a flowgraph is given to end
 WATCHDOG, INTEGRATIONS = 10.0, 5  # s without an integration, and so many integrations
+#: fields of plans that name files: those that end where a disk is nearly full, and small ones
+RECORDED = "outputs.file", "beams.file", "voltages.file", "beams.voltages"
+SMALL = "ring.file", "search.dump", "search.candidates", "fold.file"
 #: endings of files that have no room for a history: it stands beside them
 WITHOUT_HISTORY = (".fil", ".raw", ".fits", ".ar", ".ecsv", ".csv")
 
@@ -86,27 +89,15 @@ class Service:
 
     def _use(self, configuration):
         self._configuration = configuration
-        options = configuration.options
-        self._backoff = Backoff(options.restart_after, options.restart_longest)
+        plan = configuration.plan
+        outputs, service = plan.outputs, plan.service
+        self._backoff = Backoff(service.restart_after, service.restart_longest)
+        recorded, small = (
+            [plan.value(field) for field in fields if plan.value(field)]
+            for fields in (RECORDED, SMALL)
+        )
         self._guard = DiskGuard(
-            [
-                name
-                for name in (
-                    options.output,
-                    options.beam_file,
-                    options.voltages,
-                    options.beam_voltages,
-                )
-                if name
-            ],
-            options.least_free,
-            options.when_full,
-            self._statvfs,
-            [
-                name
-                for name in (options.ring, options.dump, options.candidates, options.profiles)
-                if name
-            ],
+            recorded, outputs.least_free_bytes, outputs.when_full, self._statvfs, small
         )
 
     # ---- the whole run
@@ -135,7 +126,7 @@ class Service:
     def _once(self):
         """Makes and runs a flowgraph. Returns what went wrong, or None, and whether another one is
         to be made."""
-        may_restart = self._configuration.options.restart
+        may_restart = self._configuration.plan.service.restart
         try:
             chain = self._make(self._configuration)
         except InputFailure as error:
@@ -176,7 +167,7 @@ class Service:
     # ---- one flowgraph
 
     def _run_chain(self, chain):
-        instrument, options = self._instrument, self._configuration.options
+        instrument, plan = self._instrument, self._configuration.plan
         instrument.set_state("starting")
         instrument.replace(chain, chain.named_blocks(), chain.about())
         for sink in chain.sinks():
@@ -199,7 +190,7 @@ class Service:
                 self._show_texts(chain)
                 self._note_files(chain, known)
                 self._look_at_disks(chain)
-                late = self._late(chain, options)
+                late = self._late(chain, plan)
                 if late and problem is None:
                     problem = late
                     self._stop(chain, waiter)
@@ -228,10 +219,10 @@ class Service:
         errors = chain.errors()
         of_source = bool(getattr(chain.source, "error", lambda: "")())
         if errors:
-            return "; ".join(errors), options.restart and (of_source or self._of_files(chain))
+            return "; ".join(errors), plan.service.restart and (of_source or self._of_files(chain))
         if problem is not None:
-            return problem, options.restart
-        if options.role == "x" and options.restart and not stops and not reload:
+            return problem, plan.service.restart
+        if plan.network.role == "x" and plan.service.restart and not stops and not reload:
             return "all senders have ended", True
         return None, reload
 
@@ -251,12 +242,12 @@ class Service:
         be there, a moment later."""
         return any(isinstance(sink.failure(), OSError) for sink in chain.rolling())
 
-    def _late(self, chain, options):
+    def _late(self, chain, plan):
         """Returns what is wrong where no integration has come for too long, or None."""
-        limit = options.watchdog
+        limit = plan.service.watchdog
         if limit == 0:
             return None
-        if limit is None and options.role == "x":
+        if limit is None and plan.network.role == "x":
             return None  # others may be away for as long as they like
         if limit is None:
             limit = WATCHDOG + INTEGRATIONS * chain.about()["engines"]["integration"]

@@ -247,19 +247,20 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
             (0, f"{self.path}: nothing is wrong with it\n", ""), run(observe, "--check", self.path)
         )
         self.assertTrue(validate(GOOD))
-        options = Configuration(self.path).options
+        plan = Configuration(self.path).plan
+        engines, outputs, service = plan.engines, plan.outputs, plan.service
         self.assertEqual(
             (64, 4, 0.5, "Cas A"),
-            (options.channels, options.taps, options.integration, options.track),
+            (engines.channels, engines.taps, engines.integration, plan.tracking.direction),
         )
         self.assertEqual(
             (5 * 10**9, "oldest", True, 30.0),
-            (options.least_free, options.when_full, options.restart, options.watchdog),
+            (outputs.least_free_bytes, outputs.when_full, service.restart, service.watchdog),
         )
         # keys that are left out have the defaults of the other commands' options
         self.assertEqual(
             ("hann", "sc8", True, 32),
-            (options.window, options.format, options.overwrite, options.nbits),
+            (engines.window, engines.format, outputs.overwrite, plan.beams.nbits),
         )
 
     def test_spoilt_ones(self):
