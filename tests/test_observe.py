@@ -557,7 +557,7 @@ class TestExamples(unittest.TestCase):
                     name = sections["input"]["source"][4:].partition(",")[0]
                 sections.pop("array", None)
                 sections["input"] = {"source": f"sim:{name}", "duration": 0.05}
-                sections["engines"]["integration"] = 0.01
+                sections["engines"]["integration"] = 0.01024
                 sections.pop("monitoring", None)
                 if len(load_array(name).inputs) > 16:
                     sections.pop("search", None)  # searches need a GPU's speed

@@ -3,16 +3,22 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The report of aperture_beams to its user at the end."""
+"""The report of aperture_beams to its user, at the start and at the end."""
 
 import os
 
-import numpy as np
-
-from .fx_plan import spectra_of
 from .receivers_report import receivers_table
-from .tables import device_text, seconds_text, speed_text, table, unused_rows, with_prefix
-from .voltages import voltages_row
+from .tables import (
+    clamped_row,
+    device_text,
+    input_text,
+    seconds_text,
+    signal_rows,
+    table,
+    unused_rows,
+    voltages_row,
+    with_prefix,
+)
 
 
 def beam_text(beam):
@@ -42,26 +48,38 @@ def beam_table(beams):
     return text if len(beams) <= 16 else f"{text}\n  ... {len(beams)} in all"
 
 
-def summary(chain, signals, plan, options, run):
+def start_lines(graph):
+    """Returns the lines that are said before anything is added."""
+    sizes, beams = graph.sizes, graph.beams
+    searching, count = beams.searching, len(beams.beams)
+    return [
+        input_text(graph),
+        f"{count} beam{'s'[: count > 1]}, {sizes.channels} channels of "
+        f"{with_prefix(sizes.sample_rate / sizes.hop, 'Hz')}, integrations of "
+        f"{seconds_text(sizes.power_integration)}: {sizes.powers} spectra; frames of "
+        f"{sizes.spectra_per_frame}",
+        beam_table(beams.beams),
+        *([f"search: {searching.text()}"] if searching else []),
+        *("note: " + text for text in (*sizes.notes, *(searching.notes if searching else ()))),
+    ]
+
+
+def summary(graph, run):
     """The table at the end, as text."""
-    samples = chain.samples_done()
-    spectra = spectra_of(samples, plan.hop, plan.taps)
-    clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
-    missing = chain.f_engine.missing()
-    values = max(1, spectra * plan.channels * signals.inputs)
-    rate, real_time = speed_text(run.speed, plan.sample_rate)
-    files = chain.sink.files() if chain.sink else []
+    plan, sizes, beams, engines = graph.plan, graph.sizes, graph.beams, graph.front.f_engines
+    files = beams.sink.files() if beams.sink else []
     size = sum(os.path.getsize(path) for path in files)
-    filled = chain.sink.filled() if chain.sink else 0
-    moving = sum(beam.moving and not beam.incoherent for beam in chain.beams)
-    incoherent = sum(beam.incoherent for beam in chain.beams)
-    updates = chain.pointing.updates() if chain.pointing else 0
-    error = chain.pointing.largest_error() if chain.pointing else 0
+    filled = beams.sink.filled() if beams.sink else 0
+    moving = sum(beam.moving and not beam.incoherent for beam in beams.beams)
+    incoherent = sum(beam.incoherent for beam in beams.beams)
+    updates = beams.pointing.updates() if beams.pointing else 0
+    error = beams.pointing.largest_error() if beams.pointing else 0
+    summed = plan.beams.sum_channels
     rows = [
-        ("inputs", f"{signals.inputs}"),
+        ("inputs", f"{graph.signals.inputs}"),
         (
             "beams",
-            f"{len(chain.beams)}, {moving} of which follow the sky"
+            f"{len(beams.beams)}, {moving} of which follow the sky"
             + (f", {incoherent} incoherent" if incoherent else ""),
         ),
         (
@@ -71,43 +89,30 @@ def summary(chain, signals, plan, options, run):
         ),
         (
             "channels",
-            f"{plan.channels} of {with_prefix(plan.sample_rate / plan.hop, 'Hz')}"
-            + (f", {options.sum_channels} summed" if options.sum_channels > 1 else ""),
+            f"{sizes.channels} of {with_prefix(sizes.sample_rate / sizes.hop, 'Hz')}"
+            + (f", {summed} summed" if summed > 1 else ""),
         ),
-        ("products", options.products),
+        ("products", beams.products),
         (
             "integrations",
-            f"{chain.integrations()} of {seconds_text(plan.integration)} "
-            f"({plan.integrated} spectra)",
+            f"{graph.integrations()} of {seconds_text(sizes.power_integration)} "
+            f"({sizes.powers} spectra)",
         ),
         (
             "missing",
-            f"{sum(missing)} spectra of all inputs"
+            f"{sum(engines.missing())} spectra of all inputs"
             + (f"; {filled} integrations filled" if filled else ""),
         ),
-        *unused_rows(chain.source),
-        (
-            "clamped",
-            f"{sum(clamped)} voltages and samples of all inputs, "
-            f"{100 * sum(clamped) / values:.3g} %",
-        ),
-        ("signal", f"{seconds_text(samples / plan.sample_rate)} of each input"),
-        ("rate", rate),
-        ("real time", real_time),
-        ("device", device_text(("F-engine", chain.f_engine), ("beams", chain.beamformer))),
-        *([voltages_row(chain.voltages)] if chain.voltages else []),
-        *[row for part in chain.more for row in part.rows()],
-        *(
-            [
-                (
-                    "file" if len(files) == 1 else "files",
-                    (files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}")
-                    + f", {with_prefix(size, 'B')}",
-                )
-            ]
-            if files
-            else []
-        ),
+        *unused_rows(graph.source),
+        clamped_row(graph),
+        *signal_rows(graph, run),
+        ("device", device_text(("F-engine", engines), ("beams", beams.beamformer))),
+        *([voltages_row(beams.voltages)] if beams.voltages else []),
+        *[row for part in (beams.searching, beams.folding) if part for row in part.rows()],
     ]
-    lines = [table(rows), receivers_table(chain.source, signals.description.input_names)]
+    if files:
+        names = files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}"
+        rows.append(("file" + "s" * (len(files) > 1), f"{names}, {with_prefix(size, 'B')}"))
+    names = graph.signals.description.input_names
+    lines = [table(rows), receivers_table(graph.source, names)]
     return "\n\n".join(line for line in lines if line)

@@ -12,7 +12,8 @@ from ..files.growing_file import check_path
 from ..formats.uvh5.header import COMPRESSIONS
 from ..packages.environment import require
 from ..parameters.regular_file import check_regular
-from .output_names import add_no_overwrite, is_measurement_set
+from ..plan.names import is_measurement_set
+from .output_names import add_no_overwrite
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction, place_of
 from .terminal import say, warn

@@ -17,18 +17,15 @@ import time
 
 from .. import copy
 from ..arrays.array_description import load_array
+from ..builder.beams import beams_to_form
+from ..builder.input import open_input
 from ..calibration.calibration_file import load_calibration
 from ..inputs.registry import find_kind
 from ..parameters.regular_file import check_regular
 from ..plan.plan import PlanError
-from ..plan.texts import parse_fold
 from ..transients.par_file import read_par
-from .beam_forming import beams_to_form
-from .inputs import open_input
 from .observe_chain import make_chain
-from .observe_plan import beam_options
-from .running import CommandError, error_text
-from .several_devices import devices_of, use_first_device
+from .running import error_text
 
 
 def dry_run(configuration):
@@ -37,42 +34,41 @@ def dry_run(configuration):
 
     Raises
     ------
-    CommandError, ValueError, RuntimeError, OSError, MemoryError
+    ValueError, RuntimeError, OSError, MemoryError
         It could not be started; the error is what starting would end with.
     """
-    options, plan = configuration.options, configuration.plan
+    plan = configuration.plan
 
     def named(field, work, *arguments):
         """Returns what work(*arguments) returns; an error of it is one of a field of the plan."""
         try:
             return work(*arguments)
-        except (CommandError, ValueError, OSError, RuntimeError, MemoryError) as error:
+        except (ValueError, OSError, RuntimeError, MemoryError) as error:
             if isinstance(error, PlanError):
                 raise
             raise plan.error(field, error_text(error)) from None
 
-    for field, names in (("device.names", devices_of(options)), ("device.name", [options.device])):
-        for name in names or ():
-            named(field, lambda device: copy(item_size=8, device=device), name)
+    field = "device.name" if plan.device.several is None else "device.names"
+    for name in plan.device.several or [plan.device.name]:
+        named(field, lambda device: copy(item_size=8, device=device), name)
     if plan.monitoring is not None:
         named("monitoring.listen", check_address, *plan.monitoring.address())
     array = None
-    if options.array:
-        array = named("array.description", load_array, options.array)
-    if options.calibration is not None:
-        named("calibration.file", check_regular, options.calibration, "a calibration")
-        named("calibration.file", load_calibration, options.calibration)
-    model = None if options.fold is None else parse_fold(options.fold)[2]
+    if plan.array.description:
+        array = named("array.description", load_array, plan.array.description)
+    if plan.calibration.file is not None:
+        named("calibration.file", check_regular, plan.calibration.file, "a calibration")
+        named("calibration.file", load_calibration, plan.calibration.file)
+    model = None if plan.fold.by is None else plan.fold.wanted[2]
     if model is not None:
         named("fold.by", read_par, os.path.expanduser(model))
     start = time.time()
-    described = options.role == "fx" and not find_kind(options.input)[0].live
+    described = plan.network.role == "fx" and not find_kind(plan.input.source)[0].live
     if described:
-        use_first_device(options)
-        signals = named("input.source", open_input, options)
+        signals = named("input.source", open_input, plan)
         array, start = signals.description, sum(signals.start_time)
-    if options.beams is not None and array is not None:
-        named("beams.directions", beams_to_form, beam_options(options), array, start)
+    if plan.beams.directions is not None and array is not None:
+        named("beams.directions", beams_to_form, plan.beams, array, start)
     if described:
         try:
             make_chain(configuration).release()

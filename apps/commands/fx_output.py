@@ -9,8 +9,9 @@ import os
 import subprocess
 
 from ..packages import environment
-from ..plan.names import VISIBILITIES
 from .terminal import fail, say
+
+ENDINGS = (".uvh5", ".ms", ".uvfits")
 
 
 class FxOutput:
@@ -18,8 +19,8 @@ class FxOutput:
     The files of `-o`. While data come, a UVH5 file grows; at the end aperture_convert, which runs
     in the environment that has pyuvdata, makes a measurement set or a UVFITS file of it.
 
-    Attributes: `uvh5`, the name of that file ({time} is not replaced yet); `files`, all names that
-    are written.
+    Attributes: `name`, that of `-o`; `uvh5`, the name of that file ({time} is not replaced yet);
+    `files`, all names that are written.
 
     Raises
     ------
@@ -27,17 +28,18 @@ class FxOutput:
         The packages for another format are not there: to be known before anything is computed.
     """
 
-    def __init__(self, program, options):
-        self._program, self._overwrite = program, options.overwrite
-        stem, self._ending = os.path.splitext(options.output)
-        self._converted = options.output if self._ending != VISIBILITIES[0] else None
-        self._keep = options.keep_uvh5
+    def __init__(self, program, plan):
+        self.name = plan.outputs.file
+        self._program, self._overwrite = program, plan.outputs.overwrite
+        stem, self._ending = os.path.splitext(self.name)
+        self._converted = self.name if self._ending != ENDINGS[0] else None
+        self._keep = plan.outputs.keep_uvh5
         if self._converted is None:
-            self.uvh5 = options.output
+            self.uvh5 = self.name
         else:
             environment.require_installed("conversion")
             # a file that is removed in the end must not take the place of a file of the user's
-            self.uvh5 = stem + ".uvh5" if self._keep else options.output + ".uvh5"
+            self.uvh5 = stem + ".uvh5" if self._keep else self.name + ".uvh5"
         self.files = [self.uvh5, *([self._converted] if self._converted else [])]
 
     def convert(self, path):

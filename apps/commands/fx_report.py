@@ -3,26 +3,78 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The report of aperture_fx to its user at the end."""
+"""The report of aperture_fx to its user, at the start and at the end."""
 
 import os
 
 import numpy as np
 
-from .flagging import flagging_row, occupancies
-from .fx_plan import spectra_of
-from .levels import gain_text
+from ..builder.sizes import spectra_of
+from ..parameters.times import time_text
+from ..tracking.directions import azimuth_elevation
 from .receivers_report import receivers_table
-from .tables import device_text, seconds_text, speed_text, table, unused_rows, with_prefix
-from .voltages import voltages_row
+from .tables import (
+    clamped_row,
+    device_text,
+    gain_text,
+    input_text,
+    seconds_text,
+    signal_rows,
+    table,
+    unused_rows,
+    voltages_row,
+    with_prefix,
+)
 
 
-def delays_in_force(f_engine, inputs):
+def tracking_text(graph):
+    """Returns where the tracked direction is at the start."""
+    direction, signals = graph.front.tracker.direction(), graph.signals
+    time = sum(signals.start_time)
+    azimuth, elevation = azimuth_elevation(direction, time, signals.description)
+    return (
+        f"tracking {direction}: azimuth {float(azimuth):.1f}°, elevation {float(elevation):.1f}° "
+        "at the start"
+    )
+
+
+def start_lines(graph):
+    """Returns the lines that are said before anything is correlated."""
+    plan, sizes, split = graph.plan, graph.sizes, graph.split
+    width = with_prefix(sizes.sample_rate / sizes.hop, "Hz")
+    frames = f"{sizes.frames} frame{'s'[: sizes.frames > 1]} of {sizes.spectra_per_frame} spectra"
+    integrations = f"integrations of {seconds_text(sizes.integration)}: {frames}"
+    notes = ["note: " + text for text in sizes.notes]
+    if graph.sender:
+        names = graph.signals.description.input_names
+        return [
+            f"{plan.input.source}: inputs {split.first} to {split.first + split.count - 1} of "
+            f"{split.inputs} ({names[0]} ...), {with_prefix(sizes.sample_rate, 'sample/s')}, to "
+            f"{plan.network.to}",
+            f"{sizes.channels} channels of {width}, heaps of {plan.network.spectra_per_heap} "
+            f"spectra since {time_text(split.sync)}",
+        ]
+    if split:
+        return [
+            f"{plan.network.listen}: {split.count} of {split.whole.channels} channels of "
+            f"{split.inputs} inputs, counted from {time_text(split.sync)}",
+            integrations,
+            *notes,
+        ]
+    return [
+        input_text(graph),
+        f"{sizes.channels} channels of {width}, {integrations}",
+        *([tracking_text(graph)] if graph.front.tracker else []),
+        *notes,
+    ]
+
+
+def delays_in_force(f_engines, inputs):
     """
     Seconds of each input, the sum of the models that hold, each as it was set last (without what
     its rate has added since); None if nothing was set.
     """
-    models = [model for model in f_engine.delays() if not model["waiting"]]
+    models = [model for model in f_engines.delays() if not model["waiting"]]
     delays = np.zeros(inputs)
     for model in models:
         delays[model["input"]] += model["delay"]
@@ -65,71 +117,116 @@ def input_table(description, gains, clamped, missing, delays=None, statistics=No
     return table([head, *rows[:16]]) if rows else ""
 
 
-def summary(chain, signals, plan, options, gains, run):
+def summary(graph, run):
     """The table at the end, as text."""
-    samples = chain.samples_done()
-    spectra = spectra_of(samples, plan.hop, plan.taps)
-    clamped = np.add(chain.f_engine.clamped(), chain.f_engine.clamped_samples())
-    missing = chain.f_engine.missing()
-    values = max(1, spectra * plan.channels * signals.inputs)
-    paths = chain.sink.files()
-    rate, real_time = speed_text(run.speed, plan.sample_rate)
-    if run.speed is not None:
-        rate += f", {with_prefix(run.speed * signals.inputs, 'sample/s')} of all"
+    plan, signals, sizes, front = graph.plan, graph.signals, graph.sizes, graph.front
+    sink, samples = graph.correlator.sink, graph.samples_done()
+    description, engines = signals.description, front.f_engines
+    spectra = spectra_of(samples, sizes.hop, sizes.taps)
+    clamped, missing = engines.clamped(), engines.missing()
     rows = [
         (
             "inputs",
-            f"{signals.inputs}: {', '.join(signals.description.input_names[:16])}"
+            f"{signals.inputs}: {', '.join(description.input_names[:16])}"
             + (", ..." if signals.inputs > 16 else ""),
         ),
         (
             "channels",
-            f"{plan.channels} of "
-            f"{with_prefix(plan.sample_rate / plan.hop, 'Hz')}, {options.taps} taps, "
-            f"{options.window}",
+            f"{sizes.channels} of {with_prefix(sizes.sample_rate / sizes.hop, 'Hz')}, "
+            f"{sizes.taps} taps, {plan.engines.window}",
         ),
         (
             "integrations",
-            f"{chain.sink.integrations()} of {seconds_text(plan.integration)} "
-            f"({plan.frames} x {plan.spectra_per_frame} spectra)",
+            f"{sink.integrations()} of {seconds_text(sizes.integration)} "
+            f"({sizes.frames} x {sizes.spectra_per_frame} spectra)",
         ),
         ("spectra", f"{spectra} of each input"),
         ("missing", f"{sum(missing)} spectra of all inputs"),
-        *unused_rows(chain.source),
-        (
-            "clamped",
-            f"{sum(clamped)} voltages and samples of all inputs, "
-            f"{100 * sum(clamped) / values:.3g} %",
-        ),
-        *([flagging_row(chain.f_engine, chain.flagging)] if chain.flagging else []),
-        ("gain", gain_text(gains) if gains is not None else "1 (fc32)"),
-        ("signal", f"{seconds_text(samples / plan.sample_rate)} of each input"),
-        ("rate", rate),
-        ("real time", real_time),
-        ("device", device_text(("F-engine", chain.f_engine), ("X-engine", chain.correlator))),
+        *unused_rows(graph.source),
+        clamped_row(graph),
     ]
-    if chain.tracker:
+    flagged = None
+    if front.flagging:
+        found, cells = engines.flags()
+        flagged = [each / max(of, 1) for each, of in zip(found, cells)]
+        rows.append(
+            (
+                "flagged",
+                f"{100 * sum(found) / max(sum(cells), 1):.3g} % of all inputs, in slices of "
+                f"{front.flagging['spectra_per_slice']} spectra of a channel",
+            )
+        )
+    rows += [
+        ("gain", gain_text(graph.gains) if graph.gains is not None else "1 (fc32)"),
+        *signal_rows(graph, run, all_inputs=True),
+        ("device", device_text(("F-engine", engines), ("X-engine", graph.correlator))),
+    ]
+    if front.tracker:
         rows.append(
             (
                 "tracked",
-                f"{chain.tracker.direction()}, {chain.tracker.updates()} models of the delays",
+                f"{front.tracker.direction()}, {front.tracker.updates()} models of the delays",
             )
         )
-    if chain.voltages:
-        rows.append(voltages_row(chain.voltages))
-    rows += [("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}") for path in paths]
+    if graph.voltages:
+        rows.append(voltages_row(graph.voltages.sink))
+    rows += [
+        ("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}") for path in sink.files()
+    ]
     lines = [table(rows)]
-    if len(signals.description.inputs) > 1:
+    if len(description.inputs) > 1:
         lines.append(
             input_table(
-                signals.description,
-                gains,
+                description,
+                graph.gains,
                 clamped,
                 missing,
-                delays_in_force(chain.f_engine, signals.inputs),
-                chain.sink.statistics(),
-                occupancies(chain.f_engine) if chain.flagging else None,
+                delays_in_force(engines, signals.inputs),
+                sink.statistics(),
+                flagged,
             )
         )
-    lines.append(receivers_table(chain.source, signals.description.input_names))
+    lines.append(receivers_table(graph.source, description.input_names))
     return "\n\n".join(line for line in lines if line)
+
+
+def count_rows(counts):
+    """Rows of what spead_source or spead_sink counted."""
+    shown = [
+        f"{value} {name.replace('_', ' ')}"
+        for name, value in counts.items()
+        if value and name not in ("buffer", "heaps", "packets", "stops")
+    ]
+    return [
+        ("heaps", str(counts.get("heaps", 0))),
+        *([("of these", ", ".join(shown))] if shown else []),
+    ]
+
+
+def sent_summary(graph, run):
+    """The table at the end of a host that sends voltages."""
+    engines, sink = graph.front.f_engines, graph.sender.sink
+    return table(
+        [
+            ("sent", f"{sink.nitems_read(0)} frames of {graph.sizes.spectra_per_frame} spectra"),
+            *count_rows(sink.counts()),
+            ("missing", f"{sum(engines.missing())} spectra of all inputs"),
+            ("clamped", f"{sum(engines.clamped())} voltages and samples of all inputs"),
+            ("gain", gain_text(graph.gains)),
+            ("device", device_text(("F-engine", engines))),
+        ]
+    )
+
+
+def received_summary(graph, run):
+    """The table at the end of a host that receives voltages."""
+    correlator = graph.correlator
+    length = seconds_text(graph.sizes.integration)
+    return table(
+        [
+            ("integrations", f"{correlator.sink.integrations()} of {length}"),
+            *count_rows(graph.source.counts()),
+            ("device", device_text(("X-engine", correlator.engines[0]))),
+            *[("file", path) for path in correlator.sink.files()],
+        ]
+    )

@@ -6,21 +6,14 @@
 """The configuration of aperture_observe: a plan in one YAML file that is checked before anything
 starts."""
 
-import argparse
-
 from ..inputs.input_format import InputError
 from ..parameters.errors import ParameterError
 from ..plan.bridge import options_of
 from ..plan.fields import OBSERVE
 from ..plan.schema import json_schema
 from ..plan.yaml_plans import load_plan
-from .running import CommandError
 
 PROGRAM = OBSERVE
-
-
-class InputFailure(CommandError):
-    """The input could not be opened; it may be there a moment later."""
 
 
 def schema_of():
@@ -59,16 +52,3 @@ class Configuration:
         if isinstance(error, ParameterError) and error.where:
             return error
         return ParameterError("", str(error), self.path)
-
-
-def beam_options(options):
-    """The options as those of aperture_beams."""
-    return argparse.Namespace(
-        **{
-            **vars(options),
-            "output": options.beam_file,
-            "integration": options.beam_integration,
-            "voltages": options.beam_voltages,
-            "voltage_channels": options.beam_voltage_channels,
-        }
-    )

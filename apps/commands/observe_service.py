@@ -12,11 +12,12 @@ import sys
 import threading
 import time
 
+from ..builder.input import InputFailure
 from ..observatory.backoff import Backoff
 from ..observatory.disk_guard import DiskGuard
 from ..observatory.written import Written
 from .observe_chain import make_chain, versions
-from .observe_plan import Configuration, InputFailure
+from .observe_plan import Configuration
 from .running import error_text
 from .tables import with_prefix
 from .terminal import say, show

@@ -3,21 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Names of files to be written: those that are there, and those that could not be made."""
-
-import os
-
-from ..files.growing_file import check_path
-from ..plan.names import is_measurement_set
-from .running import CommandError
-
-
-def check_writable(path, overwrite):
-    """Refuses, before anything is computed, a file that could not be written in the end."""
-    if not overwrite and os.path.lexists(path):
-        raise CommandError(f"-o {path}: the file exists, and --no-overwrite keeps it")
-    if not is_measurement_set(path):
-        check_path(path, overwrite)
+"""The option of commands that keep files which are there."""
 
 
 def add_no_overwrite(add, what):

@@ -17,7 +17,8 @@ from gnuradio.aperture import pointing
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input, Source, save_array
-from gnuradio.aperture.commands import beam_forming, beams_command
+from gnuradio.aperture.builder import beams as beams_part
+from gnuradio.aperture.commands import beams_command
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
@@ -180,7 +181,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                     made.append(pointing(**given))
                     return made[-1]
 
-                with mock.patch.object(beam_forming, "pointing", make):
+                with mock.patch.object(beams_part, "pointing", make):
                     self.observe(
                         *words("--beams grid:az=170,el=55 --format fc32 --duration 1e-4"),
                         source="dada:" + self.path("a.dada"),

@@ -54,7 +54,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
             beams_command,
             *words(
                 f"--input {self.pulsar()} --channels 16 --duration 0.8 --format fc32 "
-                f"--integration 0.0005 --device {DEVICE} --beams "
+                f"--integration 0.00048 --device {DEVICE} --beams "
                 "grid:az=170,el=55,columns=3,spacing=20,name=b"
             ),
             *arguments,
@@ -123,7 +123,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
                 beams_command,
                 *words(
                     f"--input {self.pulsar()} --channels 32 --duration inf --format fc32 "
-                    f"--integration 0.0005 --device {DEVICE} --beams grid:az=170,el=55,name=b "
+                    f"--integration 0.00048 --device {DEVICE} --beams grid:az=170,el=55,name=b "
                     f"--profiles {path} --fold {PERIOD},dm=0.5 --subintegration 0.4 --fold-bins 40"
                 ),
             )

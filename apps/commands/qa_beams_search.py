@@ -19,8 +19,8 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays.array_description import Source, load_array, save_array
 from gnuradio.aperture.arrays.pulses import Pulse
+from gnuradio.aperture.builder.search import Searching
 from gnuradio.aperture.commands import beams_command
-from gnuradio.aperture.commands.searching import Searching
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
@@ -149,7 +149,9 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
                 problems=lambda: ["dump a: full", "dump b: late"],
                 counts=lambda: {"written": 3, "failed": 1, "refused": 1},
             )
-            texts, failed = Searching.problems(SimpleNamespace(ring=ring, _hold=hold))
+            texts, failed = Searching.problems(
+                SimpleNamespace(ring=ring, _hold=hold, _name="--dump")
+            )
             self.assertEqual(
                 texts, ["--dump: 2 of 5 dumps were not written: dump a: full (and 1 more)"]
             )

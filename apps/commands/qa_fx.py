@@ -22,8 +22,10 @@ import numpy as np
 from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.arrays.array_description import save_array
-from gnuradio.aperture.commands import engines, front_end, fx, inputs, levels
-from gnuradio.aperture.commands.fx_plan import make_plan
+from gnuradio.aperture.builder import f_engines, levels
+from gnuradio.aperture.builder.flowgraph import sizes_of
+from gnuradio.aperture.builder.input import open_input
+from gnuradio.aperture.commands import fx
 from gnuradio.aperture.testing import observations, reference
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import words
@@ -214,32 +216,22 @@ class qa_fx(InFolder, gr_unittest.TestCase):
         options = fx.parser().parse_args(
             [
                 *words(
-                    f"--input dada:{filename} --window hamming --taps 6 --device {DEVICE} -o "
-                    f"{self.output}"
+                    f"--input dada:{filename} --window hamming --taps 6 --channels 100 "
+                    f"--integration 1e-3 --device {DEVICE} -o {self.output}"
                 )
             ]
         )
-        signals = inputs.open_input(options)
-        plan = make_plan(
-            inputs=2,
-            sample_rate=16e6,
-            real=False,
-            taps=6,
-            bytes_per_value=2,
-            samples=16000,
-            channels=100,
-            integration=1e-3,
-            multiple=engines.frame_multiple(options),
-        )
-        used = levels.measure_gains(signals, plan, options)
+        signals = open_input(options.plan)
+        sizes = sizes_of(options.plan, signals)
+        used = levels.measure_gains(options.plan, signals, sizes)
         voltages = reference.quantise(spectra * used.astype(np.float32)[:, None, None])[0]
-        blocks, missing = reference.corner_turn(voltages, plan.spectra_per_frame)
-        expected, counted = reference.correlate(blocks, plan.frames, missing)
+        blocks, missing = reference.corner_turn(voltages, sizes.spectra_per_frame)
+        expected, counted = reference.correlate(blocks, sizes.frames, missing)
         found = visibilities(self.output)["visdata"][:, 0]
         # A voltage in 1e4 may be rounded to the other side, by 1 of some 20 steps (60 at most)
         self.assertLess(np.mean(found[..., 0] != expected[..., 0]), 0.05)
         self.check_one_dish(
-            visibilities(self.output), expected, 2 * 2 * 60 / plan.spectra_per_frame
+            visibilities(self.output), expected, 2 * 2 * 60 / sizes.spectra_per_frame
         )
         # the wanted rms is there: re and im at 20 make 800
         self.assertAlmostEqual(np.mean(found[..., 0].real), 800, delta=40)
@@ -919,7 +911,7 @@ class qa_fx(InFolder, gr_unittest.TestCase):
 
             return made
 
-        with mock.patch.object(front_end, "f_engine", large(front_end.f_engine)):
+        with mock.patch.object(f_engines, "f_engine", large(f_engines.f_engine)):
             self.check_error(
                 1,
                 "emulated: [0-9]+ bytes of device memory were asked for",

@@ -23,8 +23,9 @@ import numpy as np
 from gnuradio import gr, gr_unittest
 
 from gnuradio.aperture.arrays.array_description import load_array, save_array
+from gnuradio.aperture.builder.input import InputFailure
 from gnuradio.aperture.commands.observe_chain import make_chain
-from gnuradio.aperture.commands.observe_plan import Configuration, InputFailure
+from gnuradio.aperture.commands.observe_plan import Configuration
 from gnuradio.aperture.commands.observe_service import Service
 from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.observatory.instrument import Instrument

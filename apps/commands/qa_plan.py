@@ -20,7 +20,7 @@ from gnuradio.aperture.testing.qa_tools import DEVICE
 class qa_plan(Observations, gr_unittest.TestCase):
     FX = (
         *words(
-            "--channels 32 --duration 0.2 --integration 0.05 --taps 5 --seed 3 --window "
+            "--channels 32 --duration 0.2 --integration 0.0512 --taps 5 --seed 3 --window "
             "kaiser(7.5) --spectra-per-frame 64 --no-overwrite --track"
         ),
         "Cas A",

@@ -47,7 +47,7 @@ class qa_several_devices(InFolder, gr_unittest.TestCase):
         save_array(description, array)
         common = [
             *words(
-                f"--input sim:{array} --channels 30 --integration 0.02 --duration 0.1 "
+                f"--input sim:{array} --channels 30 --integration 0.0192 --duration 0.1 "
                 "--spectra-per-frame 64"
             ),
             *options,

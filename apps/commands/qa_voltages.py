@@ -15,9 +15,10 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.arrays.array_description import load_array
+from gnuradio.aperture.builder.voltages import pairs_of
 from gnuradio.aperture.commands import beams_command, fx
-from gnuradio.aperture.commands.voltages import numbers_of, pairs_of
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
+from gnuradio.aperture.plan.texts import numbers_of
 from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.voltage_files import read_guppi, read_sigmf

@@ -3,25 +3,32 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Numbers with units, and tables of them, as the commands print them."""
+"""Tables of numbers with units, as the commands print them."""
 
-PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+import os
 
+import numpy as np
 
-def with_prefix(value, unit):
-    """Returns, for example, 16 Msample/s for 1.6e7 and "sample/s"; three to four digits."""
-    for size, letter in PREFIXES:
-        if abs(value) >= size:
-            return f"{value / size:.4g} {letter}{unit}"
-    return f"{value:.3g} {unit}"
+from ..builder.sizes import spectra_of
+from ..builder.units import seconds_text, with_prefix
 
 
-def seconds_text(seconds, digits=6):
-    """A length of time with the unit that fits it."""
-    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= size:
-            return f"{seconds / size:.{digits}g} {unit}"
-    return f"{seconds * 1e9:.{digits}g} ns"
+def gain_text(gains):
+    """The gains in one cell of a table."""
+    low, high = np.min(gains), np.max(gains)
+    return (
+        f"{low:.4g}" if len(gains) == 1 or high - low < 1e-3 * high else f"{low:.4g} to {high:.4g}"
+    )
+
+
+def input_text(graph):
+    """A line about the input of a flowgraph and how long it is taken."""
+    signals, sizes = graph.signals, graph.sizes
+    length = "until Ctrl-C" if sizes.samples is None else seconds_text(sizes.seconds(sizes.spectra))
+    return (
+        f"{graph.plan.input.source}: {signals.inputs} input{'s'[: signals.inputs > 1]}, "
+        f"{signals.sample_type}, {with_prefix(sizes.sample_rate, 'sample/s')}, {length}"
+    )
 
 
 def speed_text(speed, sample_rate):
@@ -51,6 +58,38 @@ def table(rows):
         "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
         for row in rows
     )
+
+
+def clamped_row(graph):
+    """A row of the voltages and samples that were clamped."""
+    sizes, clamped = graph.sizes, sum(graph.front.f_engines.clamped())
+    spectra = spectra_of(graph.samples_done(), sizes.hop, sizes.taps)
+    values = max(1, spectra * sizes.channels * graph.signals.inputs)
+    return (
+        "clamped",
+        f"{clamped} voltages and samples of all inputs, {100 * clamped / values:.3g} %",
+    )
+
+
+def signal_rows(graph, run, all_inputs=False):
+    """Rows of how much was taken, and how fast; all_inputs: of all of them together, too."""
+    sizes = graph.sizes
+    rate, real_time = speed_text(run.speed, sizes.sample_rate)
+    if all_inputs and run.speed is not None:
+        rate += f", {with_prefix(run.speed * graph.signals.inputs, 'sample/s')} of all"
+    return [
+        ("signal", f"{seconds_text(graph.samples_done() / sizes.sample_rate)} of each input"),
+        ("rate", rate),
+        ("real time", real_time),
+    ]
+
+
+def voltages_row(sink):
+    """A row of files of voltages."""
+    files = sink.files()
+    size = sum(os.path.getsize(path) for path in files)
+    text = files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}, {len(files)} files"
+    return "voltages", f"{text}, {with_prefix(size, 'B')}"
 
 
 def unused_rows(source):

@@ -87,8 +87,8 @@ class Beams:
         unit="degrees",
     ) = key(1.0, "--phase-error", metavar="DEGREES")
     integration: Seconds(
-        "integration of the powers, rounded to whole spectra, and of more than 8 MB of voltages to "
-        "whole frames"
+        "integration of the powers, kept within 1 %, as a whole number of spectra, and where it "
+        "has more than 8 MB of voltages, of frames"
     ) = key(None, "--integration", metavar="SECONDS", otherwise=f"{DEFAULT_INTEGRATION:g}")
     file: Text(
         "filterbank file of all beams, or with {beam} in its name one for each; {time} becomes the "

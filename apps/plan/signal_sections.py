@@ -103,7 +103,9 @@ class Engines:
         "sc8",
         "fc32",
     ) = key("sc8", "--format")
-    integration: Seconds("integration of visibilities, rounded to whole frames") = key(
+    integration: Seconds(
+        "integration of visibilities, kept within 1 %, as a whole number of frames"
+    ) = key(
         None,
         "--integration",
         metavar="SECONDS",

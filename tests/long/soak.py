@@ -247,7 +247,7 @@ outputs: {{file: "{self.folder}/v-{{time}}.uvh5", roll_seconds: 20, roll_bytes: 
 beams:
   directions: "grid:ra=350.85,dec=58.815,columns=2,rows=1,spacing=0.02"
   file: "{self.folder}/p-{{time}}-{{beam}}.fil"
-  integration: 0.01
+  integration: 0.01024
 search: {{trials: "dm=0:20:5,threshold=12", candidates: "{self.folder}/c-{{time}}.ecsv"}}
 ring: {{file: "{self.folder}/d-{{time}}-{{id}}.dada", seconds: 5, most_bytes: 1 TB}}
 monitoring: {{listen: "127.0.0.1:{port}"}}

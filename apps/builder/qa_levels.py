@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 from gnuradio import gr_unittest
 
-from gnuradio.aperture.commands import levels
+from gnuradio.aperture.builder import levels
 
 
 class qa_levels(gr_unittest.TestCase):

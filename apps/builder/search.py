@@ -4,39 +4,38 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-The search for dispersed pulses in a plan: candidates that aperture_beams writes.
+The search for dispersed pulses in beams.
 
 beam_power -> power_normalizer -> dedisperser -> pulse_search, whose messages go to candidate_sink
-and, with --dump, to voltage_ring, which keeps the frames of the F-engine.
+and, where voltages are dumped, to voltage_ring, which keeps the frames of the F-engine.
 """
 
 import math
 import os
 
-from .. import dedisperser, power_normalizer, pulse_search, voltage_ring
+from .. import dedisperser, power_normalizer, pulse_search
 from ..candidate_sink import candidate_sink
 from ..streams.silent_block import silent
 from ..transients.dispersion import channel_frequencies, delay
 from ..transients.trials import plan_trials
-from .running import CommandError
-from .tables import seconds_text, with_prefix
+from .input import is_recording
+from .units import seconds_text, with_prefix
+from .voltages import make_ring
 
 SEGMENTS = 32
 ITEM_SECONDS = 0.25  # dedispersed powers in an item, about
 ITEM_BYTES = 1 << 26  # most of an item, unless decimations need more
 PICTURE_BYTES = 1 << 32  # powers that are kept for pictures
 MOST_DUMPS = 1000  # a recording waits for its dumps
-#: field or option with the files of a ring -> field of a plan that has its length
-OF_SECONDS = {"--dump": "search.dump_seconds", "ring.file": "ring.seconds"}
 CANDIDATE_MARGIN = 0.5  # s, more than what a candidate has before its pulse
 
 
-def candidates_name(options):
+def candidates_name(plan):
     """Returns the name of the table."""
-    if options.candidates is not None:
-        return options.candidates
-    if options.output is not None:
-        folder, name = os.path.split(os.path.splitext(options.output)[0])
+    if plan.search.candidates is not None:
+        return plan.search.candidates
+    if plan.beams.file is not None:
+        folder, name = os.path.split(os.path.splitext(plan.beams.file)[0])
         for part in ("-{beam}", "{beam}-", "{beam}"):
             name = name.replace(part, "")
         return os.path.join(folder, (name or "beams") + "-candidates.ecsv")
@@ -49,26 +48,28 @@ def power_of_two(value):
 
 
 class Searching:
-    """The blocks of --search; rows: beams of the powers."""
+    """The blocks of the search; products: of the powers; rows: beams of the powers."""
 
-    def __init__(self, options, plan, signals, array, rows):
-        if options.products not in ("power", "I"):
-            raise CommandError(f"--search: --products {options.products}: expected power or I")
-        wanted = options.plan.search.wanted
-        summed = options.sum_channels
-        channels, width = plan.channels // summed, plan.sample_rate / plan.hop
+    def __init__(self, plan, signals, sizes, products, rows):
+        if products not in ("power", "I"):
+            called = plan.naming("beams.products")
+            raise plan.error("search.trials", f"{called} {products}: expected power or I")
+        wanted = plan.search.wanted
+        summed = plan.beams.sum_channels
+        channels, width = sizes.channels // summed, sizes.sample_rate / sizes.hop
         if signals.real:
-            width = plan.sample_rate / 2 / plan.channels
-        bandwidth = width * plan.channels
+            width = sizes.sample_rate / 2 / sizes.channels
+        bandwidth = width * sizes.channels
         # the middle channel of those that come out of beam_power
-        shift = channels // 2 * summed + (summed - 1) / 2 - plan.channels // 2
-        center = array.center_frequency + shift * width
+        shift = channels // 2 * summed + (summed - 1) / 2 - sizes.channels // 2
+        center = signals.description.center_frequency + shift * width
         if not center - bandwidth / 2 > 0:
-            raise CommandError(
-                f"--search: the centre frequency is {center:g} Hz with a band of "
-                f"{bandwidth:g} Hz; dispersion needs the true one"
+            raise plan.error(
+                "search.trials",
+                f"the centre frequency is {center:g} Hz with a band of {bandwidth:g} Hz; "
+                "dispersion needs the true one",
             )
-        time = plan.integration
+        time = sizes.power_integration
         trials = plan_trials(
             wanted.dm,
             channels,
@@ -93,7 +94,7 @@ class Searching:
             dms=trials.dms,
             decimations=trials.decimations,
             times_per_item=times,
-            device=options.device,
+            device=plan.device.first,
         )
         window = max(wanted.window, 8 * SEGMENTS * time)
         self.normalizer = silent(
@@ -107,7 +108,7 @@ class Searching:
             channel_threshold=wanted.channels,
             spectrum_threshold=wanted.spectra,
             zero_dm=wanted.zero_dm,
-            device=options.device,
+            device=plan.device.first,
         )
         self.dedisperser = silent(dedisperser, **shared)
         baseline = max(wanted.baseline, 64 * time)
@@ -125,7 +126,7 @@ class Searching:
         self.sweep = float(delay(max(trials.dms), frequencies[0], frequencies[-1]))
         late = 2 * self.sweep + window / SEGMENTS + 4 * times * time + baseline + wanted.widest
         kept = late + 2
-        pictures = options.pictures
+        pictures = plan.search.pictures
         self.notes = []
         if pictures and kept / time * rows * channels * 4 > PICTURE_BYTES:
             pictures = 0
@@ -133,40 +134,39 @@ class Searching:
                 f"no pictures: the powers of {seconds_text(kept)} are more than "
                 f"{with_prefix(PICTURE_BYTES, 'B')}"
             )
-        if plan.samples is not None and plan.samples / plan.sample_rate < self.sweep:
+        if sizes.samples is not None and sizes.samples / sizes.sample_rate < self.sweep:
             self.notes.append(
                 f"the input is shorter than the {seconds_text(self.sweep)} that "
                 "pulses of the largest DM take through the band: nothing comes out"
             )
         self.table = silent(
             candidate_sink,
-            filename=candidates_name(options),
+            filename=candidates_name(plan),
             beams=rows,
             pictures=pictures,
             seconds=kept,
-            overwrite=options.overwrite,
+            overwrite=plan.outputs.overwrite,
             wait=is_recording(signals),
             **band,
         )
-        self._pictures = pictures > 0
+        self._pictures, self._name = pictures > 0, plan.naming("search.dump")
         self.ring = None
-        if options.dump is not None:
-            kept_voltages = options.dump_seconds or kept
+        if plan.search.dump is not None:
+            kept_voltages = plan.search.dump_seconds or kept
             # a recording comes as fast as it is read, and waits for the search and for the disk
             self._hold = is_recording(signals) and kept_voltages >= kept
             if is_recording(signals) and not self._hold:
                 self.notes.append(
-                    f"--dump-seconds {options.dump_seconds:g}: the search takes up to "
-                    f"{seconds_text(kept)} to find a pulse, whose voltages may be overwritten then"
+                    f"{plan.naming('search.dump_seconds')} {kept_voltages:g}: the search takes up "
+                    f"to {seconds_text(kept)} to find a pulse, whose voltages may be overwritten "
+                    "then"
                 )
             self.ring = make_ring(
-                "--dump",
-                options,
                 plan,
                 signals,
-                array,
-                filename=options.dump,
-                seconds=kept_voltages,
+                sizes,
+                ("search.dump", "search.dump_seconds"),
+                kept_voltages,
                 hold=self._hold,
                 **(dict(queue=MOST_DUMPS) if self._hold else {}),
             )
@@ -184,19 +184,16 @@ class Searching:
             flowgraph.connect(frames, self.ring)
             flowgraph.msg_connect(self.search, "candidates", self.ring, "trigger")
 
-    def parts(self):
-        """The blocks."""
-        return [
-            self.normalizer,
-            self.dedisperser,
-            self.search,
-            self.table,
-            *([self.ring] if self.ring else []),
-        ]
-
-    def last(self):
-        """Returns the blocks that end last."""
-        return self.search
+    @property
+    def blocks(self):
+        """Name -> block."""
+        return {
+            "normalizer": self.normalizer,
+            "dedisperser": self.dedisperser,
+            "search": self.search,
+            "candidates": self.table,
+            **({"dumps": self.ring} if self.ring else {}),
+        }
 
     def text(self):
         """Returns what is searched for, for the lines at the start."""
@@ -241,54 +238,9 @@ class Searching:
         counts = self.ring.counts()
         lost = counts["failed"] + counts["refused"]
         text = (
-            f"--dump: {lost} of {lost + counts['written']} dumps were not written"
+            f"{lost} of {lost + counts['written']} dumps were not written"
             if lost
-            else "--dump: not all dumps are complete"
+            else "not all dumps are complete"
         )
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        return [f"{text}: {problems[0]}{more}"], self._hold
-
-
-def is_recording(signals):
-    """Returns whether an input is read as fast as others take it, and not when it comes."""
-    return not signals.live and (not signals.endless or bool(signals.files))
-
-
-def make_ring(option, options, plan, signals, array, filename, seconds, **more):
-    """The voltage_ring that keeps the frames of an F-engine for so many seconds; option: that names
-    its files; more: of its parameters."""
-    rate = plan.sample_rate / plan.hop / plan.spectra_per_frame
-    try:
-        return silent_hier(
-            voltage_ring,
-            filename=filename,
-            kind="inputs",
-            type=options.format,
-            channels=plan.channels,
-            inputs=signals.inputs,
-            spectra_per_frame=plan.spectra_per_frame,
-            seconds=seconds,
-            rate=rate,
-            array=array,
-            names=list(array.input_names),
-            device=options.device,
-            **more,
-        )
-    except ValueError as error:
-        field, _, problem = str(error).partition(": ")
-        if field == "size" and hasattr(options, "plan"):
-            raise options.plan.error(OF_SECONDS[option], problem, shown=f"{seconds:g}") from None
-        if field != "filename":
-            raise
-        raise CommandError(f"{option} {filename}: {problem}") from None
-
-
-def silent_hier(make, **parameters):
-    """Makes a block that is made of others as silent() does."""
-    from gnuradio import gr
-
-    gr.logging().set_default_level(gr.log_levels.off)
-    try:
-        return make(**parameters)
-    finally:
-        gr.logging().set_default_level(gr.log_levels.err)
+        return [f"{self._name}: {text}: {problems[0]}{more}"], self._hold

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Folding in a plan: profiles of a pulsar that aperture_beams writes."""
+"""Folding of the powers of beams: profiles of a pulsar."""
 
 import math
 import os
@@ -14,33 +14,34 @@ from ..psrfits_sink import psrfits_sink
 from ..streams.silent_block import silent
 from ..transients.folding import profile, signal_to_noise
 from ..transients.par_file import read_par
-from .tables import seconds_text, with_prefix
+from .units import seconds_text, with_prefix
 
 HOURS_OF_ENDLESS = 24.0
 
 
-def profiles_name(options, beams):
-    """Returns the name of the files of --fold; beams: rows of the powers."""
-    if options.profiles is not None:
-        return options.profiles
-    if options.output is not None:
+def profiles_name(plan, beams):
+    """Returns the name of the files; beams: rows of the powers."""
+    if plan.fold.file is not None:
+        return plan.fold.file
+    if plan.beams.file is not None:
         return (
-            os.path.splitext(options.output)[0]
-            + ("-{beam}" if beams > 1 and "{beam}" not in options.output else "")
+            os.path.splitext(plan.beams.file)[0]
+            + ("-{beam}" if beams > 1 and "{beam}" not in plan.beams.file else "")
             + ".fits"
         )
     return "profiles-{time}-{beam}.fits" if beams > 1 else "profiles-{time}.fits"
 
 
 class Folding:
-    """The blocks of --fold; rows: beams of the powers."""
+    """The blocks that fold; products: of the powers; rows: beams of the powers."""
 
-    def __init__(self, options, plan, signals, array, beams, rows):
-        period, dm, file = options.plan.fold.wanted
+    def __init__(self, plan, signals, sizes, products, beams, rows):
+        array = signals.description
+        period, dm, file = plan.fold.wanted
         model = None if file is None else read_par(os.path.expanduser(file))
-        seconds = (
-            HOURS_OF_ENDLESS * 3600 if plan.samples is None else plan.samples / plan.sample_rate
-        )
+        seconds = HOURS_OF_ENDLESS * 3600
+        if sizes.samples is not None:
+            seconds = sizes.samples / sizes.sample_rate
         start = signals.start_time
         phases = dict(
             par=model,
@@ -50,26 +51,26 @@ class Folding:
         )
         if model is None:
             phases = dict(period=period, epoch=start)
-        channels = plan.channels // options.sum_channels
+        channels = sizes.channels // plan.beams.sum_channels
         self.folder = silent(
             folder,
             channels=channels,
             beams=rows,
-            products=len(PRODUCTS[options.products]),
-            bins=options.fold_bins,
-            subintegration=options.subintegration,
+            products=len(PRODUCTS[products]),
+            bins=plan.fold.bins,
+            subintegration=plan.fold.subintegration,
             **phases,
         )
         phases["array"] = array
         self.sink = silent(
             psrfits_sink,
-            filename=profiles_name(options, rows),
+            filename=profiles_name(plan, rows),
             beams=beams,
             channels=channels,
-            bins=options.fold_bins,
-            products=options.products,
+            bins=plan.fold.bins,
+            products=products,
             dm=dm,
-            overwrite=options.overwrite,
+            overwrite=plan.outputs.overwrite,
             rows=rows,
             **phases,
         )
@@ -81,13 +82,10 @@ class Folding:
         for port in range(2):
             flowgraph.connect((self.folder, port), (self.sink, port))
 
-    def parts(self):
-        """The blocks."""
-        return [self.folder, self.sink]
-
-    def last(self):
-        """Returns the blocks that end last."""
-        return self.sink
+    @property
+    def blocks(self):
+        """Name -> block."""
+        return {"folder": self.folder, "profiles": self.sink}
 
     def rows(self):
         """Returns rows of the table at the end."""

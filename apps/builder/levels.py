@@ -10,8 +10,6 @@ from gnuradio import blocks, gr
 
 from .. import pfb_channelizer
 from ..streams.levels import INTERFERENCE, TARGET_RMS, mean_power, without_noise
-from .engines import channelizer_parameters
-from .running import CommandError
 
 GAIN_SPECTRA = 256  # the most that the gain is measured from
 GAIN_BYTES = 64 << 20  # memory for them
@@ -55,24 +53,41 @@ def fill_gains(gains, names):
     ]
 
 
-def samples_for_gains(signals, plan):
+def channelizer_parameters(plan, signals, sizes):
+    """Returns the parameters that a channeliser and an F-engine share, but for inputs and
+    device."""
+    return dict(
+        channels=sizes.channels,
+        input_type=signals.sample_type,
+        taps=sizes.taps,
+        window=plan.engines.window,
+        inverted=signals.inverted,
+    )
+
+
+def samples_for_gains(signals, sizes):
     """Samples of each input that gains are measured from."""
-    count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * signals.inputs * plan.channels)))
-    if plan.spectra is not None:
-        count = min(count, plan.spectra)
-    return (count + plan.taps - 1) * plan.hop
+    count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * signals.inputs * sizes.channels)))
+    if sizes.spectra is not None:
+        count = min(count, sizes.spectra)
+    return (count + sizes.taps - 1) * sizes.hop
 
 
-def measure_gains(signals, plan, options, calibrate=None, samples=None):
+def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
     """Channelises the first part of the input and returns gains_for() it.
 
     calibrate(channelizer) is called before, to set what else the voltages are multiplied with.
     samples: complex64 [input][sample] that receivers sent, which cannot be read twice."""
-    inputs, channels = signals.inputs, plan.channels
-    flowgraph = gr.top_block("aperture_fx gains")
-    parameters = channelizer_parameters(signals, plan, options)
+    inputs, channels = signals.inputs, sizes.channels
+    flowgraph = gr.top_block("gains")
+    parameters = dict(
+        channelizer_parameters(plan, signals, sizes),
+        inputs=inputs,
+        inputs_per_port=inputs // signals.ports,
+        device=plan.device.first,
+    )
     if samples is None:
-        source = signals.source(samples_for_gains(signals, plan))
+        source = signals.source(samples_for_gains(signals, sizes))
         of_source = getattr(source, "not_numbers", lambda: [0] * inputs)
         not_numbers = lambda: np.array(of_source())
     else:
@@ -93,23 +108,15 @@ def measure_gains(signals, plan, options, calibrate=None, samples=None):
         raise
     spectra = np.array(sink.data(), np.complex64).reshape(-1, inputs, channels)
     if len(spectra) == 0:
-        raise CommandError(
+        raise RuntimeError(
             "the gain cannot be measured: the first part of the input gave no spectra"
         )
     gains = gains_for(spectra)
     # floats that were written as something else have some everywhere
     wrong = np.flatnonzero(~spectra.any(axis=(0, 2)) & (not_numbers() > 0))
     if len(wrong):
-        raise CommandError(
+        raise RuntimeError(
             f"input {signals.description.input_names[wrong[0]]}: samples are not "
             "finite numbers: is the type right that --input says?"
         )
     return gains
-
-
-def gain_text(gains):
-    """The gains in one cell of a table."""
-    low, high = np.min(gains), np.max(gains)
-    return (
-        f"{low:.4g}" if len(gains) == 1 or high - low < 1e-3 * high else f"{low:.4g} to {high:.4g}"
-    )

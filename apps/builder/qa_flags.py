@@ -16,20 +16,19 @@ import h5py
 import numpy as np
 from gnuradio import gr_unittest
 
+from gnuradio.aperture.builder.flags import choose_slice, flagging_parameters
 from gnuradio.aperture.commands import fx
-from gnuradio.aperture.commands.flagging import choose_slice, flagging_parameters
-from gnuradio.aperture.commands.running import CommandError
 from gnuradio.aperture.parameters.errors import ParameterError
 from gnuradio.aperture.testing.observations import words
 
 
 def parameters_of(*arguments, channels=64, spectra=512):
     options = fx.parser().parse_args(["--input", "sim:y8", "-o", "x.uvh5", *arguments])
-    plan = SimpleNamespace(channels=channels, spectra_per_frame=spectra)
-    return flagging_parameters(options, plan)
+    sizes = SimpleNamespace(channels=channels, spectra_per_frame=spectra)
+    return flagging_parameters(options.plan, sizes)
 
 
-class qa_flagging(gr_unittest.TestCase):
+class qa_flags(gr_unittest.TestCase):
     def test_parameters(self):
         self.assertEqual(parameters_of(), {})
         found = parameters_of("--flag", "--bad-channels", "3,60-62", "--grow-channels", "2")
@@ -66,7 +65,7 @@ class qa_flagging(gr_unittest.TestCase):
             (("--flag", "--flag-slice", "32"), "needs slices of at least 64"),
             (("--bad-channels", "64"), "--bad-channels 64: the channels are 0 to 63"),
         ):
-            with self.assertRaisesRegex(CommandError, text):
+            with self.assertRaisesRegex(ParameterError, text):
                 parameters_of(*arguments)
         options = fx.parser().parse_args("--input sim:y8 -o x.uvh5 --grow-slices 1".split())
         with self.assertRaisesRegex(ParameterError, "^--grow-slices 1: needs --flag, --flag"):
@@ -97,4 +96,4 @@ class qa_flagging(gr_unittest.TestCase):
 
 
 if __name__ == "__main__":
-    gr_unittest.run(qa_flagging)
+    gr_unittest.run(qa_flags)

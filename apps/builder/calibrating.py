@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Calibrations in the commands: the F-engine applies them."""
+"""The calibration of a plan, which F-engines apply."""
 
 import math
 from dataclasses import replace
@@ -28,28 +28,29 @@ def frequencies_of(signals, channels):
 
 class Calibrator:
     """
-    The calibration that options name, for an F-engine of so many channels; nothing without one.
+    The calibration of a plan, for F-engines of so many channels; nothing without one.
 
-    calibration: the Calibration, or None; warnings: for the user.
+    calibration: the Calibration, or None; by_engines: whether F-engines apply it; warnings: for
+    the user.
     """
 
-    def __init__(self, signals, channels, options, scale="model"):
-        self.calibration, self.warnings, self._scale = None, [], scale
-        if options.calibration is None:
+    def __init__(self, plan, signals, channels):
+        section = plan.calibration
+        self.calibration, self.warnings, self._scale = None, [], section.scale
+        self.by_engines = section.by == "f-engine"
+        if section.file is None:
             return
-        check_regular(options.calibration, "a calibration")
-        self.calibration = load_calibration(options.calibration)
+        check_regular(section.file, "a calibration")
+        self.calibration = load_calibration(section.file)
         self._names = signals.description.input_names
         self._frequencies = frequencies_of(signals, channels)
         # complains about what it does not have
-        self.calibration.bandpasses(self._frequencies, self._names, scale)
+        self.calibration.bandpasses(self._frequencies, self._names, section.scale)
         start = sum(signals.start_time)
-        self.warnings = [
-            f"{options.calibration}: {text}" for text in self.calibration.warnings(start)
-        ]
-
-    def __bool__(self):
-        return self.calibration is not None
+        self.warnings = [f"{section.file}: {text}" for text in self.calibration.warnings(start)]
+        if section.by != "nobody":
+            # tracked delays and weights of beams are for what it makes of the array
+            signals.description = calibrated_array(signals.description, self.calibration)
 
     def most_delay(self, sample_rate):
         """Samples by which it delays an input at most, either way."""
@@ -57,10 +58,12 @@ class Calibrator:
             return 0
         return math.ceil(float(np.max(np.abs(self.calibration.delays()))) * sample_rate)
 
-    def set(self, block):
-        """Sets it in an F-engine or a channeliser that was not yet started."""
-        if self.calibration is not None:
-            apply_calibration(self.calibration, block, self._names, self._frequencies, self._scale)
+    def set(self, block, first=0, count=None):
+        """Sets it in an F-engine or a channeliser that was not yet started, of `count` inputs from
+        `first` on; None: of all."""
+        if self.calibration is not None and self.by_engines:
+            names = self._names[first:][:count]
+            apply_calibration(self.calibration, block, names, self._frequencies, self._scale)
 
 
 def calibrated_array(array, calibration):

@@ -1,0 +1,300 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Beams of a flowgraph: from frames to powers, their files, and what is looked for in them."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+
+from .. import beam_power, beamformer
+from ..beams.beams import coherent, in_order, load_beams
+from ..beams.weights import (
+    beam_directions,
+    beam_masks,
+    find_polarizations,
+    incoherent_masks,
+    live_beams,
+)
+from ..filterbank_sink import filterbank_sink, paths_of, row_names
+from ..parameters.regular_file import check_regular
+from ..pointing import Drift, pointing, update_interval
+from ..streams.python_block import printable
+from ..streams.silent_block import silent
+from .fold import Folding
+from .input import check_writable
+from .part import Part
+from .search import Searching
+from .units import seconds_text
+from .voltages import make_voltage_sink
+
+
+class Sky:
+    """
+    The beams of a plan, and how fast their weights change; nothing without a section `beams`.
+
+    Attributes: `beams`, list of Beam, incoherent ones behind the others; `weights_hold`, seconds.
+    """
+
+    def __init__(self, plan, signals):
+        array = signals.description
+        self._phase_error = plan.beams.phase_error
+        self.beams, self.weights_hold = [], float("inf")
+        if plan.beams.directions is None:
+            return
+        self.beams = beams_to_form(plan.beams, array, sum(signals.start_time))
+        self._drift = Drift(
+            array,
+            self.beams,
+            [array.center_frequency + signals.sample_rate / 2],
+            tracked=plan.tracking.tracked,
+        )
+        self.weights_hold = self._drift.span(self._phase_error)
+
+    def problems(self, plan, frame):
+        """Returns what to tell a user whose frames, of so many seconds, are longer than weights
+        hold."""
+        if not self.beams:
+            return []
+        error = self._drift.error(update_interval(self.weights_hold, frame) + frame)
+        if error <= self._phase_error * (1 + 1e-6):
+            return []
+        return [
+            f"{plan.naming('beams.phase_error')} {self._phase_error:g}: weights hold for "
+            f"{seconds_text(self.weights_hold)}, frames last {seconds_text(frame)}: phases are "
+            f"wrong by up to {error:.3g}°"
+        ]
+
+
+def beams_to_form(section, array, time):
+    """Returns the beams of a section `beams`; time: of the start, s."""
+    check_regular(os.path.expanduser(section.directions), "the description of beams")
+    beams = load_beams(section.directions, array, time)
+    if section.incoherent is None:
+        return beams
+    antennas = tuple(section.incoherent.split("+")) if section.incoherent else None
+    names = {beam.name for beam in beams}
+    name = "incoherent"
+    while name in names:
+        name += "_"
+    # only its file knows of a direction
+    more = replace(beams[0], name=name, antennas=antennas, incoherent=True)
+    incoherent_masks(array, [more])  # complains about antennas
+    return in_order([*beams, more])
+
+
+def blind_beams(beams, array, time):
+    """Warnings of beams that cannot see where they look, or anything at all."""
+    pointed = coherent(beams)
+    if not pointed:
+        return []
+    low = beam_directions(array, pointed, time)[:, 2] < 0
+    dead = ~live_beams(array, pointed).all(axis=1)
+    texts = []
+    for what, which in (
+        ("below the horizon at the start", low),
+        ("zeros, as all inputs of a polarisation have a gain of 0", dead),
+    ):
+        names = [repr(beam.name) for beam, is_one in zip(pointed, which) if is_one]
+        if names:
+            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            texts.append(f"{what}: {', '.join(names[:4])}{more}")
+    return texts
+
+
+def choose_products(plan, sizes, array):
+    """Returns the products of the powers; refuses what the array does not have."""
+    summed, products = plan.beams.sum_channels, plan.beams.products
+    if sizes.channels % summed:
+        raise plan.error(
+            "beams.sum_channels", f"it must divide the {sizes.channels} channels", shown=True
+        )
+    polarizations = find_polarizations(array)
+    if products is None:
+        return "I" if len(polarizations) == 2 else "power"
+    if products != "power" and len(polarizations) != 2:
+        raise plan.error(
+            "beams.products", f"array {array.name!r} has one polarisation", shown=True
+        )
+    return products
+
+
+def check_voltages(plan, beams):
+    """Refuses voltages that cannot be."""
+    if plan.beams.voltages is None:
+        return
+    if not coherent(beams):
+        raise plan.error("beams.voltages", "incoherent beams have none", shown=True)
+    if plan.engines.format == "sc8" and plan.beams.normalise != "noise":
+        raise plan.error(
+            "beams.normalise",
+            f"{plan.naming('beams.voltages')} of 8 bits need noise, with which they fit these (or "
+            f"{plan.naming('engines.format')} fc32)",
+            shown=True,
+        )
+
+
+class Beams(Part):
+    """
+    beam_power -> filterbank_sink, with `pointing`, which follows the samples and sends weights,
+    unless all beams are incoherent; where voltages are written, beamformer -> voltage_sink beside
+    it, with the same weights; and what search.py and fold.py say.
+
+    beams: list of Beam, incoherent ones behind the others; front: FrontEnd, whose source `pointing`
+    follows.
+
+    Attributes: `beams`, `products`; `pointing`, `beamformer`, `sink`, `searching`, `folding`,
+    `voltages`, each None where there is none.
+    """
+
+    def __init__(self, plan, signals, sizes, beams, front):
+        super().__init__()
+        array, section, flagging = signals.description, plan.beams, front.flagging
+        self._signals, self.beams = signals, beams
+        self.products = choose_products(plan, sizes, array)
+        check_voltages(plan, beams)
+        shared = dict(
+            channels=sizes.channels,
+            inputs=signals.inputs,
+            type=plan.engines.format,
+            spectra_per_frame=sizes.spectra_per_frame,
+            device=plan.device.first,
+        )
+        polarizations = find_polarizations(array)
+        pointed, others = coherent(beams), [beam for beam in beams if beam.incoherent]
+        masks = [beam_masks(array, pointed)] if pointed else []
+        masks += [incoherent_masks(array, others)] if others else []
+        self.pointing = self.sink = self.voltages = self._voltage_beams = None
+        if pointed:
+            self.pointing = silent(
+                pointing,
+                array=array,
+                beams=beams,
+                channels=sizes.channels,
+                phase_error=section.phase_error,
+                frame_length=sizes.frame_length,
+                taper=section.taper,
+                normalise=section.normalise,
+                item_size=front.source.output_signature().sizeof_stream_item(0),
+                real=signals.real,
+                inverted=signals.inverted,
+                tracked=plan.tracking.tracked,
+            )
+        self.beamformer = beam_power(
+            beams=len(pointed) * len(polarizations),
+            incoherent_beams=len(others) * len(polarizations),
+            masks=np.concatenate(masks),
+            products=self.products,
+            basis="circular" if polarizations[0] in "rl" else "linear",
+            spectra=sizes.powers,
+            summed_channels=section.sum_channels,
+            spectra_per_slice=flagging.get("spectra_per_slice", 0),
+            **shared,
+        )
+        rows = row_names(array, beams, self.products)
+        if section.file is not None:
+            check_writable(plan, "beams.file", paths_of(section.file, rows))
+            self.sink = silent(
+                filterbank_sink,
+                filename=section.file,
+                array=array,
+                beams=beams,
+                channels=sizes.channels // section.sum_channels,
+                products=self.products,
+                nbits=section.nbits,
+                overwrite=plan.outputs.overwrite,
+                counts=bool(flagging),
+            )
+        self.searching = self.folding = None
+        if plan.search.trials is not None:
+            self.searching = Searching(plan, signals, sizes, self.products, len(rows))
+        if plan.fold.by is not None:
+            self.folding = Folding(plan, signals, sizes, self.products, beams, len(rows))
+        # incoherent beams have no voltages
+        if pointed and section.voltages is not None:
+            self.voltages = make_voltage_sink(
+                plan,
+                sizes,
+                array,
+                ("beams.voltages", "beams.voltage_channels"),
+                selected_channels=section.selected,
+                kind="beams",
+                inputs=len(pointed) * len(polarizations),
+                polarizations=len(polarizations),
+                names=[beam.name for beam in pointed],
+                description=f"{plan.program}: " + printable(plan.input.source),
+            )
+            self._voltage_beams = beamformer(
+                beams=len(pointed) * len(polarizations),
+                masks=masks[0],
+                output_type=plan.engines.format,
+                **shared,
+            )
+        for block in filter(None, (self.beamformer, self._voltage_beams)):
+            block.set_log_level("warning")  # lost samples, for example
+        blocks = {
+            "pointing": self.pointing,
+            "beams": self.beamformer,
+            "powers": self.sink,
+            "voltage_beams": self._voltage_beams,
+            "beam_voltages": self.voltages,
+        }
+        self.blocks = {name: block for name, block in blocks.items() if block}
+        sinks = {"beams.file": self.sink, "beams.voltages": self.voltages}
+        self.sinks = {field: sink for field, sink in sinks.items() if sink}
+        self.last = list(self.sinks.values())
+        if self.searching:
+            self.blocks |= self.searching.blocks
+            self.results["search.candidates"] = self.searching.table
+            self.last.append(self.searching.search)
+        if self.folding:
+            self.blocks |= self.folding.blocks
+            self.results["fold.file"] = self.folding.sink
+            self.last.append(self.folding.sink)
+
+    def follower(self):
+        return self.pointing
+
+    def connect(self, flowgraph, front):
+        for port in range(2 if front.flagging else 1):
+            flowgraph.connect((front.frames, port), (self.beamformer, port))
+            if self.sink:
+                flowgraph.connect((self.beamformer, port), (self.sink, port))
+        if self.searching:
+            self.searching.connect(flowgraph, self.beamformer, front.frames)
+        if self.folding:
+            self.folding.connect(flowgraph, self.beamformer)
+        if self.voltages:
+            flowgraph.connect(front.frames, self._voltage_beams, self.voltages)
+        for block in filter(None, (self.beamformer, self._voltage_beams)):
+            if self.pointing:
+                flowgraph.msg_connect(self.pointing, "weights", block, "weights")
+
+    def take_gains(self, gains):
+        """Equalises inputs again: their weights take out the gains for 8 bits."""
+        if self.pointing:
+            own = np.array([entry.gain for entry in self._signals.description.inputs])
+            self.pointing.set_calibration(
+                np.divide(
+                    np.max(gains),
+                    own * gains,
+                    out=np.zeros(self._signals.inputs, complex),
+                    where=own != 0,
+                )
+            )
+
+    def integrations(self):
+        return self.sink.integrations() if self.sink else self.progress()
+
+    def progress(self):
+        return self.beamformer.nitems_written(0)
+
+    def problems(self):
+        return self.searching.problems() if self.searching else ([], False)
+
+    def release(self):
+        if self.searching and self.searching.ring:
+            self.searching.ring.release()

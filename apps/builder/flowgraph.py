@@ -1,0 +1,403 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""
+The flowgraph of a plan.
+
+    source -> (tracker) -> (pointing) -> F-engines -> X-engines -> file of visibilities
+                                                   -> beams -> powers, search, folding, voltages
+                                                   -> files of voltages, ring of voltages
+                                                   -> network, to X-engines of other hosts
+
+What stands behind the F-engines is what sections of the plan say. On a host that has X-engines of
+some channels, frames come from the network.
+"""
+
+import math
+
+import numpy as np
+from gnuradio import gr
+
+from .. import devices
+from ..monitoring.array_values import array_section
+from ..monitoring.beam_values import beams_section
+from ..parameters.errors import ParameterError
+from ..parameters.sample_types import SAMPLE_TYPES
+from ..plan.signal_sections import DEFAULT_INTEGRATION
+from ..tracking.delay_model import fastest_fringe, longest_baseline
+from ..tracking.directions import azimuth_elevation
+from .beams import Beams, Sky, blind_beams
+from .calibrating import Calibrator
+from .correlator import Correlator, history
+from .front_end import FrontEnd
+from .input import keep_what_is_read, length_of, open_input
+from .levels import fill_gains, measure_gains, samples_for_gains
+from .sizes import choose_sizes
+from .units import seconds_text
+from .voltages import InputVoltages, Ring
+
+GPU_SPECTRA = 16  # the X-engine takes 8-bit frames of a multiple of this on a GPU
+#: cycles of a fringe in an integration, from which on a third or more of it is lost
+WASHED_OUT = 0.5
+
+
+def frame_multiple(plan):
+    """Returns the factor of the number of spectra in a frame."""
+    device, found, flags = plan.device.first, 1, plan.flagging
+    on_cpu = device == "cpu" or (device == "auto" and devices() == ["cpu"])
+    # F-engines alone take any number
+    if plan.engines.format == "sc8" and not on_cpu and plan.network.role != "f":
+        found = GPU_SPECTRA
+    if flags.wanted and flags.spectra_per_slice is not None:
+        found = math.lcm(found, flags.spectra_per_slice)
+    if plan.network.role != "fx":
+        found = math.lcm(found, plan.network.spectra_per_heap)
+    return found
+
+
+def sizes_of(plan, signals, weights_hold=math.inf):
+    """The Sizes of a plan; weights_hold: seconds, of its beams."""
+    samples, duration = length_of(plan, signals)
+    role, heap, engines = plan.network.role, plan.network.spectra_per_heap, plan.engines
+    if role != "fx" and (engines.spectra_per_frame or 0) % heap:
+        called = plan.naming("network.spectra_per_heap")
+        raise plan.error(
+            "engines.spectra_per_frame", f"expected a multiple of {called} {heap}", shown=True
+        )
+    writes, detects = plan.outputs.file is not None, plan.beams.directions is not None
+    if detects and not writes and samples is None and duration is None:
+        # nobody waits longer for what never ends
+        weights_hold = min(weights_hold, 4 * DEFAULT_INTEGRATION)
+    try:
+        return choose_sizes(
+            inputs=signals.inputs,
+            sample_rate=signals.sample_rate,
+            real=signals.real,
+            taps=engines.taps,
+            bytes_per_value=SAMPLE_TYPES[engines.format].size,
+            samples=samples,
+            duration=duration,
+            channels=engines.channels,
+            spectra_per_frame=engines.spectra_per_frame,
+            correlates=writes or not detects,
+            integration=engines.integration,
+            firm=writes and role != "f",
+            detects=detects,
+            power_integration=plan.beams.integration,
+            multiple=frame_multiple(plan),
+            weights_hold=weights_hold,
+        )
+    except ParameterError as error:
+        raise plan.error(error.field, error.problem, shown=True) from None
+
+
+def check_devices(plan, signals, sizes):
+    """Refuses what several devices cannot do, before anything is computed."""
+    names = plan.device.several
+    if names is None:
+        return
+    for what, count in (("inputs", signals.inputs), ("channels", sizes.channels)):
+        if len(names) > count:
+            raise plan.error(
+                "device.names",
+                f"{len(names)} devices are more than the {count} {what}",
+                shown=True,
+            )
+    if 1 < signals.ports < len(names):
+        raise plan.error(
+            "device.names",
+            f"the input has {signals.ports} streams, and {len(names)} devices need one each",
+            shown=True,
+        )
+
+
+def untracked(plan, array, integration):
+    """Returns what to tell a user whose integrations (seconds) are longer than the fringes of what
+    moves with the sky, if nothing is tracked."""
+    if plan.tracking.direction is not None:
+        return []
+    positions = array.input_positions()
+    rate = fastest_fringe(positions, array.latitude, array.center_frequency)
+    if rate * integration < WASHED_OUT:
+        return []
+    return [
+        f"{plan.naming('engines.integration')} {seconds_text(integration)}: on a baseline of "
+        f"{longest_baseline(positions):.4g} m the fringes of a source on the sky make up to "
+        f"{rate * integration:.2g} cycles meanwhile, and are washed out: "
+        f"{plan.naming('tracking.direction')} follows a source, or take "
+        f"{seconds_text(WASHED_OUT / 4 / rate, 2)} or less"
+    ]
+
+
+def set_directions(direction, signals):
+    """Returns what to tell a user of a direction that has set at the start."""
+    below = azimuth_elevation(direction, sum(signals.start_time), signals.description)[1] < 0
+    return [f"{direction.name} is below the horizon at the start"] if below else []
+
+
+class Flowgraph(gr.top_block):
+    """
+    The flowgraph of a plan, made but not started.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of this host, checked.
+    program : str
+        What stands in front of histories; None: the plan's program.
+    note : str
+        What stands behind them.
+
+    Attributes
+    ----------
+    plan : Plan
+    signals : Signals
+        Of the array that this host has, as its calibration makes it.
+    sizes : Sizes
+    front : FrontEnd or Receiver
+    source : block
+    split : Split
+        None where one host has the whole correlator.
+    correlator, beams, sender, voltages, ring : Part
+        What stands behind the frames; None where the plan has none.
+    gains : array
+        Of the inputs; None before they are known, and of fc32.
+    warnings : list of str
+        What to tell the user at the start.
+
+    Raises
+    ------
+    InputFailure
+        The input could not be opened.
+    ValueError, RuntimeError, OSError
+        As the plan and the blocks raise them.
+    """
+
+    def __init__(self, plan, program=None, note=""):
+        super().__init__(plan.program)
+        self.plan, self.gains, self._tell, self._warn = plan, None, None, None
+        signals = open_input(plan)
+        sky = Sky(plan, signals)
+        self.sizes = sizes_of(plan, signals, sky.weights_hold)
+        check_devices(plan, signals, self.sizes)
+        self._calibrator = Calibrator(plan, signals, self.sizes.channels)
+        self.split = self.correlator = self.beams = None
+        self.sender = self.voltages = self.ring = None
+        role, written = plan.network.role, program or plan.program
+        if role != "fx":
+            # not at the top: it needs spead2
+            from .network import Receiver, Sender, Split
+
+            self.split = Split(plan, signals, self.sizes)
+            self.sizes = self.split.sizes
+        if role == "f" and signals.part is not None and self.split.count < signals.inputs:
+            signals = signals.part(self.split.first, self.split.count)
+            self._calibrator = Calibrator(plan, signals, self.sizes.channels)
+        self.signals, array = signals, signals.description
+        self.warnings = [*signals.warnings, *self._calibrator.warnings]
+        if role == "x":
+            self.front = Receiver(plan, signals, self.split)
+            last = self.split.first + self.split.count - 1
+            written += f", channels {self.split.first} to {last} of {self.split.whole.channels}"
+        else:
+            self.front = FrontEnd(plan, signals, self.sizes, self._calibrator)
+        self.source, flagging = self.front.source, self.front.flagging
+        if role == "f":
+            if hasattr(self.source, "align_to"):
+                self.source.align_to(self.sizes.hop)
+            self.sender = Sender(plan, signals, self.split)
+        elif plan.outputs.file is not None:
+            self.correlator = Correlator(plan, signals, self.sizes, flagging, written, note)
+        if sky.beams:
+            self.beams = Beams(plan, signals, self.sizes, sky.beams, self.front)
+            self.warnings += blind_beams(sky.beams, array, sum(signals.start_time))
+            self.warnings += sky.problems(plan, self.sizes.frame_length)
+        if plan.voltages.file is not None:
+            text = history(written, plan, self.sizes, flagging, note)
+            self.voltages = InputVoltages(plan, signals, self.sizes, text)
+        if plan.ring.file is not None:
+            self.ring = Ring(plan, signals, self.sizes, note)
+        if self.correlator and role == "fx":
+            self.warnings += untracked(plan, array, self.sizes.integration)
+        if self.front.tracker:
+            self.warnings += set_directions(self.front.tracker.direction(), signals)
+        self._connect()
+        for field, block in {**self._of_parts("sinks"), **self._of_parts("results")}.items():
+            keep_what_is_read(plan, signals, field, block.files())
+
+    def _connect(self):
+        followers = [part.follower() for part in self.parts if part.follower()]
+        self.front.connect(self, followers)
+        for part in self.parts:
+            part.connect(self, self.front)
+        searching = self.beams and self.beams.searching
+        if self.ring and searching and self.plan.ring.by_search:
+            self.msg_connect(searching.search, "candidates", self.ring.ring, "trigger")
+        outputs = self.plan.outputs
+        if outputs.roll_seconds or outputs.roll_bytes:
+            for sink in self.rolling():
+                sink.set_roll_over(
+                    seconds=outputs.roll_seconds or 0, size=outputs.roll_bytes or 0
+                )
+
+    @property
+    def parts(self):
+        """All that stands behind the frames; the first one that counts says how far it is."""
+        found = (self.correlator, self.beams, self.sender, self.voltages, self.ring)
+        return [part for part in found if part]
+
+    def _of_parts(self, name):
+        return {
+            field: block for part in self.parts for field, block in getattr(part, name).items()
+        }
+
+    # ---- levels
+
+    def level(self, tell, warn):
+        """
+        Measures the gains for 8 bits and uses them, a recording's at once; receivers cannot be
+        read twice, so theirs are measured from their first samples while they run, and nothing
+        leaves them before. The plan's gain is used instead. tell(gains), warn(text) tell the user.
+        """
+        if self.plan.engines.format != "sc8":
+            return
+        self._warn = warn
+        if self.plan.engines.gain is not None:
+            self._use(np.full(self.signals.inputs, self.plan.engines.gain))
+        elif isinstance(self.front, FrontEnd):
+            if self.signals.live:
+                self._tell = tell
+                self.source.keep_first(samples_for_gains(self.signals, self.sizes))
+            else:
+                self._measure(tell)
+
+    def _measure(self, tell, samples=None):
+        self._use(
+            measure_gains(self.plan, self.signals, self.sizes, self._calibrator.set, samples)
+        )
+        tell(self.gains)
+
+    def _use(self, measured):
+        self.gains, warnings = fill_gains(measured, self.signals.description.input_names)
+        for text in warnings:
+            self._warn(text)
+        self.front.set_gains(self.gains)
+        for part in self.parts:
+            part.take_gains(self.gains)
+
+    # ---- while it runs
+
+    def start(self, *arguments):
+        if self.front.live:
+            self.source.prepare()
+        super().start(*arguments)
+
+    def adjust(self):
+        """Looks after receivers; to be called from time to time while it runs."""
+        if self.front.live:
+            self.source.watch()
+        samples = self.source.first_samples() if self._tell else None
+        if samples is None:
+            return
+        tell, self._tell = self._tell, None
+        if samples.shape[1] < self.sizes.taps * self.sizes.hop:
+            self.stop()  # the input ended before its first spectrum
+            return
+        self._measure(tell, samples)
+        self.source.release()
+
+    def ended(self):
+        """Returns whether all that comes has been written, or looked at."""
+        last = [block for part in self.parts for block in part.last]
+        return bool(last) and all(block.detail().done() for block in last)
+
+    def _first(self, name):
+        counts = (getattr(part, name)() for part in self.parts)
+        found = next((count for count in counts if count is not None), None)
+        return self.front.progress() if found is None else found
+
+    def integrations(self):
+        """Returns how many were written, or heaps sent."""
+        return self._first("integrations")
+
+    def progress(self):
+        """A number that grows as long as data come."""
+        return self._first("progress")
+
+    def samples_done(self):
+        """Samples of each input that were taken."""
+        return self.front.samples_done()
+
+    def losses(self):
+        """Returns what was missing or clamped so far, as text."""
+        return self.front.losses()
+
+    def problems(self):
+        """Returns what the user is to know of what was lost, as texts, and whether it makes the run
+        a failed one."""
+        found = [part.problems() for part in self.parts]
+        return [text for texts, _ in found for text in texts], any(failed for _, failed in found)
+
+    def errors(self):
+        """Returns what went wrong while it ran, as texts."""
+        blocks = [*self.front.blocks.values()]
+        for part in self.parts:
+            blocks += [*part.blocks.values(), *part.others]
+        texts = [getattr(block, "error", lambda: "")() for block in blocks]
+        return [text for text in texts if text]
+
+    # ---- what a service asks for
+
+    def named_blocks(self):
+        """All blocks, by name."""
+        return {**self.front.blocks, **self._of_parts("blocks")}
+
+    def sinks(self):
+        """The blocks whose files end where a disk is nearly full."""
+        return list(self._of_parts("sinks").values())
+
+    def rolling(self):
+        """All blocks whose files follow on each other; those of results are small, and are written
+        even if the disk is full."""
+        return self.sinks() + list(self._of_parts("results").values())
+
+    def whole_files(self):
+        """Paths of files that do not change any more."""
+        return [path for sink in self.rolling() for path in sink.whole_files()]
+
+    def files(self):
+        """Paths of all files that were begun."""
+        return [path for sink in self.rolling() for path in sink.files() if "{time}" not in path]
+
+    def roll_over(self):
+        """Begins new files."""
+        for sink in self.rolling():
+            sink.roll_over()
+
+    def about(self):
+        """Returns a description in plain values."""
+        sizes, signals = self.sizes, self.signals
+        return {
+            "array": array_section(signals.description),
+            "engines": {
+                "sample_rate": sizes.sample_rate,
+                "center_frequency": signals.center_frequency,
+                "channels": sizes.channels,
+                "taps": sizes.taps,
+                "spectra_per_frame": sizes.spectra_per_frame,
+                "integration": sizes.seconds(sizes.visibilities or sizes.powers),
+                "format": self.plan.engines.format,
+                "inputs": signals.inputs,
+                "live": signals.live,
+            },
+            "beams": beams_section(signals.description, self.beams.beams, self.beams.products)
+            if self.beams
+            else [],
+        }
+
+    def release(self):
+        """Lets go of what would outlive the flowgraph, which has ended for good."""
+        for part in self.parts:
+            part.release()

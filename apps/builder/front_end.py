@@ -1,0 +1,115 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The beginning of a flowgraph: an input, what follows it, and F-engines that make frames of it."""
+
+import math
+
+import numpy as np
+
+from ..arrays.geometry import SPEED_OF_LIGHT
+from ..delay_tracker import delay_tracker
+from ..streams.silent_block import silent
+from ..tracking.delay_model import longest_baseline
+from .f_engines import FEngines
+from .flags import flagging_parameters
+from .levels import channelizer_parameters
+
+
+def most_delay(description, sample_rate):
+    """Samples by which the F-engine may have to delay an input of an array."""
+    cables = np.ptp([entry.cable_delay for entry in description.inputs])
+    longest = longest_baseline(description.input_positions()) / SPEED_OF_LIGHT + cables
+    return math.ceil(longest * sample_rate) + 1
+
+
+class FrontEnd:
+    """
+    source -> blocks that follow the stream -> F-engines.
+
+    Attributes
+    ----------
+    source : block
+    tracker : delay_tracker
+        None where nothing is tracked.
+    f_engines : FEngines
+    flagging : dict
+        Parameters of the F-engines for flags, empty where nothing flags.
+    frames : block
+        The block whose port 0 sends frames and whose port 1 sends masks; of several devices, the
+        one on the first.
+    live : bool
+        The source is a LiveSource.
+    """
+
+    def __init__(self, plan, signals, sizes, calibrator):
+        self.flagging = flagging_parameters(plan, sizes)
+        self.source, self.tracker = signals.source(sizes.samples or 0), None
+        delays = {}
+        if plan.tracking.direction is not None:
+            self.tracker = silent(
+                delay_tracker,
+                array=signals.description,
+                direction=plan.tracking.direction,
+                channels=sizes.channels,
+                real=signals.real,
+                inverted=signals.inverted,
+                item_size=self.source.output_signature().sizeof_stream_item(0),
+            )
+            delays["most_delay"] = most_delay(
+                signals.description, sizes.sample_rate
+            ) + calibrator.most_delay(sizes.sample_rate)
+        self.f_engines = FEngines(
+            plan.device.several or [plan.device.name],
+            signals,
+            output_type=plan.engines.format,
+            spectra_per_frame=sizes.spectra_per_frame,
+            gain=0 if plan.engines.format == "fc32" else 1,
+            **channelizer_parameters(plan, signals, sizes),
+            **delays,
+            **self.flagging,
+        )
+        self.f_engines.calibrate(calibrator)
+        self.frames, self.live = self.f_engines.engines[0], signals.live
+
+    @property
+    def blocks(self):
+        """Name -> block; those of several devices are f_engine0, f_engine1 and so on."""
+        found = {"source": self.source, "tracker": self.tracker} if self.tracker else {}
+        return {"source": self.source, **found, **numbered("f_engine", self.f_engines.engines)}
+
+    def connect(self, flowgraph, followers):
+        """Connects these blocks. followers: more blocks that follow the stream."""
+        before = [self.tracker] if self.tracker else []
+        self.f_engines.connect(flowgraph, self.source, [*before, *followers], self.tracker)
+
+    def set_gains(self, gains):
+        """Sets the gain of each input."""
+        self.f_engines.set_gains(gains)
+
+    def progress(self):
+        """A number that grows as long as data come."""
+        return self.frames.nitems_written(0)
+
+    def samples_done(self):
+        """Samples of each input that the F-engines have taken."""
+        # at the end they read on into what they need for delays, which nobody has sent
+        return min(self.f_engines.samples_read(), self.source.nitems_written(0))
+
+    def losses(self):
+        """Returns what was missing or clamped so far, for example "12 missing, 3 clamped"; "" if
+        nothing."""
+        counts = (
+            ("missing", sum(self.f_engines.missing())),
+            ("clamped", sum(self.f_engines.clamped())),
+        )
+        return ", ".join(f"{count} {name}" for name, count in counts if count)
+
+
+def numbered(name, blocks):
+    """Blocks by name: `name` of one, name0, name1 and so on of several."""
+    if len(blocks) == 1:
+        return {name: blocks[0]}
+    return {f"{name}{number}": each for number, each in enumerate(blocks)}
