@@ -26,7 +26,7 @@ PROGRAM = FX
 def correlate(options):
     """Does what the options say; returns the exit code. Raises what the plan and the blocks raise
     for what they refuse."""
-    plan = options.plan.of_host(options.host)
+    plan = options.plan.of_host(options.plan.host)
     plan.check()
     role, output = plan.network.role, None
     if role != "f":

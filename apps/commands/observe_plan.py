@@ -8,7 +8,6 @@ starts."""
 
 from ..inputs.input_format import InputError
 from ..parameters.errors import ParameterError
-from ..plan.bridge import options_of
 from ..plan.fields import OBSERVE
 from ..plan.schema import json_schema
 from ..plan.yaml_plans import load_plan
@@ -28,7 +27,7 @@ class Configuration:
     host: which one of the section `hosts` is meant.
 
     Attributes: `path`, `host`; `plan`, of this host; `sections`, section -> key -> text, as
-    written; `options`, the plan as options of the commands.
+    written.
 
     Raises
     ------
@@ -43,7 +42,6 @@ class Configuration:
         self.plan = load_plan(path, PROGRAM).of_host(host)
         self.plan.check()
         self.sections = self.plan.source.tree
-        self.options = options_of(self.plan)
 
     def error(self, error):
         """Returns an error that came later, with the file, and the line where it is of a field."""

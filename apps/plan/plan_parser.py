@@ -13,7 +13,6 @@ import textwrap
 from ..arguments.command_parser import CommandParser
 from ..inputs.registry import kinds, kinds_text, options_text
 from ..parameters.errors import ParameterError
-from .bridge import options_of
 from .fields import FX, NEVER
 from .plan import Plan, about_section, fields_for, needed_by
 from .yaml_plans import load_plan, plan_text
@@ -50,7 +49,7 @@ class PlanParser(CommandParser):
     The command line of a program, with an option for each field of a plan that has one.
 
     program: its name. parse_args() returns a namespace of `plan`, a Plan, and `write_plan`, the
-    name of a file or None; beside them, as long as code takes these, all values by their options.
+    name of a file or None.
     """
 
     def __init__(self, program, description):
@@ -118,7 +117,7 @@ class PlanParser(CommandParser):
         missing = plan.program == FX and plan.outputs.file is None
         if missing and plan.network.role != "f" and plan.host is None:
             self.error("the following arguments are required: -o/--output")
-        return argparse.Namespace(**vars(options_of(plan)), write_plan=found.write_plan)
+        return argparse.Namespace(plan=plan, write_plan=found.write_plan)
 
     def _loaded(self, path):
         if not os.path.isfile(path):

@@ -13,7 +13,6 @@ import io
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.parameters.errors import ParameterError
-from gnuradio.aperture.plan.bridge import options_of, plan_of
 from gnuradio.aperture.plan.fields import BEAMS, FX, OBSERVE
 from gnuradio.aperture.plan.plan import FIELDS, HOST_FIELDS, SECTIONS, Plan, fields_for
 from gnuradio.aperture.plan.plan_parser import PlanParser
@@ -225,14 +224,6 @@ class qa_plan_fields(InFolder, gr_unittest.TestCase):
             ParameterError, ":2: beams.file: given twice, first as outputs.file"
         ):
             self.load("outputs: {file: a.fil}\nbeams: {file: b.fil}\n", BEAMS)
-
-    def test_bridge(self):
-        """A plan as options, and back."""
-        for program in PROGRAMS:
-            plan, values = filled(program)
-            again = plan_of(options_of(plan), program)
-            for name, value in values.items():
-                self.assertEqual(again.value(name), value, name)
 
     def test_hosts(self):
         """The plan of a host has what it says of itself, and errors say where that stands."""
