@@ -214,6 +214,21 @@ class qa_sizes(gr_unittest.TestCase):
         )
         self.assertEqual((found.visibilities, found.powers, found.notes), (5000, 100, ()))
 
+    def test_a_short_integration_is_one_frame(self):
+        """Visibilities of 781.25 spectra and powers of 31.25: 25 times 31 are near enough, but not
+        26 times; and one frame has all of them."""
+        found = plan_for(
+            inputs=8,
+            sample_rate=2e5,
+            channels=64,
+            detects=True,
+            samples=None,
+            integration=0.25,
+            power_integration=0.01,
+        )
+        self.assertEqual((found.visibilities, found.powers), (775, 31))
+        self.assertEqual(found.spectra_per_frame, 775)
+
     def test_a_default_bends(self):
         """Powers of about 1 ms take another length where that fits what was asked for."""
         common = dict(inputs=100, sample_rate=123456789.0, channels=4096, bytes_per_value=8)

@@ -247,9 +247,11 @@ class Frames:
         longest = min(each.spectra for each in wanted)
         times = self.candidates(longest, unit)
         if self.fixed is None and len(wanted) == 1 and longest * self.spectrum <= self.best:
-            # not less than wanted, or the end of a short input would be an integration of its own
-            one = np.array([round_up(longest, unit)])
-            times = times if wanted[0].refused(one)[0] else one
+            # not less than wanted, where that can be, or the end of a short input would be an
+            # integration of its own
+            ones = np.array([round_up(longest, unit), longest // unit * unit])
+            ones = ones[(ones > 0) & ~wanted[0].refused(ones)]
+            times = ones[:1] if len(ones) else times
         counts = [times * np.maximum(1, np.rint(each.spectra / times)) for each in wanted]
         huge, large = self.broken(times)
         keys = [
