@@ -261,6 +261,8 @@ class TestObserve(unittest.TestCase):
                 outputs={"file": f"{folder}/v-{{time}}.uvh5"},
                 device=device,
                 tracking={"direction": "zenith"},
+                # 320 spectra: a GPU takes multiples of 16
+                engines={"channels": 64, "integration": 0.2048},
             )
             engines = {
                 name

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Flowgraphs of plans with different sections, and what is in their files."""
+
+import h5py
+import numpy as np
+from gnuradio import gr, gr_unittest
+
+from gnuradio.aperture.arrays.array_description import save_array
+from gnuradio.aperture.builder.flowgraph import Flowgraph
+from gnuradio.aperture.builder.input import InputFailure
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
+from gnuradio.aperture.parameters.errors import ParameterError
+from gnuradio.aperture.plan.fields import BEAMS, FX, OBSERVE
+from gnuradio.aperture.plan.yaml_plans import load_plan
+from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.recordings import small_array
+
+FRONT = {"source", "f_engine"}
+CORRELATOR = {"xengine", "snapshot", "visibilities"}
+BEAM = {"pointing", "beams"}
+VISIBILITIES = "outputs: {file: 'v-{time}.uvh5'}\n"
+DIRECTIONS = "directions: 'grid:az=80,el=40'"
+
+
+class qa_flowgraph(InFolder, gr_unittest.TestCase):
+    def setUp(self):
+        super().setUp()
+        gr.logging().set_default_level(gr.log_levels.err)
+        save_array(small_array(antennas=3), self.path("array.yml"))
+
+    def plan(self, sections, program=OBSERVE, engines="channels: 32", duration=2):
+        path = self.path("plan.yml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(
+                f"input: {{source: 'sim:{self.path('array.yml')}', duration: {duration}}}\n"
+                f"engines: {{{engines}}}\n{sections}"
+                + (f"device: {{name: '{DEVICE}'}}\n" if "device:" not in sections else "")
+            )
+        plan = load_plan(path, program)
+        plan.check()
+        return plan
+
+    def test_sections_say_what_stands_behind(self):
+        beams = f"beams: {{{DIRECTIONS}, file: 'b-{{time}}.fil'}}\n"
+        for sections, names in (
+            (VISIBILITIES, CORRELATOR),
+            ("tracking: {direction: 'Cas A'}\n" + VISIBILITIES, CORRELATOR | {"tracker"}),
+            (beams, BEAM | {"powers"}),
+            (VISIBILITIES + beams, CORRELATOR | BEAM | {"powers"}),
+            (
+                f"beams: {{{DIRECTIONS}, voltages: 'w-{{time}}-{{beam}}.raw'}}\n",
+                BEAM | {"voltage_beams", "beam_voltages"},
+            ),
+            (
+                f"beams: {{{DIRECTIONS}}}\nsearch: {{trials: 'dm=0:1', dump: 'd-{{time}}-{{id}}.dada'}}\n",
+                BEAM | {"normalizer", "dedisperser", "search", "candidates", "dumps"},
+            ),
+            (f"beams: {{{DIRECTIONS}}}\nfold: {{by: '0.3'}}\n", BEAM | {"folder", "profiles"}),
+            ("voltages: {file: 'v-{time}-{input}.raw'}\n", {"voltages"}),
+            ("ring: {file: 'r-{time}-{id}.dada', seconds: 1}\n", {"ring"}),
+        ):
+            with self.subTest(sections=sections):
+                graph = Flowgraph(self.plan(sections))
+                self.assertEqual(FRONT | names, set(graph.named_blocks()))
+                graph.release()
+
+    def test_programs_are_presets(self):
+        """The same sections make the same, whatever program has them."""
+        beams = f"beams: {{{DIRECTIONS}, file: 'b-{{time}}.fil'}}\n"
+        for sections, programs in ((VISIBILITIES, (FX, OBSERVE)), (beams, (BEAMS, OBSERVE))):
+            first, second = (Flowgraph(self.plan(sections, program)) for program in programs)
+            self.assertEqual(first.sizes, second.sizes)
+            self.assertEqual(set(first.named_blocks()), set(second.named_blocks()))
+
+    def test_several_devices(self):
+        graph = Flowgraph(self.plan("device: {names: 'emulated:0,emulated:1'}\n" + VISIBILITIES))
+        self.assertEqual(
+            {"source", "snapshot", "visibilities", "f_engine0", "f_engine1", "xengine0", "xengine1"},
+            set(graph.named_blocks()),
+        )
+        self.assertEqual([(0, 1), (1, 2)], graph.front.f_engines.ranges)
+        # without masks, there is one exchange and one join
+        self.assertEqual(2, len(graph.correlator.others))
+
+    def test_integrations_in_the_files(self):
+        """Both are what was asked for within 1 %, and exactly where they are whole spectra: 0.16 ms
+        each at 200 kHz."""
+        array = small_array(sample_rate=2e5, antennas=3)
+        save_array(array, self.path("array.yml"))
+        for asked, powers, exact in ((0.5, 0.01, False), (0.48, 0.008, True), (1.0, 0.0016, False)):
+            with self.subTest(asked=asked, powers=powers):
+                name = self.path(f"v{asked}-{{time}}.uvh5")
+                graph = Flowgraph(
+                    self.plan(
+                        f"outputs: {{file: '{name}'}}\n"
+                        f"beams: {{{DIRECTIONS}, file: '{self.path('b-{time}.fil')}', "
+                        f"integration: {powers}}}\n",
+                        engines=f"channels: 32, integration: {asked}, format: fc32",
+                    )
+                )
+                graph.run()
+                self.assertEqual([], graph.errors())
+                with h5py.File(graph.correlator.sink.files()[0]) as file:
+                    lengths = file["Header/integration_time"][()]
+                found = FilterbankFile(graph.beams.sink.files()[0]).header["tsamp"]
+                tolerance = 1e-9 if exact else 0.01
+                # the last one may be partial, and says its whole length
+                np.testing.assert_allclose(lengths, asked, rtol=tolerance)
+                np.testing.assert_allclose(found, powers, rtol=tolerance)
+
+    def test_refused_by_field(self):
+        """The error names the field, its line and what can be had."""
+        with self.assertRaisesRegex(
+            ParameterError,
+            r"plan.yml:4: beams.integration: 0.0005: cannot be had within 1 %: .*expected "
+            "0.00032 or 0.00064 s$",
+        ):
+            Flowgraph(
+                self.plan(
+                    VISIBILITIES
+                    + f"beams: {{{DIRECTIONS}, file: 'b-{{time}}.fil', integration: 0.0005}}\n"
+                )
+            )
+
+    def test_what_may_be_there_later(self):
+        """A receiver that is not there is another failure than an array that is not there."""
+        with self.assertRaises(OSError):
+            plan = self.plan(VISIBILITIES)
+            (self.folder / "array.yml").unlink()
+            Flowgraph(plan)
+        path = self.folder / "plan.yml"
+        path.write_text(f"input: {{source: 'soapy:driver=nowhere'}}\n{VISIBILITIES}")
+        with self.assertRaises(InputFailure):
+            Flowgraph(load_plan(str(path), OBSERVE))
+
+
+if __name__ == "__main__":
+    gr_unittest.run(qa_flowgraph)
