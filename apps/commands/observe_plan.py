@@ -6,13 +6,19 @@
 """The configuration of aperture_observe: a plan in one YAML file that is checked before anything
 starts."""
 
+import re
+
 from ..inputs.input_format import InputError
 from ..parameters.errors import ParameterError
 from ..plan.fields import OBSERVE
+from ..plan.plan import fields_for
 from ..plan.schema import json_schema
 from ..plan.yaml_plans import load_plan
+from .running import error_text
 
 PROGRAM = OBSERVE
+#: field -> how else blocks and engines call it
+OTHER_NAMES = {"engines.spectra_per_frame": ("frame",)}
 
 
 def schema_of():
@@ -49,4 +55,21 @@ class Configuration:
             return self.plan.input_error(error)
         if isinstance(error, ParameterError) and error.where:
             return error
-        return ParameterError("", str(error), self.path)
+        text = error_text(error)
+        field, problem = self._field_of(text)
+        return self.plan.error(field, problem) if field else ParameterError("", text, self.path)
+
+    def _field_of(self, text):
+        """The field whose option, or key, the text of an error begins with, and the rest of it;
+        None where there is none. Of several, the one that the file has."""
+        word = re.match(r"-*[a-z]+(?:[_-][a-z]+)*", text)
+        word = word[0] if word else ""
+        found = [
+            field.name
+            for section, fields in fields_for(PROGRAM).items()
+            if section != "hosts"
+            for field in fields.values()
+            if word in (field.key, *field.place.options, *OTHER_NAMES.get(field.name, ()))
+        ]
+        found.sort(key=lambda name: name not in self.plan.source.keys)
+        return (found[0], text[len(word) :].lstrip(" :")) if found else (None, text)

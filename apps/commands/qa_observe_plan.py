@@ -374,7 +374,8 @@ outputs: {{file: "{self.folder}/v-{{time}}.uvh5"}}
                 self.assertNotIn("Traceback", said)
                 self.assertIn(code, (0, 2), said)
                 if code == 2:
-                    self.assertTrue(said.startswith(f"aperture_observe: error: {self.path}"), said)
+                    start = rf"^aperture_observe: error: {self.path}:\d+: [a-z_]+\.[a-z_]+: "
+                    self.assertRegex(said, start)
 
     def test_no_file(self):
         for arguments, text in (

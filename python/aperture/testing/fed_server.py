@@ -141,9 +141,11 @@ class FedServer:
 
         self._reader = threading.Thread(target=read, daemon=True)
         self._reader.start()
-        if not ready.wait(PATIENCE):
-            self.close()
-            raise RuntimeError("the server does not listen")
+        until = time.monotonic() + PATIENCE
+        while not ready.wait(0.05):
+            if self._process.ended() is not None or time.monotonic() > until:
+                self.close()
+                raise RuntimeError("the server does not listen")
         self.send(
             {
                 "kind": "about",
