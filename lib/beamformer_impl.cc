@@ -86,6 +86,7 @@ void beamformer_impl::tag_frame(uint64_t item, int64_t frame)
         tag_time(0, item, time_of(frame));
     for (const auto& change : take_changes(frame))
         tag_frequency(0, item, time_of(frame), change.frequency);
+    tag_settings(0, item, frame);
     if (frame == input_end())
         tag(0, item, tags::partial, pmt::PMT_T);
 

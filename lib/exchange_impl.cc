@@ -233,6 +233,7 @@ void exchange_impl::tag_frame(uint64_t item, int64_t frame)
     const bool begins = std::exchange(d_begins, false);
     const bool corrected = !begins && take_correction(frame);
     const auto changes = take_changes(frame);
+    const auto settings = take_settings(frame);
     const double width = input_bandwidth() / d_p.channels;
     const bool partial = d_partial.erase(frame) > 0;
     const auto later =
@@ -258,6 +259,8 @@ void exchange_impl::tag_frame(uint64_t item, int64_t frame)
                     port, item, time_of(frame), change.frequency + shift * width);
         if (d_masks)
             continue;
+        if (settings)
+            tag(port, item, tags::settings, settings);
         if (partial)
             tag(port, item, tags::partial, pmt::PMT_T);
         for (auto t = d_others.begin(); t != later; ++t)

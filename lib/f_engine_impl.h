@@ -37,7 +37,10 @@ public:
 
 private:
     spectra_facts facts() const override;
-    int64_t prepare(int64_t spectrum) override { return update_settings(spectrum); }
+    int64_t prepare(int64_t spectrum) override
+    {
+        return update_settings(spectrum, left_in_frame());
+    }
     void write(const timeline::run& run,
                const std::vector<const char*>& starts,
                void* frame,

@@ -142,6 +142,7 @@ void flagger_impl::tag_frame(uint64_t item, int64_t frame)
         for (const auto& change : changes)
             tag_frequency(port, item, time_of(frame), change.frequency);
     }
+    tag_settings(0, item, frame);
     if (frame == input_end())
         tag(0, item, tags::partial, pmt::PMT_T);
     const auto later =

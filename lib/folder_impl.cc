@@ -116,6 +116,7 @@ bool folder_impl::start()
     d_span = 0;
     d_origin.reset();
     d_next_frequency.reset();
+    d_next_settings = nullptr;
     d_begins = true;
     return clocked_block::start();
 }
@@ -233,11 +234,14 @@ void folder_impl::dump(int done, const gr_vector_void_star& output_items)
             tag(port, item, tags::rx_freq, pmt::from_double(*d_next_frequency));
         if (d_begins && input_bandwidth() > 0)
             tag(port, item, tags::bandwidth, pmt::from_double(input_bandwidth()));
+        if (d_next_settings && port == 0)
+            tag(port, item, tags::settings, d_next_settings);
         tag(port, item, "folded", folded);
         if (ended() || interrupted())
             tag(port, item, tags::partial, pmt::PMT_T);
     }
     d_next_frequency.reset();
+    d_next_settings = nullptr;
     d_begins = false;
     d_items = 0;
     d_span = 0;
@@ -273,8 +277,8 @@ clocked_block::progress folder_impl::make(int done,
             return;
         const auto item = read(states);
         for (int64_t tick = from; tick < to && !failed(); tick++) {
-            // another frequency begins a sub-integration
-            const bool tuned = next_change() <= tick;
+            // another frequency, or setting, begins a sub-integration
+            const bool tuned = std::min(next_change(), next_setting()) <= tick;
             const int64_t i = tick - first;
             full = (tuned && d_items > 0) || !add(tick,
                                                   item,
@@ -285,6 +289,8 @@ clocked_block::progress folder_impl::make(int done,
             used = i + 1;
             for (const auto& change : take_changes(tick))
                 d_next_frequency = change.frequency;
+            if (const auto settings = take_settings(tick))
+                d_next_settings = settings;
         }
     };
     if (start)

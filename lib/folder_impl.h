@@ -65,6 +65,7 @@ private:
     std::optional<timestamp> d_origin; // time from which sub-integrations are counted
     int64_t d_number = 0;              // index of the present sub-integration
     std::optional<double> d_next_frequency; // rx_freq that is to be tagged
+    pmt::pmt_t d_next_settings;             // settings that are to be tagged
     bool d_begins = true;
 };
 

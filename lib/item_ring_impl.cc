@@ -169,6 +169,11 @@ std::vector<item_ring::setting> item_ring_impl::settings() const
     return d_history.settings();
 }
 
+std::vector<std::pair<uint64_t, pmt::pmt_t>> item_ring_impl::told() const
+{
+    return d_history.told();
+}
+
 std::vector<item_ring::missing_run> item_ring_impl::missing(uint64_t first,
                                                             int64_t count) const
 {

@@ -35,6 +35,7 @@ public:
     piece read(uint64_t first, int64_t count, int64_t offset, int64_t length) override;
     void keep_from(uint64_t item) override;
     std::vector<setting> settings() const override;
+    std::vector<std::pair<uint64_t, pmt::pmt_t>> told() const override;
     std::vector<missing_run> missing(uint64_t first, int64_t count) const override;
     std::vector<pmt::pmt_t> take_triggers() override;
     uint64_t starts() const override { return d_starts; }

@@ -149,6 +149,9 @@ void pfb_channelizer_impl::tag_spectra(uint64_t item,
         for (int port = 0; port < d_p.ports; port++)
             tag_frequency(
                 port, item, time, change.frequency + d_windows.frequency_shift(rate()));
+    if (const auto settings = take_settings(position()))
+        for (int port = 0; port < d_p.ports; port++)
+            tag(port, item, tags::settings, settings);
     for (int port = 0; port < d_p.ports; port++)
         for (int i = 0; i < d_p.inputs_per_port && run.first_item[port] < 0; i++) {
             tag_missing(port, item, i, spectrum, run.windows);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace gr::aperture {
 
@@ -93,7 +94,8 @@ xengine_impl::xengine_impl(const parameters& p,
       d_length(p.integration),
       d_in_seconds(parse_integration(p.integration, p.integration_unit)),
       d_normalise(p.normalise),
-      d_frames(d_in_seconds ? 0 : int(p.integration)),
+      d_length_in_frames(d_in_seconds ? 0 : int(p.integration)),
+      d_frames(d_length_in_frames),
       d_summed(0),
       d_described(0)
 {
@@ -103,6 +105,7 @@ xengine_impl::xengine_impl(const parameters& p,
 bool xengine_impl::start()
 {
     d_summed = 0;
+    d_rest = 0;
     d_described = 0;
     return frame_reader::start();
 }
@@ -117,19 +120,35 @@ void xengine_impl::before_first_call()
 bool xengine_impl::begin_integration()
 {
     std::lock_guard<std::mutex> guard(d_mutex);
+    if (d_rest > 0) {
+        d_frames = std::exchange(d_rest, 0);
+        return true;
+    }
     if (!d_in_seconds)
-        d_frames = int(d_length);
+        d_length_in_frames = int(d_length);
     else if (rate() <= 0)
         return fail("integration: " + text_of(d_length) +
                     " seconds need the tag rx_rate on the first frame" +
                     who_says_the_rate);
     else
-        d_frames = int(std::llround(
+        d_length_in_frames = int(std::llround(
             std::clamp(d_length * rate(), 1., double(std::numeric_limits<int>::max()))));
+    d_frames = d_length_in_frames;
     if (d_counts &&
         int64_t(d_frames) * d_p.spectra_per_frame > std::numeric_limits<uint32_t>::max())
         return fail("integration: " + std::to_string(d_frames) +
                     " frames have more spectra than counts of 32 bits can hold");
+    if (std::exchange(d_changed, false)) {
+        pmt::pmt_t about = pmt::make_dict();
+        about =
+            pmt::dict_add(about, pmt::intern(tags::setting), pmt::intern("integration"));
+        about = pmt::dict_add(about,
+                              pmt::intern(d_in_seconds ? "seconds" : "frames"),
+                              pmt::from_double(d_length));
+        about = pmt::dict_add(
+            about, pmt::intern(tags::time), time_of(double(position())).to_pmt());
+        announce(position(), about);
+    }
     return true;
 }
 
@@ -140,8 +159,13 @@ clocked_block::progress xengine_impl::make(int done,
 {
     if (d_summed == 0 && !begin_integration())
         return {};
-    const auto run = next_run(d_frames - d_summed);
-    if (run.windows == 0 && (d_summed == 0 || !(ended() || interrupted())))
+    // no integration has visibilities of two directions: that in which another one begins
+    // is delivered in two parts, so that the next ones come when they would have come
+    const int64_t turn = next_turn(position() - d_summed);
+    const bool turns = turn <= position();
+    const auto run =
+        next_run(turns ? 0 : std::min<int64_t>(d_frames - d_summed, turn - position()));
+    if (run.windows == 0 && (d_summed == 0 || !(ended() || interrupted() || turns)))
         return {};
     const char* start = starts_of(run, input_items)[0];
     if (start && run.windows > 0) {
@@ -159,6 +183,8 @@ clocked_block::progress xengine_impl::make(int done,
     if (d_summed < d_frames && run.windows > 0)
         return { run.windows, 0 };
     const int64_t summed = d_summed;
+    if (turns)
+        d_rest = d_frames - d_summed;
     finish_integration(static_cast<gr_complex*>(output_items[0]) +
                            size_t(done) * d_p.channels * d_p.products(),
                        d_counts ? static_cast<uint32_t*>(output_items[1]) +
@@ -210,16 +236,17 @@ void xengine_impl::finish_integration(gr_complex* visibilities,
         d_kernel->dump(visibilities, scales.data(), scales.size(), work_stream());
     }
 
-    const bool describe = take_begin() || d_described != d_frames;
+    const bool describe = take_begin() || d_described != d_length_in_frames;
     const auto changes = take_changes(first);
+    const auto settings = take_settings(first);
     for (int port = 0; port < (counts ? 2 : 1); port++) {
         if (describe)
             tag_description(port,
                             item,
                             { time_of(first),
-                              rate() / d_frames,
+                              rate() / d_length_in_frames,
                               input_bandwidth(),
-                              input_samples_per_item() * d_frames });
+                              input_samples_per_item() * d_length_in_frames });
         else
             tag(port, item, tags::rx_time, time_of(first).to_pmt());
         for (const auto& change : changes)
@@ -229,10 +256,13 @@ void xengine_impl::finish_integration(gr_complex* visibilities,
             tags::spectra,
             pmt::from_uint64(uint64_t(d_summed) * d_p.spectra_per_frame));
         tag(port, item, tags::counted, pmt::init_u64vector(there.size(), there));
-        if (d_summed < d_frames || (input_end() >= first && input_end() < position()))
+        if (settings && port == 0)
+            tag(port, item, tags::settings, settings);
+        if (d_summed < d_length_in_frames ||
+            (input_end() >= first && input_end() < position()))
             tag(port, item, tags::partial, pmt::PMT_T);
     }
-    d_described = d_frames;
+    d_described = d_length_in_frames;
     d_summed = 0;
     forget_before(position() * d_p.spectra_per_frame);
 }
@@ -243,12 +273,13 @@ void xengine_impl::set_integration(double length, const std::string& unit)
     std::lock_guard<std::mutex> guard(d_mutex);
     d_length = length;
     d_in_seconds = seconds;
+    d_changed = true;
 }
 
 int xengine_impl::frames_per_integration() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);
-    return d_frames;
+    return d_length_in_frames;
 }
 
 void xengine_impl::set_normalise(bool normalise)

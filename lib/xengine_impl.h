@@ -57,8 +57,11 @@ private:
     mutable std::mutex d_mutex; // guards the settings
     double d_length;
     bool d_in_seconds;
+    bool d_changed = false; // the length was set since an integration began
     bool d_normalise;
-    int d_frames; // frames in the present integration; 0: not known yet
+    int d_length_in_frames; // 0: not known yet
+    int d_frames;           // frames in the present integration, or the part of it
+    int d_rest = 0;         // frames of the other part, which comes next
 
     int d_summed;    // frames so far
     int d_described; // frames per integration when the output was last described

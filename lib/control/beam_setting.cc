@@ -102,6 +102,28 @@ beam_setting first_setting(const std::vector<cfloat>& weights,
              -1 };
 }
 
+void beam_setting::describe(const pmt::pmt_t& directions)
+{
+    constexpr size_t most_told = 65536; // there may be a gigabyte of weights
+    about = pmt::make_dict();
+    const auto add = [this](const char* name, const pmt::pmt_t& value) {
+        about = pmt::dict_add(about, pmt::intern(name), value);
+    };
+    add(tags::setting, pmt::intern(directions ? tags::directions : tags::weights));
+    if (directions)
+        return add(tags::directions, directions);
+    if (beam >= 0)
+        add(tags::beam, pmt::from_long(beam));
+    if (weights && weights->size() <= most_told)
+        add(tags::weights, pmt::init_c32vector(weights->size(), *weights));
+    else if (weights)
+        add(tags::weights, pmt::from_uint64(weights->size()));
+    if (!gains.empty())
+        add(tags::gain, pmt::init_f32vector(gains.size(), gains));
+    if (!masks.empty() && masks.size() <= most_told)
+        add(tags::mask, pmt::init_u8vector(masks.size(), masks));
+}
+
 beam_setting setting_of(const pmt::pmt_t& message, const beam_setting_extents& e)
 {
     auto value = [&](const char* name) {
@@ -140,6 +162,12 @@ beam_setting setting_of(const pmt::pmt_t& message, const beam_setting_extents& e
         s.beam = int(pmt::to_long(beam));
     }
     s.check(e);
+    const auto directions = value(tags::directions);
+    require(pmt::is_null(directions) || pmt::is_vector(directions),
+            "directions",
+            text_of(directions),
+            "a vector of dictionaries");
+    s.describe(pmt::is_null(directions) ? nullptr : directions);
     return s;
 }
 

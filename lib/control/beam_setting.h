@@ -30,7 +30,12 @@ struct beam_setting {
     std::vector<float> gains; // one, or one for each beam
     std::vector<uint8_t> masks;
     int beam = -1; // -1: all
+    //! The setting for a `settings` tag, without its time; nullptr: nobody is told
+    pmt::pmt_t about = nullptr;
 
+    //! Notes what it is, for a `settings` tag.
+    //! \param directions of a message, where the beams look; nullptr: not known
+    void describe(const pmt::pmt_t& directions);
     //! \throws std::invalid_argument if it does not fit such beams
     void check(const beam_setting_extents& e) const;
 };

@@ -73,6 +73,7 @@ void delay_settings::set(const setting_target& target,
                 " inputs");
     timed_models<delay_model>::setting s{ target, {} };
     s.values.resize(delays.size());
+    pmt::pmt_t about = setting_target::about(target, "delays");
     const std::array<const std::vector<double>*, 4> given = {
         &delays, &delay_rates, &phases, &phase_rates
     };
@@ -88,7 +89,18 @@ void delay_settings::set(const setting_target& target,
             require(std::isfinite(number), parts[p].name, text_of(number), "finite");
             s.values[i].*parts[p].value = number;
         }
+        about = pmt::dict_add(about,
+                              pmt::intern(parts[p].name),
+                              pmt::init_f64vector(delays.size(), *given[p]));
     }
+    // a model with rates follows something, and others follow it: they are no news
+    const bool moves =
+        std::any_of(s.values.begin(), s.values.end(), [](const delay_model& m) {
+            return m.delay_rate != 0 || m.phase_rate != 0;
+        });
+    s.about = target.direction ? setting_target::about(target, tags::direction)
+              : moves          ? nullptr
+                               : about;
     std::lock_guard<std::mutex> guard(d_mutex);
     if (const std::string problem = problem_of(s, {}); !problem.empty())
         throw std::invalid_argument(problem);
@@ -210,6 +222,7 @@ void delay_settings::start()
     std::lock_guard<std::mutex> guard(d_mutex);
     d_models.remove(of_tags);
     d_models.start();
+    d_turning.clear();
     d_begun = false;
     d_out_of_range.assign(d_e.inputs, false);
 }
@@ -273,9 +286,20 @@ int64_t delay_settings::divide(int input, const sum& s, const callbacks& callbac
     return int64_t(std::clamp(spectra, 1.L, (long double)spectra_together));
 }
 
+bool delay_settings::turns(const timed_models<delay_model>::setting& s) const
+{
+    if (!s.target.direction)
+        return false;
+    const auto& models = d_models.of(std::max(s.target.input, 0));
+    const auto before = models.find(s.target.model);
+    return !d_turning.empty() || (before != models.end() && before->second.about &&
+                                  !pmt::equal(before->second.about, s.about));
+}
+
 int64_t delay_settings::update(int64_t spectrum,
                                const item_clock& c,
                                int64_t most,
+                               int64_t left,
                                const callbacks& callbacks)
 {
     std::lock_guard<std::mutex> guard(d_mutex);
@@ -287,11 +311,22 @@ int64_t delay_settings::update(int64_t spectrum,
         const std::string problem = s.target.model == of_tags ? "" : problem_of(s, now);
         if (!problem.empty())
             callbacks.refuse(problem);
-        return problem.empty();
+        else if (left > 0 && turns(s))
+            d_turning.push_back(s);
+        else
+            return true;
+        return false;
     };
     const int64_t tagged = take_tags(spectrum, c);
-    const int64_t sharing =
+    if (left == 0)
+        for (const auto& s : std::exchange(d_turning, {}))
+            d_models.hold(s);
+    int64_t sharing =
         std::min(tagged, d_models.update(spectrum, c, callbacks.late, allow));
+    if (!d_turning.empty())
+        sharing = std::min(sharing, left);
+    for (const auto& news : d_models.take_news())
+        callbacks.tell(news);
     const bool changed = d_models.take_changed([](int) {});
     const bool corrected =
         d_moving && (c.rate != d_clock.rate || c.start.since(d_clock.start) != 0);

@@ -107,15 +107,21 @@ public:
         //! used.
         std::function<void(const std::string&)> refuse;
         std::function<void(const change&)> use; //!< gets the delays where they changed
+        //! Gets each setting that has come into force, as in a `settings` tag.
+        std::function<void(const pmt::pmt_t&)> tell;
     };
     /*!
      * Updates the delays for a spectrum.
      * \param most largest delay of an input, or lead, in samples
+     * \param left spectra of the present frame that are still to come, 0: it begins, or
+     * there are no frames. Where a model begins to follow another direction, it waits for
+     * the next frame, so that no frame has both.
      * \returns for how many spectra from this one on the kernel has its delays
      */
     int64_t update(int64_t spectrum,
                    const item_clock& c,
                    int64_t most,
+                   int64_t left,
                    const callbacks& callbacks);
 
 private:
@@ -134,6 +140,8 @@ private:
     //! known.
     std::string problem_of(const timed_models<delay_model>::setting& s,
                            const std::optional<timestamp>& holds_from) const;
+    //! Returns whether a setting follows another direction than the one of its name.
+    bool turns(const timed_models<delay_model>::setting& s) const;
     //! Applies tags. \returns for how many spectra, with this one, they hold
     int64_t take_tags(int64_t spectrum, const item_clock& c);
     sum sum_of(int input, int64_t spectrum, const item_clock& c) const;
@@ -145,6 +153,8 @@ private:
 
     mutable std::mutex d_mutex; // guards all up to the blank line
     timed_models<delay_model> d_models;
+    // settings that are due and wait for the next frame
+    std::vector<timed_models<delay_model>::setting> d_turning;
     bool d_begun = false; // the members below are known
     double d_rate = 0;    // samples a second; 0: not known
     int64_t d_most = 0;

@@ -133,9 +133,11 @@ protected:
 
     /*!
      * Gives the kernel the settings for a spectrum, and sets the reach of its windows.
+     * \param left spectra of the present frame that are still to come; 0: it begins, or
+     * there are none
      * \returns for how many spectra from this one on that holds
      */
-    int64_t update_settings(int64_t spectrum)
+    int64_t update_settings(int64_t spectrum, int64_t left = 0)
     {
         d_spectra = spectrum;
         const double rate = this->rate();
@@ -146,14 +148,22 @@ protected:
         const auto late = [&](int64_t spectra) {
             this->report("late", 0, spectrum, spectra);
         };
-        const int64_t same_gains =
-            d_gains.update(spectrum, clock, late, [&](const cfloat* values) {
+        const auto tell = [&](const pmt::pmt_t& setting) {
+            this->announce(this->position(), setting);
+        };
+        const int64_t same_gains = d_gains.update(
+            spectrum,
+            clock,
+            late,
+            [&](const cfloat* values) {
                 d_kernel->set_gains(values, this->work_stream());
-            });
+            },
+            tell);
         const int64_t same_delays = d_delays.update(
             spectrum,
             clock,
             d_windows.samples_of(items_to_keep()),
+            left,
             { late,
               [&](const std::string& reason) { this->refuse(reason); },
               [&](const delay_settings::change& now) {
@@ -161,7 +171,8 @@ protected:
                                        this->work_stream());
                   for (int port = 0; port < d_ports; port++)
                       this->set_reach(port, d_windows.reach_of(port, now));
-              } });
+              },
+              tell });
         return std::min(same_gains, same_delays);
     }
 

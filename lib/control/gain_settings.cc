@@ -20,10 +20,12 @@ gain_settings::gain_settings(int inputs, int channels, double first)
       d_models(inputs),
       d_gains(size_t(inputs) * channels)
 {
-    set(cfloat(first), -1);
+    set({}, { cfloat(first) }, false);
 }
 
-void gain_settings::set(const setting_target& target, std::vector<cfloat> gains)
+void gain_settings::set(const setting_target& target,
+                        std::vector<cfloat> gains,
+                        bool told)
 {
     require_range("input", target.input, -1, d_inputs - 1);
     require(gains.size() == 1 || gains.size() == size_t(d_channels),
@@ -38,9 +40,23 @@ void gain_settings::set(const setting_target& target, std::vector<cfloat> gains)
                     "(" + text_of(g.real()) + ", " + text_of(g.imag()) + ")",
                     "finite");
     const size_t bytes = gains.size() * sizeof(cfloat);
+    pmt::pmt_t about = nullptr;
+    if (told) {
+        constexpr size_t most_told =
+            16384; // a setting takes the memory of its gains once
+        about = setting_target::about(target, "gains");
+        about = gains.size() > most_told
+                    ? pmt::dict_add(
+                          about, pmt::intern("channels"), pmt::from_uint64(gains.size()))
+                    : pmt::dict_add(about,
+                                    pmt::intern(tags::gain),
+                                    gains.size() == 1
+                                        ? pmt::from_complex(gains[0])
+                                        : pmt::init_c32vector(gains.size(), gains));
+    }
     auto shared = std::make_shared<const std::vector<cfloat>>(std::move(gains));
     std::lock_guard<std::mutex> guard(d_mutex);
-    d_models.add({ target, { std::move(shared) } }, bytes);
+    d_models.add({ target, { std::move(shared) }, about }, bytes);
 }
 
 void gain_settings::set(cfloat gain, int input)
@@ -111,11 +127,14 @@ void gain_settings::start()
 int64_t gain_settings::update(int64_t spectrum,
                               const item_clock& c,
                               const std::function<void(int64_t)>& late,
-                              const std::function<void(const cfloat*)>& use)
+                              const std::function<void(const cfloat*)>& use,
+                              const std::function<void(const pmt::pmt_t&)>& tell)
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     const int64_t sharing =
         d_models.update(spectrum, c, late, [](const auto&) { return true; });
+    for (const auto& news : d_models.take_news())
+        tell(news);
     if (d_models.take_changed([&](int input) {
             multiply(input, d_gains.data() + size_t(input) * d_channels);
         }))

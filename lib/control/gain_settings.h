@@ -51,18 +51,21 @@ public:
      * Updates the gains for a spectrum.
      * \param late gets by how many spectra a timed setting comes too late
      * \param use gets gains [input][channel] where they changed
+     * \param tell gets each setting that has come into force, as in a `settings` tag
      * \returns for how many spectra from this one on they hold
      */
     int64_t update(int64_t spectrum,
                    const item_clock& c,
                    const std::function<void(int64_t)>& late,
-                   const std::function<void(const cfloat*)>& use);
+                   const std::function<void(const cfloat*)>& use,
+                   const std::function<void(const pmt::pmt_t&)>& tell);
 
 private:
     //! One gain, or one for each channel; inputs and settings share them.
     using values = std::shared_ptr<const std::vector<cfloat>>;
 
-    void set(const setting_target& target, std::vector<cfloat> gains);
+    //! \param told whether a `settings` tag tells of it
+    void set(const setting_target& target, std::vector<cfloat> gains, bool told = true);
     void multiply(int input, cfloat* product) const;
 
     const int d_inputs, d_channels;

@@ -80,6 +80,7 @@ timed_beam_settings::~timed_beam_settings()
 void timed_beam_settings::set(beam_setting s)
 {
     s.check(d_e);
+    s.describe(nullptr);
     const auto j = std::make_shared<job>(job{ nullptr, {}, std::move(s), true, true });
     lock l(d_mutex);
     d_jobs.push_back(j);
@@ -168,6 +169,7 @@ void timed_beam_settings::start()
     const std::lock_guard<std::mutex> guard(d_mutex);
     d_starting = true;
     d_error = nullptr;
+    d_directions = nullptr;
 }
 
 int64_t timed_beam_settings::update(int64_t frame,
@@ -217,11 +219,19 @@ int64_t timed_beam_settings::update(int64_t frame,
     const auto next = std::exchange(d_ready, nullptr);
     if (!next)
         return sharing;
+    auto news = std::exchange(d_news, {});
+    for (auto& setting : news)
+        setting = pmt::dict_add(setting,
+                                pmt::intern(tags::time),
+                                (frames.rate > 0
+                                     ? frames.start.after(double(frame), frames.rate)
+                                     : frames.start)
+                                    .to_pmt());
     auto before = std::exchange(d_held, next);
     d_using = true;
     l.unlock();
 
-    changes c{ nullptr, nullptr, nullptr };
+    changes c{ nullptr, nullptr, nullptr, std::move(news) };
     if (!before || before->weights != next->weights)
         c.weights = next->weights;
     const auto& s = next->settings;
@@ -325,6 +335,21 @@ void timed_beam_settings::refuse(job& j, std::exception_ptr problem)
     finish(j, problem);
 }
 
+void timed_beam_settings::tell(const beam_setting& s)
+{
+    if (!s.about)
+        return;
+    const auto directions =
+        pmt::dict_ref(s.about, pmt::intern(tags::directions), pmt::PMT_NIL);
+    if (!pmt::is_null(directions)) {
+        // weights follow the sky, and only another direction is news
+        if (d_directions && pmt::equal(directions, d_directions))
+            return;
+        d_directions = directions;
+    }
+    d_news.push_back(s.about);
+}
+
 void timed_beam_settings::understand(lock& l)
 {
     const auto j = d_jobs.front();
@@ -342,6 +367,9 @@ void timed_beam_settings::understand(lock& l)
     l.lock();
     d_working = false;
     j->understood = true;
+    if (j->time && j->setting.about &&
+        !pmt::dict_has_key(j->setting.about, pmt::intern(tags::directions)))
+        j->setting.about = nullptr; // weights with a time follow something, as others do
     if (problem) {
         if (j->time)
             d_timed.remove(*j->time, j);
@@ -391,10 +419,13 @@ void timed_beam_settings::apply(lock& l)
         d_ready = made;
     }
     for (size_t i = 0; i < now.size(); i++)
-        if (problems[i])
+        if (problems[i]) {
             refuse(*now[i], problems[i]);
-        else
+        } else {
+            if (!error)
+                tell(now[i]->setting);
             finish(*now[i], error);
+        }
     leave(now);
     leave(last);
     d_changed.notify_all();
@@ -439,8 +470,10 @@ bool timed_beam_settings::take_ahead(const jobs& now)
     d_settings = d_ready->settings;
     d_version++;
     d_ahead = {};
-    for (auto& j : now)
+    for (auto& j : now) {
+        tell(j->setting);
         finish(*j);
+    }
     return true;
 }
 

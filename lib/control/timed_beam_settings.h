@@ -88,6 +88,7 @@ public:
         kernels::prepared_weights_sptr weights; // with zeros where the mask is 0
         const float* gains;                     // [beam]
         const uint8_t* masks;                   // masks of the incoherent beams
+        std::vector<pmt::pmt_t> news;           // settings, as in a `settings` tag
     };
     /*!
      * Updates the weights for a frame.
@@ -152,6 +153,7 @@ private:
     bool settled() const;
     void finish(job& j, std::exception_ptr problem = nullptr);
     void refuse(job& j, std::exception_ptr problem);
+    void tell(const beam_setting& s); // notes a setting that the next frame has
     void leave(jobs& those);
     void leave(ready_sptr& it);
 
@@ -179,6 +181,8 @@ private:
     std::vector<std::shared_ptr<const void>> d_left;
     bool d_using = false; // update() exchanges weights, and leaves the old ones
     std::vector<std::string> d_refused;
+    std::vector<pmt::pmt_t> d_news; // settings that the next update() tells of
+    pmt::pmt_t d_directions;        // directions that were told last
     std::exception_ptr d_error;
     bool d_starting = true, d_quit = false;
 

@@ -43,7 +43,27 @@ setting_target setting_target::of(const pmt::pmt_t& message, int inputs)
         require(pmt::is_symbol(model), "model", text_of(model), "a symbol");
         t.model = pmt::symbol_to_string(model);
     }
+    if (const pmt::pmt_t at = value(tags::direction); !pmt::is_null(at)) {
+        require(pmt::is_dict(at), "direction", text_of(at), "a dictionary");
+        t.direction = at;
+    }
     return t;
+}
+
+pmt::pmt_t setting_target::about(const setting_target& target, const char* kind)
+{
+    pmt::pmt_t dict = pmt::make_dict();
+    const auto add = [&](const char* name, const pmt::pmt_t& value) {
+        dict = pmt::dict_add(dict, pmt::intern(name), value);
+    };
+    add(tags::setting, pmt::intern(kind));
+    if (target.input >= 0)
+        add(tags::input, pmt::from_long(target.input));
+    if (!target.model.empty())
+        add(tags::model, pmt::intern(target.model));
+    if (target.direction)
+        add(tags::direction, target.direction);
+    return dict;
 }
 
 } // namespace gr::aperture

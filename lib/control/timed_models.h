@@ -11,7 +11,9 @@
 #include "control/timed_settings.h"
 #include "kernels/common/types.h"
 #include <gnuradio/aperture/input_settings.h>
+#include <gnuradio/aperture/tags.h>
 #include <pmt/pmt.h>
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,9 +27,15 @@ struct setting_target {
     std::string model;
     int input = -1; //!< -1: all
     std::optional<timestamp> time;
+    //! The direction that a model of delays follows, as in a `settings` tag; nullptr:
+    //! none
+    pmt::pmt_t direction = nullptr;
 
     //! \throws std::invalid_argument if `message` is no dictionary, or these are wrong
     static setting_target of(const pmt::pmt_t& message, int inputs);
+    //! Returns a dictionary as in a `settings` tag, of a kind of setting, with the target
+    //! and without its time and values.
+    static pmt::pmt_t about(const setting_target& target, const char* kind);
 };
 
 //! \throws std::invalid_argument
@@ -45,6 +53,8 @@ public:
     struct setting {
         setting_target target;
         std::vector<value> values; // one, or one for each input
+        //! The setting for a `settings` tag, without its time; nullptr: nobody is told
+        pmt::pmt_t about = nullptr;
     };
     //! A setting that is in force.
     struct held {
@@ -52,6 +62,8 @@ public:
         std::optional<timestamp> time;       //!< see input_setting
         std::optional<timestamp> holds_from; //!< see input_setting
         bool timed;                          //!< the time was given
+        pmt::pmt_t about;                    //!< see setting
+        bool told;                           //!< take_news() has given it
     };
     using models = std::map<std::string, held>;
 
@@ -78,9 +90,18 @@ public:
         const int first = s.target.input < 0 ? 0 : s.target.input;
         const int last = s.target.input < 0 ? d_inputs - 1 : s.target.input;
         for (int i = first; i <= last; i++) {
-            d_held[i].insert_or_assign(
-                s.target.model,
-                held{ value_of(s, i), s.target.time, {}, bool(s.target.time) });
+            // a model is often sent anew for the same direction
+            const auto before = d_held[i].find(s.target.model);
+            const bool told = s.about && before != d_held[i].end() &&
+                              before->second.told &&
+                              is_same(before->second.about, s.about);
+            d_held[i].insert_or_assign(s.target.model,
+                                       held{ value_of(s, i),
+                                             s.target.time,
+                                             {},
+                                             bool(s.target.time),
+                                             s.about,
+                                             told });
             d_changed[i] = true;
         }
         d_new = d_any_changed = true;
@@ -100,6 +121,7 @@ public:
         for (auto& models : d_held)
             for (auto& [name, h] : models) {
                 h.holds_from.reset();
+                h.told = false;
                 if (!h.timed)
                     h.time.reset();
             }
@@ -140,6 +162,8 @@ public:
                 }
                 if (!h.holds_from)
                     h.holds_from = now;
+                if (h.about && !std::exchange(h.told, true))
+                    tell(h.about, now);
                 if (!h.time)
                     h.time = now;
                 ++m;
@@ -162,6 +186,9 @@ public:
         d_any_changed = false;
         return true;
     }
+
+    //! Takes the settings that have come into force, as in a `settings` tag.
+    std::vector<pmt::pmt_t> take_news() { return std::exchange(d_news, {}); }
 
     const models& of(int input) const { return d_held[input]; }
 
@@ -220,6 +247,21 @@ private:
         d_names.insert(name);
     }
 
+    static bool is_same(const pmt::pmt_t& a, const pmt::pmt_t& b)
+    {
+        return a == b || (a && pmt::equal(a, b));
+    }
+
+    //! Tells of a setting once, which is held for several inputs.
+    void tell(const pmt::pmt_t& about, const timestamp& now)
+    {
+        const auto news = pmt::dict_add(about, pmt::intern(tags::time), now.to_pmt());
+        if (std::none_of(d_news.begin(), d_news.end(), [&](const auto& other) {
+                return pmt::equal(other, news);
+            }))
+            d_news.push_back(news);
+    }
+
     static const value& value_of(const setting& s, int input)
     {
         return s.values[s.values.size() == 1 ? 0 : input];
@@ -228,6 +270,7 @@ private:
     const int d_inputs;
     std::vector<models> d_held; // [input]
     std::set<std::string> d_names;
+    std::vector<pmt::pmt_t> d_news; // see take_news()
     timed_settings<setting> d_timed;
     std::vector<bool> d_changed; // [input]
     bool d_any_changed = true;

@@ -82,6 +82,8 @@ protected:
             { this->origin(), this->rate() },
             [this](int64_t late) { this->report("late", 0, this->position(), late); },
             [this](const timed_beam_settings::changes& c) {
+                for (const auto& setting : c.news)
+                    this->announce(this->position(), setting);
                 if (c.weights)
                     d_kernel->use(c.weights, this->work_stream());
                 if (c.gains)

@@ -108,6 +108,7 @@ bool clocked_block::start()
     d_samples_per_item = 0;
     d_frequency.reset();
     d_changes.clear();
+    d_settings.clear();
     d_timed.clear();
     d_told.clear();
     d_companion_seen = 0;
@@ -358,6 +359,8 @@ void clocked_block::resume()
     }
     for (auto& c : d_changes)
         c.tick += moved;
+    for (auto& s : d_settings)
+        s.tick += moved;
     on_moved(moved);
     if (d_taken_frequency) // rx_freq is tagged on the first item, as at the very start
         d_changes.insert(d_changes.begin(), { position(), *d_taken_frequency });
@@ -650,6 +653,8 @@ void clocked_block::read_tags_of_item(int port,
             else
                 refuse("missing: " + text_of(t.value) + " on port " +
                        std::to_string(port) + " must have a count");
+        } else if (t.key == key(tags::settings)) {
+            read_settings(tick_of(port, item), t.value);
         } else if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
                    t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
                    t.key != key(tags::approximate) && t.key != key(tags::clock) &&
@@ -710,6 +715,58 @@ void clocked_block::change_frequency(int64_t tick, double frequency)
     if (!d_frequency || !same_frequency(frequency, *d_frequency))
         d_changes.push_back({ tick, frequency });
     d_frequency = frequency;
+}
+
+void clocked_block::announce(int64_t tick, const pmt::pmt_t& setting)
+{
+    const auto behind = std::find_if(d_settings.begin(),
+                                     d_settings.end(),
+                                     [=](const auto& s) { return s.tick > tick; });
+    d_settings.insert(behind, { tick, setting });
+}
+
+void clocked_block::read_settings(int64_t tick, const pmt::pmt_t& settings)
+{
+    if (!pmt::is_vector(settings))
+        return refuse("settings: " + text_of(settings) + " must be a vector");
+    for (size_t i = 0; i < pmt::length(settings); i++) {
+        const auto setting = pmt::vector_ref(settings, i);
+        // a block of several ports passes it on with each
+        if (std::none_of(d_settings.begin(), d_settings.end(), [&](const auto& s) {
+                return s.tick == tick && pmt::equal(s.setting, setting);
+            }))
+            announce(tick, setting);
+    }
+}
+
+pmt::pmt_t clocked_block::take_settings(int64_t tick)
+{
+    const auto end = std::find_if(d_settings.begin(),
+                                  d_settings.end(),
+                                  [=](const auto& s) { return s.tick > tick; });
+    const size_t count = end - d_settings.begin();
+    if (count == 0)
+        return nullptr;
+    const auto taken = pmt::make_vector(count, pmt::PMT_NIL);
+    for (size_t i = 0; i < count; i++)
+        pmt::vector_set(taken, i, d_settings[i].setting);
+    d_settings.erase(d_settings.begin(), end);
+    return taken;
+}
+
+int64_t clocked_block::next_turn(int64_t behind) const
+{
+    for (const auto& s : d_settings)
+        if (s.tick > behind && pmt::is_dict(s.setting) &&
+            pmt::dict_has_key(s.setting, key(tags::direction)))
+            return s.tick;
+    return timeline::none;
+}
+
+void clocked_block::tag_settings(int port, uint64_t item, int64_t tick)
+{
+    if (const auto settings = take_settings(tick))
+        tag(port, item, tags::settings, settings);
 }
 
 void clocked_block::set_rate(int port, int64_t item, const pmt::pmt_t& given)

@@ -127,6 +127,23 @@ protected:
     //! Takes the changes that belong to a window at or before a tick.
     std::vector<change> take_changes(int64_t tick);
 
+    //! Announces a setting that holds from a tick on: a dictionary as in a `settings`
+    //! tag, which is passed on with the first item that begins there or later.
+    void announce(int64_t tick, const pmt::pmt_t& setting);
+    //! Takes the settings that hold from a tick or an earlier one on: the value of a
+    //! `settings` tag; nullptr: there are none.
+    pmt::pmt_t take_settings(int64_t tick);
+    //! Tags the settings that take_settings() gives, if there are any.
+    void tag_settings(int port, uint64_t item, int64_t tick);
+    //! Returns the tick of the first setting that was not taken, or timeline::none.
+    int64_t next_setting() const
+    {
+        return d_settings.empty() ? timeline::none : d_settings.front().tick;
+    }
+    //! Returns the tick, behind another one, of the first setting that was not taken and
+    //! is another direction of what is tracked, or timeline::none.
+    int64_t next_turn(int64_t behind) const;
+
     //! Description of an output stream, which is tagged on its first item. 0: not known
     struct description {
         timestamp time; //!< time of the first item
@@ -321,6 +338,8 @@ private:
     void set_clock(int port, const pmt::pmt_t& name);
     void report_drift(const stream_alignment::event& e);
     void change_frequency(int64_t tick, double frequency);
+    //! Reads a `settings` tag of a block before this one.
+    void read_settings(int64_t tick, const pmt::pmt_t& settings);
 
     stream_alignment d_alignment;
     double d_most_gap = 60; // seconds
@@ -343,6 +362,11 @@ private:
     std::optional<double> d_taken_frequency;
     std::optional<double> d_frequency;
     std::vector<change> d_changes;
+    struct announced {
+        int64_t tick;
+        pmt::pmt_t setting;
+    };
+    std::vector<announced> d_settings; // in the order of their ticks
 };
 
 } // namespace gr::aperture

@@ -313,6 +313,7 @@ void detecting_block::tag_integration(uint64_t item,
         else
             tag_all(tags::rx_freq, pmt::from_double(change.frequency + shift * width));
     }
+    tag_settings(0, item, first / d_p.spectra_per_frame);
     tag_all(tags::spectra, pmt::from_uint64(end - first));
 
     // converts [row][part] to [row][product]

@@ -190,6 +190,7 @@ void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
                 tag_frequency(
                     port, item, time, change.frequency + f.rx_freq_shift + shift * width);
     }
+    tag_settings(0, item, first * d_hop);
     if (padding)
         tag(0, item, tags::partial, pmt::PMT_T);
     for (int input = 0; input < d_layout.inputs(); input++) {

@@ -82,6 +82,12 @@ protected:
     void on_begin() override;
     void on_moved(int64_t ticks) override;
 
+    //! Returns how many spectra of the present frame are still to come; 0: one begins.
+    int64_t left_in_frame() const
+    {
+        const int64_t length = d_layout.spectra_per_frame;
+        return (length - d_filled % length) % length;
+    }
     //! Marks spectra of an input as missing.
     void miss(int input, int64_t first, int64_t end) { d_lost[input].add(first, end); }
     //! Returns, for each input, the lost spectra, without the padding at the end.

@@ -46,6 +46,7 @@ void item_history::clear()
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     d_settings.clear();
+    d_told.clear();
     d_missing.clear();
 }
 
@@ -93,6 +94,11 @@ void item_history::follow(const gr::tag_t& tag)
         setting_from(tag.offset).bandwidth = number_of(tag.value);
     } else if (key == tags::approximate) {
         setting_from(tag.offset).approximate = pmt::is_true(tag.value);
+    } else if (key == tags::settings && pmt::is_vector(tag.value)) {
+        constexpr size_t most = 1000;
+        d_told.emplace_back(tag.offset, tag.value);
+        if (d_told.size() > most)
+            d_told.pop_front();
     } else if (key == tags::missing && pmt::is_dict(tag.value)) {
         const auto input = entry_of(tag.value, tags::input).value_or(0);
         const auto first = entry_of(tag.value, tags::first).value_or(0);
@@ -118,6 +124,12 @@ std::vector<item_ring::setting> item_history::settings() const
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     return { d_settings.begin(), d_settings.end() };
+}
+
+std::vector<std::pair<uint64_t, pmt::pmt_t>> item_history::told() const
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    return { d_told.begin(), d_told.end() };
 }
 
 std::vector<item_ring::missing_run> item_history::missing(uint64_t first,

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace gr::aperture {
@@ -32,6 +33,7 @@ public:
 
     //! See item_ring.
     std::vector<item_ring::setting> settings() const;
+    std::vector<std::pair<uint64_t, pmt::pmt_t>> told() const;
     std::vector<item_ring::missing_run> missing(uint64_t first, int64_t count) const;
 
 private:
@@ -47,7 +49,8 @@ private:
     const int64_t d_spectra;
     mutable std::mutex d_mutex;
     std::deque<item_ring::setting> d_settings;
-    std::deque<run> d_missing; // in the order of their tags
+    std::deque<std::pair<uint64_t, pmt::pmt_t>> d_told; // see told()
+    std::deque<run> d_missing;                          // in the order of their tags
 };
 
 } // namespace gr::aperture

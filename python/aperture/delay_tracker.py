@@ -15,6 +15,7 @@ from .following_block import following_block
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, refuse
 from .streams.python_block import printable, text_of
+from .streams.settings import place_value
 from .streams.tag_values import dict_value, dictionary, time_value
 from .tracking.delay_model import DelayModel
 from .tracking.directions import parse_direction
@@ -24,7 +25,7 @@ SHORTEST = 1e-3  # s between models: calls of ERFA take 0.1 ms
 SETTLE = 0.05  # s for which the first items wait, so that the first model is there before
 
 
-def delays_message(segment, frequency, model=MODEL):
+def delays_message(segment, frequency, model=MODEL, direction=None):
     """
     The message for the port `delays` of an F-engine.
 
@@ -33,6 +34,10 @@ def delays_message(segment, frequency, model=MODEL):
     segment : tracking.delay_model.Segment
     frequency : float
         Sky frequency of channel n/2, Hz, for the phases -2 pi f d.
+    model : str
+    direction : Direction
+        The direction that they follow, which the F-engine tells those behind it; None: nobody is
+        told.
     """
     cycles = frequency * segment.delays
     values = {
@@ -41,6 +46,8 @@ def delays_message(segment, frequency, model=MODEL):
         tags.phase: -2 * np.pi * (cycles - np.rint(cycles)),
         tags.phase_rate: -2 * np.pi * frequency * segment.rates,
     }
+    if direction is not None:
+        values[tags.direction] = place_value(direction)
     return dictionary({tags.model: model, tags.time: time_value(segment.time), **values})
 
 
@@ -253,7 +260,10 @@ class delay_tracker(following_block):
             self._warn_of_rotation(begin)
         end = self._end_of(begin, self._interval())
         self.message_port_pub(
-            self._delays_port, delays_message(self._model.segment(begin, end), self._frequency)
+            self._delays_port,
+            delays_message(
+                self._model.segment(begin, end), self._frequency, direction=self._direction
+            ),
         )
         self._sent(end)
 

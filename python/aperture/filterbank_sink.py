@@ -18,7 +18,7 @@ from . import tags
 from .arrays import earth_rotation, geometry
 from .arrays.array_description import load_array
 from .beams.weights import beam_directions, find_polarizations
-from .files.file_names import check_different, check_fields, name_text, names_at
+from .files.file_names import TIME, check_different, check_fields, name_text, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
 from .files.sample_file import SampleFile, check_names, take_places
@@ -26,16 +26,19 @@ from .formats.filterbank.header import HEADER_START, header_bytes, sexagesimal, 
 from .formats.filterbank.writer import (
     LEVEL,
     MISSING,
+    SETTINGS,
     SIGNED_LEVEL,
     Levels,
     MissingSamples,
     RecentMean,
     cells_of,
+    write_settings,
 )
 from .parameters.description import Anything, Integer, Switch, Text
 from .parameters.rules import as_whole, item_bytes, one_of, refuse
-from .pointing import ZENITH, as_beams
+from .pointing import ZENITH, as_beams, looking_at
 from .streams.python_block import printable, python_block, text_of, vector_of
+from .streams.settings import DIRECTIONS, HeldSettings
 from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import icrs
 
@@ -114,12 +117,15 @@ class filterbank_sink(RecordingSink, python_block):
     A last integration that is partial is left out, because all samples of a file are of one length.
     A flowgraph that is stopped (or locked) and started again begins new files of the same names, or
     with {time} of others. With {time}, new files also begin by time, by size and when it is asked
-    for (`set_roll_over()`, `roll_over()`), which follow on the last ones without a gap, and set
-    levels of their own.
+    for (`set_roll_over()`, `roll_over()`), and where settings change (where beams look, gains,
+    delays, weights, as the tag `settings` tells them, see docs/tags.md); they follow on the last
+    ones without a gap, and set levels of their own. A text file beside the file, of its name and
+    .settings, lists the settings that hold, each with its time, once one has changed.
 
-    Any error (a tag that is missing, a full disk, a longer jump in time, one in frequency, somebody
-    else who writes this file, or who removes, replaces, cuts or extends it while it grows) is
-    logged, ends the flowgraph, and is given by `error()`. Files are whole up to then.
+    Any error (a tag that is missing, a full disk, a longer jump in time, one in frequency, beams
+    that look elsewhere where there is no {time} in the name, somebody else who writes this file, or
+    who removes, replaces, cuts or extends it while it grows) is logged, ends the flowgraph, and is
+    given by `error()`. Files are whole up to then.
 
     Raises:
         ValueError, OSError: A parameter is not allowed; a file could not be written there.
@@ -184,7 +190,9 @@ class filterbank_sink(RecordingSink, python_block):
         axes = dict(zip(("beams", "products", "channels"), self._shape))
         size = item_bytes("channels", 4, **axes) // 4
         self._overwrite = overwrite
-        self._patterns = paths_of(file_name(filename), self._names)
+        self._filename = file_name(filename)
+        self._patterns = paths_of(self._filename, self._names)
+        self._held, self._is_set = HeldSettings(), False  # true once one has changed
         self._roll = RollOver(file_name(filename))
         self._start()
         # a file that cannot be written is to be known before anything is computed
@@ -229,9 +237,10 @@ class filterbank_sink(RecordingSink, python_block):
     def _check_paths(self):
         for path in self._paths:
             check_path(path, self._overwrite)
-            check_names(path, MISSING)
+            check_names(path, MISSING, SETTINGS)
             if not self._overwrite:
                 check_path(path + MISSING, False)
+                check_path(path + SETTINGS, False)
 
     def _start(self):
         self._paths, self._ended = list(self._patterns), []
@@ -321,6 +330,9 @@ class filterbank_sink(RecordingSink, python_block):
             item, stop = run.first - first, run.end - first
             here = run.at(run.first)
             try:
+                if news := self._held.take(here):
+                    add()
+                    self._take_settings(news)
                 gap = self._place(here, run.first)
                 flags = self._lost(here)
             except ValueError as error:
@@ -342,6 +354,40 @@ class filterbank_sink(RecordingSink, python_block):
         add()
         if problem is not None:
             raise problem
+
+    def _take_settings(self, news):
+        """Takes what was set of the stream: other files say so, where the name has the time."""
+        self._is_set = self._is_set or self._setting is not None
+        beams = self._beams
+        for setting in news:
+            if setting.kind == DIRECTIONS:
+                beams = looking_at(beams, setting.value[tags.directions])
+        looks_elsewhere = any(
+            not one.same_as(other) for one, other in zip(beams, self._beams, strict=True)
+        )
+        if not looks_elsewhere and all(setting.kind == DIRECTIONS for setting in news):
+            return
+        if self._written:
+            if TIME in self._filename:
+                self._follow_on()
+            elif looks_elsewhere:
+                raise ValueError(
+                    f"tags: settings: {news[-1]}: a file holds one direction of each beam; with "
+                    f"{TIME} in its name a new one would begin"
+                )
+            else:
+                self._write_settings()
+        if looks_elsewhere:
+            self._beams = beams
+            names = row_names(self._array, beams, self._products)
+            if len(set(names)) == len(names):
+                self._names = names
+                self._patterns = paths_of(self._filename, names)
+                self._paths = list(self._patterns)
+
+    def _write_settings(self):
+        for path in self._paths:
+            write_settings(path, self._held.lines() if self._is_set else [])
 
     def _with_flagged(self, counts, lost):
         """Returns what is lost, with channels of which nothing was counted: as lost, or
@@ -650,6 +696,7 @@ class filterbank_sink(RecordingSink, python_block):
             file.begin(header)
         if not replaces:
             self._missing = [MissingSamples(path) for path in self._paths]
+            self._write_settings()
 
     def _header(self, number):
         """Keywords and values of a file."""

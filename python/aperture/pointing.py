@@ -7,6 +7,7 @@
 
 import math
 import time as host
+from dataclasses import replace
 
 import numpy as np
 import pmt
@@ -18,9 +19,10 @@ from .beams.weights import beam_directions, beam_weights, channel_frequencies
 from .following_block import following_block
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, is_number, refuse
+from .streams.settings import place_value
 from .streams.stream_band import Band
 from .streams.tag_values import dictionary, time_value
-from .tracking.directions import parse_direction
+from .tracking.directions import Direction, parse_direction
 
 SHORTEST = 1e-6  # s for which weights hold; times in a double are good to 0.2 us
 
@@ -36,6 +38,22 @@ def as_beams(array, beams, time=None):
     if all(isinstance(beam, Beam) for beam in beams):
         return in_order(beams)
     return beams_of(array, beams, time)
+
+
+def looking_at(beams, directions):
+    """
+    Beams in the order of beam_power, of which the coherent ones look elsewhere.
+
+    directions: a dictionary for each of these, as a `settings` tag has it.
+
+    Raises ValueError: there are not as many.
+    """
+    ours = coherent(beams)
+    if len(directions) != len(ours):
+        refuse("directions", f"{len(directions)} directions", f"{len(ours)}, one for each beam")
+    places = [Direction(**place) for place in directions]
+    turned = [replace(beam, name=place.name, **place.place()) for beam, place in zip(ours, places)]
+    return turned + [beam for beam in beams if beam.incoherent]
 
 
 class Drift:
@@ -246,7 +264,7 @@ class pointing(following_block):
             normalise=normalise,
             tracked=None if tracked is None else parse_direction(tracked, "tracked"),
         )
-        self._beams = None
+        self._beams = self._directions = None  # the latter as messages have them
         self._port = pmt.intern(tags.weights)
         self.message_port_register_out(self._port)
         self.set_phase_error(phase_error)
@@ -274,6 +292,9 @@ class pointing(following_block):
             except ValueError:
                 self._beams = before
                 raise
+            self._directions = pmt.make_vector(len(beams), pmt.PMT_NIL)
+            for number, beam in enumerate(beams):
+                pmt.vector_set(self._directions, number, place_value(beam))
             self._due = None
 
     def set_phase_error(self, phase_error):
@@ -402,7 +423,7 @@ class pointing(following_block):
             middle = (begin + end + self._frame_length) / 2
             self._note_error(drift.error(end - begin + self._frame_length))
         weights = self.weights(middle)
-        message = {tags.weights: c32vector(weights)}
+        message = {tags.weights: c32vector(weights), tags.directions: self._directions}
         if timed:
             message[tags.time] = time_value(begin)
         self.message_port_pub(self._port, dictionary(message))

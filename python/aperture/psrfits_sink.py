@@ -22,8 +22,9 @@ from .formats.psrfits import write_profiles
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, item_bytes, refuse
 from .parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD
-from .pointing import ZENITH, as_beams
+from .pointing import ZENITH, as_beams, looking_at
 from .streams.python_block import printable, python_block, text_of
+from .streams.settings import DIRECTIONS, HeldSettings
 from .streams.tag_values import dict_value, require, tag_value, time_of
 from .tracking.directions import icrs
 from .transients.dispersion import channel_frequencies
@@ -53,9 +54,11 @@ class psrfits_sink(RollingSink, python_block):
     often where that takes longer than 1.5 s, and at the end: a process that is killed loses what
     came since. A file is replaced when the new one is whole.
 
-    With {time} in the name new files begin before that memory is used up, where the frequency
-    changes, and by time, by size and when it is asked for (`set_roll_over()`, `roll_over()`);
-    without it the first two end the flowgraph with an error.
+    With {time} in the name new files begin before that memory is used up, where the frequency or a
+    setting changes (where beams look, gains, delays, weights, as the tag `settings` tells them, see
+    docs/tags.md), and by time, by size and when it is asked for (`set_roll_over()`,
+    `roll_over()`); without it other frequencies and directions, and memory that is used up, end the
+    flowgraph with an error. HISTORY of the primary header lists the settings, each with its time.
 
     An error (a tag that is missing, a full disk) is logged, ends the flowgraph, and is given by
     `error()`.
@@ -121,7 +124,7 @@ class psrfits_sink(RollingSink, python_block):
         self._names = row_names(array, self._beams, products)
         if rows is not None and rows != len(self._names):
             refuse("rows", rows, f"{len(self._names)}: as many beams of {products} as there are")
-        self._products = products
+        self._products, self._held = products, HeldSettings()
         self._shape = (len(self._names), len(PRODUCTS[products]), int(channels), int(bins))
         axes = dict(zip(("beams", "products", "channels", "bins"), self._shape))
         size = item_bytes("bins", 4, **axes) // 4
@@ -188,6 +191,7 @@ class psrfits_sink(RollingSink, python_block):
         self._powers, self._counts, self._times = [], [], []
         self._lengths, self._frequencies = [], []
         self._channels = self._begin = None
+        self._history = []  # settings that hold in these files
 
     def _stop(self):
         if not self._unwritten:
@@ -229,12 +233,18 @@ class psrfits_sink(RollingSink, python_block):
         )
         time = tag_value(here, tags.rx_time, time_of, sender="folder", of="a sub-integration")
         folded = tag_value(here, "folded", dict_of, sender="folder", of="a sub-integration")
-        if self._times and self._are_full(time, channels, folded["length"], powers):
+        news = self._held.take(here)
+        turned = self._turned(news)
+        is_set = bool(turned) or any(setting.kind != DIRECTIONS for setting in news)
+        if self._times and self._are_full(time, channels, folded["length"], powers, is_set, turned):
             if self._unwritten:
                 self._write()
             self._ended += self._paths
             self._before += len(self._times)
             self._empty()
+        self._history = self._held.lines()
+        if turned:
+            self._look_at(turned)
         if self._begin is None:
             self._begin, self._channels = time, channels
             if self._model:
@@ -255,7 +265,26 @@ class psrfits_sink(RollingSink, python_block):
         self._counts.append(counts.copy())
         self._unwritten = True
 
-    def _are_full(self, time, channels, length, powers):
+    def _turned(self, news):
+        """Beams that look elsewhere, as settings say; None: they do not."""
+        beams = self._beams
+        for setting in news:
+            if setting.kind == DIRECTIONS:
+                beams = looking_at(beams, setting.value[tags.directions])
+        same = all(one.same_as(other) for one, other in zip(beams, self._beams, strict=True))
+        return None if same else beams
+
+    def _look_at(self, beams):
+        """Takes beams that look elsewhere, for files without sub-integrations."""
+        self._beams, self._direction = beams, None
+        names = row_names(self._array, beams, self._products)
+        if len(set(names)) == len(names):
+            self._names = names
+            self._paths = self._patterns = [
+                self._pattern.replace("{beam}", name_text(name)) for name in names
+            ]
+
+    def _are_full(self, time, channels, length, powers, is_set, turned):
         """Returns whether new files begin with a sub-integration."""
         changed = not np.allclose(channels, self._channels, rtol=1e-12)
         count = len(self._times) + 1
@@ -264,6 +293,11 @@ class psrfits_sink(RollingSink, python_block):
             if changed:
                 raise ValueError(
                     "rx_freq: it has changed; one file is of one frequency, and with "
+                    f"{TIME} in its name a new one would begin"
+                )
+            if turned:
+                raise ValueError(
+                    "settings: beams look elsewhere; one file is of one direction, and with "
                     f"{TIME} in its name a new one would begin"
                 )
             if held > LARGEST_FILES:
@@ -276,6 +310,7 @@ class psrfits_sink(RollingSink, python_block):
         size = count * powers[0].size * FILE_BYTES
         return (
             changed
+            or is_set
             or held > LARGEST_FILES
             or 0 < self._roll.size < size
             or self._roll.ends(self._begin, time, length)
@@ -285,7 +320,9 @@ class psrfits_sink(RollingSink, python_block):
         begun = host.monotonic()
         for beam, path in enumerate(self._paths):
             direction = self._direction or self._beam_direction(beam)
-            write_profiles(path, self.profiles(beam), self._array, direction=direction)
+            write_profiles(
+                path, self.profiles(beam), self._array, direction=direction, history=self._history
+            )
         now = host.monotonic()
         self._next_write = now + max(WRITE_INTERVAL, (now - begun) / MOST_WRITING)
         self._unwritten = False

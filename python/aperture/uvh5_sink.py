@@ -36,8 +36,10 @@ from .parameters.times import utc_text
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
 from .streams.python_block import printable, python_block, text_of, vector_of
+from .streams.settings import DIRECTION, HeldSettings
+from .streams.settings import GAINS as GAINS_SET
 from .streams.tag_values import require, tag_value, time_of
-from .tracking.directions import parse_direction
+from .tracking.directions import Direction, parse_direction
 from .tracking.phase_center import parse_phase_centers
 
 TABLES = 1 << 18  # bytes
@@ -123,13 +125,16 @@ class uvh5_sink(RecordingSink, python_block):
     an integration; see `GrowingFile`. A flowgraph that is stopped (or locked) and started again
     begins a new file of the same name, or with {time} in it of another.
 
-    A file holds one frequency and bandwidth. Where they change while the flowgraph runs, and the
-    name has {time} in it, the file ends before the change, and a new one begins with it. So it does
-    by time, by size and when it is asked for (`set_roll_over()`, `roll_over()`).
+    A file holds one frequency and bandwidth, and one set of settings: the direction that is
+    tracked, gains, delays and the length of integrations, as the tag `settings` tells them
+    (docs/tags.md). Where they change while the flowgraph runs, and the name has {time} in it, the
+    file ends before the change, and a new one begins with it. So it does by time, by size and when
+    it is asked for (`set_roll_over()`, `roll_over()`). The file's `history` lists the settings that
+    hold, each with its time, and its phase centre and GAINS are those of the stream.
 
-    Any error (a tag that is missing, a full disk, another frequency where there is no {time} in the
-    name, somebody else who writes this file) is logged, ends the flowgraph, and is given by
-    `error()`.
+    Any error (a tag that is missing, a full disk, another frequency or direction where there is no
+    {time} in the name, somebody else who writes this file) is logged, ends the flowgraph, and is
+    given by `error()`.
 
     Raises:
         ValueError, OSError: A parameter is not allowed; the file could not be written there.
@@ -171,7 +176,7 @@ class uvh5_sink(RecordingSink, python_block):
         ) = None,
         tracked: Anything(
             "The direction that the F-engine's delays track (see `delay_tracker`), so that "
-            "the phases are zero there. None: nothing."
+            "the phases are zero there, until the stream says another one. None: nothing."
         ) = None,
         calibration: CALIBRATED.calibration = "",
         calibrate: CALIBRATED.calibrate = "apply",
@@ -228,6 +233,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._autos = np.arange(inputs) * (np.arange(inputs) + 3) // 2
         self._roll = RollOver(self._name)
         self._overwrite, self._history, self._mount = overwrite, history, mount
+        self._held = HeldSettings()
         self._tracked = None if tracked is None else parse_direction(tracked, "tracked")
         # one file, whose phase centre may be none
         self._centers = parse_phase_centers(phase_centers) or [None]
@@ -296,6 +302,8 @@ class uvh5_sink(RecordingSink, python_block):
                 found["VISUNITS"] = "K"
         if self._gains is not None and not self._calibrated():
             found[GAINS] = gains_text(self._array.input_names, self._gains)
+        if lines := self._held.lines():
+            history = ", ".join(filter(None, [history, "settings: " + "; ".join(lines)]))
         return found, history
 
     def _unit(self):
@@ -407,11 +415,13 @@ class uvh5_sink(RecordingSink, python_block):
         for i, item in enumerate(items):
             try:
                 here = found[i]
+                changed = self._take_settings(here)
                 if (
                     self._setting is not None
                     and TIME in self._name
                     and (
                         not self._roll.recording
+                        or changed
                         or self._changes(here)
                         or self._is_full(here, integrations)
                     )
@@ -432,6 +442,54 @@ class uvh5_sink(RecordingSink, python_block):
         self._add(integrations)
         if problem is not None:
             raise problem
+
+    def _take_settings(self, found):
+        """Takes what was set of the stream; returns whether a file that was begun says something
+        else."""
+        changed = False
+        for setting in self._held.take(found):
+            tracked = self._tracked
+            if setting.kind == DIRECTION:
+                self._tracked = Direction(**setting.value[tags.direction])
+                if self._setting is None:
+                    self._begin()  # files are named after it
+                if self._tracked.same_as(tracked):
+                    continue
+            elif setting.kind == GAINS_SET:
+                self._take_set_gains(setting.value)
+            changed = True
+            if self._setting is None or TIME in self._name:
+                continue
+            if setting.kind == DIRECTION:
+                raise ValueError(
+                    f"tags: settings: {setting} after {tracked or 'no direction'}: a file holds "
+                    f"one phase centre; with {TIME} in its name a new one would begin"
+                )
+            self.logger.warn(
+                printable(
+                    f"{self._filenames[0]}: {setting}: the file does not say so; with {TIME} in "
+                    "its name a new one would begin"
+                )
+            )
+        return changed
+
+    def _take_set_gains(self, value):
+        """Takes gains of the F-engine that were set while it runs."""
+        if self._gains is None or tags.model in value:
+            return
+        gain = value.get(tags.gain)
+        if gain is None or np.ndim(gain) or np.imag(gain) or not np.real(gain) > 0:
+            self.logger.warn(
+                printable(
+                    f"{self._filenames[0]}: gains that are no single positive number for each "
+                    f"input were set: files do not say {GAINS} from here on"
+                )
+            )
+            self._gains = None
+            return
+        gains = np.array(self._gains)
+        gains[value.get(tags.input, slice(None))] = np.real(gain)
+        self._gains = gains
 
     def _add(self, integrations):
         rows = [] if self._statistics is None else self._statistics.take()

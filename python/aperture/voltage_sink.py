@@ -26,6 +26,7 @@ from .parameters.description import Anything, Integer, Switch, Text
 from .parameters.rules import refuse, whole_numbers
 from .parameters.sample_types import SAMPLE_TYPES
 from .streams.python_block import printable, python_block, text_of, vector_of
+from .streams.settings import HeldSettings
 from .streams.tag_values import missing_run, require, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
@@ -66,8 +67,9 @@ class voltage_sink(RecordingSink, python_block):
 
     Where frequency, bandwidth or rate change, or rx_time jumps, new files begin if the name has
     {time} in it; else, but for what SigMF can say in a capture, it is an error. With {time}, they
-    also begin by time, by size and when it is asked for (`set_roll_over()`, `roll_over()`). Any
-    error (a tag
+    also begin by time, by size and when it is asked for (`set_roll_over()`, `roll_over()`), and
+    where a setting changes that the tag `settings` tells of (docs/tags.md). SigMF recordings have
+    settings as annotations, GUPPI raw in its cards SET00000 and so on. Any error (a tag
     that is missing, a full disk, somebody else who writes this file) is logged, ends the flowgraph,
     and is given by `error()`.
 
@@ -128,7 +130,7 @@ class voltage_sink(RecordingSink, python_block):
         self._array, self._description = array, description
         self._overwrite, self._given_names = bool(overwrite), names
         self._name = file_name(filename)
-        self._roll = RollOver(self._name)
+        self._roll, self._held = RollOver(self._name), HeldSettings()
         channel = [] if self._name.endswith(GUPPI_ENDING) else ["channel"]
         check_fields(self._name, ("time", self._edge.field[1:-1], *channel))
         self._voltages = VoltageFiles(
@@ -234,8 +236,11 @@ class voltage_sink(RecordingSink, python_block):
         found = self.tags_by_item(0, len(items), lost)
         for item, frame in enumerate(items):
             here = found.get(item, {})
+            news = self._held.take(here)
             if here or self._setting is None:
                 self._follow(here, first + item)
+            if news:
+                self._take_settings(news)
             if not self._roll.recording:
                 self._finish()
                 self._left_out += 1
@@ -244,6 +249,25 @@ class voltage_sink(RecordingSink, python_block):
                 self._finish()
                 self._begin(self._setting, self._moment(first + item), first + item)
             self._write(frame, self._runs(lost.get(item, [])), first + item)
+
+    def _take_settings(self, news):
+        """Takes what was set of the stream, from the next frame on, where files were begun."""
+        if not self._frames:
+            return
+        if TIME in self._name:
+            self._finish()
+            return
+        for setting in news:
+            if not self._guppi:
+                for writer in self._writers:
+                    writer.note(str(setting))
+                continue
+            self.logger.warn(
+                printable(
+                    f"{self._patterns[0]}: {setting}: the files do not say so; with {TIME} in "
+                    "their name new ones would begin"
+                )
+            )
 
     def _runs(self, values):
         """Returns the `missing` tags of a frame: [(input, first, count)], within the frame."""
@@ -369,6 +393,7 @@ class voltage_sink(RecordingSink, python_block):
                 telescope=self._array.name if self._array else "",
                 site=site,
                 description=self._description,
+                settings=tuple(self._held.lines()),
             )
             writer = self._voltages.writer(
                 path,

@@ -41,6 +41,8 @@ class qa_delay_settings : public CppUnit::TestFixture
     CPPUNIT_TEST(nothing_to_do);
     CPPUNIT_TEST(cuts_do_not_matter);
     CPPUNIT_TEST(random_models);
+    CPPUNIT_TEST(directions);
+    CPPUNIT_TEST(what_is_told);
     CPPUNIT_TEST_SUITE_END();
 
     //! A power of two of spectra a second: their times are exact.
@@ -54,6 +56,8 @@ class qa_delay_settings : public CppUnit::TestFixture
         bool any = false;
         int64_t since = 0;
         int times = 0;
+        //! settings that have come into force, and at which spectrum
+        std::vector<std::pair<int64_t, pmt::pmt_t>> news;
     };
 
     static delay_settings make(int inputs = 1)
@@ -61,16 +65,22 @@ class qa_delay_settings : public CppUnit::TestFixture
         return delay_settings({ inputs, 1, step, step, 0, false });
     }
 
-    static int64_t update(delay_settings& s, int64_t spectrum, told& t)
+    static int64_t update(delay_settings& s, int64_t spectrum, told& t, int64_t left = 0)
     {
-        return s.update(spectrum,
-                        clock,
-                        most,
-                        { [](int64_t) {},
-                          [](const std::string& what) { CPPUNIT_FAIL(what); },
-                          [&](const delay_settings::change& c) {
-                              t = { c.delays, c.any, spectrum, t.times + 1 };
-                          } });
+        return s.update(
+            spectrum,
+            clock,
+            most,
+            left,
+            { [](int64_t) {},
+              [](const std::string& what) { CPPUNIT_FAIL(what); },
+              [&](const delay_settings::change& c) {
+                  t.delays = c.delays;
+                  t.any = c.any;
+                  t.since = spectrum;
+                  t.times++;
+              },
+              [&](const pmt::pmt_t& news) { t.news.emplace_back(spectrum, news); } });
     }
 
     //! Returns the delay in samples and the phase in cycles of spectrum m.
@@ -145,11 +155,15 @@ public:
         s.update(0,
                  clock,
                  most,
+                 0,
                  { [](int64_t) {},
                    {},
                    [&](const delay_settings::change& c) {
-                       t = { c.delays, c.any, 0, 1 };
-                   } });
+                       t.delays = c.delays;
+                       t.any = c.any;
+                       t.times = 1;
+                   },
+                   [](const pmt::pmt_t&) {} });
         // the rate in cycles has 64 bits of mantissa here: 2e2 cycles/s * 1e8 s * 2^-64
         check(t, { { m, -(long double)years * rate } }, 0, 1e-7, 1e-8);
     }
@@ -279,6 +293,79 @@ public:
             }
             CPPUNIT_ASSERT(checked > 100);
         }
+    }
+
+    //! A model of another direction waits for the next frame, and is told once; those
+    //! that follow of the same direction do not wait.
+    void directions()
+    {
+        constexpr int64_t length = 100; // spectra of a frame
+        auto s = make(2);
+        const auto place = [](const char* name) {
+            return pmt::dict_add(
+                pmt::make_dict(), pmt::intern("name"), pmt::intern(name));
+        };
+        const auto at = [](int64_t spectrum) {
+            return clock.start.after(double(spectrum), clock.rate);
+        };
+        const auto one = place("one"), other = place("other");
+        s.set({ "g", -1, at(0), one }, { 1e-5 }, { 1e-9 }, {}, {});
+        s.set({ "g", -1, at(130), one }, { 2e-5 }, { 1e-9 }, {}, {});
+        s.set({ "g", -1, at(270), other }, { 3e-5 }, { 1e-9 }, {}, {});
+        s.set({ "g", -1, at(290), other }, { 4e-5 }, { 1e-9 }, {}, {});
+        s.set({ "g", -1, at(350), other }, { 5e-5 }, { 1e-9 }, {}, {});
+        told t;
+        std::map<int64_t, double> delays; // spectrum -> samples
+        for (int64_t spectrum = 0; spectrum < 400;) {
+            const int64_t left = (length - spectrum % length) % length;
+            const int64_t same = update(s, spectrum, t, left);
+            CPPUNIT_ASSERT(same > 0);
+            if (t.since == spectrum)
+                delays[spectrum] = double(t.delays[1].samples) + t.delays[1].fraction;
+            spectrum += std::min<int64_t>(same, 400 - spectrum);
+        }
+        const double samples = rate * step;
+        const std::map<int64_t, double> wanted = {
+            { 0, 1e-5 }, { 130, 2e-5 }, { 300, 4e-5 }, { 350, 5e-5 }
+        };
+        CPPUNIT_ASSERT_EQUAL(wanted.size(), delays.size());
+        for (const auto& [spectrum, delay] : wanted)
+            CPPUNIT_ASSERT_DOUBLES_EQUAL(delay * samples, delays.at(spectrum), 1e-3);
+        CPPUNIT_ASSERT_EQUAL(size_t(2), t.news.size());
+        CPPUNIT_ASSERT_EQUAL(int64_t(300), t.news[1].first);
+        const auto value = [&](const char* key) {
+            return pmt::dict_ref(t.news[1].second, pmt::intern(key), pmt::PMT_NIL);
+        };
+        CPPUNIT_ASSERT(pmt::equal(other, value(tags::direction)));
+        CPPUNIT_ASSERT(pmt::equal(pmt::intern("direction"), value(tags::setting)));
+        CPPUNIT_ASSERT(pmt::equal(at(300).to_pmt(), value(tags::time)));
+    }
+
+    //! Other models are told where they have no rates, each anew after another start.
+    void what_is_told()
+    {
+        auto s = make(2);
+        told t;
+        update(s, 0, t);
+        s.set({ "", 1, {} }, { 1e-5 }, {}, { 0.5 }, {});
+        s.set({ "moves", -1, {} }, { 1e-5 }, { 1e-9 }, {}, {});
+        update(s, 7, t);
+        update(s, 8, t);
+        CPPUNIT_ASSERT_EQUAL(size_t(1), t.news.size());
+        const auto& [spectrum, news] = t.news[0];
+        CPPUNIT_ASSERT_EQUAL(int64_t(7), spectrum);
+        const auto value = [](const pmt::pmt_t& dict, const char* key) {
+            return pmt::dict_ref(dict, pmt::intern(key), pmt::PMT_NIL);
+        };
+        CPPUNIT_ASSERT(pmt::equal(pmt::intern("delays"), value(news, tags::setting)));
+        CPPUNIT_ASSERT(pmt::equal(pmt::from_long(1), value(news, tags::input)));
+        CPPUNIT_ASSERT(
+            pmt::equal(pmt::init_f64vector(1, { 1e-5 }), value(news, tags::delay)));
+        CPPUNIT_ASSERT(
+            pmt::equal(pmt::init_f64vector(1, { 0.5 }), value(news, tags::phase)));
+        s.start();
+        update(s, 0, t);
+        CPPUNIT_ASSERT_EQUAL(size_t(2), t.news.size());
     }
 };
 

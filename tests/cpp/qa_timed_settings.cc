@@ -157,7 +157,8 @@ class qa_timed_settings : public CppUnit::TestFixture
                                      item,
                                      items,
                                      [](int64_t) { CPPUNIT_FAIL("late"); },
-                                     [&](const cfloat* g) { held[item] = g->real(); }));
+                                     [&](const cfloat* g) { held[item] = g->real(); },
+                                     [](const pmt::pmt_t&) {}));
         for (size_t i = 0; i < most_timed_settings; i++)
             CPPUNIT_ASSERT_EQUAL(2.f + i, held[i * 7919 % 65536]);
         gains.receive(gain_at(1, at_item(70000)));
@@ -214,7 +215,7 @@ class qa_timed_settings : public CppUnit::TestFixture
                 std::string(e.what()));
         }
         gains.update(
-            1, items, [](int64_t) {}, [](const cfloat*) {});
+            1, items, [](int64_t) {}, [](const cfloat*) {}, [](const pmt::pmt_t&) {});
         gains.receive(message(513));
         CPPUNIT_ASSERT_THROW(gains.receive(message(514)), std::invalid_argument);
     }

@@ -132,6 +132,10 @@ public:
     //! of an item at or before the oldest.
     virtual std::vector<setting> settings() const = 0;
 
+    //! Returns the items that had a `settings` tag, and its value, of all since the
+    //! start, oldest first; of very many the newest thousand.
+    virtual std::vector<std::pair<uint64_t, pmt::pmt_t>> told() const = 0;
+
     //! Returns what the `missing` tags of some items say; spectra count from the first
     //! one of the first item.
     virtual std::vector<missing_run> missing(uint64_t first, int64_t count) const = 0;

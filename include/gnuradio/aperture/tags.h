@@ -52,6 +52,13 @@ inline constexpr char spectra[] = "spectra";
 inline constexpr char counted[] = "counted";
 //! bool: the input ended within this frame or integration
 inline constexpr char partial[] = "partial";
+//! vector of dictionaries, one for each setting that was changed while the flowgraph ran
+//! and holds from this item on: `setting` (symbol: `direction`, `directions`, `gains`,
+//! `delays`, `weights` or `integration`), `time` (tuple(uint64, double), of the first
+//! spectrum or frame that has it), and what was set, by the keys of its message
+inline constexpr char settings[] = "settings";
+//! symbol: the kind of a setting in a `settings` tag
+inline constexpr char setting[] = "setting";
 
 //! key of a `gains` message: complex, real or c32vector of one per channel; of a
 //! `weights` message: real, or f32vector of one per beam
@@ -95,8 +102,12 @@ inline constexpr char item[] = "item";
 //! string, in `status`: why a message was refused, what was assumed, or what can be done
 inline constexpr char reason[] = "reason";
 //! symbol or string, in `direction` messages and in `status` of `delay_tracker`: the
-//! direction that is followed
+//! direction that is followed; in `delays` messages and in a `settings` tag a dictionary
+//! of its `name` and `ra` and `dec`, `azimuth` and `elevation` (degrees), or `body`
 inline constexpr char direction[] = "direction";
+//! vector, in `weights` messages and in a `settings` tag: of each beam a dictionary as
+//! of `direction`
+inline constexpr char directions[] = "directions";
 //! double, degrees, in `status` of `delay_tracker`: from north through east
 inline constexpr char azimuth[] = "azimuth";
 //! double, degrees, in `status` of `delay_tracker`: below 0 where the direction has set

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(item_ring.h) */
-/* BINDTOOL_HEADER_FILE_HASH(248c2ba7228a5cd9f5f392f25e7abf47) */
+/* BINDTOOL_HEADER_FILE_HASH(c4956ecab50012dec84c22c319453949) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -111,6 +111,11 @@ Raises:
           "Returns a list of the settings of the items that are there, each "
           "item_ring_setting up to the next; the first one is of an item at or before "
           "the oldest.");
+    c.def(
+        "told",
+        &block::told,
+        "Returns a list of (item, value) of the `settings` tags since the start, of very "
+        "many the newest thousand.");
     c.def(
         "missing",
         [](const block& b, uint64_t first, int64_t count) {

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e888d3bfd5522dd08366eab2a70de35b) */
+/* BINDTOOL_HEADER_FILE_HASH(e881ef3aa883a3cffbd083fbdcc5d3e9) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -42,6 +42,8 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("spectra") = tags::spectra;
     t.attr("counted") = tags::counted;
     t.attr("partial") = tags::partial;
+    t.attr("settings") = tags::settings;
+    t.attr("setting") = tags::setting;
     t.attr("gain") = tags::gain;
     t.attr("delay") = tags::delay;
     t.attr("delay_rate") = tags::delay_rate;
@@ -57,6 +59,7 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("item") = tags::item;
     t.attr("reason") = tags::reason;
     t.attr("direction") = tags::direction;
+    t.attr("directions") = tags::directions;
     t.attr("azimuth") = tags::azimuth;
     t.attr("elevation") = tags::elevation;
 }

@@ -13,8 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from .. import tags
 from ..files.checked_file import PartFile
 from ..streams.python_block import text_of
+from ..streams.settings import HeldSettings
 from .exact_clock import moment_of, time_entry
 
 PAUSE = 0.1  # s, after which also little is written that has come
@@ -235,7 +237,10 @@ class Dump:
             )
             self._description.reserve(ROOM)
         self._section = self.selection.begin(
-            self.selection.paths(self.trigger.id, seconds, number), stretch, self.next
+            self.selection.paths(self.trigger.id, seconds, number),
+            stretch,
+            self.next,
+            self._settings(self.next),
         )
         self._approximate = self._approximate or stretch.approximate
         self._recordings.append(
@@ -249,6 +254,14 @@ class Dump:
             }
         )
         self.began = True
+
+    def _settings(self, item):
+        """Settings, each with its time, that hold up to an item."""
+        held = HeldSettings()
+        for number, value in self._ring.told():
+            if number <= item:
+                held.take({tags.settings: value})
+        return held.lines()
 
     def _end_section(self):
         section, self._section = self._section, None
@@ -301,6 +314,7 @@ class Dump:
         entries = min(len(self._missing) + more, RUNS_TOLD) + len(self._recordings)
         files = sum(len(path) + 8 for path in self.selection.paths("x" * 64, 0)) * 2
         size = 4096 + RUN_BYTES * entries + files * len(self._recordings)
+        size += sum(map(len, self._settings(self.next))) * 2
         self._description.reserve(-(-size // ROOM) * ROOM)
 
     # ---- what is said
@@ -333,6 +347,7 @@ class Dump:
             "channels": selection.channels,
             "inputs": selection.inputs,
             "names": [selection.files.names[number] for number in selection.inputs],
+            "settings": self._settings((self.next or 1) - 1),
             "candidate": dict(trigger.candidate),
             "approximate": self._approximate,
             "bytes": self._bytes,

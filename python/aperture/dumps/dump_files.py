@@ -127,15 +127,17 @@ class Selection(VoltageFiles):
             number += 1
         return number
 
-    def begin(self, paths, stretch, item):
-        """A Section from an item on, of which a Stretch says time and frequency."""
-        return Section(self, paths, stretch, item)
+    def begin(self, paths, stretch, item, settings=()):
+        """A Section from an item on, of which a Stretch says time and frequency; settings: texts on
+        those that hold there."""
+        return Section(self, paths, stretch, item, settings)
 
 
 class Section:
     """Files of voltages without a jump in time or frequency."""
 
-    def __init__(self, selection, paths, stretch, item):
+    def __init__(self, selection, paths, stretch, item, settings):
+        self._settings = tuple(settings)
         self._selection, self._edge = selection, selection.files.edge
         self.start, self.samples = stretch.time(item), 0
         self._writers = []
@@ -173,6 +175,7 @@ class Section:
             telescope=array.name if array else "",
             site=None if array is None else (array.latitude, array.longitude, array.height),
             description=files.description,
+            settings=self._settings,
         )
         return self._selection.writer(
             path, recording, edge.file_dtype, edge.spectra, files.blocks, False

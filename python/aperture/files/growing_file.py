@@ -16,7 +16,7 @@ from . import file_lock
 from .file_lock import NO_HARD_LINKS, LockFile
 from .file_names import LONGEST_TIME, TIME
 
-LONGEST_ADDITION = len(".missing")  # to a file's name, of those that are written beside it
+LONGEST_ADDITION = len(".settings")  # to a file's name, of those that are written beside it
 
 
 class GrowingFile:

@@ -18,6 +18,7 @@ from .voltages import components
 
 HEADER_BYTES = 4096
 NOT_TOLD = "LOST_MORE"  # key: runs for which the header has no room
+MOST_SETTINGS = 4  # keys SETTING_0 and so on
 
 
 #: the keys that may differ between the files of one observation
@@ -113,6 +114,10 @@ class DadaWriter:
             "OBS_OFFSET": 0,
             "FILE_SIZE": self._samples * self._dtype.itemsize * inputs * channels,
             "LOST_SAMPLES": self._lost,
+            **{
+                f"SETTING_{number}": clean(text)
+                for number, text in enumerate(recording.settings[:MOST_SETTINGS])
+            },
         }
 
     def add(self, voltages, missing=()):
@@ -152,7 +157,8 @@ class DadaWriter:
             self._file.abandon()
             self.paths = []
             return
-        values, room = self._header(), 2048
+        values = self._header()
+        room = 2048 - sum(len(text) + 20 for text in self._recording.settings[:MOST_SETTINGS])
         for place, run in enumerate(self._runs):
             text = " ".join(map(str, run))
             room -= len(text) + 20

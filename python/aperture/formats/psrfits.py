@@ -266,7 +266,7 @@ def _subints(fits, folded, start):
     return table
 
 
-def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
+def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0), history=()):
     """
     Writes a FoldedProfiles; what is at `path` is replaced when the new file is whole.
 
@@ -282,6 +282,8 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
         sub-integration.
     direction : (float, float)
         ICRS right ascension and declination, degrees.
+    history : sequence of str
+        Lines for the primary header's HISTORY.
 
     Raises OSError.
     """
@@ -292,6 +294,8 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0)):
         early = folded.times[0][1] - folded.lengths[0] / 2
         start = (folded.times[0][0] + int(np.floor(early)), float(early - np.floor(early)))
     files = [_primary(fits, folded, site, start, direction)]
+    for line in history:
+        files[0].header.add_history(ascii_text(line))
     files.append(_history(fits, folded, start))
     files += _polyco(fits, folded.segments, folded)
     files.append(_subints(fits, folded, start))

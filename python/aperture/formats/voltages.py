@@ -42,7 +42,8 @@ class Recording:
     frequencies: Hz, of each channel in it; width: Hz, of a channel; rate: samples a second of a
     channel; start: Moment of the first sample; names: of each input or beam in it; source: of
     which antenna or beam they are; channel: number of the first channel; telescope: a name, or "";
-    site: latitude and longitude in degrees and height in metres, or None; description: for people.
+    site: latitude and longitude in degrees and height in metres, or None; description: for people;
+    settings: texts on settings that hold from the start, each with its time.
     """
 
     frequencies: tuple
@@ -55,6 +56,7 @@ class Recording:
     telescope: str
     site: tuple | None
     description: str
+    settings: tuple = ()
 
 
 def components(dtype):

@@ -31,6 +31,23 @@ class stream(gr.sync_block):
         return count
 
 
+class caller(gr.sync_block):
+    """Passes a stream on, and calls a function, once, when an item has come. GNU Radio's gateway
+    holds no reference to it."""
+
+    def __init__(self, item_size, item, function):
+        gr.sync_block.__init__(self, "caller", [(np.uint8, item_size)], [(np.uint8, item_size)])
+        self._item, self._function = item, function
+        self.set_max_noutput_items(997)
+
+    def work(self, input_items, output_items):
+        if self._function and self.nitems_read(0) >= self._item:
+            function, self._function = self._function, None
+            function()
+        output_items[0][:] = input_items[0]
+        return len(input_items[0])
+
+
 def clock(item, seconds, fraction=0.0, rate=None):
     """Returns the tags of an item that comes at that time, from which on the rate is this one."""
     found = [(item, "rx_time", to_pmt((seconds, fraction)))]

@@ -5,12 +5,14 @@
 #
 """Filterbank files that grow, and what is told of the samples that are missing in them."""
 
+import json
 import os
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...files import file_lock
+from ...files.checked_file import whole_file
 from ...parameters.ascii_text import ascii_text
 
 # 8 bits: where the mean is put, and the standard deviation; 0.4 % of the
@@ -19,6 +21,7 @@ LEVEL, SIGNED_LEVEL = 64.0, 128.0
 DEVIATION = 10.0
 SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
 MISSING = ".missing"  # the ending of the list's file
+SETTINGS = ".settings"  # the ending of the list of settings
 ALL_IFS = -1
 FOLDED_AT_ONCE = 1024  # samples: sums of float32 are good to 1e-5 or better
 
@@ -72,6 +75,19 @@ def runs(flags):
     """(first, count) of each run of true ones in flags [sample]."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], np.asarray(flags, np.int8), [0]))))
     return [(int(first), int(end - first)) for first, end in zip(edges[::2], edges[1::2])]
+
+
+def write_settings(path, lines):
+    """
+    Writes the text file PATH.settings, which is there only if there are lines: the settings that
+    the stream has said, each with its time, for which a header has no room; a list in YAML.
+    """
+    name = os.path.realpath(path) + SETTINGS
+    file_lock.remove_leftover(name)  # left of a file that was replaced
+    if lines:
+        with whole_file(name) as part, open(part, "w", encoding="utf-8") as file:
+            file.write(f"# {os.path.basename(path)}: settings, each with its time\n")
+            file.writelines(f"- {json.dumps(line)}\n" for line in lines)
 
 
 class MissingSamples:

@@ -13,6 +13,9 @@ from ...files.checked_file import PartFile
 from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD
 from .header import header_bytes, numbered, sequence
 
+LONGEST_TEXT = 68  # characters of a card's text
+MOST_SETTINGS = 64  # cards of settings
+
 
 class GuppiWriter:
     """
@@ -76,6 +79,10 @@ class GuppiWriter:
             "OVERLAP": 0,
             "DIRECTIO": 0,
             "BLOCSIZE": channels * parts * self._spectra,
+            **{
+                f"SET{number:05d}": text[:LONGEST_TEXT]
+                for number, text in enumerate(recording.settings[:MOST_SETTINGS])
+            },
         }
 
     def _open(self):

@@ -73,6 +73,19 @@ class SigmfWriter:
             self._meta.abandon()
             raise
         self.capture(recording.start, recording.frequencies[0])
+        for text in recording.settings:
+            self.note(text)
+
+    def note(self, text):
+        """Annotates the next sample with a setting that holds from there on."""
+        self._annotations.append(
+            {
+                "core:sample_start": self._samples,
+                "core:sample_count": 0,
+                "core:label": "setting",
+                "core:comment": text,
+            }
+        )
 
     def capture(self, moment, frequency):
         """Begins a capture with this time and frequency (Hz) at the next sample."""
@@ -100,6 +113,7 @@ class SigmfWriter:
         """
         entries = len(self._captures) + len(self._annotations) + len(missing)
         size = 4096 + len(json.dumps(self._global())) + ENTRY * entries
+        size += sum(len(entry["core:comment"]) for entry in self._annotations)
         self._meta.reserve(-(-size // ROOM) * ROOM)
         self._data.add(voltages)
         for number, first, count, *reason in missing:

@@ -166,6 +166,24 @@ class check_uvh5(unittest.TestCase):
             self.assertGreater(values.count(), 8 * 5 * 6)
             self.assertLess(np.abs(np.angle(values.compressed(), deg=True)).max(), limit, path.name)
 
+    def test_turned(self):
+        """Each file has the phase centre that held, and pyuvdata phases it to the source; channel
+        0 straddles the ends of the band, and noise is 1 % of the source."""
+        told = json.loads((FOLDER / "turned.json").read_text())
+        self.assertEqual(2, len(told["files"]))
+        _, ra, dec = told["directions"][0]
+        for name, (direction, *place) in zip(told["files"], told["directions"]):
+            data = read(FOLDER / name)
+            (center,) = data.phase_center_catalog.values()
+            self.assertEqual(direction, center["cat_name"])
+            found = np.degrees([center["cat_lon"], center["cat_lat"]])
+            np.testing.assert_allclose(found, place, atol=1e-3)
+            self.assertIn(f"delays follow {direction} (ra ", data.history)
+            limit = phase_of_direction(data)
+            values = phased_to(data, ra, dec)[:, :, 1:]
+            self.assertGreater(values.count(), 5 * 6 * 15)
+            self.assertLess(np.abs(np.angle(values.compressed(), deg=True)).max(), limit + 8, name)
+
     def test_phase_centers(self):
         """
         Apparent coordinates, u, v, w and phases are those that pyuvdata computes of the catalogue's

@@ -34,6 +34,7 @@ from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.packages.environment import PackageError
 from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.item_stream import caller
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[4] / "../shared/data")
 RECORDING = Path(DATA, "effelsberg-b2016+28.dada")
@@ -300,6 +301,32 @@ def write_tracked(folder):
             raise SystemExit(code)
 
 
+def write_turned(folder):
+    """Another direction is tracked in the middle: two files, of the source in the first one."""
+    directions = [("Cas A", 350.85, 58.815), ("Cyg A", 299.868153, 40.733916)]
+    array = array_of(["A9x", "B2x", "Cx", "A10x"])
+    array.sample_rate, count = 1e5, 4
+    sky = [Source("s", ra=directions[0][1], dec=directions[0][2], flux=100.0)]
+    top = gr.top_block()
+    source = aperture.array_source(
+        array, sky, samples=80000, start_time=DATES["2024"], inputs_per_port=count
+    )
+    tracker = aperture.delay_tracker(array, "Cas A", 16, item_size=8 * count)
+    turns = caller(8 * count, 40000, lambda: tracker.track("Cyg A"))
+    engine = aperture.f_engine(
+        channels=16, inputs=count, inputs_per_port=count, spectra_per_frame=24, most_delay=16
+    )
+    correlator = aperture.xengine(
+        channels=16, inputs=count, spectra_per_frame=24, type="fc32", integration=20
+    )
+    sink = aperture.uvh5_sink(folder / "turned-{time}.uvh5", array, 16, tracked="Cas A")
+    top.connect(source, turns, tracker, engine, correlator, sink)
+    top.msg_connect(tracker, "delays", engine, "delays")
+    top.run()
+    files = [Path(path).name for path in sink.files()]
+    write_json(folder / "turned.json", directions=directions, files=files)
+
+
 def write_recording(folder):
     if not RECORDING.exists():
         return
@@ -405,4 +432,5 @@ if __name__ == "__main__":
     write_killed(target)
     write_chain(target)
     write_tracked(target)
+    write_turned(target)
     write_recording(target)
