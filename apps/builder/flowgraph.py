@@ -294,6 +294,9 @@ class Flowgraph(gr.top_block):
             self.source.prepare()
         super().start(*arguments)
 
+    def after_gains(self):
+        """Is called when the gains of receivers were measured and set, before they are used."""
+
     def adjust(self):
         """Looks after receivers; to be called from time to time while it runs."""
         if self.front.live:
@@ -306,6 +309,7 @@ class Flowgraph(gr.top_block):
             self.stop()  # the input ended before its first spectrum
             return
         self._measure(tell, samples)
+        self.after_gains()
         self.source.release()
 
     def ended(self):

@@ -15,6 +15,7 @@ import time
 from ..builder.input import InputFailure
 from ..observatory.backoff import Backoff
 from ..observatory.disk_guard import DiskGuard
+from ..observatory.superseded import said_by
 from ..observatory.written import Written
 from .observe_chain import make_chain, versions
 from .observe_plan import Configuration
@@ -83,6 +84,11 @@ class Service:
         self._signals = Signals()
         self._progress = None  # (number, since when), of integrations
         self._before = 0  # integrations of flowgraphs that ended
+        say_by = {"log": self._log, "alarm": self._alarm}
+        instrument.on_publish(
+            lambda message: message["event"] == "setting" and say(f"set: {message['text']}")
+        )
+        instrument.say = lambda event, text: say_by[event](text)
         self._told = {}  # task that recurs -> when it was last done
         self._written = Written()
         self._has_run = False  # true once a flowgraph has started
@@ -171,6 +177,7 @@ class Service:
         instrument, plan = self._instrument, self._configuration.plan
         instrument.set_state("starting")
         instrument.replace(chain, chain.named_blocks(), chain.about())
+        chain.after_gains = lambda: instrument.restore(port="gains")
         for sink in chain.sinks():
             sink.set_recording(self._guard.recording)
         known, stops, reload, problem = set(), 0, False, None
@@ -306,6 +313,8 @@ class Service:
 
     def _write_beside(self, path):
         text = f"# {os.path.basename(path)}: {versions()}\n"
+        for setting in self._instrument.kept.all():
+            text += f"# {setting}\n"
         with open(self._configuration.path, encoding="utf-8", errors="replace") as file:
             text += file.read()
         try:
@@ -332,12 +341,19 @@ class Service:
             changed = found.sections != self._configuration.sections
             if changed:
                 self._log("the configuration has changed: the flowgraph is made anew")
+                self._drop_settings(found.sections)
                 self._use(found)
         if not changed and chain is not None:
             self._log("new files begin")
             chain.roll_over()
         self._notifier.ready("reloaded")
         return changed
+
+    def _drop_settings(self, sections):
+        """Drops settings that were made while it ran, where a new configuration says otherwise."""
+        by = lambda setting: said_by(setting, self._configuration.sections, sections)
+        for setting in self._instrument.kept.drop(by):
+            self._log(f"not kept: {setting}: the new configuration has another {by(setting)}")
 
     # ---- what is told
 
@@ -354,6 +370,8 @@ class Service:
             text += f", {losses}"
         if self._instrument.restarts:
             text += f", {self._instrument.restarts} restarts"
+        if kept := len(self._instrument.kept.all()):
+            text += f", {kept} setting{'s'[: kept > 1]} made while it ran"
         if self._guard.free is not None:
             text += f", {with_prefix(self._guard.free, 'B')} free"
         return text + ("" if self._guard.recording else ", NOT RECORDING: disk nearly full")

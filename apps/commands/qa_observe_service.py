@@ -17,6 +17,7 @@ import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -28,6 +29,7 @@ from gnuradio.aperture.commands.observe_chain import make_chain
 from gnuradio.aperture.commands.observe_plan import Configuration
 from gnuradio.aperture.commands.observe_service import Service
 from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.monitoring.publisher import Publisher
 from gnuradio.aperture.observatory.instrument import Instrument
 from gnuradio.aperture.observatory.notify import Notifier
 from gnuradio.aperture.testing.folders import InFolder
@@ -69,6 +71,47 @@ class qa_observe_service(InFolder, gr_unittest.TestCase):
         if helper:
             helper.join()
         return code, out.getvalue(), err.getvalue()
+
+    def sky(self, **more):
+        """A configuration with a tracked direction and beams; more: of its sections."""
+        sections = {
+            "tracking": '{direction: "Cas A"}',
+            "beams": f'{{directions: "grid:az=180,el=60", file: "{self.folder}/p-{{time}}.fil"}}',
+            "service": "{restart: true, restart_after: 0.1, watchdog: 2}",
+            **more,
+        }
+        return self.configuration("".join(f"{key}: {text}\n" for key, text in sections.items()))
+
+    def run_watched(self, configuration, after, **arguments):
+        """Runs it with a publisher, as with a section `monitoring`; after(instrument, set) is
+        called when it runs, set(block, port, value) sets as the server does, and gives what was
+        wrong."""
+        make, publishers, failures = Instrument, [], []
+
+        def made(*args):
+            instrument = make(*args)
+            publishers.append(Publisher(instrument))
+            return instrument
+
+        def called(instrument):
+            try:
+                self.wait_for(lambda: instrument.state == "running" and self.of("integration"))
+                after(
+                    instrument,
+                    lambda block, port, value: publishers[0]._command(
+                        {"id": 1, "block": block, "port": port, "value": value}
+                    )["error"],
+                )
+            except Exception as error:
+                failures.append(error)
+            finally:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        with mock.patch(f"{__name__}.Instrument", made):
+            found = self.run_service(configuration, after=called, **arguments)
+        if failures:
+            raise failures[0]
+        return found
 
     def of(self, event):
         return [each for each in self.events if each["event"] == event]
@@ -335,6 +378,125 @@ ring: {{file: "{self.folder}/d-{{id}}-{{time}}.dada", seconds: 1}}
             )
         self.assertEqual(held[0], held[-1])
 
+    def test_settings_stay_after_a_failure(self):
+        """Settings are made in the next flowgraph, stand in its files, and are said."""
+        made, errors = [], []
+
+        def make(configuration):
+            chain = make_chain(configuration)
+            progress = chain.progress
+            if not made:
+                chain.progress = lambda: 3 if fails.is_set() else progress()
+            made.append(chain)
+            return chain
+
+        settings = [
+            ("tracker", "direction", {"direction": "Cyg A"}),
+            ("pointing", "direction", {"directions": ["az=90, el=50"]}),
+            ("f_engine", "gains", {"gain": 2, "input": 1}),
+            ("f_engine", "gains", {"gain": 3, "input": 1}),
+            ("f_engine", "delays", {"delay": 1e-6, "input": 0, "model": "cable"}),
+            ("xengine", "integration", {"seconds": 0.5}),
+            ("beams", "weights", {"gain": 2}),
+        ]
+        fails = threading.Event()
+
+        def after(instrument, set_one):
+            for setting in settings:
+                errors.append(set_one(*setting))
+            # one that is refused is not kept
+            self.assertIn("gain", set_one("f_engine", "gains", {"gain": "x"}))
+            fails.set()
+            self.wait_for(lambda: instrument.restarts and instrument.state == "running")
+            self.wait_for(lambda: instrument.blocks["visibilities"].integrations() > 1)
+            engine = instrument.blocks["f_engine"]
+            found.update(
+                direction=instrument.blocks["tracker"].direction().name,
+                beam=instrument.blocks["pointing"].beams()[0].azimuth,
+                gain=engine.gains(1)[0],
+                delays=[d["delay"] for d in engine.delays(0) if d["model"] == "cable"],
+                weights=instrument.blocks["beams"].gains(),
+                about=instrument.describe()["settings"],
+            )
+
+        found = {}
+        code, out, _ = self.run_watched(self.sky(), after, make=make)
+        self.assertEqual(0, code)
+        self.assertEqual([None] * len(settings), errors)
+        self.assertEqual(("Cyg A", 90.0), (found["direction"], found["beam"]))
+        self.assertEqual(3, found["gain"])
+        self.assertEqual([1e-6], found["delays"])
+        np.testing.assert_array_equal(2, found["weights"])
+        # the second gain has taken the place of the first
+        self.assertEqual(
+            [(block, port, value) for block, port, value in settings if value.get("gain") != 2]
+            + [settings[-1]],
+            sorted_as(settings, found["about"]),
+        )
+        kept = [line for line in out.splitlines() if "kept: " in line]
+        self.assertEqual(len(settings) - 1, len(kept), out)
+        self.assertIn("6 settings made while it ran", out)
+        last = sorted(self.folder.glob("v-*.uvh5"), key=os.path.getmtime)[-1]
+        with h5py.File(last) as file:
+            history = file["Header/history"][()].decode()
+            self.assertEqual(b"Cyg A", file["Header/phase_center_catalog/0/cat_name"][()])
+            np.testing.assert_allclose(file["Header/integration_time"][0], 0.5, rtol=0.05)
+        for text in ("delays follow Cyg A (ra ", "gains of input 1: gain 3", "model cable"):
+            self.assertIn(text, history)
+        beside = sorted(self.folder.glob("p-*.fil.yml"), key=os.path.getmtime)[-1].read_text()
+        self.assertIn('# tracker/direction {"direction": "Cyg A"}, set at 2', beside)
+
+    def test_settings_and_a_new_configuration(self):
+        """A new configuration wins where it changes what was set, and only there."""
+        configuration = self.sky()
+
+        def after(instrument, set_one):
+            self.assertIsNone(set_one("tracker", "direction", {"direction": "Cyg A"}))
+            self.assertIsNone(set_one("f_engine", "gains", {"gain": 2, "input": 1}))
+            self.assertIsNone(set_one("pointing", "direction", {"directions": ["az=90, el=50"]}))
+            first = instrument.blocks["tracker"]
+            self.sky(
+                tracking='{direction: "Tau A"}',
+                service="{restart: true, restart_after: 0.1, watchdog: 3}",
+            )
+            os.kill(os.getpid(), signal.SIGHUP)
+            self.wait_for(lambda: instrument.blocks.get("tracker") not in (None, first))
+            self.wait_for(lambda: instrument.state == "running")
+            found.append(instrument.blocks["tracker"].direction().name)
+            found.append(abs(instrument.blocks["f_engine"].gains(1)[0]))
+            found.append(instrument.blocks["pointing"].beams()[0].azimuth)
+            found.append([each["port"] for each in instrument.describe()["settings"]])
+
+        found = []
+        code, out, _ = self.run_watched(configuration, after)
+        self.assertEqual(0, code)
+        self.assertEqual(["Tau A", 2.0, 90.0, ["gains", "direction"]], found)
+        self.assertIn('not kept: tracker/direction {"direction": "Cyg A"}, set at 2', out)
+        self.assertIn("the new configuration has another tracking.direction", out)
+
+    def test_settings_that_the_next_flowgraph_refuses(self):
+        """One for a block that is no more there is said, and is gone."""
+
+        def after(instrument, set_one):
+            self.assertIsNone(set_one("beams", "weights", {"gain": 2}))
+            self.configuration("service: {watchdog: 3}\n")
+            os.kill(os.getpid(), signal.SIGHUP)
+            self.wait_for(
+                lambda: (
+                    instrument.state == "running"
+                    and instrument.blocks
+                    and "beams" not in instrument.blocks
+                )
+            )
+            self.assertEqual([], instrument.describe()["settings"])
+
+        # the section goes, and with it all that it says
+        with mock.patch("gnuradio.aperture.commands.observe_service.said_by", lambda *_: None):
+            code, _, err = self.run_watched(self.sky(), after)
+        self.assertEqual(0, code)
+        self.assertIn('not kept: beams/weights {"gain": 2}, set at 2', err)
+        self.assertIn("there is no such control", err)
+
     def test_hooks_see_the_blocks(self):
         """Hooks see the blocks as monitoring does: before the start, by name, with their ports."""
         configuration = self.configuration(f"""\
@@ -357,6 +519,12 @@ beams: {{directions: "grid:az=180,el=60", file: "{self.folder}/p-{{time}}.fil"}}
         self.assertEqual(1, len(about["beams"]))
         self.assertIn("az 180.000° el 60.000°", about["beams"][0]["direction"])
         self.assertEqual("starting", about["state"])
+
+
+def sorted_as(order, about):
+    """(block, port, value) of descriptions of settings, in the order of a list of such."""
+    found = [(each["block"], each["port"], each["value"]) for each in about]
+    return sorted(found, key=order.index)
 
 
 if __name__ == "__main__":

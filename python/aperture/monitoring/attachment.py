@@ -59,8 +59,11 @@ class Attachment:
                     listener = _Listener(name, port, self._waiting)
                     top.msg_connect(block, port, listener, port)
                     self.listeners.append(listener)
+        beams = self._first("pointing")
         self.controls = {
-            name: found for name, block in self.blocks.items() if (found := controls_of(block))
+            name: found
+            for name, block in self.blocks.items()
+            if (found := controls_of(block, beams))
         }
         self.looks = [
             VisibilityLook(top, name, block)
@@ -77,6 +80,13 @@ class Attachment:
     def _first(self, kind):
         """The first block of a type, or None."""
         return next((block for block in self.blocks.values() if type(block).__name__ == kind), None)
+
+    def control(self, block, port):
+        """The Control of these names; ValueError: there is none."""
+        found = self.controls.get(block, {}).get(port)
+        if found is None:
+            raise ValueError("there is no such control")
+        return found
 
     def messages(self):
         """(block, port, time, message) of what was sent since the last call."""

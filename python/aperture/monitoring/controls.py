@@ -32,15 +32,23 @@ ANSWER_TIME = 3.0
 @dataclass(frozen=True)
 class Control:
     """A setting that may be changed from outside. schema: of the values; apply(value): sets one,
-    and raises ValueError or RuntimeError with what is wrong; about: a sentence."""
+    and raises ValueError or RuntimeError with what is wrong; about: a sentence; kept: whether it
+    holds from then on, so that the next flowgraph gets it, too."""
 
     schema: dict
     apply: Callable
     about: str
+    kept: bool = True
+
+    def set(self, value):
+        """Checks a value, and sets it."""
+        schemas.check(value, self.schema)
+        self.apply(value)
 
 
-def controls_of(block):
-    """{port: Control} of a block of an instrument."""
+def controls_of(block, beams=None):
+    """{port: Control} of a block of an instrument; beams: its `pointing`, which makes up for what
+    delays follow, or None."""
     found = {}
     kind = type(block).__name__
     if kind == "fx_correlator":
@@ -52,7 +60,7 @@ def controls_of(block):
     if hasattr(block, "set_weights") and hasattr(block, "set_mask"):
         found["weights"] = _weights(block)
     if hasattr(block, "track"):
-        found["direction"] = _direction(block)
+        found["direction"] = _direction(block, beams)
     elif kind == "pointing":
         found["direction"] = _beams(block)
     if hasattr(block, "measure"):
@@ -60,6 +68,7 @@ def controls_of(block):
             schemas.mapping(["command"], command=schemas.text(16, choices=["measure"])),
             lambda value: block.measure(),
             "Measures anew.",
+            kept=False,
         )
     if kind == "voltage_ring":
         found["trigger"] = _trigger(block)
@@ -192,10 +201,16 @@ def _weights(block):
 _DIRECTION = schemas.text(128, "sun, Cas A, B0329+54, '23:23:24 +58:48:54', 'az=180, el=45'")
 
 
-def _direction(block):
+def _direction(block, beams):
+    def apply(value):
+        found = parse_direction(value["direction"])
+        block.track(found)
+        if beams is not None:
+            beams.set_tracked(found)
+
     return Control(
         schemas.mapping(["direction"], direction=_DIRECTION),
-        lambda value: block.track(parse_direction(value["direction"])),
+        apply,
         "Follows another direction from what comes next on.",
     )
 
@@ -226,4 +241,5 @@ def _trigger(block):
         ),
         lambda value: block.trigger(**value, patience=ANSWER_TIME),
         "Writes the voltages around now, or between two times, into files.",
+        kept=False,
     )

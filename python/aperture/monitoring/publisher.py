@@ -189,6 +189,8 @@ class Publisher:
         self._attachment, self._progress = attachment, None
         self._speed = self._age = None
         self._about_changed = True
+        if restore := getattr(instrument, "restore", None):
+            restore(lambda block, port, value: attachment.control(block, port).set(value))
 
     def _take_event(self, event):
         """Puts an event of the instrument's publish() into the queue."""
@@ -197,7 +199,7 @@ class Publisher:
             self._attachment = self._speed = self._age = None
             return
         self.outbox.put({"kind": "event", "time": time.time(), "event": about})
-        if about.get("event") == "state":
+        if about.get("event") in ("state", "setting"):
             self._about_changed = True
 
     def about(self):
@@ -391,17 +393,15 @@ class Publisher:
         answer = {"kind": "answer", "id": message["id"], "error": None, "status": 200}
         attachment = self._attachment
         try:
-            control = (
-                None
-                if attachment is None
-                else attachment.controls.get(message["block"], {}).get(message["port"])
-            )
-            if control is None:
+            if attachment is None:
                 raise ValueError("there is no such control")
+            block, port, value = (message[key] for key in ("block", "port", "value"))
+            control = attachment.control(block, port)
             if getattr(self.instrument, "state", "running") != "running":
                 raise NotNow("the instrument does not run")
-            schemas.check(message["value"], control.schema)
-            control.apply(message["value"])
+            control.set(value)
+            if control.kept and (keep := getattr(self.instrument, "keep", None)):
+                keep(block, port, value)
         except Exception as error:  # no setter's error ends this thread
             answer["error"] = plain(" ".join(str(error).split()))[:500] or type(error).__name__
             answer["status"] = next(

@@ -6,10 +6,12 @@
 """A running instrument, as what watches and controls it sees it."""
 
 import threading
+import time
 
 import pmt
 
 from ..parameters.rules import NAME_RULE, is_name, refuse
+from .kept_settings import KeptSetting, KeptSettings
 
 
 class Instrument:
@@ -33,6 +35,8 @@ class Instrument:
         made, starting, running, restarting, stopping or stopped.
     restarts : int
         How many times the flowgraph was made anew.
+    kept : KeptSettings
+        Settings that were made while it ran; the next flowgraph gets them, too.
     """
 
     def __init__(self, name="instrument", configuration=None, version=""):
@@ -43,6 +47,7 @@ class Instrument:
         self._about = {}
         self._start_hooks, self._publish_hooks = [], []
         self._lock = threading.Lock()
+        self.kept, self._set_one = KeptSettings(), None
         #: plain values of what is recorded, which monitoring publishes with its figures
         self.figures = {}
         #: hooks that raised an exception; they are not called again
@@ -79,7 +84,7 @@ class Instrument:
         blocks lets go of them, too, or receivers could not be opened again.
         """
         with self._lock:
-            self.top, self.blocks = None, {}
+            self.top, self.blocks, self._set_one = None, {}, None
         self.publish("released")
 
     def before_start(self, hook):
@@ -103,7 +108,7 @@ class Instrument:
         Parameters
         ----------
         event : str
-            state, file (one is whole), integration, alarm, log, released or trigger.
+            state, setting, file (one is whole), integration, alarm, log, released or trigger.
         values
             Plain values (numbers, texts, lists, dictionaries) that describe it.
         """
@@ -115,6 +120,41 @@ class Instrument:
                 self._publish_hooks.remove(hook)
                 self.failed_hooks.append(f"{type(error).__name__}: {error}")
 
+    def say(self, event, text):
+        """Publishes a line, a log or an alarm; a service puts a function in its place that writes
+        it, too."""
+        self.publish(event, text=text)
+
+    def keep(self, block, port, value):
+        """Notes a setting that a block has taken while it runs, of a port, by their names."""
+        kept = KeptSetting(block, port, value, time.time())
+        self.kept.keep(kept)
+        self.publish("setting", block=block, port=port, value=value, text=str(kept))
+
+    def restore(self, set_one=None, port=None):
+        """
+        Sets what was kept in a flowgraph that is not yet started, and tells what was, and what
+        could not be.
+
+        Parameters
+        ----------
+        set_one : callable
+            set_one(block, port, value) sets one; what it raises is told. None: as before.
+        port : str
+            The port whose settings are set; None: all.
+        """
+        self._set_one = set_one = set_one or self._set_one
+        if set_one is None:
+            return
+        chosen = lambda setting: port in (None, setting.port)
+        for kept, problem in self.kept.apply(
+            lambda setting: set_one(setting.block, setting.port, setting.value), chosen
+        ):
+            if problem is None:
+                self.say("log", f"kept: {kept}")
+            else:
+                self.say("alarm", f"not kept: {kept}: {problem}")
+
     def set_state(self, state):
         """Changes the state, and publishes that."""
         self.state = state
@@ -124,8 +164,9 @@ class Instrument:
         """
         Returns a description of the instrument, a dictionary of plain values that JSON can hold:
         name, version, state, restarts, configuration (the sections of its file), blocks (name ->
-        type, and the message ports `in` and `out`), and what its flowgraph adds (array, engines,
-        outputs).
+        type, and the message ports `in` and `out`), settings (those that were made while it ran:
+        block, port, value, and time, UTC seconds since 1970), and what its flowgraph adds (array,
+        engines, outputs).
         """
         with self._lock:
             blocks, about = dict(self.blocks), dict(self._about)
@@ -136,6 +177,7 @@ class Instrument:
             "restarts": self.restarts,
             "configuration": self._configuration,
             "blocks": {name: described(block) for name, block in blocks.items()},
+            "settings": [vars(setting) for setting in self.kept.all()],
             **about,
         }
 

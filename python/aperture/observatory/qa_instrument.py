@@ -42,6 +42,38 @@ class qa_instrument(gr_unittest.TestCase):
             self.instrument.replace(top, {})
         self.assertEqual([self.top, other], seen)
 
+    def test_settings_are_kept(self):
+        """Another one of the same target takes its place; the next flowgraph gets them in their
+        order, and one that it refuses is told, and is gone."""
+        events, done = [], []
+        self.instrument.on_publish(events.append)
+        keep = self.instrument.keep
+        keep("f_engine", "gains", {"gain": 2, "input": 0})
+        keep("f_engine", "gains", {"gain": 3, "input": 1})
+        keep("f_engine", "gains", {"gain": 4, "input": 0})
+        keep("f_engine", "delays", {"delay": 1, "model": "a"})
+        keep("f_engine", "delays", {"delay": 2, "model": "b", "input": 0})
+        keep("beams", "weights", {"gain": 2, "beam": 1})
+        keep("beams", "weights", {"mask": [1, 0]})
+
+        def set_one(block, port, value):
+            if block == "beams":
+                raise ValueError("no such beam")
+            done.append((port, *value.values()))
+
+        self.instrument.restore(set_one)
+        expected = [("gains", 3, 1), ("gains", 4, 0), ("delays", 1, "a"), ("delays", 2, "b", 0)]
+        self.assertEqual(expected, done)
+        alarms = [event["text"] for event in events if event["event"] == "alarm"]
+        self.assertEqual(2, len(alarms))
+        self.assertRegex(alarms[0], r"^not kept: beams/weights .*gain.*, set at 2.*: no such beam$")
+        self.assertEqual(4, len(self.instrument.describe()["settings"]))
+        # one for all takes the place of those of each
+        keep("f_engine", "gains", {"gain": 5})
+        done.clear()
+        self.instrument.restore(port="gains")
+        self.assertEqual([("gains", 5)], done)
+
     def test_one_that_fails_is_not_called_again(self):
         events = []
 
