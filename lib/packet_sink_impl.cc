@@ -9,7 +9,7 @@
 #include "formats/packets/packing.h"
 #include "formats/packets/transposition.h"
 #include "kernels/common/types.h"
-#include "network/udp_receiver.h"
+#include "network/receive_queue.h"
 #include "packet_sink_impl.h"
 #include "stream/message_text.h"
 #include "stream/timestamp.h"

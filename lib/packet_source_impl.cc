@@ -68,6 +68,14 @@ formats::exact_time time_of_ns(int64_t ns)
 
 } // namespace
 
+std::map<std::string, std::string> packet_transports()
+{
+    std::map<std::string, std::string> found;
+    for (const auto& kind : network::transports())
+        found[kind.name] = kind.missing;
+    return found;
+}
+
 packet_source::sptr packet_source::make(const parameters& p)
 {
     check_parameters<packet_source>(p);
@@ -84,13 +92,6 @@ packet_source::sptr packet_source::make(const parameters& p)
             std::to_string(p.start_time.first) + " s and " +
                 text_of(p.start_time.second) + " s",
             "whole seconds before the year 10000 and a fraction of 0 to below 1");
-    require(p.cores.empty() || p.cores.size() == p.addresses.size(),
-            "cores",
-            std::to_string(p.cores.size()) + " of them",
-            "empty, or one for each of the " + std::to_string(p.addresses.size()) +
-                " addresses");
-    for (const int core : p.cores)
-        network::check_core("cores", core);
     return gnuradio::make_block_sptr<packet_source_impl>(p, plan);
 }
 
@@ -108,6 +109,7 @@ packet_source_impl::packet_source_impl(const parameters& p, const packet_plan& p
                plan.streams,
                network::sender_list("senders", p.senders),
                d_window),
+      d_addresses(plan.addresses),
       d_gaps(plan.frames() ? 1 : plan.streams.size()),
       d_item_limit(uint64_t(p.items)),
       d_unpacked(size_t(plan.settings.samples) * size_t(plan.settings.inputs) *
@@ -117,15 +119,7 @@ packet_source_impl::packet_source_impl(const parameters& p, const packet_plan& p
 {
     message_port_register_out(status_port);
     if (p.files.empty()) {
-        for (size_t i = 0; i < plan.addresses.size(); i++) {
-            network::udp_receiver::parameters r;
-            r.address = plan.addresses[i];
-            r.interface = p.interface;
-            r.buffer_bytes = int(p.socket_buffer);
-            r.most_bytes = size_t(plan.layout->packet_bytes(plan.settings));
-            r.core = p.cores.empty() ? -1 : p.cores[i];
-            d_receivers.push_back(std::make_unique<network::udp_receiver>(r));
-        }
+        open_receivers();
     } else {
         for (const auto& file : p.files)
             network::pcap_reader{ file }; // throws at once if the file cannot be read
@@ -140,6 +134,42 @@ packet_source_impl::packet_source_impl(const parameters& p, const packet_plan& p
                                     (plan.inputs_per_port * int64_t(plan.element())))));
 }
 
+void packet_source_impl::open_receivers()
+{
+    network::transport_parameters t;
+    t.addresses = d_plan.addresses;
+    t.interface = d_p.interface;
+    t.queues = d_p.queues;
+    t.buffer_bytes = d_p.socket_buffer;
+    t.most_bytes = size_t(d_plan.layout->packet_bytes(d_plan.settings));
+    t.dpdk_arguments = d_p.dpdk_arguments;
+    auto opened = network::open_transport(d_p.transport, t);
+    d_transport = opened.name;
+    if (!opened.remark.empty())
+        d_logger->warn("{:s}", opened.remark);
+    // cores are for those that most packets come to
+    const bool by_sockets = opened.queues.empty();
+    const size_t threads = by_sockets ? opened.sockets.size() : opened.queues.size();
+    require(d_p.cores.empty() || d_p.cores.size() == threads,
+            "cores",
+            std::to_string(d_p.cores.size()) + " of them",
+            "empty, or one for each of the " + std::to_string(threads) +
+                (by_sockets ? " addresses" : " queues"));
+    for (const int core : d_p.cores)
+        network::check_core("cores", core);
+    const auto receive = [&](auto& queues, bool cores) {
+        for (size_t i = 0; i < queues.size(); i++)
+            d_receivers.push_back(std::make_unique<network::packet_receiver>(
+                std::move(queues[i]), cores && !d_p.cores.empty() ? d_p.cores[i] : -1));
+    };
+    if (opened.only_join)
+        d_joined = std::move(opened.sockets);
+    else
+        receive(opened.sockets, by_sockets);
+    d_sockets = d_receivers.size();
+    receive(opened.queues, true);
+}
+
 // ---- public methods
 
 std::map<std::string, uint64_t> packet_source_impl::counts() const
@@ -148,7 +178,7 @@ std::map<std::string, uint64_t> packet_source_impl::counts() const
     const auto ordered = d_window.counted();
     uint64_t dropped = 0;
     for (const auto& receiver : d_receivers)
-        dropped += receiver->dropped();
+        dropped += receiver->queue().dropped();
     return { { "received", came.received },
              { "used", ordered.used },
              { "repeated", ordered.repeated },
@@ -178,8 +208,8 @@ std::vector<uint64_t> packet_source_impl::clamped() const
 std::vector<int> packet_source_impl::socket_buffers() const
 {
     std::vector<int> bytes;
-    for (const auto& receiver : d_receivers)
-        bytes.push_back(receiver->buffer_bytes());
+    for (size_t i = 0; i < d_sockets; i++)
+        bytes.push_back(int(d_receivers[i]->queue().buffer_bytes()));
     return bytes;
 }
 
@@ -229,20 +259,22 @@ bool packet_source_impl::start()
     d_published = d_heard = std::chrono::steady_clock::now();
     d_silence_said = false;
     try {
-        for (size_t i = 0; i < d_receivers.size(); i++)
-            d_receivers[i]->start(
-                [this, i](const network::datagram* datagrams, size_t count) {
-                    if (count)
-                        d_intake.take(datagrams, count, int(i));
-                    d_window.flush(network::time_now(), d_patience);
-                });
+        for (const auto& socket : d_joined)
+            socket->open();
+        for (const auto& receiver : d_receivers)
+            receiver->start([this](const network::datagram* datagrams, size_t count) {
+                if (count)
+                    d_intake.take(datagrams, count);
+                d_window.flush(network::time_now(), d_patience);
+            });
     } catch (const std::exception& error) {
         fail(error.what());
     }
-    if (!d_receivers.empty() && d_receivers.front()->buffer_bytes() < d_p.socket_buffer)
+    if (const auto given = socket_buffers();
+        d_transport == "socket" && !given.empty() && given.front() < d_p.socket_buffer)
         d_logger->warn("the socket's buffer has {:d} bytes, not {:d}: `sysctl -w "
                        "net.core.rmem_max={:d}` lets it be larger",
-                       d_receivers.front()->buffer_bytes(),
+                       given.front(),
                        d_p.socket_buffer,
                        d_p.socket_buffer);
     return true;
@@ -252,6 +284,8 @@ bool packet_source_impl::stop()
 {
     for (const auto& receiver : d_receivers)
         receiver->stop();
+    for (const auto& socket : d_joined)
+        socket->close();
     d_finish = false;
     return true;
 }
@@ -278,21 +312,16 @@ bool packet_source_impl::read_file()
         }
         int address = 0;
         if (!d_plan.addresses.empty()) {
-            const auto here = std::find_if(
-                d_plan.addresses.begin(), d_plan.addresses.end(), [&](const auto& a) {
-                    return a.port() == c.to.port() && (a.address().is_unspecified() ||
-                                                       a.address() == c.to.address());
-                });
-            if (here == d_plan.addresses.end()) {
+            address = d_addresses.find(c.to);
+            if (address < 0) {
                 d_passed_over++;
                 continue;
             }
-            address = int(here - d_plan.addresses.begin());
         }
         const network::datagram d{
-            network::to_sender(c.from), c.arrival, c.data, c.bytes, c.cut
+            c.from, c.arrival, network::byte_view::of(c.data, c.bytes), c.cut, address
         };
-        d_intake.take(&d, 1, address);
+        d_intake.take(&d, 1);
         return true;
     }
 }

@@ -10,8 +10,10 @@
 
 #include "formats/exact_time.h"
 #include "network/packet_intake.h"
+#include "network/packet_receiver.h"
 #include "network/pcap_file.h"
-#include "network/udp_receiver.h"
+#include "network/transports.h"
+#include "network/udp_frame.h"
 #include "stream/packet_plan.h"
 #include "stream/rate_limit.h"
 #include <gnuradio/aperture/packet_source.h>
@@ -33,6 +35,7 @@ public:
     std::vector<uint64_t> clamped() const override;
     std::string type() const override { return name_of(d_plan.settings.type()); }
     std::vector<int> socket_buffers() const override;
+    std::string transport() const override { return d_transport; }
     std::string error() const override;
     void finish() override { d_finish = true; }
 
@@ -54,6 +57,7 @@ private:
         int64_t first = 0, count = 0;
     };
 
+    void open_receivers();
     void fail(const std::string& why);
     void forget();
     bool next_run(std::chrono::milliseconds wait);
@@ -86,7 +90,11 @@ private:
     int64_t d_patience = 0;   // ns
     network::packet_window d_window;
     network::packet_intake d_intake;
-    std::vector<std::unique_ptr<network::udp_receiver>> d_receivers;
+    std::string d_transport;
+    std::vector<std::unique_ptr<network::packet_receiver>> d_receivers;
+    std::vector<std::unique_ptr<network::receive_queue>> d_joined; // not read
+    size_t d_sockets = 0; // receivers that are sockets, the first ones
+    const network::address_table d_addresses; // addresses that files are read for
 
     // files
     size_t d_file = 0; // index of the one that is read

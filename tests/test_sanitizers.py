@@ -99,6 +99,7 @@ class TestOwnObjects(Sanitizers):
                         "qa_device_repeats",
                         "qa_device_runtime",
                         "qa_timed_beam_settings",
+                        "qa_packet_window",
                     ],
                 )
             ],

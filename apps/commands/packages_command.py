@@ -5,6 +5,7 @@
 #
 """aperture_packages: installs packages from PyPI that other commands need."""
 
+from .. import aperture_python
 from ..arguments.command_parser import CommandParser
 from ..packages import environment
 from .running import run_command
@@ -18,7 +19,8 @@ def parser():
         prog=environment.PROGRAM,
         description="Installs packages from PyPI that other commands need, into a virtual "
         f"environment over the system's packages, {environment.folder()} (APERTURE_VENV in the "
-        "environment names another). Without a group, it lists what there is.",
+        "environment names another). Without a group, it lists what there is, and by which "
+        "transports packets can be received.",
     )
     result.add_argument(
         "groups",
@@ -50,6 +52,15 @@ def install(options):
                         group.purpose,
                     )
                     for name, group in known.items()
+                ]
+            )
+        )
+        transports = aperture_python.packet_transports()
+        say(
+            table(
+                [
+                    (f"packets by {name}", "not there" if missing else "there", missing)
+                    for name, missing in transports.items()
                 ]
             )
         )

@@ -9,6 +9,7 @@
 #   libgnuradio-aperture-dev    headers and the CMake package
 #   gr-aperture-doc             the manual and the examples
 #   gr-aperture-cuda            kernels for NVIDIA GPUs, of a build that has them
+#   gr-aperture-dpdk            packets by DPDK, of a build that has it
 #
 # Installed files name their component: CMAKE_INSTALL_DEFAULT_COMPONENT_NAME in the
 # CMakeLists.txt of the root. cmake/prepare_packages.cmake brings the files into Debian's places.
@@ -114,6 +115,22 @@ if(APERTURE_CUDA)
 "Channelise, correlate and beamform arrays of antennas: GPUs
 Kernels for NVIDIA GPUs, which gr-aperture loads when a GPU is asked for.
 cuFFT comes from NVIDIA's repository of CUDA.")
+endif()
+
+# ---- packets by DPDK, which has many libraries; what AF_XDP needs is small
+if(APERTURE_DPDK)
+    list(APPEND CPACK_COMPONENTS_ALL dpdk)
+    set(CPACK_DEBIAN_DPDK_PACKAGE_NAME gr-aperture-dpdk)
+    set(CPACK_DEBIAN_DPDK_PACKAGE_SECTION libs)
+    set(CPACK_DEBIAN_DPDK_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_DPDK_PACKAGE_DEPENDS "${aperture_library_package} ${same}")
+    # drivers, which DPDK loads
+    set(CPACK_DEBIAN_DPDK_PACKAGE_RECOMMENDS
+        "librte-meta-bus, librte-meta-mempool, librte-meta-net")
+    set(CPACK_DEBIAN_DPDK_PACKAGE_ENHANCES "gr-aperture")
+    set(CPACK_COMPONENT_DPDK_DESCRIPTION
+"Channelise, correlate and beamform arrays of antennas: packets by DPDK
+Receives packets of digitisers without the kernel, by the drivers of DPDK.")
 endif()
 
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/prepare_packages.cmake)

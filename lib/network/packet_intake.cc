@@ -44,10 +44,11 @@ void packet_intake::clear()
         *count = 0;
 }
 
-void packet_intake::take(const datagram* datagrams, size_t count, int address)
+void packet_intake::take(const datagram* datagrams, size_t count)
 {
     std::array<packet, 64> wanted;
     size_t found = 0;
+    const auto header_bytes = size_t(d_layout.header_bytes);
     uint64_t refused = 0, wrong = 0, unwanted = 0;
     const auto pass_on = [&] {
         d_window.put(wanted.data(), found);
@@ -60,9 +61,10 @@ void packet_intake::take(const datagram* datagrams, size_t count, int address)
             continue;
         }
         formats::packet_header header;
-        header.stream = address;
-        if (d.cut || d.bytes != d_packet_bytes ||
-            !d_layout.read(d_settings, d.data, header)) {
+        header.stream = d.address;
+        if (d.damaged || d.content.bytes != d_packet_bytes ||
+            d.content.first < header_bytes ||
+            !d_layout.read(d_settings, d.content.data, header)) {
             wrong++;
             continue;
         }
@@ -77,7 +79,7 @@ void packet_intake::take(const datagram* datagrams, size_t count, int address)
                             d.arrival,
                             d_places[size_t(header.stream)],
                             header.number,
-                            d.data + d_layout.header_bytes };
+                            d.content.behind(header_bytes) };
         if (found == wanted.size())
             pass_on();
     }

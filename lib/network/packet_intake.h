@@ -14,15 +14,6 @@
 
 namespace gr::aperture::network {
 
-//! A datagram as it came.
-struct datagram {
-    sender from;
-    int64_t arrival = 0; //!< ns since 1970
-    const uint8_t* data = nullptr;
-    size_t bytes = 0;
-    bool cut = false; //!< the datagram was longer
-};
-
 //! Reads the headers of datagrams, and puts those of wanted streams into a window.
 class packet_intake
 {
@@ -36,13 +27,13 @@ public:
                   const sender_list& senders,
                   packet_window& window);
 
-    //! Takes the datagrams of one address. Threads may call it at the same time.
-    void take(const datagram* datagrams, size_t count, int address);
+    //! Takes datagrams. Threads may call it at the same time.
+    void take(const datagram* datagrams, size_t count);
 
     struct counts {
         std::atomic<uint64_t> received{ 0 };
         std::atomic<uint64_t> refused{ 0 }; //!< datagrams of senders that are not allowed
-        std::atomic<uint64_t> wrong{ 0 };   //!< datagrams of a wrong length or header
+        std::atomic<uint64_t> wrong{ 0 }; //!< damaged ones, and wrong lengths and headers
         std::atomic<uint64_t> unwanted{ 0 }; //!< datagrams of other streams
     };
     const counts& counted() const { return d_counts; }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <thread>
 
 namespace gr::aperture::network {
 
@@ -37,6 +38,7 @@ packet_window::packet_window(const parameters& p)
     require_range("rows", p.rows, fewest_rows(p.depth), std::numeric_limits<int>::max());
     // not initialised, so that memory is taken when it is used
     d_payloads.reset(new uint8_t[size_t(p.rows) * d_row_bytes]);
+    d_pending.reset(new std::atomic<int>[size_t(p.rows)]);
     d_slot_bits.resize(size_t(p.rows) * d_words);
     d_entries.resize(size_t(d_span));
     d_bits.resize(size_t(d_span) * d_words);
@@ -47,8 +49,10 @@ void packet_window::clear()
 {
     std::lock_guard<std::mutex> guard(d_mutex);
     d_free.clear();
-    for (int slot = d_p.rows - 1; slot >= 0; slot--)
+    for (int slot = d_p.rows - 1; slot >= 0; slot--) {
         d_free.push_back(slot);
+        d_pending[size_t(slot)] = 0;
+    }
     for (auto& e : d_entries)
         e = {};
     std::fill(d_bits.begin(), d_bits.end(), 0);
@@ -92,13 +96,31 @@ uint64_t& packet_window::count_of(fate f)
 
 void packet_window::put(const packet* packets, size_t count)
 {
+    copies later;
     std::unique_lock<std::mutex> guard(d_mutex);
-    for (size_t i = 0; i < count; i++)
-        put_one(packets[i]);
+    for (size_t i = 0; i < count;) {
+        const size_t end = std::min(count, i + later.all.size());
+        for (; i < end; i++)
+            put_one(packets[i], &later);
+        // payloads are most of the work, which threads do side by side
+        guard.unlock();
+        copy(later);
+        guard.lock();
+    }
     const bool ready = !d_ready.empty();
     guard.unlock();
     if (ready)
         d_ready_changed.notify_one();
+}
+
+void packet_window::copy(copies& c)
+{
+    for (size_t i = 0; i < c.count; i++)
+        c.all[i].from->copy(c.all[i].to, size_t(d_p.payload_bytes));
+    // once for all, as each waits until what was copied before has left the processor
+    for (size_t i = 0; i < c.count; i++)
+        d_pending[size_t(c.all[i].slot)].fetch_sub(1, std::memory_order_release);
+    c.count = 0;
 }
 
 packet_window::speaker& packet_window::find(const sender& who, int64_t now)
@@ -128,7 +150,7 @@ packet_window::speaker& packet_window::find(const sender& who, int64_t now)
     return *d_last_speaker;
 }
 
-void packet_window::put_one(const packet& p)
+void packet_window::put_one(const packet& p, copies* later)
 {
     speaker& s = find(p.from, p.arrival);
     fate f = fate::stray;
@@ -138,7 +160,7 @@ void packet_window::put_one(const packet& p)
         return;
     }
     if (d_locked && p.number >= d_head && p.number < d_head + d_open) {
-        f = store(p);
+        f = store(p, later);
         count_of(f)++;
         drop_candidate(s);
         if (f == fate::repeated)
@@ -160,10 +182,10 @@ void packet_window::put_one(const packet& p)
     count_of(f)++;
     hold(s, p, f);
     if (s.held->packets.size() == size_t(d_p.confirm) && may_jump(p.from, p.arrival))
-        jump(p.from, s);
+        jump(p.from, s, later);
 }
 
-packet_window::fate packet_window::store(const packet& p)
+packet_window::fate packet_window::store(const packet& p, copies* later)
 {
     entry& e = at(p.number);
     if (is_present(p.number, p.stream))
@@ -180,10 +202,14 @@ packet_window::fate packet_window::store(const packet& p)
     }
     e.present++;
     bits_of(p.number)[p.stream / 64] |= uint64_t(1) << (p.stream % 64);
-    std::memcpy(d_payloads.get() + size_t(e.slot) * d_row_bytes +
-                    size_t(p.stream) * size_t(d_p.payload_bytes),
-                p.payload,
-                size_t(d_p.payload_bytes));
+    uint8_t* const to = d_payloads.get() + size_t(e.slot) * d_row_bytes +
+                        size_t(p.stream) * size_t(d_p.payload_bytes);
+    if (later) {
+        d_pending[size_t(e.slot)].fetch_add(1, std::memory_order_relaxed);
+        later->all[later->count++] = { e.slot, to, &p.payload };
+    } else {
+        p.payload.copy(to, size_t(d_p.payload_bytes));
+    }
     return fate::used;
 }
 
@@ -242,12 +268,11 @@ void packet_window::hold(speaker& s, const packet& p, fate counted_as)
     }
     const size_t place = (c.first + c.packets.size()) % size_t(d_p.confirm);
     c.packets.push_back({ p.stream, p.number, p.arrival, counted_as });
-    std::memcpy(c.payloads.get() + place * size_t(d_p.payload_bytes),
-                p.payload,
-                size_t(d_p.payload_bytes));
+    p.payload.copy(c.payloads.get() + place * size_t(d_p.payload_bytes),
+                   size_t(d_p.payload_bytes));
 }
 
-void packet_window::jump(const sender& who, speaker& s)
+void packet_window::jump(const sender& who, speaker& s, copies* later)
 {
     // others may have come to the same place meanwhile
     std::vector<std::pair<sender, std::unique_ptr<candidate>>> all;
@@ -261,6 +286,11 @@ void packet_window::jump(const sender& who, speaker& s)
         // packets ahead of all that was confirmed
         for (int64_t number = d_head; number < d_head + d_open; number++)
             if (entry& e = at(number); e.slot >= 0) {
+                // other threads end their copies without the lock, which is held here
+                if (later)
+                    copy(*later);
+                while (!is_copied(e.slot))
+                    std::this_thread::yield();
                 d_free.push_back(e.slot);
                 e.slot = -1;
             }
@@ -299,7 +329,12 @@ void packet_window::jump(const sender& who, speaker& s)
         if (w.held.number < d_head || w.held.number >= d_head + d_open)
             continue; // the packet is of another place
         count_of(w.held.counted_as)--;
-        put_one({ *w.who, w.held.arrival, w.held.stream, w.held.number, w.payload });
+        put_one({ *w.who,
+                  w.held.arrival,
+                  w.held.stream,
+                  w.held.number,
+                  byte_view::of(w.payload, size_t(d_p.payload_bytes)) },
+                nullptr);
     }
 }
 
@@ -374,7 +409,7 @@ void packet_window::finish()
                 most = &s;
             }
         if (most)
-            jump(sender(*best), *most);
+            jump(sender(*best), *most, nullptr);
     }
     if (d_locked) {
         // packets, too, of senders that were heard too seldom to move the window
@@ -391,9 +426,10 @@ void packet_window::finish()
 std::optional<packet_window::row> packet_window::take(std::chrono::milliseconds wait)
 {
     std::unique_lock<std::mutex> guard(d_mutex);
-    if (d_ready.empty() && wait.count() > 0)
-        d_ready_changed.wait_for(guard, wait, [this] { return !d_ready.empty(); });
-    if (d_ready.empty())
+    const auto ready = [this] {
+        return !d_ready.empty() && is_copied(d_ready.front().slot);
+    };
+    if (!ready() && (wait.count() == 0 || !d_ready_changed.wait_for(guard, wait, ready)))
         return {};
     const row r = d_ready.front();
     d_ready.pop_front();

@@ -8,9 +8,11 @@
 #ifndef INCLUDED_APERTURE_NETWORK_PACKET_WINDOW_H
 #define INCLUDED_APERTURE_NETWORK_PACKET_WINDOW_H
 
-#include "network/endpoint.h"
+#include "network/datagram.h"
 #include <condition_variable>
 #include <unordered_map>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -24,10 +26,10 @@ namespace gr::aperture::network {
 //! A datagram whose header has been read.
 struct packet {
     sender from;
-    int64_t arrival = 0;    //!< ns since 1970
-    int stream = 0;         //!< index of the stream, 0 to below `streams`
-    int64_t number = 0;     //!< number of its time, in packets; 0 to below 2^62
-    const uint8_t* payload; //!< payload_bytes bytes
+    int64_t arrival = 0; //!< ns since 1970
+    int stream = 0;      //!< index of the stream, 0 to below `streams`
+    int64_t number = 0;  //!< number of its time, in packets; 0 to below 2^62
+    byte_view payload;   //!< payload_bytes bytes at least
 };
 
 /*!
@@ -47,7 +49,8 @@ struct packet {
  * Memory is bounded, whatever comes: `rows` rows, payloads of `confirm` packets of 16
  * senders, and the names of 1024.
  *
- * put(), flush() and take() may be called by different threads.
+ * put(), flush() and take() may be called by different threads; several may put packets,
+ * whose payloads they copy side by side.
  */
 class packet_window
 {
@@ -155,15 +158,32 @@ private:
     {
         return bits_of(number)[stream / 64] >> (stream % 64) & 1;
     }
+    // Payloads that are to be copied when the lock is left.
+    struct copies {
+        struct one {
+            int slot;
+            uint8_t* to;
+            const byte_view* from;
+        };
+        std::array<one, 64> all;
+        size_t count = 0;
+    };
+
     uint64_t& count_of(fate f);
-    void put_one(const packet& p);
+    void put_one(const packet& p, copies* later);
+    void copy(copies& c);
+    bool is_copied(int slot) const
+    {
+        return slot < 0 || d_pending[size_t(slot)].load(std::memory_order_acquire) == 0;
+    }
     speaker& find(const sender& who, int64_t now);
     //! Puts a packet into its row, which is open.
-    fate store(const packet& p);
+    //! \param later takes the copy of the payload; nullptr: it is copied at once
+    fate store(const packet& p, copies* later);
     void note_accepted(const sender& who, int64_t when);
     void hold(speaker& s, const packet& p, fate counted_as);
     bool may_jump(const sender& who, int64_t now) const;
-    void jump(const sender& who, speaker& s);
+    void jump(const sender& who, speaker& s, copies* later);
     void open(int64_t number);
     void leave();
     void leave_whole_rows();
@@ -179,8 +199,10 @@ private:
     mutable std::mutex d_mutex;
     std::condition_variable d_ready_changed;
     std::unique_ptr<uint8_t[]> d_payloads; // [slot][stream][byte]
-    std::vector<uint64_t> d_slot_bits;     // [slot][word]
-    std::vector<int> d_free;               // slots; the last one is used first
+    // [slot], payloads that are still to be copied
+    std::unique_ptr<std::atomic<int>[]> d_pending;
+    std::vector<uint64_t> d_slot_bits; // [slot][word]
+    std::vector<int> d_free;           // slots; the last one is used first
     std::vector<entry> d_entries;
     std::vector<uint64_t> d_bits; // [entry][word]
     bool d_locked, d_begun, d_anew;

@@ -6,6 +6,7 @@
  */
 
 #include "network/pcap_file.h"
+#include "network/udp_frame.h"
 #include <cerrno>
 #include <stdexcept>
 
@@ -38,29 +39,6 @@ void put32_of_host(std::vector<uint8_t>& bytes, uint32_t number)
     uint8_t as_bytes[4];
     std::memcpy(as_bytes, &number, sizeof as_bytes);
     bytes.insert(bytes.end(), as_bytes, as_bytes + 4);
-}
-
-// The types of 802.1Q and 802.1ad, and those that switches used before the latter.
-bool is_vlan(uint16_t type)
-{
-    return type == 0x8100 || type == 0x88a8 || type == 0x9100 || type == 0x9200 ||
-           type == 0x9300;
-}
-
-uint32_t sum_of(const uint8_t* data, size_t bytes, uint32_t sum = 0)
-{
-    for (size_t i = 0; i + 1 < bytes; i += 2)
-        sum += uint32_t(data[i] << 8 | data[i + 1]);
-    if (bytes % 2)
-        sum += uint32_t(data[bytes - 1] << 8);
-    return sum;
-}
-
-uint16_t folded(uint32_t sum)
-{
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return uint16_t(~sum);
 }
 
 } // namespace
@@ -223,99 +201,40 @@ bool pcap_reader::next(captured& c)
 
 bool pcap_reader::decode(captured& c, uint32_t link, size_t begin, size_t end)
 {
-    // Reads the header of a link. \returns whether IP follows
-    const auto skip = [&](size_t bytes, size_t type_at) {
-        if (end - begin < bytes)
-            return false;
-        uint16_t type = net16(begin + type_at);
-        begin += bytes;
-        // tags of VLANs: two bytes of their own, and the type of the rest
-        while (is_vlan(type) && end - begin >= 4) {
-            type = net16(begin + 2);
-            begin += 4;
-        }
-        return type == 0x0800 || type == 0x86dd;
-    };
-    bool is_ip = false;
+    const byte_view frame = byte_view::of(d_bytes.data() + begin, end - begin);
+    udp_frame f;
+    auto found = udp_frame::kind::other;
     switch (link) {
     case link_ethernet:
-        is_ip = skip(14, 12);
+        found = read_ethernet(frame, f);
         break;
     case link_cooked:
-        is_ip = skip(16, 14);
+        found = read_link(frame, 16, 14, f);
         break;
     case link_cooked_2:
-        is_ip = skip(20, 0);
+        found = read_link(frame, 20, 0, f);
         break;
     case link_null:
     case link_loop:
-        is_ip = end - begin > 4;
-        begin += is_ip ? 4 : 0;
+        found = read_ip(frame, 4, f);
         break;
     case link_raw:
     case link_raw_bsd:
     case link_raw_openbsd:
     case link_ipv4:
     case link_ipv6:
-        is_ip = true;
+        found = read_ip(frame, 0, f);
     }
-    if (is_ip && decode_ip(c, begin, end))
-        return true;
-    d_others++;
-    return false;
-}
-
-bool pcap_reader::decode_ip(captured& c, size_t begin, size_t end)
-{
-    constexpr uint8_t udp = 17;
-    if (begin == end)
+    d_fragments += found == udp_frame::kind::fragment;
+    if (found != udp_frame::kind::datagram) {
+        d_others++;
         return false;
-    ip::address from, to;
-    uint8_t protocol = 0;
-    if (d_bytes[begin] >> 4 == 4) {
-        const size_t header = size_t(d_bytes[begin] & 15) * 4;
-        if (header < 20 || end - begin < header)
-            return false;
-        if (net16(begin + 6) & 0x3fff) { // the packet is a fragment
-            d_fragments++;
-            return false;
-        }
-        from = address<ip::address_v4>(begin + 12);
-        to = address<ip::address_v4>(begin + 16);
-        protocol = d_bytes[begin + 9];
-        begin += header;
-    } else if (d_bytes[begin] >> 4 == 6) {
-        if (end - begin < 40)
-            return false;
-        from = address<ip::address_v6>(begin + 8);
-        to = address<ip::address_v6>(begin + 24);
-        protocol = d_bytes[begin + 6];
-        begin += 40;
-        // further headers: hop by hop, routing, options for the destination
-        while (protocol == 0 || protocol == 43 || protocol == 60) {
-            if (end - begin < 8)
-                return false;
-            const size_t header = size_t(d_bytes[begin + 1] + 1) * 8;
-            if (end - begin < header)
-                return false;
-            protocol = d_bytes[begin];
-            begin += header;
-        }
-        if (protocol == 44) {
-            d_fragments++;
-            return false;
-        }
     }
-    if (protocol != udp || end - begin < 8)
-        return false;
-    const size_t length = net16(begin + 4);
-    if (length < 8)
-        return false;
-    c.from = { from, net16(begin) };
-    c.to = { to, net16(begin + 2) };
-    c.data = d_bytes.data() + begin + 8;
-    c.bytes = std::min(length - 8, end - begin - 8);
-    c.cut = c.bytes < length - 8;
+    c.from = f.from;
+    c.to = f.to;
+    c.data = frame.data + f.payload;
+    c.bytes = std::min(f.bytes, frame.bytes - f.payload);
+    c.cut = c.bytes < f.bytes;
     return true;
 }
 
@@ -364,14 +283,14 @@ void pcap_writer::write(const ip::udp::endpoint& from,
     const auto put = [&](const auto& bytes) {
         b.insert(b.end(), bytes.begin(), bytes.end());
     };
-    uint32_t sum = 0;
+    uint64_t sum = 0;
     if (v4) {
         b.insert(b.end(), { 0x45, 0 });
         put16(b, uint32_t(20 + udp_bytes));
         b.insert(b.end(), { 0, 0, 0x40, 0, 64, 17, 0, 0 });
         put(from.address().to_v4().to_bytes());
         put(to.address().to_v4().to_bytes());
-        const uint16_t check = folded(sum_of(&b[header], 20));
+        const uint16_t check = checksum_of(sum_of_words(&b[header], 20));
         b[header + 10] = uint8_t(check >> 8);
         b[header + 11] = uint8_t(check);
     } else {
@@ -380,7 +299,7 @@ void pcap_writer::write(const ip::udp::endpoint& from,
         b.insert(b.end(), { 17, 64 });
         put(from.address().to_v6().to_bytes());
         put(to.address().to_v6().to_bytes());
-        sum = sum_of(&b[header + 8], 32, uint32_t(udp_bytes) + 17);
+        sum = sum_of_words(&b[header + 8], 32) + udp_bytes + 17;
     }
     const size_t udp = b.size();
     put16(b, from.port());
@@ -389,7 +308,7 @@ void pcap_writer::write(const ip::udp::endpoint& from,
     put16(b, 0);
     b.insert(b.end(), data, data + bytes);
     if (!v4) { // IPv4 needs no checksum
-        const uint16_t check = folded(sum_of(&b[udp], udp_bytes, sum));
+        const uint16_t check = checksum_of(sum_of_words(&b[udp], udp_bytes) + sum);
         b[udp + 6] = uint8_t((check ? check : 0xffff) >> 8);
         b[udp + 7] = uint8_t(check ? check : 0xffff);
     }

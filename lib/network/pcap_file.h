@@ -21,7 +21,7 @@ namespace gr::aperture::network {
 
 //! A UDP datagram in a file of captured packets.
 struct captured {
-    boost::asio::ip::udp::endpoint from, to;
+    sender from, to;
     int64_t arrival = 0;           //!< ns since 1970
     const uint8_t* data = nullptr; //!< valid until the next call
     size_t bytes = 0;
@@ -64,7 +64,6 @@ private:
     bool next_of_pcapng(captured& c, uint32_t& link, size_t& begin, size_t& end);
     void read_interface(size_t end);
     bool decode(captured& c, uint32_t link, size_t begin, size_t end);
-    bool decode_ip(captured& c, size_t begin, size_t end);
     template <class Number>
     Number number(size_t at) const // in the file's order
     {
@@ -74,17 +73,6 @@ private:
     }
     uint16_t u16(size_t at) const { return number<uint16_t>(at); }
     uint32_t u32(size_t at) const { return number<uint32_t>(at); }
-    uint16_t net16(size_t at) const // in the network's byte order
-    {
-        return uint16_t(d_bytes[at] << 8 | d_bytes[at + 1]);
-    }
-    template <class Address>
-    Address address(size_t at) const
-    {
-        typename Address::bytes_type bytes;
-        std::memcpy(bytes.data(), &d_bytes[at], bytes.size());
-        return Address(bytes);
-    }
 
     const std::string d_filename;
     c_file d_file;

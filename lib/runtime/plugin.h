@@ -14,7 +14,7 @@
 namespace gr::aperture {
 
 /*!
- * A kind of library for GPUs, which is loaded when a GPU is asked for: nothing links to
+ * A kind of library that is loaded when it is asked for, as for GPUs: nothing links to
  * CUDA, and a package without it installs where there is no CUDA. Such a library exports
  * one function, which returns a struct of functions. Its first member is the version, as
  * text, in every version of it.

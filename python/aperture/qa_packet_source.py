@@ -61,6 +61,9 @@ class Receiving(Running):
 
 
 class qa_packet_source(InFolder, gr_unittest.TestCase):
+    host = "0.0.0.0"
+    frame = staticmethod(net.ethernet)
+
     def setUp(self):
         super().setUp()
         self.rng = np.random.default_rng(20261126)
@@ -239,22 +242,22 @@ class qa_packet_source(InFolder, gr_unittest.TestCase):
         self.assertEqual(data.tobytes(), sent.tobytes())
         self.assertEqual(block.counts()["passed_over"], 0)
 
-    def faulty(self, confirm=16, **faults):
+    def faulty(self, confirm=16, count=3000, rate=1e6, **faults):
         """Two streams of plain with faults: what comes out is what came in, in place."""
-        samples, inputs, count, first = 11, 3, 3000, 12345
+        samples, inputs, first = 11, 3, 12345
         sent = self.payloads(count, 2, samples * inputs * 2)
         places = [(i, s) for i in range(count) for s in range(2)]
         came = net.spoil([net.plain(first + i, sent[i, s]) for i, s in places], seed=5, **faults)
         frames = [
-            net.ethernet(packet, port=4000 + places[number][1], source=("10.0.0.1", 1))
+            self.frame(packet, port=4000 + places[number][1], source=("10.0.0.1", 1))
             for number, packet in came
         ]
         (data,), (tags,), block = self.from_file(
             frames,
-            addresses=["0.0.0.0:4000", "0.0.0.0:4001"],
+            addresses=[f"{self.host}:4000", f"{self.host}:4001"],
             samples=samples,
             inputs=inputs,
-            rate=1e6,
+            rate=rate,
             start_time=(START, 0.0),
             confirm=confirm,
             window=32,

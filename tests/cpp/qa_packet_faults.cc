@@ -49,7 +49,7 @@ class qa_packet_faults : public CppUnit::TestCase
         network::packet_window window(p);
         const std::vector<uint8_t> payload(8000, 1);
         network::packet one{};
-        one.payload = payload.data();
+        one.payload = network::byte_view::of(payload.data(), payload.size());
         const long before = kilobytes();
         uint64_t state = 1;
         for (int i = 0; i < 300'000; i++) {

@@ -10,6 +10,7 @@
 
 #include "fuzzing.h"
 #include "network/packet_intake.h"
+#include "network/udp_frame.h"
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -19,7 +20,8 @@
  * \file
  * Plays any bytes as a script of packets, good and bad, to a packet_intake and its
  * window, and checks the output: rows in order, each payload where its header says, and
- * counts that add up. A fault ends the program, as libFuzzer expects.
+ * counts that add up. Half of the scripts play frames as a card receives them, in one
+ * piece or several. A fault ends the program, as libFuzzer expects.
  */
 
 namespace gr::aperture::fuzz {
@@ -54,6 +56,7 @@ public:
         network::sender_list allowed;
         if (byte() % 4 == 0)
             allowed = network::sender_list("senders", { "10.0.0.0/30", "10.0.0.5:5" });
+        d_framed = byte() % 2;
         d_window = std::make_unique<network::packet_window>(d_p);
         d_intake = std::make_unique<network::packet_intake>(
             *d_layout, d_settings, d_streams, allowed, *d_window);
@@ -137,10 +140,119 @@ private:
                     packet[size_t(i)] =
                         pattern(said.stream, said.number, i - d_layout->header_bytes);
         }
+        receive(sender_of(sender), packet.get(), size_t(bytes), int(h.stream % 8));
+    }
+
+    void receive(const network::sender& from, const uint8_t* data, size_t bytes, int to)
+    {
+        if (d_framed)
+            return receive_frame(from, data, bytes, to);
         const network::datagram d{
-            sender_of(sender), d_now, packet.get(), size_t(bytes), false
+            from, d_now, network::byte_view::of(data, bytes), false, to
         };
-        d_intake->take(&d, 1, int(h.stream % 8));
+        d_intake->take(&d, 1);
+        d_played++;
+    }
+
+    // The addresses of the host: of IPv4 and IPv6 by turns. No byte of one port makes it
+    // another one, so a checksum always finds out about a wrong byte.
+    static const std::vector<boost::asio::ip::udp::endpoint>& addresses()
+    {
+        static const auto made = [] {
+            std::vector<boost::asio::ip::udp::endpoint> all;
+            for (int i = 0; i < 8; i++)
+                all.push_back(
+                    network::parse_endpoint("fuzz",
+                                            (i % 2 ? "[fd00::1]:" : "10.1.0.1:") +
+                                                std::to_string(0x1111 * (i + 1))));
+            return all;
+        }();
+        return made;
+    }
+
+    void
+    receive_frame(const network::sender& from, const uint8_t* data, size_t bytes, int to)
+    {
+        static const network::address_table table(addresses());
+        const auto& where = addresses()[size_t(to)];
+        const bool v4 = where.address().is_v4();
+        std::vector<uint8_t> f(12, 2);
+        const auto put16 = [&](size_t number) {
+            f.push_back(uint8_t(number >> 8));
+            f.push_back(uint8_t(number));
+        };
+        const uint8_t how = byte();
+        for (int i = how & 3; i > 1; i--) {
+            put16(i == 2 ? 0x8100 : 0x88a8);
+            put16(7);
+        }
+        put16(v4 ? 0x0800 : 0x86dd);
+        const size_t ip = f.size(), length = 8 + bytes;
+        const auto put = [&](const auto& address) {
+            f.insert(f.end(), address.begin(), address.end());
+        };
+        if (v4) {
+            put16(0x4500);
+            put16(20 + length);
+            for (const int word : { 0, 0x4000, 0x4011, 0 })
+                put16(size_t(word));
+            f.insert(f.end(), from.address.begin() + 12, from.address.end());
+            put(where.address().to_v4().to_bytes());
+            const uint16_t sum = network::checksum_of(network::sum_of_words(&f[ip], 20));
+            f[ip + 10] = uint8_t(sum >> 8);
+            f[ip + 11] = uint8_t(sum);
+        } else {
+            put16(0x6000);
+            put16(0);
+            put16(length);
+            put16(0x1140);
+            put(from.address);
+            put(where.address().to_v6().to_bytes());
+        }
+        const size_t udp = f.size();
+        put16(from.port);
+        put16(where.port());
+        put16(length);
+        put16(0);
+        f.insert(f.end(), data, data + bytes);
+        const uint64_t pseudo =
+            network::sum_of_words(&f[v4 ? ip + 12 : ip + 8], v4 ? 8 : 32) + 17 + length;
+        const uint16_t sum =
+            network::checksum_of(network::sum_of_words(&f[udp], length) + pseudo);
+        f[udp + 6] = uint8_t((sum ? sum : 0xffff) >> 8);
+        f[udp + 7] = uint8_t(sum ? sum : 0xffff);
+        bool good = true;
+        if ((how & 0x1c) == 0) { // one wrong byte, or all behind a place
+            const size_t at = d_script.below(f.size());
+            const uint8_t wrong = byte();
+            good = f[at] == wrong;
+            f[at] = wrong;
+        } else if ((how & 0x1c) == 4) {
+            f.resize(1 + d_script.below(f.size()));
+            good = false;
+        }
+        // memory of exactly these sizes, so that a read behind an end is seen
+        std::vector<std::vector<uint8_t>> memory;
+        for (size_t at = 0; at < f.size();) {
+            const size_t here = how & 0x60 ? f.size() : 1 + d_script.below(2 * f.size());
+            const size_t end = std::min(f.size(), at + here);
+            memory.emplace_back(f.begin() + long(at), f.begin() + long(end));
+            at = end;
+        }
+        std::vector<network::byte_view::piece> pieces;
+        for (const auto& piece : memory)
+            pieces.push_back({ piece.data(), piece.size() });
+        const network::byte_view view{
+            pieces[0].data, f.size(), pieces[0].bytes, pieces.data() + 1
+        };
+        const auto made = network::datagram_of(view, table, d_now);
+        const bool whole = good && view.first >= udp + 8;
+        check(!whole || (made && !made->damaged && made->address == to &&
+                         made->from == from && made->content.bytes == bytes),
+              "a good frame that is not taken");
+        if (!made)
+            return;
+        d_intake->take(&*made, 1);
         d_played++;
     }
 
@@ -232,7 +344,7 @@ private:
     std::array<int64_t, 4> d_at{};
     int64_t d_now = 1'700'000'000'000'000'000, d_next = 0;
     uint64_t d_played = 0, d_there = 0;
-    bool d_begun = false, d_lazy = false;
+    bool d_begun = false, d_lazy = false, d_framed = false;
 };
 
 } // namespace gr::aperture::fuzz

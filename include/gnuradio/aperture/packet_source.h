@@ -25,11 +25,11 @@ namespace gr::aperture {
  * \ingroup aperture
  *
  * Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; multicast groups
- * are joined. Or they are read from `files` as tcpdump and Wireshark write them. `layout`
- * says what a packet is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a
- * channel of all inputs). Packets of several `streams`, addresses of `plain`, threads of
- * `vdif` and channels of `best2`, are numbered by one clock, and may begin at different
- * times.
+ * are joined. `transport` says whether they come to sockets, or past the system. Or they
+ * are read from `files` as tcpdump and Wireshark write them. `layout` says what a packet
+ * is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a channel of all
+ * inputs). Packets of several `streams`, addresses of `plain`, threads of `vdif` and
+ * channels of `best2`, are numbered by one clock, and may begin at different times.
  *
  * Out: for `plain` and `vdif` an item is a sample of each input of the port; input s *
  * `inputs` + i is input i of stream s. For `best2` it is a frame [channel][input][time]
@@ -70,7 +70,10 @@ public:
         int confirm = 16;
         double most_gap = 60;
         std::vector<std::string> senders;
+        std::string transport = "socket";
         std::string interface;
+        std::vector<int> queues;
+        std::vector<std::string> dpdk_arguments;
         std::vector<int> cores;
         int64_t socket_buffer = 1 << 26;
         int64_t queue = 1 << 26;
@@ -191,17 +194,35 @@ public:
                 "addresses and ports; empty: all")
                 .called("Allowed Senders"),
             parameter(
+                "transport",
+                &parameters::transport,
+                "way in which packets come: sockets of the system; xdp, past most of the "
+                "system, and dpdk, without it, need rights; auto: xdp, or sockets where "
+                "it cannot be had")
+                .one_of("socket", "xdp", "dpdk", "auto"),
+            parameter(
                 "interface",
                 &parameters::interface,
-                "network interface of multicast, as eth0 or its address; empty: the "
-                "system's choice"),
+                "network interface of multicast and of xdp, as eth0 or its address, "
+                "or a device of dpdk, as 0000:81:00.0 or eth0; empty: the system's "
+                "choice, or the one that has the addresses"),
             parameter(
-                "cores",
-                &parameters::cores,
-                "CPU cores that the threads run on, one for each address; empty: any"),
+                "queues",
+                &parameters::queues,
+                "queues of the card that xdp and dpdk read, with a thread for each; "
+                "empty: all of them"),
+            parameter("dpdk_arguments",
+                      &parameters::dpdk_arguments,
+                      "arguments of DPDK's EAL, instead of those for the interface")
+                .called("Arguments of DPDK"),
+            parameter("cores",
+                      &parameters::cores,
+                      "CPU cores that the threads run on, one for each address, or each "
+                      "queue of xdp and dpdk; empty: any, near the card"),
             parameter("socket_buffer",
                       &parameters::socket_buffer,
-                      "bytes that the system is asked for, for each address")
+                      "bytes that the system is asked for, for each address, or for all "
+                      "queues of xdp and dpdk")
                 .range(4096, 1 << 30)
                 .in("bytes"),
             parameter("queue",
@@ -224,7 +245,8 @@ public:
 
     /*!
      * \throws std::invalid_argument naming the parameter, its value and what is allowed
-     * \throws std::runtime_error if an address cannot be bound, or a file not be read
+     * \throws std::runtime_error if an address cannot be bound, a transport not be had,
+     * or a file not be read
      */
     static sptr make(const parameters& p);
 
@@ -233,9 +255,9 @@ public:
      * `used`, `repeated` (were there already), `late` (behind the window), `stray` (far
      * from it), `overrun` (the flowgraph was too slow), `wrong` (a length or header that
      * cannot be), `refused` (of senders that are not allowed) and `unwanted` (of other
-     * streams). Beyond these, `dropped` never came to it, as the socket's buffer was
-     * full; `lost` is how many the output lacks, for whatever reason; `restarts` counts
-     * new starts of the stream, and `senders` the senders (the newest 1024 at most).
+     * streams). Beyond these, `dropped` never came to it, as a buffer was full; `lost` is
+     * how many the output lacks, for whatever reason; `restarts` counts new starts of the
+     * stream, and `senders` the senders (the newest 1024 at most).
      */
     virtual std::map<std::string, uint64_t> counts() const = 0;
     //! Returns how many samples or spectra each input lacks.
@@ -246,11 +268,20 @@ public:
     virtual std::string type() const = 0;
     //! Returns how many bytes the system gave to the socket buffer of each address.
     virtual std::vector<int> socket_buffers() const = 0;
+    //! Returns how packets come: socket, xdp or dpdk; empty where they are of files.
+    virtual std::string transport() const = 0;
     //! Says why it ended before its time; empty if it did not.
     virtual std::string error() const = 0;
     //! Ends the stream.
     virtual void finish() = 0;
 };
+
+/*!
+ * Returns the ways in which packets may come, and why each is not there. An empty reason
+ * means that it was built, and that its libraries are there; rights and cards are only
+ * tried by a packet_source.
+ */
+APERTURE_API std::map<std::string, std::string> packet_transports();
 
 } // namespace gr::aperture
 

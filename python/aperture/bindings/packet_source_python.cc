@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(packet_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(757fe86a97d8ffb71da1eacbcf5bc69c) */
+/* BINDTOOL_HEADER_FILE_HASH(244a07cfafbd8326e1693f7d060be0d6) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -21,14 +21,13 @@ void bind_packet_source(py::module& m)
 {
     using block = gr::aperture::packet_source;
 
-    bind_block<block, gr::sync_block>(
-        m,
-        "packet_source",
-        R"doc(Receives samples, or channels, in UDP packets.
+    bind_block<block, gr::sync_block>(m,
+                                      "packet_source",
+                                      R"doc(Receives samples, or channels, in UDP packets.
 
 Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; multicast groups are
-joined. Or they are read from `files` as tcpdump and Wireshark write them. `layout` says what a
-packet is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a channel of all
+joined. `transport` says whether they come to sockets, or past the system. Or they are read from
+`files` as tcpdump and Wireshark write them. `layout` says what a packet is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a channel of all
 inputs). Packets of several `streams`, addresses of `plain`, threads of `vdif` and channels of
 `best2`, are numbered by one clock, and may begin at different times.
 
@@ -45,7 +44,9 @@ up to `most_gap` seconds, or with a new rx_time.
 
 Each second (`status_interval`) port `status` has the event `counts`: see counts().
 )doc",
-        "    RuntimeError: an address cannot be bound, or a file cannot be read\n")
+                                      "    RuntimeError: an address cannot be bound, a "
+                                      "transport cannot be had, or a file "
+                                      "cannot be read\n")
         .def("counts",
              &block::counts,
              R"doc(Returns the packets since the start, by their fate.
@@ -53,7 +54,7 @@ Each second (`status_interval`) port `status` has the event `counts`: see counts
 `received` is the sum of `used`, `repeated` (were there already), `late` (behind the window),
 `stray` (far from it), `overrun` (the flowgraph was too slow), `wrong` (a length or header that
 cannot be), `refused` (of senders that are not allowed) and `unwanted` (of other streams).
-Beyond these, `dropped` never came to it, as the socket's buffer was full, and `passed_over`
+Beyond these, `dropped` never came to it, as a buffer was full, and `passed_over`
 were in a file and are no packets to the addresses. `lost` is how many the output lacks, for
 whatever reason; `restarts` counts new beginnings of the stream, and `senders` the senders (the
 newest 1024 at most).
@@ -73,8 +74,19 @@ newest 1024 at most).
              &block::socket_buffers,
              "Returns how many bytes the system gave to the socket buffer of each "
              "address.")
+        .def("transport",
+             &block::transport,
+             "Returns how packets come: socket, xdp or dpdk; empty where they are of "
+             "files.")
         .def("error",
              &block::error,
              "Says why it ended before its time; empty if it did not.")
         .def("finish", &block::finish, "Ends the stream.");
+    m.def("packet_transports",
+          &gr::aperture::packet_transports,
+          R"doc(Returns the ways in which packets may come, and why each is not there.
+
+An empty reason means that it was built, and that its libraries are there. Rights and cards are
+only tried by a packet_source.
+)doc");
 }

@@ -58,18 +58,56 @@ def vdif(
 # ---- files of captured packets
 
 
-def ethernet(payload, port=4015, source=("10.0.0.1", 5000), to="10.0.0.2", vlans=(), version=4):
-    """An Ethernet frame with a UDP datagram; of IPv4 or IPv6; vlans: types of their tags."""
+def checksum(data):
+    """The checksum of the Internet: the complement of the sum of 16-bit words."""
+    data += bytes(len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    return ~(total % 0xFFFF or (0xFFFF if total else 0)) & 0xFFFF
+
+
+def ethernet(
+    payload,
+    port=4015,
+    source=("10.0.0.1", 5000),
+    to="10.0.0.2",
+    vlans=(),
+    version=4,
+    checksums=False,
+    number=0,
+):
+    """
+    An Ethernet frame with a UDP datagram; of IPv4 or IPv6; vlans: types of their tags; checksums:
+    whether they are there, as on a wire; number: identification, of IPv4.
+    """
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     addresses = socket.inet_pton(family, source[0]), socket.inet_pton(family, to)
     udp = struct.pack(">4H", source[1], port, 8 + len(payload), 0) + payload
+    if checksums:
+        pseudo = b"".join(addresses) + struct.pack(">HH", 17, len(udp))
+        udp = udp[:6] + struct.pack(">H", checksum(pseudo + udp) or 0xFFFF) + udp[8:]
     if version == 4:
-        head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0)
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), number, 0, 64, 17, 0)
+        if checksums:
+            head = head[:10] + struct.pack(">H", checksum(head + b"".join(addresses)))
     else:
         head = struct.pack(">IHBB", 6 << 28, len(udp), 17, 64)
     tags = b"".join(struct.pack(">HH", kind, 7 + number) for number, kind in enumerate(vlans))
     kind = struct.pack(">H", 0x0800 if version == 4 else 0x86DD)
     return bytes(12) + tags + kind + head + b"".join(addresses) + udp
+
+
+def fragments(frame, size):
+    """The frames of IPv4 that a datagram's frame becomes on a way that lets `size` bytes pass."""
+    link, head, data = frame[:14], frame[14:34], frame[34:]
+    made = []
+    for at in range(0, len(data), size):
+        part = data[at : at + size]
+        more = 0x2000 if at + size < len(data) else 0
+        fields = head[:2] + struct.pack(">H", 20 + len(part)) + head[4:6]
+        fields += struct.pack(">H", more | at // 8) + head[8:10] + bytes(2) + head[12:]
+        fields = fields[:10] + struct.pack(">H", checksum(fields)) + fields[12:]
+        made.append(link + fields + part)
+    return made
 
 
 def write_pcap(filename, frames, order="<", nanoseconds=False, link=1, times=None):

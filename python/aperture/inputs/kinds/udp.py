@@ -7,8 +7,10 @@
 
 import time
 
-from ..input_format import InputFormat, Option
+from ..input_format import InputFormat, Option, one_of
 from ..packet_options import OPTIONS, parameters_of, signals_of_packets
+
+TRANSPORTS = ("socket", "xdp", "dpdk", "auto")
 
 
 def interface(text):
@@ -26,8 +28,15 @@ class Udp(InputFormat):
         **OPTIONS,
         "interface": Option(
             interface,
-            "network interface that multicast comes by, as eth1; default: the system's choice",
+            "network interface that multicast or xdp comes by, as eth1, or a device of dpdk; "
+            "default: the system's choice",
             "NAME",
+        ),
+        "transport": Option(
+            one_of(*TRANSPORTS),
+            "way in which packets come: socket, or past the system by xdp or dpdk, which need "
+            "rights; auto: xdp where it can be had; default: socket",
+            "|".join(TRANSPORTS),
         ),
     }
 
@@ -38,8 +47,9 @@ class Udp(InputFormat):
 
     def open(self, request):
         parameters = dict(parameters_of(request), addresses=list(request.names))
-        if "interface" in request.values:
-            parameters["interface"] = request.values["interface"]
+        for key in ("interface", "transport"):
+            if key in request.values:
+                parameters[key] = request.values[key]
         now = time.time()
         return signals_of_packets(request, parameters, lambda _: (int(now), now % 1))
 
