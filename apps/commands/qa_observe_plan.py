@@ -310,11 +310,17 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
     def test_what_cannot_start_is_refused(self):
         """Plans that would fail at their start, or take for ever, are refused by --check, and
         nothing that is in other files is told."""
-        fifo, secret, large = (self.path_in(name) for name in ("fifo", "secret", "large"))
+        names = ("fifo", "secret", "other", "large")
+        fifo, secret, other, large = (self.path_in(name) for name in names)
         os.mkfifo(fifo)
-        for name in (secret, secret + ".par"):
+        # as /etc/passwd, and a mapping of YAML
+        for name, text in (
+            (secret, f"root:{SECRET}:0:0\nsys:{SECRET}:1:1\n"),
+            (secret + ".par", f"{SECRET} 1\n{SECRET} 2\n"),
+            (other, f"{SECRET}: 1\n"),
+        ):
             with open(name, "w", encoding="ascii") as file:
-                file.write(f"root:{SECRET}:0\n{SECRET}: 1\n  - {SECRET}\n")
+                file.write(text)
         with open(large, "wb") as file:
             file.truncate(1 << 40)
         good = f"""\
@@ -339,7 +345,15 @@ outputs: {{file: "{self.folder}/v-{{time}}.uvh5"}}
             "monitoring.listen",
             "192.0.2.1",
         )
-        for path in (fifo, "/dev/zero", str(self.folder), self.path_in("nowhere"), secret, large):
+        for path in (
+            fifo,
+            "/dev/zero",
+            str(self.folder),
+            self.path_in("nowhere"),
+            secret,
+            other,
+            large,
+        ):
             for field, text in (
                 ("monitoring.token_file", good + f"monitoring: {{token_file: '{path}'}}\n"),
                 ("input.source", good.replace("sim:two-dish", f"sim:{path}")),
