@@ -332,7 +332,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
             (
                 ["--beams", "grid:az=1,el=1", "-o", self.path("x" * 245 + ".fil")],
                 1,
-                ".fil: the name of this file has more than 247 bytes",
+                ".fil: the name of this file has more than 246 bytes",
             ),
             (["--beams", "grid:az=1,el=1", "--products", "IQUV"], 1, "one polarisation"),
             (["--beams", "grid:az=1,el=1", "--incoherent", "A1+B7"], 1, "'B7'"),
