@@ -136,7 +136,7 @@ class TestPublicNames(unittest.TestCase):
         )
 
     def test_the_documented_are_listed(self):
-        """What pages and examples show is public: public_names.yml is to have it."""
+        """Names that pages and examples show are public: public_names.yml is to have them."""
         listed, documented = public_names(), documented_names()
         self.assertGreater(len(documented), 80)
         self.assertIn(("gnuradio.aperture.observatory.instrument", "Instrument"), documented)

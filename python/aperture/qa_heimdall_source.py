@@ -141,11 +141,11 @@ class qa_heimdall_source(gr_unittest.TestCase):
         self.assertEqual((gain, struct.unpack_from("<3I", decibels)), (b"GAIN", (197,) * 3))
 
     def test_command(self):
-        """A message tunes; what it cannot mean is said, and changes nothing."""
+        """A message tunes; one that cannot be meant is refused, and changes nothing."""
         with HeimdallServer([]) as server:
             source = aperture.heimdall_source(server.address, control_port=server.control_port)
             source.set_log_level("off")
-            source._client = object()  # as while it runs
+            source._client = object()  # stands for that of a flowgraph that runs
             post = lambda message: source._command(pmt.to_pmt(message))
             post({"freq": 1e9})
             post({"speed": 1})
