@@ -23,12 +23,12 @@ from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.commands import fx
-from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.formats.uvh5.conversion import convert
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.observations import run as run_main
 from gnuradio.aperture.testing.tiers import long_test
+from gnuradio.aperture.testing.uvh5_files import write_file
 from gnuradio.aperture.tracking.directions import parse_direction
 
 START = 1704067200
@@ -73,22 +73,20 @@ class TestConversion(unittest.TestCase):
         rng = np.random.default_rng(1)
         products = len(array.inputs) * (len(array.inputs) + 1) // 2
         cls.integrations = 3
-        file = GrowingFile(cls.uvh5, layout.create, layout.append, layout.bytes)
+        integrations = []
         for number in range(cls.integrations):
             seconds = START + SECONDS * number
             amplitudes = rng.uniform(1, 2, (CHANNELS, products))
-            file.add(
-                [
-                    layout.integration(
-                        (amplitudes * source_visibilities(array, seconds)).astype(np.complex64),
-                        earth_rotation.julian_date(seconds),
-                        10,
-                        rng.integers(0, 11, products),
-                        0.1,
-                    )
-                ]
+            integrations.append(
+                layout.integration(
+                    (amplitudes * source_visibilities(array, seconds)).astype(np.complex64),
+                    earth_rotation.julian_date(seconds),
+                    10,
+                    rng.integers(0, 11, products),
+                    0.1,
+                )
             )
-        file.close()
+        write_file(cls.uvh5, layout, integrations)
         cls.ms, cls.uvfits = cls.folder / "a.ms", cls.folder / "a.uvfits"
         code, output, errors = run_main(command, cls.uvh5, cls.uvfits, "--centre", "Cas A")
         output = errors + output
@@ -308,8 +306,9 @@ class TestConversion(unittest.TestCase):
                 keywords={"CALIB": str(place)},
             )
             source = self.folder / "tracked.uvh5"
-            file = GrowingFile(source, layout.create, layout.append, layout.bytes)
-            file.add(
+            write_file(
+                source,
+                layout,
                 [
                     layout.integration(
                         np.ones((CHANNELS, 3), np.complex64),
@@ -319,9 +318,8 @@ class TestConversion(unittest.TestCase):
                         1.0,
                     )
                     for i in range(2)
-                ]
+                ],
             )
-            file.close()
             shutil.copy(source, old)
             with h5py.File(old, "r+") as opened:
                 for key, value in (
@@ -356,8 +354,9 @@ class TestConversion(unittest.TestCase):
         array = array_of(["A9x", "B2x"])
         array.antennas = [Antenna(name, (0.0, 0.0, 0.0)) for name in ("A9", "B2")]
         layout = Uvh5Layout(array, FREQUENCIES, 1e6)
-        file = GrowingFile(lone, layout.create, layout.append, layout.bytes)
-        file.add(
+        write_file(
+            lone,
+            layout,
             [
                 layout.integration(
                     np.ones((CHANNELS, 3), np.complex64),
@@ -366,9 +365,8 @@ class TestConversion(unittest.TestCase):
                     [1],
                     1.0,
                 )
-            ]
+            ],
         )
-        file.close()
         summary, notes = convert(lone, self.folder / "lone.ms")
         self.assertIn("the antennas are all at one place", " ".join(notes))
         self.assertIn("phased to zenith", summary)

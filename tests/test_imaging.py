@@ -25,7 +25,6 @@ from astropy.wcs import WCS, FITSFixedWarning
 
 from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.commands import image as command
-from gnuradio.aperture.files.growing_file import GrowingFile
 from gnuradio.aperture.formats.uvh5.conversion import convert
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
@@ -37,6 +36,7 @@ from gnuradio.aperture.imaging.visibilities import SkyVisibilities
 from gnuradio.aperture.imaging.weighting import Weighting, parse_weighting
 from gnuradio.aperture.testing.observations import array_of, run, words
 from gnuradio.aperture.testing.tiers import ALL
+from gnuradio.aperture.testing.uvh5_files import write_file
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
 from gnuradio.aperture.tracking.phase_center import place_at
 
@@ -53,11 +53,12 @@ def write_sources(path, array, sources, seconds, phase_center=None, autos=None, 
     of every input, which is otherwise the sum of the fluxes; more: of the layout.
     """
     layout = Uvh5Layout(array, FREQUENCIES, 2e5, phase_center=phase_center, **more)
-    file = GrowingFile(path, layout.create, layout.append, layout.bytes)
+    integrations = []
     for number, time in enumerate(seconds):
         sums, counted = integration_of(array, sources, time, number, autos)
-        file.add([layout.integration(sums, earth_rotation.julian_date(time), 10, counted, 1e-4)])
-    file.close()
+        time = earth_rotation.julian_date(time)
+        integrations.append(layout.integration(sums, time, 10, counted, 1e-4))
+    write_file(path, layout, integrations)
 
 
 def integration_of(array, sources, time, number=0, autos=None):

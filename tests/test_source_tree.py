@@ -207,6 +207,7 @@ MAY_INCLUDE |= {
     "network/xdp": {"common", "kernels/common", "network"},
     "signal/alignment": {"common", "kernels/common"},
     "signal/folding": {"common", "kernels/common"},
+    "signal/products": {"common", "kernels/common"},
     "signal/simulator": {"common", "kernels/common", "kernels/dedispersion"},
 }
 MAY_INCLUDE["stream"] = set(MAY_INCLUDE)
@@ -231,7 +232,7 @@ DEPENDS = {
 RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 # modules of the bindings that everybody may know
-IN_CPP = {"logged", "references", "spead", "stream_states", "tags"}
+IN_CPP = {"baselines", "logged", "references", "spead", "stream_states", "tags"}
 
 
 # modules that scripts of users import from where they once were: public_names.yml has their names

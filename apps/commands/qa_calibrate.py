@@ -34,6 +34,7 @@ from gnuradio.aperture.testing.calibration_models import (
 )
 from gnuradio.aperture.testing.observations import run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.uvh5_files import write_file
 
 CHANNELS = 32
 RATE = 2e6
@@ -305,10 +306,9 @@ class qa_calibrate(gr_unittest.TestCase):
                 write_observation(path, array, frequencies, products, spectra, step=length)
             else:
                 layout = Uvh5Layout(array, frequencies, WIDTH, tracked=center)
-                with open(path, "wb") as file:
-                    file.write(layout.create())
-                layout.append(
+                write_file(
                     path,
+                    layout,
                     [
                         layout.integration(
                             each.astype(np.complex64),

@@ -37,10 +37,18 @@ from gnuradio.aperture import (
 )
 from gnuradio.aperture.arrays.array_description import Antenna, Input, save_array
 from gnuradio.aperture.parameters.ascii_text import ascii_text
+from gnuradio.aperture.streams import publishing
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.qa_tools import ByteSource, comes_true, gr_tag, gr_tags, run_chain
+from gnuradio.aperture.testing.qa_tools import (
+    PATIENCE,
+    ByteSource,
+    comes_true,
+    gr_tag,
+    gr_tags,
+    run_chain,
+)
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.tracking.directions import parse_direction
 
@@ -644,8 +652,9 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
 
     def test_disk_nearly_full(self):
         """Before there were 28 kB, HDF5 ended the process with a segmentation fault."""
-        found = [tag for i in range(40) for tag in tags_of(i, (1704067200 + i, 0.0))]
-        items = np.repeat(np.arange(40), 500).reshape(40, 500, 1)
+        count = 200
+        found = [tag for i in range(count) for tag in tags_of(i, (1704067200 + i, 0.0))]
+        items = np.repeat(np.arange(count), 500).reshape(count, 500, 1)
         with small_disk(self, 600) as disk:
             path = disk / "test.uvh5"
             for free in (8, 12, 20, 27, 28, 40, 200, 400, 560):
@@ -662,9 +671,10 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
                     os.unlink(disk / name)
 
     def test_folder_becomes_immutable(self):
+        """The file goes on growing; that the lock's file stays is told at the end."""
         found = [tag for i in range(10) for tag in tags_of(i, (1704067200 + i, 0.0))]
         logged = []
-        sink = uvh5_sink(self.path, array_of(["A9x"]), 1)
+        sink = uvh5_sink(self.path, array_of(["A9x"]), 1, publish_every=0)
 
         class log:
             error = warn = staticmethod(logged.append)
@@ -690,8 +700,95 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
             run_chain(source, between, sink)
             self.assertRegex(sink.error(), f"^{self.path}: .*not permitted$")
             self.assertEqual(logged, [sink.error()])
-            self.assertEqual(sink.integrations(), 5)
-            np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], range(1, 6))
+            self.assertEqual(sink.integrations(), 10)
+            np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], range(1, 11))
+
+    # ---- when what was written is published
+
+    def publishing(self, items, length=0.125, **arguments):
+        """Sends items to a sink whose clock is the time that the integrations have taken, one in a
+        call; gives the sink, and the file's integrations and the sink's after each."""
+        seen, moment = [], [0.0]
+        sink = uvh5_sink(self.path, array_of(["A9x"]), 1, **arguments)
+        write = sink._write
+
+        def one_by_one(given, *counts):
+            moment[0] += length
+            write(given, *counts)
+            seen.append((int(self.read()["Header/Ntimes"]), sink.integrations()))
+
+        sink._write = one_by_one
+        # 100 spectra of a channel of this width
+        found = [
+            tag
+            for item in range(items)
+            for tag in tags_of(item, (1704067200, 0.0) if item == 0 else None, 1e8, 100 / length)
+        ]
+        sink.set_max_noutput_items(1)
+        source = blocks.vector_source_c(list(range(items)), False, 1, found)
+        with mock.patch("gnuradio.aperture.streams.publishing.clock", lambda: moment[0]):
+            run_chain(source, sink)
+        self.assertIsNone(sink.error())
+        np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], np.arange(items))
+        self.assertEqual(sink.integrations(), items)
+        return [pair[0] for pair in seen if self.assertEqual(*pair) is None]
+
+    def test_publish_every(self):
+        # the first at once, then as often as that, and all at the end
+        self.assertEqual(self.publishing(21), [1] * 8 + [9] * 8 + [17] * 5)
+        self.assertEqual(self.publishing(10, publish_every=0.5), [1] * 4 + [5] * 4 + [9] * 2)
+        for length, every in ((0.125, 0), (1.0, 1.0), (3.0, 1.0), (0.25, 0.25)):
+            self.assertEqual(
+                self.publishing(5, length, publish_every=every), [1, 2, 3, 4, 5], (length, every)
+            )
+        with self.assertRaisesRegex(ValueError, "publish_every: -1"):
+            uvh5_sink(self.path, array_of(["A9x"]), 1, publish_every=-1)
+
+    def test_published_while_nothing_comes(self):
+        """The sink publishes in time although the stream has stopped."""
+        sink = uvh5_sink(self.path, array_of(["A9x"]), 1, publish_every=0.05)
+        found = [tag for i in range(9) for tag in tags_of(i, (1704067200 + i, 0.0))]
+        more = threading.Event()
+
+        class until(gr.sync_block):
+            """Hands on one by one, and waits in front of the last."""
+
+            def __init__(self):
+                gr.sync_block.__init__(self, "until", [np.complex64], [np.complex64])
+
+            def work(self, input_items, output_items):
+                if self.nitems_read(0) == 8:
+                    more.wait(PATIENCE)
+                output_items[0][0] = input_items[0][0]
+                return 1
+
+        source, between = blocks.vector_source_c(list(range(9)), False, 1, found), until()
+        top = gr.top_block()
+        top.connect(source, between, sink)
+        top.start()
+        comes_true(lambda: sink.integrations() == 8)
+        np.testing.assert_array_equal(self.read()["Data/visdata"][:, 0, 0], np.arange(8))
+        more.set()
+        top.wait()
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.integrations(), 9)
+
+    def test_roll_over_with_something_unpublished(self):
+        """A file that ends is whole, whatever was not published yet."""
+        found = tags_of(0) + tags_of(7, time=None, frequency=1.1e8)
+        for item in (*range(1, 7), 8, 9):
+            found += tags_of(item, time=None, frequency=None, bandwidth=None)
+        with mock.patch("gnuradio.aperture.streams.publishing.clock", lambda: 0.0):
+            sink = self.run_sink(
+                array_of(["A9x"]),
+                np.arange(10).reshape(10, 1, 1),
+                found,
+                self.folder / "{time}.uvh5",
+            )
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.integrations(), 10)
+        for path, values in zip(sink.files(), (range(7), range(7, 10))):
+            np.testing.assert_array_equal(self.read(path)["Data/visdata"][:, 0, 0], values)
 
     # ---- what is no number, or no signal
 
@@ -942,25 +1039,29 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
     # ---- a flowgraph that is killed, with all its threads and its process group
 
     def test_killed(self):
+        """A killed process loses no more than publish_every says."""
         moments = random.Random(1)
-        for _ in range(6):
+        for turn in range(6):
+            # an integration takes a second by the clock of the writer
+            every = (0, 10)[turn % 2]
             self.path.unlink(missing_ok=True)
             writer = subprocess.Popen(
-                [sys.executable, __file__, "write", str(self.path)],
+                [sys.executable, __file__, "write", str(self.path), str(every)],
                 stdout=subprocess.PIPE,
                 start_new_session=True,
                 text=True,
             )
-            writer.stdout.readline()  # the first integrations are there
-            time.sleep(moments.uniform(0, 0.3))
+            reports = [writer.stdout.readline() for _ in range(moments.randrange(1, 100))]
             os.killpg(writer.pid, signal.SIGKILL)
-            reported = [
-                line for line in writer.communicate()[0].splitlines(True) if line.endswith("\n")
-            ]
+            reports += writer.communicate()[0].splitlines(True)
+            last = [report for report in reports if report.endswith("\n")][-1]
+            written, published = map(int, last.split())
             file = self.read()
             count = int(file["Header/Ntimes"])
-            if reported:
-                self.assertGreaterEqual(count, int(reported[-1]))
+            self.assertGreaterEqual(count, published)
+            self.assertGreaterEqual(count, written - max(every, 1))
+            if every:
+                self.assertEqual(count % 10, 1)
             np.testing.assert_array_equal(file["Data/visdata"][:, 0, 0], np.arange(count) + 1)
             self.assertEqual(len(file["Header/lst_array"]), count)
 
@@ -1125,23 +1226,25 @@ class Integrations(gr.sync_block):
         return 1
 
 
-def write(path):
-    """Writes until it is killed, or its test has ended, and says how many integrations are in the
-    file."""
+def write(path, every):
+    """Writes until it is killed, or its test has ended, and says how many integrations were written
+    and published. Its clock goes on by a second with each integration."""
     test = os.getppid()
     # the flowgraph keeps no reference to blocks that are written in Python
-    source, sink = Integrations(), uvh5_sink(path, array_of(["A9x"]), 256)
+    source, sink = Integrations(), uvh5_sink(path, array_of(["A9x"]), 256, publish_every=every)
+    written = lambda: sum(output.written for output in sink._outputs)
+    publishing.clock = written
     top = gr.top_block()
     top.connect(source, sink)
     top.start()
     while os.getppid() == test:
         if sink.integrations():
-            print(sink.integrations(), flush=True)
+            print(written(), sink.integrations(), flush=True)
         time.sleep(0.001)
     os._exit(1)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["write"]:
-        write(sys.argv[2])
+        write(sys.argv[2], float(sys.argv[3]))
     gr_unittest.run(qa_uvh5_sink)

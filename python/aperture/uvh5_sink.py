@@ -6,7 +6,6 @@
 """Block that writes visibilities into a UVH5 file."""
 
 import contextlib
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +28,13 @@ from .formats.uvh5.header import (
     load_bitshuffle,
     map_products,
 )
-from .parameters.description import Anything, Integer, Switch, Text, Together, fields_of
+from .parameters.description import Anything, Integer, Number, Switch, Text, Together, fields_of
 from .parameters.groups import FileCalibration
 from .parameters.rules import inputs_of, item_bytes, refuse
 from .parameters.times import utc_text
 from .streams.input_statistics import StatisticsReader
 from .streams.levels import without_noise
+from .streams.publishing import Publishing
 from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.settings import DIRECTION, HeldSettings
 from .streams.settings import GAINS as GAINS_SET
@@ -65,35 +65,44 @@ class _Output:
     """A file, and the layout of its phase centre."""
 
     def __init__(self, filename, layout, overwrite):
-        self._path, self._layout, self.written, self._waiting = filename, layout, 0, []
-        self._file = GrowingFile(filename, layout.create, layout.append, layout.bytes, overwrite)
+        self._layout, self._waiting = layout, []
+        self.written = self.published = 0  # integrations
+        self._closed = False
+        self._file = GrowingFile(filename, layout.begin, overwrite)
 
-    def add(self, integrations, statistics=()):
-        """Adds integrations, of which each is a list of arguments of the layout's, and
+    def add(self, integration, statistics=()):
+        """Adds an integration, a list of arguments of the layout's (None: none), and
         InputStatistics; the latter wait until there is an integration."""
         self._waiting += statistics
-        if not integrations and not (self.written and self._waiting):
-            return
-        try:
-            self._file.add(
-                [self._layout.integration(*each) for each in integrations] + self._waiting
-            )
-            self.written += len(integrations)
-            self._waiting = []
-        except OSError:
-            # all at once is fast; if the disk is nearly full, some of them still fit
-            if len(integrations) <= 1:
-                raise
-            for each in integrations:
-                self.add([each])
+        if integration is not None:
+            self._file.write(self._layout.integration(*integration))
+            self.written += 1
+        while self.written and self._waiting:
+            self._file.write(self._waiting[0])
+            del self._waiting[0]
 
-    def size(self, more):
-        """Bytes of the file with so many more integrations, at most."""
-        size = os.path.getsize(self._path) if self.written else 0
-        return size + more * self._layout.integration_bytes()
+    def publish(self):
+        """Lets readers see all that was added."""
+        self._file.publish()
+        self.published = self.written
+
+    def size(self):
+        """Bytes of the file."""
+        return self._file.size
+
+    def integration_bytes(self):
+        """Bytes of one more integration, at most."""
+        return self._layout.integration_bytes()
 
     def close(self):
-        self._file.close()
+        """Publishes what was added, and closes the file, once."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.publish()
+        finally:
+            self._file.close()
 
 
 class uvh5_sink(RecordingSink, python_block):
@@ -116,14 +125,12 @@ class uvh5_sink(RecordingSink, python_block):
     place are written 2 mm apart, with a warning, because pyuvdata refuses others.
 
     The file appears with the first integration and is whole from then on: a reader, or `cp`, may
-    open it at any time, with HDF5's locks or without (on network file systems without leases: with
-    them), and a process that is killed or a disk that is full costs what was being added at that
-    moment (what one call of work() got: one integration, if the disk keeps up). This is done by
-    renaming complete files, because HDF5's single-writer mode keeps plain readers out and does not
-    hold for `cp`: twice the file's size is needed until the flowgraph ends, hidden files `.NAME.a`,
-    `.NAME.b` and `.NAME.lock` beside it, and one copying of the file for each reading that outlasts
-    an integration; see `GrowingFile`. A flowgraph that is stopped (or locked) and started again
-    begins a new file of the same name, or with {time} in it of another.
+    open it at any time and keep it open, with HDF5's locks or without. It grows once in
+    `publish_every` seconds, and when the flowgraph stops or the file ends; a process that is killed
+    loses what came since then, and a disk that is full nothing that fitted. Hidden files,
+    `.NAME.lock` and for a moment `.NAME.new`, are beside it; see `GrowingFile`. A flowgraph that is
+    stopped (or locked) and started again begins a new file of the same name, or with {time} in it
+    of another.
 
     A file holds one frequency and bandwidth, and one set of settings: the direction that is
     tracked, gains, delays and the length of integrations, as the tag `settings` tells them
@@ -204,6 +211,12 @@ class uvh5_sink(RecordingSink, python_block):
             "channels; 0: all channels.",
             0,
         ) = 0,
+        publish_every: Number(
+            "What was written is published, for who reads the file while it grows, at most so "
+            "often; at once where an integration is as long. 0: each integration is.",
+            0,
+            unit="s",
+        ) = 1.0,
         calibrated: Together(
             FileCalibration, "The calibration in one object; None: by its arguments."
         ) = None,
@@ -212,6 +225,7 @@ class uvh5_sink(RecordingSink, python_block):
         if compression == "bitshuffle":
             load_bitshuffle()
         self._compression = compression
+        self._publishing = Publishing(self._publish, publish_every)
         inputs = inputs_of(array, inputs)
         self._statistics = (
             None
@@ -344,8 +358,8 @@ class uvh5_sink(RecordingSink, python_block):
         return self._ended
 
     def integrations(self):
-        """Integrations that were written, of each phase centre."""
-        return self._written + min((output.written for output in self._outputs), default=0)
+        """Integrations that were written and published, of each phase centre."""
+        return self._written + min((output.published for output in self._outputs), default=0)
 
     def statistics(self):
         """Means of what was measured of the inputs since the start, an InputStatistics; None:
@@ -378,29 +392,40 @@ class uvh5_sink(RecordingSink, python_block):
         """Ends the files whole; others follow."""
         for output in self._outputs:
             output.close()
+        self._publishing.done()
         self._written = self.integrations()
         self._ended += self._filenames
         self._last_setting = self._setting
         self._begin()
 
+    def _publish(self):
+        for output in self._outputs:
+            output.publish()
+
     def _stop(self):
+        self._publishing.stop()
         try:
             if self._statistics is not None and self.error() is None:
                 rows = self._statistics.take_last()
                 for output in self._outputs:
-                    output.add([], rows)
+                    output.add(None, rows)
         finally:
+            self._close()
+
+    def _close(self):
+        """Closes all files, whatever becomes of one of them."""
+        with contextlib.ExitStack() as closing:
             for output in self._outputs:
-                output.close()
+                closing.callback(output.close)
 
     def _work(self, input_items, output_items):
-        try:
-            self._write(*input_items)
-        except Exception:
-            for output in self._outputs:
+        with self._publishing.lock:
+            try:
+                self._write(*input_items)
+            except Exception:
                 with contextlib.suppress(OSError):
-                    output.close()
-            raise
+                    self._close()
+                raise
         return len(input_items[0])
 
     def _say(self, error):
@@ -411,37 +436,24 @@ class uvh5_sink(RecordingSink, python_block):
 
     def _write(self, items, counts=None):
         found = self.described(0, len(items))
-        integrations, problem = [], None
         for i, item in enumerate(items):
-            try:
-                here = found[i]
-                changed = self._take_settings(here)
-                if (
-                    self._setting is not None
-                    and TIME in self._name
-                    and (
-                        not self._roll.recording
-                        or changed
-                        or self._changes(here)
-                        or self._is_full(here, integrations)
-                    )
-                ):
-                    self._add(integrations)
-                    integrations = []
-                    self._end()
-                if not self._roll.recording:
-                    self._pass_over(here)
-                    continue
-                integrations.append(
-                    self._integration(item, here, None if counts is None else counts[i])
+            here = found[i]
+            changed = self._take_settings(here)
+            if (
+                self._setting is not None
+                and TIME in self._name
+                and (
+                    not self._roll.recording
+                    or changed
+                    or self._changes(here)
+                    or self._is_full(here)
                 )
-            except ValueError as error:
-                # integrations before the error are good
-                problem = error
-                break
-        self._add(integrations)
-        if problem is not None:
-            raise problem
+            ):
+                self._end()
+            if not self._roll.recording:
+                self._pass_over(here)
+                continue
+            self._add(self._integration(item, here, None if counts is None else counts[i]))
 
     def _take_settings(self, found):
         """Takes what was set of the stream; returns whether a file that was begun says something
@@ -491,14 +503,16 @@ class uvh5_sink(RecordingSink, python_block):
         gains[value.get(tags.input, slice(None))] = np.real(gain)
         self._gains = gains
 
-    def _add(self, integrations):
+    def _add(self, integration):
         rows = [] if self._statistics is None else self._statistics.take()
         for output in self._outputs:
-            output.add(integrations, rows)
+            output.add(integration, rows)
+        # the file appears with the first one
+        at_once = any(not output.published for output in self._outputs)
+        self._publishing.added(self._length, at_once)
 
-    def _is_full(self, found, waiting):
-        """Returns whether the file ends before an integration, behind those that wait to be
-        written."""
+    def _is_full(self, found):
+        """Returns whether the file ends before an integration."""
         if self._begun is None:
             return False
         if self._roll.ends(self._begun, self._time_of(found), self._length):
@@ -506,9 +520,9 @@ class uvh5_sink(RecordingSink, python_block):
         # the format's own tables grow by up to TABLES at a time
         most = max(self._roll.size - TABLES, self._roll.size / 2)
         return bool(self._roll.size) and any(
-            output.size(len(waiting) + 1) > most
+            output.size() + output.integration_bytes() > most
             for output in self._outputs
-            if output.written or waiting
+            if output.written
         )
 
     def _time_of(self, found):
@@ -551,7 +565,7 @@ class uvh5_sink(RecordingSink, python_block):
                 f"{max(counted, default=0)} do not fit {self._shape[1]} products"
             )
         if counts is not None:
-            counted = np.array(counts).reshape(self._shape)
+            counted = np.reshape(counts, self._shape)
             if counted.max() > spectra:
                 raise ValueError(
                     f"counts: {counted.max()} are more than the {spectra} spectra of "
@@ -566,14 +580,18 @@ class uvh5_sink(RecordingSink, python_block):
             self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
         visibilities = np.reshape(item, self._shape)
         counted = self._without_silent(visibilities, counted, (seconds, fraction))
-        if self._factors is not None:
-            visibilities = visibilities * self._factors
-        return visibilities, middle, spectra, counted, hop
+        return visibilities, middle, spectra, counted, hop, self._factors
 
     def _without_silent(self, visibilities, counted, time):
         """The counts, 0 of the products of inputs that have nothing in them, which are told."""
-        there = np.broadcast_to(np.asarray(counted), self._shape)[:, self._autos] > 0
-        silent = np.flatnonzero(without_noise(visibilities[:, self._autos].real, there))
+        # real parts are every other float
+        power = np.take(visibilities.view(np.float32), 2 * self._autos, axis=1)
+        counted = np.asarray(counted)
+        if counted.ndim == 2:
+            there = counted[:, self._autos] > 0
+        else:
+            there = np.broadcast_to(counted, self._shape[1:])[self._autos] > 0
+        silent = np.flatnonzero(without_noise(power, there))
         for number in silent:
             if number not in self._silent:
                 self.logger.warn(
@@ -587,8 +605,9 @@ class uvh5_sink(RecordingSink, python_block):
         if not len(silent):
             return counted
         a, b = np.tril_indices(len(self._autos))
-        without = np.array(np.broadcast_to(counted, self._shape))
-        without[:, np.isin(a, silent) | np.isin(b, silent)] = 0
+        shape = self._shape if counted.ndim == 2 else self._shape[1:]
+        without = np.array(np.broadcast_to(counted, shape))
+        without[..., np.isin(a, silent) | np.isin(b, silent)] = 0
         return without
 
     def _warn_of_calibration(self, time):

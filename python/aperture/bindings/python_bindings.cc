@@ -19,6 +19,7 @@ namespace py = pybind11;
 /**************************************/
 // BINDING_FUNCTION_PROTOTYPES(
 void bind_array_source(py::module& m);
+void bind_baseline_order(py::module& m);
 void bind_beam_power(py::module& m);
 void bind_beamformer(py::module& m);
 void bind_block_on_device(py::module& m);
@@ -73,6 +74,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_block_on_device(m);  // before the blocks that derive from it
     bind_recording_source(m); // before the sources that derive from it
     bind_array_source(m);
+    bind_baseline_order(m);
     bind_beam_power(m);
     bind_beamformer(m);
     bind_copy(m);

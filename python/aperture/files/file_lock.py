@@ -14,7 +14,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import signal
 import stat
 
@@ -29,7 +28,17 @@ NO_HARD_LINKS = (
     errno.ENOSYS,
     errno.EMLINK,
 )
-COPIED_AT_ONCE = 1 << 20  # bytes
+# errors of copy_file_range() where it is not there, or not for these files
+NO_COPIES = (
+    errno.ENOSYS,
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.EXDEV,
+    errno.EINVAL,
+    errno.EPERM,
+    errno.EBADF,
+)
+COPIED_AT_ONCE = 1 << 24  # bytes
 KINDS = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"))
 
 
@@ -64,30 +73,28 @@ def remove_leftover(name):
 
 
 def create(name):
-    """A descriptor, for writing, of a new file; FileExistsError if there is anything."""
-    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    """A descriptor, to read and write, of a new file; FileExistsError if there is anything."""
+    return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 
 
-def create_with(name, write):
-    """A new file that write(descriptor) has written, whole or not there; a descriptor of it that
-    only says which file it is (O_PATH)."""
-    remove_leftover(name)
-    descriptor = create(name)
+def copy_bytes(source, target, count):
+    """Copies the first bytes of an open file to the beginning of another one."""
+    at = 0
+    while at < count:
+        copied = _copy_some(source, target, min(COPIED_AT_ONCE, count - at), at)
+        if not copied:
+            raise OSError(errno.EIO, f"the file ends after {at} of {count} bytes")
+        at += copied
+
+
+def _copy_some(source, target, count, at):
+    """Copies bytes, without their coming here where the file system can share or copy them."""
     try:
-        write(descriptor)
-        return os.open(f"/proc/self/fd/{descriptor}", os.O_PATH | os.O_CLOEXEC)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-    finally:
-        os.close(descriptor)
-
-
-def copy_into(descriptor, name):
-    """Writes what is in the file `name`."""
-    with open(name, "rb") as source, open(descriptor, "wb", closefd=False) as copy:
-        shutil.copyfileobj(source, copy, COPIED_AT_ONCE)
+        return os.copy_file_range(source, target, count, at, at)
+    except OSError as error:
+        if error.errno not in NO_COPIES:
+            raise
+    return os.pwrite(target, os.pread(source, count, at), at)
 
 
 def link_or_copy(old, new):
@@ -95,10 +102,20 @@ def link_or_copy(old, new):
     remove_leftover(new)
     try:
         os.link(old, new)
+        return
     except OSError as error:
         if error.errno not in NO_HARD_LINKS:
             raise
-        os.close(create_with(new, lambda descriptor: copy_into(descriptor, old)))
+    descriptor = create(new)
+    try:
+        with open(old, "rb") as source:
+            copy_bytes(source.fileno(), descriptor, os.fstat(source.fileno()).st_size)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        raise
+    finally:
+        os.close(descriptor)
 
 
 # ---- writers
@@ -217,3 +234,8 @@ def claim(descriptor):
     # not expect it
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+
+
+def release(descriptor):
+    """Gives up what `claim` got."""
+    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)

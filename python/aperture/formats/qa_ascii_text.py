@@ -38,6 +38,7 @@ from gnuradio.aperture.parameters.ascii_text import ascii_names, ascii_text, fin
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import run, words
+from gnuradio.aperture.testing.uvh5_files import write_file
 from gnuradio.aperture.transients.folding import FoldedProfiles
 
 START = 1704067200
@@ -94,11 +95,10 @@ class qa_ascii_text(InFolder, gr_unittest.TestCase):
 
     def write_uvh5(self, name, array, **more):
         layout = Uvh5Layout(array, 1.4e9 + 1e5 * np.arange(5), 1e5, **more)
-        with open(self.path(name), "wb") as file:
-            file.write(layout.create())
         products = len(array.inputs) * (len(array.inputs) + 1) // 2
-        layout.append(
+        write_file(
             self.path(name),
+            layout,
             [
                 layout.integration(
                     np.ones((5, products), np.complex64),

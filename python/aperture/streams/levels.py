@@ -74,7 +74,7 @@ def without_noise(power, there=True):
     power : array
         [channel][input], of all channels that are filtered, or a range of them.
     there : array of bool
-        The measured levels, of the same shape.
+        The measured levels, of the same shape, or [input] where they are those of all channels.
 
     Returns
     -------
@@ -82,17 +82,23 @@ def without_noise(power, there=True):
         [input], whether all is 0, or of a signal that does not change, which is in the channel of
         frequency 0. False where nothing was measured.
     """
-    there = np.broadcast_to(there, power.shape)
-    power = np.where(there, power, 0).astype(float)
-    total, channels = power.sum(axis=0), len(power)
-    found = (total == 0) & there.any(axis=0)
+    there = np.asarray(there)
+    if there.ndim == 2:
+        measured = lambda part: np.count_nonzero(there[part], axis=0)
+    else:
+        measured = lambda part: there * len(power[part])
+    if not there.all():
+        power = np.where(there, power, 0)
+    everywhere = slice(None)
+    total, channels = power.sum(axis=0, dtype=float), len(power)
+    found = (total == 0) & (measured(everywhere) > 0)
     # channels of frequency 0 of complex samples, of real ones, and of these where the band is
     # inverted
     for zero in {0, channels // 2, channels - 1}:
         near = slice(max(0, zero - BESIDE), zero + BESIDE + 1)
         found |= (
             (total > 0)
-            & (total - power[near].sum(axis=0) < NOISE * total)
-            & (there.sum(axis=0) - there[near].sum(axis=0) >= FEWEST_CHANNELS)
+            & (total - power[near].sum(axis=0, dtype=float) < NOISE * total)
+            & (measured(everywhere) - measured(near) >= FEWEST_CHANNELS)
         )
     return found

@@ -9,12 +9,11 @@ The voltage of an input in a channel is its gain times receiver noise of power 1
 signals, each late by tau = -r.s/c; products of these are summed, as a correlator would.
 """
 
-from pathlib import Path
-
 import numpy as np
 
 from ..formats.uvh5.writer import Uvh5Layout
 from .arrays import make_array
+from .uvh5_files import write_file
 
 C = 299792458.0  # m/s
 START = 1704067200  # 2024-01-01
@@ -125,8 +124,7 @@ def write_observation(
         )
         for number, products in enumerate(integrations)
     ]
-    Path(path).write_bytes(layout.create())
-    layout.append(path, rows)
+    write_file(path, layout, rows)
     if len(flagged):
         import h5py
 

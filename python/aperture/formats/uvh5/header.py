@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ... import baselines
 from ...parameters.ascii_text import ascii_names
 
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
@@ -44,6 +45,7 @@ STATISTICS = "InputStatistics"
 #: datasets [measurement][input]
 MEASURED = ("rms_re", "rms_im", "kurtosis", "clamped", "missing")
 
+CHUNK = 1 << 20  # bytes of visibilities
 BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
 #: the name of a compression -> the arguments of h5py; all without loss. Every installation of h5py
 #: reads the first three; their bytes are shuffled, since the exponents of neighbours are alike.
@@ -91,19 +93,37 @@ def create_data(group, shape, integrations=0, **compression):
     ----------
     group : h5py.Group
     shape : tuple
-        [baseline][channel][polarisation] of an integration, which is a chunk: each is compressed
-        and written once.
+        [baseline][channel][polarisation] of an integration.
     integrations : int
         How many there are; 0: they will be appended.
     compression
         Arguments of h5py for the visibilities.
     """
     most = None if integrations else (None, *shape[1:])
-    size = dict(shape=(integrations * shape[0], *shape[1:]), maxshape=most, chunks=shape)
+    size = dict(
+        shape=(integrations * shape[0], *shape[1:]), maxshape=most, chunks=chunk_shape(shape)
+    )
     group.create_dataset("visdata", dtype=np.complex64, **size, **compression)
-    # both hardly vary; gzip is the filter that every HDF5 library has
-    for name, dtype in (("flags", bool), ("nsamples", np.float32)):
-        group.create_dataset(name, dtype=dtype, compression="gzip", compression_opts=1, **size)
+    # both hardly vary, and where all was there, nothing is stored; gzip is the filter that every
+    # HDF5 library has
+    for name, value in (("flags", False), ("nsamples", np.float32(1))):
+        group.create_dataset(
+            name, dtype=type(value), fillvalue=value, compression="gzip", compression_opts=1, **size
+        )
+
+
+def chunk_shape(shape):
+    """
+    The shape of chunks, each of which is compressed and written once: of all baselines, and of so
+    many channels that they take no more than 1 MiB, which stays in a processor's cache (and in
+    HDF5's), but at least 8, for who reads a baseline. Channels are divided evenly where that is
+    near.
+    """
+    baselines, channels, polarizations = shape
+    most = max(8, CHUNK // (8 * baselines * polarizations))
+    least = -(-channels // most)
+    parts = next((n for n in range(least, 2 * least) if channels % n == 0), least)
+    return baselines, -(-channels // parts), polarizations
 
 
 def has_bitshuffle(dataset):
@@ -189,18 +209,14 @@ class ProductMap:
     #: [baseline][polarisation]: whether the product is to be conjugated
     conjugate: np.ndarray
 
-    def gather(self, visibilities):
-        """[channel][product] of the X-engine -> [baseline][channel][polarisation]."""
-        visibilities = np.asarray(visibilities)
-        picked = visibilities.T[self.product]
-        np.conjugate(picked, out=picked, where=self.conjugate[:, :, np.newaxis])
-        picked[self.product < 0] = 0
+    def order(self):
+        """Returns a `baselines.baseline_order`, which makes what stands in a file."""
+        own = np.array([name[0] == name[1] for name in self.polarizations])
         # rounding may leave an imaginary part that an autocorrelation cannot have
-        own = [p for p, name in enumerate(self.polarizations) if name[0] == name[1]]
-        autos = np.flatnonzero(self.ant_1 == self.ant_2)
-        # (of what is no number, it stays)
-        picked.imag[np.ix_(autos, own)] *= 0
-        return np.ascontiguousarray(picked.transpose(0, 2, 1))
+        real = (self.ant_1 == self.ant_2)[:, np.newaxis] & own
+        return baselines.baseline_order(
+            int(self.product.max()) + 1, self.product, self.conjugate, real
+        )
 
     def fractions(self, counted, spectra):
         """Counted spectra of each product, or of all -> [baseline][polarisation], 0 to 1."""

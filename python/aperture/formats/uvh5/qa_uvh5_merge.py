@@ -20,6 +20,7 @@ from gnuradio.aperture.formats.uvh5.reader import Uvh5Error
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.uvh5_files import write_file
 
 WIDTH, CHANNELS, TIMES, LENGTH = 1e5, 7, 6, 2.0
 BEGIN = 2460000.5
@@ -50,10 +51,9 @@ class qa_uvh5_merge(InFolder, gr_unittest.TestCase):
             **more,
         )
         path = self.path(name)
-        with open(path, "wb") as file:
-            file.write(layout.create())
-        layout.append(
+        write_file(
             path,
+            layout,
             [
                 layout.integration(
                     self.values[time][channels.start : channels.stop],

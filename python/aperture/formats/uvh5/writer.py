@@ -3,58 +3,54 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Writes UVH5 files with h5py, an integration after another."""
+"""The layout of UVH5 files, an integration after another."""
 
-import errno
 from dataclasses import dataclass
 
-import h5py
 import numpy as np
 
 from ...arrays import earth_rotation
 from ...arrays.earth_rotation import sidereal_time, unix_seconds
 from ...arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ...parameters.ascii_text import ascii_names, ascii_text
-from ...parameters.rules import one_of
+from ...parameters.rules import one_of, refuse
 from ...tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
+from .contents import Uvh5Contents
 from .header import (
     COMPRESSIONS,
     MEASURED,
     MOUNTS,
     POLARIZATIONS,
     STATISTICS,
-    clear_not_numbers,
     create_data,
     load_bitshuffle,
     map_products,
 )
 
 NOMINAL_SPACING = 0.002  # m
-
-
-def _open_to_append(path):
-    try:
-        return h5py.File(path, "r+")
-    except OSError as error:
-        # h5py reports another process's lock by this number; that of a reader in this process has
-        # none
-        raise BlockingIOError(errno.EAGAIN, str(error), path) from error
+CATALOGUE = "Header/phase_center_catalog/0"
 
 
 @dataclass
 class Integration:
-    """One integration as the file has it; made by `Uvh5Layout.integration`."""
+    """One integration, made by `Uvh5Layout.integration`."""
 
     #: Julian date (UTC) of its middle
     time: float
     #: seconds
     length: float
-    #: [baseline][channel][polarisation]
+    #: [channel][product] of the X-engine, complex64
     visibilities: np.ndarray
-    #: [baseline][polarisation], or [baseline][channel][polarisation], 0 to 1
-    fractions: np.ndarray
+    #: spectra from its beginning to its end
+    spectra: int
+    #: spectra that were summed, of each product or one number for all, or [channel][product]
+    counted: np.ndarray
+    #: [channel][product], by which the visibilities are multiplied; None: 1
+    factors: np.ndarray = None
     #: tracking.phase_center.Place of the phase centre; None: unprojected
     place: object = None
+    #: seconds by which each baseline is rotated to the phase centre, [baseline]; None: it is not
+    delays: np.ndarray = None
 
 
 def nominal_places(places):
@@ -73,10 +69,20 @@ def nominal_places(places):
     return found, int(np.sum(found[:, 0] != np.asarray(places, float)[:, 0]))
 
 
+def _even_step(frequencies, width):
+    """Returns the distance of channels, which is to be the same from all to the next."""
+    if len(frequencies) == 1:
+        return float(width)
+    step = (frequencies[-1] - frequencies[0]) / (len(frequencies) - 1)
+    even = frequencies[0] + step * np.arange(len(frequencies))
+    if not np.allclose(even, frequencies, rtol=0, atol=1e-3 * abs(step)):
+        refuse("frequencies", frequencies, "evenly spaced")
+    return step
+
+
 class Uvh5Layout:
     """
-    The layout of a file: what is the same for all its integrations, and how it is written with
-    h5py.
+    The layout of a file: what is the same for all its integrations.
 
     Parameters
     ----------
@@ -99,7 +105,7 @@ class Uvh5Layout:
     compression : str
         Compression of the visibilities, one of `COMPRESSIONS`.
     statistics : bool
-        True if `append` is given InputStatistics, too, which go into a group of their own beside
+        True if InputStatistics are written, too, which go into a group of their own beside
         Header and Data.
     unit : str
         Unit of the visibilities, as the format has it: uncalib, Jy or K str.
@@ -126,10 +132,14 @@ class Uvh5Layout:
             )
         if compression == "bitshuffle":
             load_bitshuffle()
-        self._compression = COMPRESSIONS[compression]
+        #: arguments of h5py
+        self.compression = COMPRESSIONS[compression]
         self.array = array
         self.map = map_products(array)
+        self.order = self.map.order()
         self.frequencies = np.asarray(frequencies, float)
+        #: from one channel to the next
+        self.frequency_step = _even_step(self.frequencies, channel_width)
         self.channel_width = float(channel_width)
         self.history = history
         self.mount = mount
@@ -146,9 +156,18 @@ class Uvh5Layout:
         """Baselines of an integration, autocorrelations included."""
         return len(self.map.ant_1)
 
-    def integration(self, visibilities, time, spectra, counted, spectrum_length):
+    @property
+    def shape(self):
+        """[baseline][channel][polarisation] of an integration."""
+        return self.baselines, len(self.frequencies), len(self.map.polarizations)
+
+    def begin(self, space):
+        """Contents of a file without integrations, for a `GrowingFile`."""
+        return Uvh5Contents(self, space)
+
+    def integration(self, visibilities, time, spectra, counted, spectrum_length, factors=None):
         """
-        Returns an integration as the file has it.
+        Returns an integration for a `GrowingFile`. Its arrays are read when it is written.
 
         Parameters
         ----------
@@ -163,30 +182,34 @@ class Uvh5Layout:
             [channel][product]; what is no number counts as missing
         spectrum_length : float
             seconds from one spectrum to the next
+        factors : array of complex64
+            what the visibilities are multiplied by, of the same shape; None: 1
         """
-        found = self.map.gather(visibilities)
-        fractions = self.map.fractions(counted, spectra)
-        # a sum finds out with one look at each; finite ones may overflow, and look wrong then
-        if not np.isfinite(found.sum()):
-            if fractions.ndim == 2:
-                fractions = np.repeat(fractions[:, np.newaxis, :], found.shape[1], axis=1)
-            clear_not_numbers(found, fractions)
-        place = None
+        place = delays = None
         if self.phase_center is not None:
             place = place_at(self.phase_center, float(unix_seconds(time)), self.array)
-            found = self._rephased(found, place, time)
-        return Integration(time, spectra * spectrum_length, found, fractions, place)
+            delays = self._delays(place, time)
+        return Integration(
+            time,
+            spectra * spectrum_length,
+            np.ascontiguousarray(visibilities, np.complex64),
+            spectra,
+            np.ascontiguousarray(counted, np.uint32)
+            if np.ndim(counted) == 2
+            else np.asarray(counted),
+            factors,
+            place,
+            delays,
+        )
 
-    def _rephased(self, visibilities, place, time):
-        """Visibilities [baseline][channel][polarisation] as they are at the phase centre."""
+    def _delays(self, place, time):
+        """Seconds from what was tracked to the phase centre, [baseline]; None: they are one."""
         before = np.zeros(3)
         if self._tracked is not None:
             if self._tracked.same_as(self.phase_center):
-                return visibilities
+                return None
             before = place_at(self._tracked, float(unix_seconds(time)), self.array).to_uvw[2]
-        w = self._baselines() @ (place.to_uvw[2] - before)
-        cycles = np.multiply.outer(w, self.frequencies / SPEED_OF_LIGHT)
-        return (visibilities * np.exp(-2j * np.pi * cycles)[..., np.newaxis]).astype(np.complex64)
+        return self._baselines() @ (place.to_uvw[2] - before) / SPEED_OF_LIGHT
 
     def _baselines(self):
         """(east, north, up) [baseline][3] from ant_1 to ant_2, in metres."""
@@ -194,74 +217,16 @@ class Uvh5Layout:
 
     def integration_bytes(self):
         """Bytes of one integration in a file, at most, without the format's own tables."""
-        values = self.baselines * len(self.frequencies) * len(self.map.polarizations)
         # visibilities, flags and nsamples (compressed; if that fails, a little more than as they
         # are), the header's rows, and the format's own tables
-        return values * (8 + 1 + 4) * 1.01 + self.baselines * 128 + 4096
+        return np.prod(self.shape) * (8 + 1 + 4) * 1.01 + self.baselines * 128 + 4096
 
-    def bytes(self, pieces):
-        """A file grows by at most this many bytes when these pieces are added."""
-        integrations = [piece for piece in pieces if isinstance(piece, Integration)]
-        rows = (len(pieces) - len(integrations)) * len(self.array.inputs) * 4 * len(MEASURED)
-        return int(len(integrations) * self.integration_bytes()) + rows + (1 << 18)
-
-    def create(self):
-        """The bytes of a file without integrations; `append` adds them."""
-        # made in memory: HDF5 is in an undefined state after a write that failed
-        with h5py.File("uvh5", "w", driver="core", backing_store=False) as file:
-            self._write_header(file.create_group("Header"))
-            data = file.create_group("Data")
-            shape = (self.baselines, len(self.frequencies), len(self.map.polarizations))
-            create_data(data, shape, **self._compression)
-            if self._statistics:
-                self._write_statistics(file.create_group(STATISTICS))
-            file.flush()
-            return file.id.get_file_image()
-
-    def append(self, path, pieces, claim=None):
-        """
-        Adds integrations, and InputStatistics, at the end of a file that `create` made.
-        claim(descriptor of the open file) is called before anything is written, and may raise.
-
-        Raises
-        ------
-        BlockingIOError
-            The file is open elsewhere, or is no HDF5 file; nothing was written.
-        """
-        with _open_to_append(path) as file:
-            if claim is not None:
-                claim(file.id.get_vfd_handle())
-            rows = [piece for piece in pieces if not isinstance(piece, Integration)]
-            if rows:
-                self._append_statistics(file[STATISTICS], rows)
-            integrations = [piece for piece in pieces if isinstance(piece, Integration)]
-            if not integrations:
-                return
-            header, data = file["Header"], file["Data"]
-            old = header["time_array"].shape[0]
-            new = old + len(integrations) * self.baselines
-            for name, values in self._rows(integrations).items():
-                header[name].resize(new, axis=0)
-                header[name][old:] = values
-            if self.phase_center is not None and has_ephemeris(self.phase_center):
-                times = [integration.time for integration in integrations]
-                entry = header["phase_center_catalog/0"]
-                for name, values in ephemeris(self.phase_center, times, self.array).items():
-                    entry[name].resize(old // self.baselines + len(times), axis=0)
-                    entry[name][old // self.baselines :] = values
-            for name in ("visdata", "flags", "nsamples"):
-                data[name].resize(new, axis=0)
-            channels = len(self.frequencies)
-            for i, integration in enumerate(integrations):
-                rows = slice(old + i * self.baselines, old + (i + 1) * self.baselines)
-                fractions = integration.fractions
-                if fractions.ndim == 2:
-                    fractions = np.repeat(fractions[:, np.newaxis, :], channels, axis=1)
-                data["visdata"][rows] = integration.visibilities
-                data["nsamples"][rows] = fractions
-                data["flags"][rows] = fractions == 0
-            header["Nblts"][()] = new
-            header["Ntimes"][()] = new // self.baselines
+    def fill(self, file):
+        """Makes groups and datasets of a file without integrations in an h5py.File."""
+        self._write_header(file.create_group("Header"))
+        create_data(file.create_group("Data"), self.shape, **self.compression)
+        if self._statistics:
+            self._write_statistics(file.create_group(STATISTICS))
 
     def _write_statistics(self, group):
         """An empty group of statistics; a row is a frame that was measured."""
@@ -275,19 +240,27 @@ class Uvh5Layout:
                 name, (0, inputs), np.float32, maxshape=(None, inputs), chunks=(rows, inputs)
             )
 
+    def rows_of_each(self):
+        """Returns how many rows an integration has in each dataset of `rows`."""
+        return {name: 1 if name.startswith(CATALOGUE) else self.baselines for name in self.rows([])}
+
     @staticmethod
-    def _append_statistics(group, rows):
-        old = group["time_array"].shape[0]
-        for name, values in (
-            (
-                "time_array",
-                [earth_rotation.julian_date(int(row.time), row.time % 1) for row in rows],
-            ),
-            ("spectra", [row.spectra for row in rows]),
-            *((name, [getattr(row, name) for row in rows]) for name in MEASURED),
-        ):
-            group[name].resize(old + len(rows), axis=0)
-            group[name][old:] = values
+    def statistics_rows(rows):
+        """Returns the datasets' entries, by name, of InputStatistics."""
+        times = [earth_rotation.julian_date(int(row.time), row.time % 1) for row in rows]
+        found = {"time_array": times, "spectra": [row.spectra for row in rows]}
+        found.update((name, [getattr(row, name) for row in rows]) for name in MEASURED)
+        return {f"{STATISTICS}/{name}": values for name, values in found.items()}
+
+    def rows(self, integrations):
+        """Returns the datasets' entries, by name, beside the data: of each baseline of each
+        integration, and of a body that moves, of each integration."""
+        found = {f"Header/{name}": each for name, each in self._rows(integrations).items()}
+        if self.phase_center is not None and has_ephemeris(self.phase_center):
+            times = [integration.time for integration in integrations]
+            for name, values in ephemeris(self.phase_center, times, self.array).items():
+                found[f"{CATALOGUE}/{name}"] = values
+        return found
 
     def _rows(self, integrations):
         """Returns the header's entries of each row (a baseline at a time)."""

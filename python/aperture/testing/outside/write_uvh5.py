@@ -35,6 +35,7 @@ from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.packages.environment import PackageError
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.item_stream import caller
+from gnuradio.aperture.testing.uvh5_files import write_file
 
 DATA = os.environ.get("APERTURE_DATA", Path(__file__).resolve().parents[4] / "../shared/data")
 RECORDING = Path(DATA, "effelsberg-b2016+28.dada")
@@ -54,13 +55,6 @@ def array_of(inputs, site=(52.0, 5.0, 10.0)):
     return make_array(
         PLACES, inputs=[Input(name[:-1], name[-1]) for name in inputs], center=1.4e9, site=site
     )
-
-
-def write(path, layout, integrations):
-    file = GrowingFile(path, layout.create, layout.append, layout.bytes)
-    for integration in integrations:
-        file.add([integration])
-    file.close()
 
 
 def write_products(folder):
@@ -95,7 +89,7 @@ def write_products(folder):
             )
             for moment, x in enumerate(voltages)
         ]
-        write(folder / f"products-{name}.uvh5", layout, integrations)
+        write_file(folder / f"products-{name}.uvh5", layout, integrations)
         np.savez(
             folder / f"products-{name}.npz",
             inputs=inputs,
@@ -119,7 +113,7 @@ def write_dates(folder):
                 )
                 for i in range(6)
             ]
-            write(folder / f"date-{name}-{site[1]:.0f}.uvh5", layout, integrations)
+            write_file(folder / f"date-{name}-{site[1]:.0f}.uvh5", layout, integrations)
 
 
 def visibilities_of_source(array, ra, dec, frequencies, seconds):
@@ -152,7 +146,7 @@ def write_source(folder):
             )
             for i in range(8)
         ]
-        write(folder / f"source-{name}.uvh5", layout, integrations)
+        write_file(folder / f"source-{name}.uvh5", layout, integrations)
         write_json(folder / f"source-{name}.json", ra=float(ra), dec=float(dec))
 
 
@@ -178,7 +172,7 @@ def write_phase_centers(folder):
                 phase_center=center and aperture.parse_direction(center),
                 tracked=tracked and aperture.parse_direction(tracked),
             )
-            write(
+            write_file(
                 folder / f"center-{name}-{'untracked' if tracked is None else 'tracked'}.uvh5",
                 layout,
                 [
@@ -347,7 +341,7 @@ def write_one_place(folder):
     array = array_of(["A9x", "A10x", "B2x", "Cx"])
     array.antennas = [Antenna(name, (0.0, 0.0, 0.0)) for name in PLACES]
     layout = Uvh5Layout(array, 1.4e9 + 1e5 * np.arange(6), 1e5)
-    write(
+    write_file(
         folder / "one-place.uvh5",
         layout,
         [
@@ -374,7 +368,7 @@ def write_compressed(folder):
         except PackageError:
             print("there is no hdf5plugin: no file with bitshuffle")
             return
-        write(
+        write_file(
             folder / f"compressed-{compression}.uvh5",
             layout,
             [
@@ -394,7 +388,7 @@ def write_killed(folder):
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        file = GrowingFile(path, layout.create, layout.append, layout.bytes)
+        file = GrowingFile(path, layout.begin)
         for number in range(10**6):
             file.add(
                 [
