@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ... import baselines
 from ...parameters.ascii_text import ascii_names
 
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
@@ -211,6 +210,9 @@ class ProductMap:
 
     def order(self):
         """Returns a `baselines.baseline_order`, which makes what stands in a file."""
+        # the bindings, which the server of monitoring, a reader of this, does without
+        from ... import baselines  # pylint: disable=import-outside-toplevel
+
         own = np.array([name[0] == name[1] for name in self.polarizations])
         # rounding may leave an imaginary part that an autocorrelation cannot have
         real = (self.ant_1 == self.ant_2)[:, np.newaxis] & own
