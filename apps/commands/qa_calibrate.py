@@ -593,7 +593,7 @@ class qa_calibrate(gr_unittest.TestCase):
             ((self.path("not.uvh5"), "-o", made), "not.uvh5: no such file"),
             ((self.made, "-o", made), "not a readable HDF5 file"),
             ((self.raw, "-o", made, "--source", "sunny"), "source: 'sunny' is not known"),
-            ((self.raw, "-o", made, "--source", self.made), "not known; allowed: sources"),
+            ((self.raw, "-o", made, "--source", self.made), "missing: this is not a list of"),
             ((self.raw, "-o", made, "--reference", "Q"), "reference: 'Q' is not allowed"),
             ((self.raw, "-o", made, "--integrations", "0-99"), "--integrations 0-99: the file"),
             ((self.raw, "-o", made, "--integrations", "x"), "expected numbers of integrations"),
