@@ -340,7 +340,7 @@ class uvh5_sink(RecordingSink, python_block):
         if self._gains is not None:
             factors /= self._gains[:, np.newaxis]
         a, b = np.tril_indices(inputs)
-        return (factors[a] * factors[b].conj()).T.astype(np.complex64)
+        return np.ascontiguousarray((factors[a] * factors[b].conj()).T, np.complex64)
 
     def take_gains(self, gains, history):
         """Sets `gains` and `history` as the parameters of these names; to be called before the
