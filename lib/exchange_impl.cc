@@ -228,6 +228,39 @@ clocked_block::progress exchange_impl::make(int done,
     return { run.windows, int(run.windows) };
 }
 
+std::vector<pmt::pmt_t> exchange_impl::settings_behind(int port,
+                                                       const pmt::pmt_t& setting)
+{
+    const auto range = d_p.inputs_of(port);
+    const auto input = pmt::intern(tags::input);
+    if (!pmt::is_dict(setting) || d_p.inputs_ports() == 1)
+        return { setting };
+    const auto number = pmt::dict_ref(setting, input, pmt::PMT_NIL);
+    if (pmt::is_integer(number))
+        return { pmt::dict_add(
+            setting, input, pmt::from_long(range.first + pmt::to_long(number))) };
+    const auto has = [&](const char* name) {
+        return pmt::dict_has_key(setting, pmt::intern(name));
+    };
+    if (!has(tags::gain) && !has(tags::delay) && !has(tags::phase))
+        return { setting }; // not of inputs
+    // of all inputs of this port, which are only some of those behind this block
+    std::vector<pmt::pmt_t> found;
+    for (int i = 0; i < range.count; i++) {
+        auto own = pmt::dict_add(setting, input, pmt::from_long(range.first + i));
+        for (const char* name :
+             { tags::delay, tags::delay_rate, tags::phase, tags::phase_rate }) {
+            const auto values = pmt::dict_ref(setting, pmt::intern(name), pmt::PMT_NIL);
+            if (pmt::is_f64vector(values) && int(pmt::length(values)) == range.count)
+                own = pmt::dict_add(own,
+                                    pmt::intern(name),
+                                    pmt::make_f64vector(1, pmt::f64vector_ref(values, i)));
+        }
+        found.push_back(own);
+    }
+    return found;
+}
+
 void exchange_impl::tag_frame(uint64_t item, int64_t frame)
 {
     const bool begins = std::exchange(d_begins, false);

@@ -36,6 +36,7 @@ private:
     void on_begin() override { d_begins = true; }
     void on_tag(int port, const gr::tag_t& tag) override;
     void on_moved(int64_t ticks) override;
+    std::vector<pmt::pmt_t> settings_behind(int port, const pmt::pmt_t& setting) override;
     //! Fails if the frames of two ports begin at different times.
     bool begin_together();
     void tag_frame(uint64_t item, int64_t frame);

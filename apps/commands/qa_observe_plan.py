@@ -313,7 +313,7 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
         names = ("fifo", "secret", "other", "large")
         fifo, secret, other, large = (self.path_in(name) for name in names)
         os.mkfifo(fifo)
-        # as /etc/passwd, and a mapping of YAML
+        # files such as /etc/passwd, and a mapping of YAML
         for name, text in (
             (secret, f"root:{SECRET}:0:0\nsys:{SECRET}:1:1\n"),
             (secret + ".par", f"{SECRET} 1\n{SECRET} 2\n"),

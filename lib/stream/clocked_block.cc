@@ -654,7 +654,7 @@ void clocked_block::read_tags_of_item(int port,
                 refuse("missing: " + text_of(t.value) + " on port " +
                        std::to_string(port) + " must have a count");
         } else if (t.key == key(tags::settings)) {
-            read_settings(tick_of(port, item), t.value);
+            read_settings(port, tick_of(port, item), t.value);
         } else if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
                    t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
                    t.key != key(tags::approximate) && t.key != key(tags::clock) &&
@@ -725,17 +725,17 @@ void clocked_block::announce(int64_t tick, const pmt::pmt_t& setting)
     d_settings.insert(behind, { tick, setting });
 }
 
-void clocked_block::read_settings(int64_t tick, const pmt::pmt_t& settings)
+void clocked_block::read_settings(int port, int64_t tick, const pmt::pmt_t& settings)
 {
     if (!pmt::is_vector(settings))
         return refuse("settings: " + text_of(settings) + " must be a vector");
     for (size_t i = 0; i < pmt::length(settings); i++) {
-        const auto setting = pmt::vector_ref(settings, i);
-        // a block of several ports passes it on with each
-        if (std::none_of(d_settings.begin(), d_settings.end(), [&](const auto& s) {
-                return s.tick == tick && pmt::equal(s.setting, setting);
-            }))
-            announce(tick, setting);
+        for (const auto& setting : settings_behind(port, pmt::vector_ref(settings, i)))
+            // a block of several ports passes it on with each
+            if (std::none_of(d_settings.begin(), d_settings.end(), [&](const auto& s) {
+                    return s.tick == tick && pmt::equal(s.setting, setting);
+                }))
+                announce(tick, setting);
     }
 }
 

@@ -130,6 +130,12 @@ protected:
     //! Announces a setting that holds from a tick on: a dictionary as in a `settings`
     //! tag, which is passed on with the first item that begins there or later.
     void announce(int64_t tick, const pmt::pmt_t& setting);
+    //! Returns what a setting on a port means behind this block, where its inputs have
+    //! other numbers: one or several settings.
+    virtual std::vector<pmt::pmt_t> settings_behind(int /*port*/, const pmt::pmt_t& setting)
+    {
+        return { setting };
+    }
     //! Takes the settings that hold from a tick or an earlier one on: the value of a
     //! `settings` tag; nullptr: there are none.
     pmt::pmt_t take_settings(int64_t tick);
@@ -339,7 +345,7 @@ private:
     void report_drift(const stream_alignment::event& e);
     void change_frequency(int64_t tick, double frequency);
     //! Reads a `settings` tag of a block before this one.
-    void read_settings(int64_t tick, const pmt::pmt_t& settings);
+    void read_settings(int port, int64_t tick, const pmt::pmt_t& settings);
 
     stream_alignment d_alignment;
     double d_most_gap = 60; // seconds

@@ -7,6 +7,7 @@
 """exchange against slices of the whole frames: places, tags, missing frames, errors."""
 
 import numpy as np
+import pmt
 from gnuradio import aperture, gr_unittest
 
 from gnuradio.aperture.testing import qa_tools
@@ -18,6 +19,7 @@ from gnuradio.aperture.testing.qa_tools import (
     frame_tags,
     rx_time,
     tags_of,
+    to_pmt,
 )
 
 aperture = qa_tools.on_device(aperture)
@@ -158,6 +160,52 @@ class qa_exchange(gr_unittest.TestCase):
             )
             self.assertEqual(tags_of(found, "partial"), [(5, True)])
             self.assertEqual(tags_of(found, "note"), [(4, 1.5)])
+
+    def test_settings(self):
+        """Settings of a port's inputs are of these behind it; those of none are said once."""
+
+        def told(*settings):
+            made = pmt.make_vector(len(settings), pmt.PMT_NIL)
+            for number, setting in enumerate(settings):
+                pmt.vector_set(made, number, setting)
+            return made
+
+        def gains(gain, **own):
+            return to_pmt({"setting": pmt.intern("gains"), "gain": gain, **own})
+
+        delays = pmt.dict_add(
+            to_pmt({"setting": pmt.intern("delays")}),
+            pmt.intern("delay"),
+            pmt.init_f64vector(3, [1e-6, 2e-6, 3e-6]),
+        )
+        direction = to_pmt({"setting": pmt.intern("direction"), "direction": {"ra": 1.0}})
+        tags = [
+            [*frame_tags(), (2, "settings", told(gains(2.0), direction))],
+            [*frame_tags(), (2, "settings", told(gains(3.0, input=1), direction, delays))],
+        ]
+        block, graph = self.graph(self.frames(6, 7, 5, TIMES * 2), 2, 2, tags=tags)
+        _, out = graph.run()
+        self.assertEqual(block.error(), "")
+        for found in out:
+            ((item, settings),) = tags_of(found, "settings")
+            self.assertEqual(item, 2)
+            of_inputs = {}
+            for setting in settings:
+                key = next(key for key in ("gain", "delay", "direction") if key in setting)
+                value = setting[key]
+                of_inputs[setting["setting"], setting.get("input")] = (
+                    value if key != "delay" else list(value)
+                )
+            self.assertEqual(len(of_inputs), len(settings))
+            self.assertEqual(
+                of_inputs,
+                {
+                    ("direction", None): {"ra": 1.0},
+                    **{("gains", number): 2.0 for number in (0, 1)},
+                    ("gains", 3): 3.0,
+                    **{("delays", 2 + number): [(1 + number) * 1e-6] for number in range(3)},
+                },
+            )
 
     def test_different_starts_and_a_gap(self):
         """Ports that begin and end at different times, and one that loses frames 20 to 22."""
