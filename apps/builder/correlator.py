@@ -103,24 +103,25 @@ class Correlator(Part):
             device=devices[0],
             rate=frames_a_second(counts[0], signals.inputs, sizes.spectra_per_frame),
         )
-        self.sink = silent(
-            uvh5_sink,
-            filename=plan.outputs.file,
-            array=signals.description,
-            channels=sizes.channels,
-            overwrite=plan.outputs.overwrite,
-            history=history(*self._history),
-            tracked=plan.tracking.direction,
-            phase_centers=plan.tracking.centers or None,
-            compression=plan.outputs.compression,
-            statistics=self.tap,
-            statistics_type=plan.engines.format,
-            statistics_channels=counts[0],
-            calibration=plan.calibration.file or "",
-            calibrate=CALIBRATE[plan.calibration.by],
-            scale=plan.calibration.scale,
-            counts=bool(flagging),
-        )
+        with plan.giving(filename="outputs.file", compression="outputs.compression"):
+            self.sink = silent(
+                uvh5_sink,
+                filename=plan.outputs.file,
+                array=signals.description,
+                channels=sizes.channels,
+                overwrite=plan.outputs.overwrite,
+                history=history(*self._history),
+                tracked=plan.tracking.direction,
+                phase_centers=plan.tracking.centers or None,
+                compression=plan.outputs.compression,
+                statistics=self.tap,
+                statistics_type=plan.engines.format,
+                statistics_channels=counts[0],
+                calibration=plan.calibration.file or "",
+                calibrate=CALIBRATE[plan.calibration.by],
+                scale=plan.calibration.scale,
+                counts=bool(flagging),
+            )
         for block in (*self.engines, *self.exchanges):
             block.set_log_level("warning")
         self.blocks = {

@@ -61,16 +61,17 @@ class FrontEnd:
             delays["most_delay"] = most_delay(
                 signals.description, sizes.sample_rate
             ) + calibrator.most_delay(sizes.sample_rate)
-        self.f_engines = FEngines(
-            plan.device.several or [plan.device.name],
-            signals,
-            output_type=plan.engines.format,
-            spectra_per_frame=sizes.spectra_per_frame,
-            gain=0 if plan.engines.format == "fc32" else 1,
-            **channelizer_parameters(plan, signals, sizes),
-            **delays,
-            **self.flagging,
-        )
+        with plan.giving(window="engines.window"):
+            self.f_engines = FEngines(
+                plan.device.several or [plan.device.name],
+                signals,
+                output_type=plan.engines.format,
+                spectra_per_frame=sizes.spectra_per_frame,
+                gain=0 if plan.engines.format == "fc32" else 1,
+                **channelizer_parameters(plan, signals, sizes),
+                **delays,
+                **self.flagging,
+            )
         self.f_engines.calibrate(calibrator)
         self.frames, self.live = self.f_engines.engines[0], signals.live
 

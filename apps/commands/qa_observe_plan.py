@@ -335,6 +335,14 @@ outputs: {{file: "{self.folder}/v-{{time}}.uvh5"}}
             "beams.directions",
             "1000000 is not allowed; it must be a whole number from 1 to 4096",
         )
+        self.refused(
+            good + "engines: {window: foo}\n",
+            "engines.window",
+            "'foo' is not allowed; it must be hann",
+        )
+        self.refused(
+            good + "tracking: {phase_centers: 'sun;moon'}\n", "outputs.file", "{phase_center} in it"
+        )
         for name in ("cuda:99", "emulated:99"):
             self.refused(good + f'device: {{name: "{name}"}}\n', "device.name", name)
         ring = f'ring: {{file: "{self.folder}/{{id}}-{{time}}.dada", seconds: %s}}\n'

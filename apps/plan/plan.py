@@ -15,6 +15,7 @@ All that is written here in YAML has an option of the commands as its shorthand,
 Names of files are relative to the folder in which the command is started.
 """
 
+import contextlib
 import dataclasses
 import functools
 from dataclasses import dataclass, field
@@ -209,6 +210,15 @@ class Plan:
         """The PlanError of a block's ParameterError; names: parameter=section.key. Of a parameter
         that has no field, the error itself."""
         return self.error(names[error.field], error.problem) if error.field in names else error
+
+    @contextlib.contextmanager
+    def giving(self, **names):
+        """Lets blocks be made whose parameters are fields, parameter=section.key: what they refuse
+        is an error of the field."""
+        try:
+            yield
+        except ParameterError as error:
+            raise self.of_parameters(error, **names) from None
 
     # ---- rules
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from .description import parameters_of as described
 from .description import spread, with_arguments
-from .errors import ParameterTypeError
+from .errors import ParameterError, ParameterTypeError
 from .input_files import look_for
 from .rules import refuse
 
@@ -182,6 +182,17 @@ def complain(name, parameters, arguments, keywords):
         )
 
 
+def _construct(function, parameters, block, arguments, keywords):
+    """Calls a constructor in C++, whose errors become those of the parameters that they name."""
+    try:
+        function(block, *arguments, **keywords)
+    except ValueError as error:
+        name, _, problem = str(error).partition(": ")
+        if type(error) is ValueError and name in parameters:
+            raise ParameterError(name, problem) from None
+        raise
+
+
 def clear_errors(block):
     """
     Lets a block, or a function that makes one, say in one line which argument does not fit.
@@ -208,7 +219,7 @@ def clear_errors(block):
                 keywords = {
                     name: _found_if(name in FILES, value) for name, value in keywords.items()
                 }
-                function(arguments[0], *ours, **keywords)
+                _construct(function, parameters, arguments[0], ours, keywords)
                 _remember(arguments[0], parameters, ours, keywords)
                 return
         except TypeError as error:

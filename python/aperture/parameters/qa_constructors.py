@@ -161,6 +161,10 @@ class qa_constructors(gr_unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 aperture.xengine(**keywords, **CPU)
             self.assertTrue(str(caught.exception).endswith(f"; it must be {words}"), keywords)
+        with self.assertRaises(ParameterError) as caught:
+            aperture.f_engine(window="foo")
+        self.assertEqual(caught.exception.field, "window")
+        self.assertRegex(caught.exception.problem, "^'foo' is not allowed; it must be hann")
         with self.assertRaisesRegex(ValueError, "center_frequency: inf .* it must be finite"):
             aperture.receiver_tags(center_frequency=math.inf)
 
