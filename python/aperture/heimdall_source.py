@@ -64,7 +64,9 @@ class heimdall_source(python_block):
             unit="Hz",
             settable=True,
         ) = 0.0,
-        gain: Anything("dB of all channels, the nearest that tuners have; None: as it is.") = None,
+        gain: Anything(
+            "dB of all channels, the nearest that tuners have; None: as it is.", settable=True
+        ) = None,
         samples: Integer("Samples of each channel, then the stream ends; 0: no end.", 0) = 0,
         calibrated: Switch(
             "True if phases have to be corrected (`en_iq_cal`), False if only delays are."
@@ -106,8 +108,8 @@ class heimdall_source(python_block):
     def set_gain(self, gain):
         """Sets the gain of all channels, dB, to the nearest that the tuner has, at once while the
         flowgraph runs."""
-        self._gain = as_number("gain", gain, -100, 100, "dB")
-        if self._client is not None:
+        self._gain = None if gain is None else as_number("gain", gain, -100, 100, "dB")
+        if self._client is not None and self._gain is not None:
             self._amplify()
 
     def _tune(self):
