@@ -6,8 +6,6 @@
 """The configuration of aperture_observe: a plan in one YAML file that is checked before anything
 starts."""
 
-import re
-
 from ..inputs.input_format import InputError
 from ..parameters.errors import ParameterError
 from ..plan.fields import OBSERVE
@@ -53,23 +51,23 @@ class Configuration:
         """Returns an error that came later, with the file, and the line where it is of a field."""
         if isinstance(error, InputError):
             return self.plan.input_error(error)
-        if isinstance(error, ParameterError) and error.where:
-            return error
-        text = error_text(error)
-        field, problem = self._field_of(text)
-        return self.plan.error(field, problem) if field else ParameterError("", text, self.path)
+        if isinstance(error, ParameterError):
+            if error.where:
+                return error
+            field = self._field_called(error.field)
+            if field is not None:
+                return self.plan.error(field, error.problem)
+        return ParameterError("", error_text(error), self.path)
 
-    def _field_of(self, text):
-        """The field whose option, or key, the text of an error begins with, and the rest of it;
-        None where there is none. Of several, the one that the file has."""
-        word = re.match(r"-*[a-z]+(?:[_-][a-z]+)*", text)
-        word = word[0] if word else ""
+    def _field_called(self, parameter):
+        """The field that has the name of a block's parameter; None where there is none. Of several,
+        the one that the file has."""
         found = [
             field.name
             for section, fields in fields_for(PROGRAM).items()
             if section != "hosts"
             for field in fields.values()
-            if word in (field.key, *field.place.options, *OTHER_NAMES.get(field.name, ()))
+            if parameter in (field.key, *OTHER_NAMES.get(field.name, ()))
         ]
         found.sort(key=lambda name: name not in self.plan.source.keys)
-        return (found[0], text[len(word) :].lstrip(" :")) if found else (None, text)
+        return found[0] if found else None
