@@ -12,7 +12,7 @@ from .osmosdr import Osmosdr
 
 class RtlTcp(Osmosdr):
     kind = "rtl_tcp"
-    summary = "RTL-SDRs of rtl_tcp, over a network; their time is unknown: aligned by correlation"
+    summary = "RTL-SDRs that rtl_tcp serves over a network, as roof:1234"
     names = "HOST[:PORT][;HOST[:PORT]...]"
 
     def open_devices(self, request, channels):
