@@ -5,8 +5,10 @@
 #
 """When what a block has written becomes visible to others."""
 
+import inspect
 import threading
 import time
+import weakref
 
 #: seconds; tests have their own
 clock = time.monotonic
@@ -20,13 +22,16 @@ class Publishing:
     Parameters
     ----------
     publish : callable
-        It has no arguments, is called with `lock` held, and may raise.
+        It has no arguments, is called with `lock` held, and may raise. A method does not keep its
+        object alive: a block that had itself in this way would outlive its flowgraph.
     every : float
         Seconds; 0: whatever is added is published at once.
     """
 
     def __init__(self, publish, every):
-        self._publish, self._every = publish, every
+        is_method = inspect.ismethod(publish)
+        self._publish = weakref.WeakMethod(publish) if is_method else lambda: publish
+        self._every = every
         #: to be held by who adds, or changes what is published
         self.lock = threading.Condition()
         self._last = -float("inf")  # when it was published
@@ -67,7 +72,9 @@ class Publishing:
             thread.join()
 
     def _now(self):
-        self._publish()
+        publish = self._publish()
+        if publish is not None:
+            publish()
         self._last, self._due = clock(), None
 
     def _wait(self):
