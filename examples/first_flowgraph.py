@@ -27,8 +27,7 @@ import numpy as np
 
 # [integration][channel], each divided by its number of spectra
 visibilities = np.reshape(sink.data(), (-1, 256))
-times = [tag.offset for tag in sink.tags() if str(tag.key) == aperture.tags.rx_time]
-print(f"{len(visibilities)} integrations of 256 channels, {len(times)} rx_time tags")
+print(f"{len(visibilities)} integrations of 256 channels")
 for channel in range(16, 256, 32):
     mean = visibilities[:, channel].mean()
     print(

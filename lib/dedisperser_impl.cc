@@ -178,19 +178,17 @@ void dedisperser_impl::tag_item(uint64_t item, int64_t first, int64_t end)
         tag_description(0,
                         item,
                         { time,
-                          1 / (d_p.sample_time * double(each)),
+                          (rate() > 0 ? rate() : 1 / d_p.sample_time) / double(each),
                           d_p.band.bandwidth,
                           input_samples_per_item() * each });
         tag_frequency(0, item, time, d_p.band.center_frequency);
-    } else if (rate() > 0) {
-        tag_time(0, item, time);
     }
     const uint64_t spectra = end - first;
-    tag(0, item, tags::spectra, pmt::from_uint64(spectra));
-    tag(0,
-        item,
-        tags::counted,
-        pmt::init_u64vector(1, { spectra - size_of(d_lost.within(first, end)) }));
+    tag_integration(0,
+                    item,
+                    rate() > 0 ? std::optional<timestamp>(time) : std::nullopt,
+                    spectra,
+                    { spectra - uint64_t(size_of(d_lost.within(first, end))) });
     if (end - first < each)
         tag(0, item, tags::partial, pmt::PMT_T);
 }

@@ -247,15 +247,13 @@ void xengine_impl::finish_integration(gr_complex* visibilities,
                               rate() / d_length_in_frames,
                               input_bandwidth(),
                               input_samples_per_item() * d_length_in_frames });
-        else
-            tag(port, item, tags::rx_time, time_of(first).to_pmt());
         for (const auto& change : changes)
-            tag(port, item, tags::rx_freq, pmt::from_double(change.frequency));
-        tag(port,
-            item,
-            tags::spectra,
-            pmt::from_uint64(uint64_t(d_summed) * d_p.spectra_per_frame));
-        tag(port, item, tags::counted, pmt::init_u64vector(there.size(), there));
+            tag_frequency(port, item, time_of(first), change.frequency);
+        tag_integration(port,
+                        item,
+                        time_of(first),
+                        uint64_t(d_summed) * d_p.spectra_per_frame,
+                        there);
         if (settings && port == 0)
             tag(port, item, tags::settings, settings);
         if (d_summed < d_length_in_frames ||

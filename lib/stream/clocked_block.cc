@@ -109,8 +109,7 @@ bool clocked_block::start()
     d_frequency.reset();
     d_changes.clear();
     d_settings.clear();
-    d_timed.clear();
-    d_told.clear();
+    d_outputs.clear();
     d_companion_seen = 0;
     d_taken_frequency.reset();
     for (size_t port = 0; port < d_ports.size(); port++) {
@@ -904,25 +903,47 @@ void clocked_block::tag(int port,
 
 void clocked_block::tag_time(int port, uint64_t item, const timestamp& time)
 {
-    if (d_timed.size() <= size_t(port))
-        d_timed.resize(port + 1, -1);
-    if (d_timed[port] != int64_t(item))
+    auto& output = output_of(port);
+    if (output.timed != int64_t(item)) {
         tag(port, item, tags::rx_time, time.to_pmt());
-    d_timed[port] = item;
-    if (d_told.size() <= size_t(port))
-        d_told.resize(port + 1, false);
-    if (d_alignment.is_followed() && !d_told[port])
+        if (d_approximate)
+            tag(port, item, tags::approximate, pmt::PMT_T);
+    }
+    output.timed = int64_t(item);
+    output.said.say_time(item, time);
+    if (d_alignment.is_followed() && !output.followed)
         tag(port, item, tags::clock, pmt::intern(followed_clock));
-    d_told[port] = d_alignment.is_followed();
+    output.followed = d_alignment.is_followed();
+}
+
+clocked_block::output_state& clocked_block::output_of(int port)
+{
+    if (d_outputs.size() <= size_t(port))
+        d_outputs.resize(port + 1);
+    return d_outputs[port];
+}
+
+void clocked_block::tag_integration(int port,
+                                    uint64_t item,
+                                    const std::optional<timestamp>& time,
+                                    uint64_t spectra,
+                                    const std::vector<uint64_t>& counted)
+{
+    const auto news = output_of(port).said.take(item, time, spectra, counted);
+    if (news.time)
+        tag_time(port, item, *time);
+    if (news.spectra)
+        tag(port, item, tags::spectra, pmt::from_uint64(spectra));
+    if (news.counted)
+        tag(port, item, tags::counted, pmt::init_u64vector(counted.size(), counted));
 }
 
 void clocked_block::tag_description(int port, uint64_t item, const description& d)
 {
-    if (d_told.size() > size_t(port))
-        d_told[port] = false; // reported again, as all else is
+    auto& output = output_of(port);
+    output.followed = false; // reported again, as all else is
+    output.said.begin(d.rate);
     tag_time(port, item, d.time);
-    if (d_approximate)
-        tag(port, item, tags::approximate, pmt::PMT_T);
     if (d.rate > 0)
         tag(port, item, tags::rx_rate, pmt::from_double(d.rate));
     if (d.bandwidth > 0)

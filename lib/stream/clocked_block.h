@@ -10,6 +10,7 @@
 
 #include "kernels/common/types.h"
 #include "stream/rate_limit.h"
+#include "stream/said_states.h"
 #include "stream/stream_alignment.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/device/device_block.h>
@@ -158,10 +159,17 @@ protected:
         int64_t samples_per_item = 0;
     };
     void tag_description(int port, uint64_t item, const description& d);
-    //! Tags rx_time, unless the item has it.
+    //! Tags rx_time, and beside it whether it is a guess, unless the item has it.
     void tag_time(int port, uint64_t item, const timestamp& time);
     //! Tags rx_freq, and rx_time beside it: alone it would mean a loss.
     void tag_frequency(int port, uint64_t item, const timestamp& time, double frequency);
+    //! Tags those of rx_time, `spectra` and `counted` of an integration that a reader
+    //! does not expect: see said_states. \param time nothing where it is not known
+    void tag_integration(int port,
+                         uint64_t item,
+                         const std::optional<timestamp>& time,
+                         uint64_t spectra,
+                         const std::vector<uint64_t>& counted);
     void tag(int port, uint64_t item, const char* key, const pmt::pmt_t& value);
     //! Contents of a `missing` tag.
     struct lost_spectra {
@@ -362,9 +370,14 @@ private:
     double d_rate = 0, d_bandwidth = 0;
     int64_t d_samples_per_item = 0;
     bool d_approximate = false;
-    std::vector<int64_t> d_timed; // newest item of each output with an rx_time
-    std::vector<char>
-        d_told; // for each output, whether it was tagged that its time is followed
+    //! The facts that were said of an output.
+    struct output_state {
+        int64_t timed = -1;    // newest item with an rx_time
+        bool followed = false; // the tag that says that the time is followed is there
+        said_states said;
+    };
+    output_state& output_of(int port);
+    std::vector<output_state> d_outputs;
     std::optional<double> d_taken_frequency;
     std::optional<double> d_frequency;
     std::vector<change> d_changes;

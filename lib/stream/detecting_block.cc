@@ -286,22 +286,17 @@ void detecting_block::tag_integration(uint64_t item,
     const auto& detect = d_p.detect;
     const double times = d_p.spectra_per_frame;
     const double length = double(detect.spectra) / times; // length in frames
-    const timestamp time = time_of(first / times);
+    const timestamp time = time_of_spectrum(first);
     const double width = input_bandwidth() / d_p.channels;
-    const auto tag_all = [&](const char* key, const pmt::pmt_t& value) {
-        for (int port = 0; port < (d_means ? 2 : 1); port++)
-            tag(port, item, key, value);
-    };
+    const int ports = d_means ? 2 : 1;
     if (take_begin())
-        for (int port = 0; port < (d_means ? 2 : 1); port++)
+        for (int port = 0; port < ports; port++)
             tag_description(port,
                             item,
                             { time,
                               rate() / length,
                               input_bandwidth(),
                               int64_t(input_samples_per_item() * length) });
-    else
-        tag_all(tags::rx_time, time.to_pmt());
     // from channel floor(n/2) of the input to that of the output
     const int summed = detect.summed_channels;
     const double shift =
@@ -311,10 +306,10 @@ void detecting_block::tag_integration(uint64_t item,
             d_logger->warn("rx_freq of the summed channels is not known: the tag "
                            "bandwidth is missing");
         else
-            tag_all(tags::rx_freq, pmt::from_double(change.frequency + shift * width));
+            for (int port = 0; port < ports; port++)
+                tag_frequency(port, item, time, change.frequency + shift * width);
     }
     tag_settings(0, item, first / d_p.spectra_per_frame);
-    tag_all(tags::spectra, pmt::from_uint64(end - first));
 
     // converts [row][part] to [row][product]
     auto numbers = counts;
@@ -325,11 +320,21 @@ void detecting_block::tag_integration(uint64_t item,
             for (int product = 0; product < detect.product_count(); product++)
                 numbers.push_back(counts[row + (parts ? std::min(product, 2) : 2)]);
     }
-    tag_all(tags::counted, pmt::init_u64vector(numbers.size(), numbers));
-
     const bool padded = input_end() >= 0 && end > end_of_input();
-    if (padded || end - first < detect.spectra)
-        tag_all(tags::partial, pmt::PMT_T);
+    for (int port = 0; port < ports; port++) {
+        clocked_block::tag_integration(port, item, time, uint64_t(end - first), numbers);
+        if (padded || end - first < detect.spectra)
+            tag(port, item, tags::partial, pmt::PMT_T);
+    }
+}
+
+timestamp detecting_block::time_of_spectrum(int64_t spectrum) const
+{
+    // frames as a whole: a double would have too few bits for parts of them after a day
+    const int64_t frame = spectrum / d_p.spectra_per_frame;
+    const int64_t rest = spectrum % d_p.spectra_per_frame;
+    const timestamp begin = time_of(double(frame));
+    return rate() > 0 ? begin.after(double(rest), rate() * d_p.spectra_per_frame) : begin;
 }
 
 } // namespace gr::aperture

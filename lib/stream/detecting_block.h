@@ -105,6 +105,9 @@ private:
                          int64_t end,
                          const std::vector<uint64_t>& counts);
 
+    //! Returns the time of a spectrum since the start of the stream.
+    timestamp time_of_spectrum(int64_t spectrum) const;
+
     //! Returns where the input ended, in spectra: the rest of the frame is zeros, which
     //! all sources lack. Only where there is an input_end().
     int64_t end_of_input() const;

@@ -24,7 +24,7 @@ from gnuradio.aperture.displays.bandpass_view import (
     percent,
 )
 from gnuradio.aperture.streams.levels import RANGES, mean_power
-from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
+from gnuradio.aperture.testing.qa_tools import DEVICE, Flowgraph, comes_true
 
 # values enough that a single frame tells rms to 1 %
 CHANNELS, SPECTRA = 16, 240
@@ -153,6 +153,22 @@ class qa_bandpass_display(gr_unittest.TestCase):
         np.testing.assert_allclose((a.missing, b.missing, c.missing), (0, 0.01, 1))
         self.assertEqual((a.clamped, c.level), (None, "no signal"))
         self.assertEqual(b.grades[2], WARN)
+
+    def test_integrations_that_are_lost(self):
+        """The first lost integration says so, and not those behind it; the display knows it of the
+        last one, too, and that the next one is whole."""
+        values = np.zeros((7, 4, 6), np.complex64)
+        values[:, :, [0, 2, 5]] = 800
+        counted = [(0, [90]), (3, [90, 0, 0, 0, 0, 0]), (6, [90])]
+        tags = [(item, "counted", np.array(counts)) for item, counts in counted]
+        tags.append((0, "spectra", 90))
+        for items, missing in ((3, 0), (5, 1), (6, 1), (7, 0)):
+            display = aperture.bandpass_display(4, 3, averaging=0.0, device="cpu")
+            data = values[:items].view(np.uint8).reshape(items, -1)
+            Flowgraph(display, [data], [], tags=[tags], chunks=2).run()
+            shown, text = display.update()
+            self.assertEqual(text, "")
+            self.assertEqual([state.missing for state in shown.inputs], [0, missing, missing])
 
     def test_counts(self):
         """The display prefers the F-engine's counts to what a frame shows."""

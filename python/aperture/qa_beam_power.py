@@ -239,7 +239,9 @@ class qa_beam_power(gr_unittest.TestCase):
                     spectra=spectra,
                 )
                 self.assert_close(powers, expected, "fc32")
-                for (item, value), count in zip(tags_of(tags, "counted"), counts):
+                for (item, value), count in zip(
+                    qa_tools.each_of(tags, "counted", len(powers)), counts, strict=True
+                ):
                     np.testing.assert_array_equal(
                         np.broadcast_to(value, count.size), count.ravel(), str(item)
                     )

@@ -161,7 +161,7 @@ class Chain(qa_tools.Running):
 
     def counted(self):
         """int64 [integration][product]"""
-        found = [value for _, value in tags_of(self.sink.tags, "counted")]
+        found = [v for _, v in qa_tools.each_of(self.sink.tags, "counted", self.sink.count)]
         products = self.inputs * (self.inputs + 1) // 2
         return np.array([np.broadcast_to(value, products) for value in found])
 
@@ -311,7 +311,7 @@ class qa_chain(gr_unittest.TestCase):
         tags = chain.sink.tags
         for key in ("rx_freq", "rx_rate", "bandwidth", "samples_per_item"):
             self.assertAlmostEqual(tags_of(tags, key)[0][1], edge[key], delta=1e-6)
-        times = tags_of(tags, "rx_time")
+        times = qa_tools.each_of(tags, "rx_time", chain.sink.count)
         self.assertEqual(len(times), chain.sink.count)
         for number, (offset, value) in enumerate(times):
             self.assertEqual(offset, number)

@@ -26,9 +26,9 @@ from gnuradio.aperture.testing.qa_tools import (
 aperture = qa_tools.on_device(aperture)
 
 
-def counted_of(tags, shape):
+def counted_of(tags, shape, items):
     """Returns the counts of the tags: int64 [integration][row][product]."""
-    counts = [np.asarray(value) for _, value in tags_of(tags, "counted")]
+    counts = [np.asarray(value) for _, value in qa_tools.each_of(tags, "counted", items)]
     return np.stack(
         [np.broadcast_to(c, shape) if len(c) == 1 else c.reshape(shape) for c in counts]
     )
@@ -85,7 +85,7 @@ class qa_power_detector(gr_unittest.TestCase):
         # sums in fp32 within 512 spectra; differences of large numbers: of the intensity
         largest = abs(expected).max()
         np.testing.assert_allclose(powers, expected, rtol=0, atol=2e-6 * largest)
-        np.testing.assert_array_equal(counted_of(out_tags, counts.shape[1:]), counts)
+        np.testing.assert_array_equal(counted_of(out_tags, counts.shape[1:], len(powers)), counts)
         return out_tags
 
     def test_products(self):
@@ -103,7 +103,7 @@ class qa_power_detector(gr_unittest.TestCase):
                     tags = self.check(spectra=spectra, mean=mean, products="IQUV", frames=7)
                     partial = [84 // spectra] * (84 % spectra > 0)
                     self.assertEqual(tags_of(tags, "partial"), [(i, True) for i in partial])
-                    lengths = [n for _, n in tags_of(tags, "spectra")]
+                    lengths = [n for _, n in qa_tools.each_of(tags, "spectra", -(-84 // spectra))]
                     self.assertEqual(
                         lengths, [spectra] * (84 // spectra) + [84 % spectra] * (84 % spectra > 0)
                     )
@@ -162,7 +162,9 @@ class qa_power_detector(gr_unittest.TestCase):
             expected, counts = reference.detect(laid_out, spectra, missing=missing)
             powers = powers_of(data, expected.shape[1:])
             np.testing.assert_allclose(powers, expected, rtol=1e-5)
-            np.testing.assert_array_equal(counted_of(out_tags, counts.shape[1:]), counts)
+            np.testing.assert_array_equal(
+                counted_of(out_tags, counts.shape[1:], len(powers)), counts
+            )
 
     def test_tags(self):
         edge = {"rx_freq": 408e6, "rx_rate": RATE, "bandwidth": 2e6, "samples_per_item": 768}
@@ -176,7 +178,7 @@ class qa_power_detector(gr_unittest.TestCase):
             times = [
                 (i, rx_time(EPOCH, 0.125 + i * spectra / 12 / RATE)) for i in range(72 // spectra)
             ]
-            found = tags_of(out_tags, "rx_time")
+            found = qa_tools.each_of(out_tags, "rx_time", len(times))
             self.assertEqual(len(found), len(times))
             for (item, time), (_, wanted) in zip(found, times):
                 self.assertLess(abs(qa_tools.seconds_between(time, wanted)), 1e-12, item)

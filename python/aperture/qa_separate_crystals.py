@@ -19,7 +19,14 @@ import time
 import numpy as np
 from gnuradio import aperture, blocks, gr, gr_unittest
 
-from gnuradio.aperture.testing.qa_tools import PATIENCE, ByteSink, from_pmt, let_work, tags_of
+from gnuradio.aperture.testing.qa_tools import (
+    PATIENCE,
+    ByteSink,
+    each_of,
+    from_pmt,
+    let_work,
+    tags_of,
+)
 from gnuradio.aperture.testing.receivers import Loss, Receiver, Receivers
 
 RATE = 2.4e6
@@ -80,7 +87,9 @@ class Chain:
         top.run()
         self.messages = [from_pmt(status.get_message(i)) for i in range(status.num_messages())]
         values = np.ascontiguousarray(sink.data()).view(np.complex64).reshape(-1, CHANNELS, 3)
-        self.counted = np.array([value.min() for _, value in tags_of(sink.tags, "counted")])
+        self.counted = np.array(
+            [value.min() for _, value in each_of(sink.tags, "counted", len(values))]
+        )
         # channel 0 holds both ends of the band, which a part of a sample rotates apart
         whole = values[self.counted == SPECTRA, 1:]
         #: [integration][channel], of those without a missing spectrum

@@ -262,6 +262,7 @@ class spead_source(python_block):
         self._receiver = ChunkReceiver(placement, **self._receiving)
         self._times = ChunkTimes(self._receiver, self._ticks, self._align, self._most_gap)
         self._piece, self._done = None, 0  # items of it that went out
+        self._said = None  # integration of which all was said, and what was counted last
         self._shown = {}
 
     def _stop(self):
@@ -432,9 +433,25 @@ class spead_source(python_block):
             values[:, conjugate] = values[:, conjugate].conj()
             counted[index[there]] = shape.spectra_per_heap
             out[:, index[there]] = values[:, there] / shape.spectra_per_heap
-        self.add_item_tag(
-            0, item, pmt.intern(tags.spectra), pmt.from_uint64(shape.spectra_per_heap)
+        self._say(item, counted.tolist())
+
+    def _say(self, item, counted):
+        """Tags what was counted in an integration, where it is not as before; and once a second of
+        the stream all that readers do not know who begin there."""
+        shape = self._shape
+        again = (
+            self._piece.anew
+            or self._said is None
+            or item - self._said[0] >= self._clock.rate / shape.item_ticks
         )
-        self.add_item_tag(
-            0, item, pmt.intern(tags.counted), pmt.init_u64vector(len(counted), counted.tolist())
-        )
+        found = {}
+        if again:
+            found[tags.rx_time] = time_value(self._clock.seconds(self._piece.time))
+            found[tags.spectra] = pmt.from_uint64(shape.spectra_per_heap)
+        if again or self._said[1] != counted:
+            found[tags.counted] = pmt.init_u64vector(len(counted), counted)
+        if self._piece.anew:
+            del found[tags.rx_time]  # _tag() has said it
+        for key, value in found.items():
+            self.add_item_tag(0, item, pmt.intern(key), value)
+        self._said = item if again else self._said[0], counted

@@ -137,7 +137,9 @@ def tap(block, port=0, items=None, dtype=None, shape=None, arrays="numpy", timeo
     Returns:
         an array [item, ...] with two attributes: `offset`, the number of the first item since the
         start of the flowgraph, and `tags`, gr.tag_t of these items. Tags are those that the edge
-        still has: GNU Radio drops them when all readers have passed
+        still has: GNU Radio drops them when all readers have passed. States that were said on items
+        before, such as rx_time and counted, are not among them: snapshot, connected from the start,
+        has those of each item
 
     Raises:
         ValueError: naming the parameter, its value and what is allowed

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "stream/said_states.h"
 #include "stream/tick_states.h"
 #include "stream/timestamp.h"
 #include <gnuradio/aperture/stream_states.h>
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <random>
 
+using gr::aperture::said_states;
 using gr::aperture::stream_states;
 using gr::aperture::tick_states;
 using gr::aperture::timestamp;
@@ -74,6 +76,8 @@ class qa_stream_states : public CppUnit::TestFixture
     CPPUNIT_TEST(guesses_stand_beside_times);
     CPPUNIT_TEST(begins_anew);
     CPPUNIT_TEST(on_ticks);
+    CPPUNIT_TEST(said_where_they_change);
+    CPPUNIT_TEST(jumps_and_walks_are_said);
     CPPUNIT_TEST_SUITE_END();
 
 public:
@@ -253,6 +257,98 @@ public:
             states.start(goes_on);
             states.each(0, 1, see);
             CPPUNIT_ASSERT_EQUAL(int64_t(goes_on ? 8 : -1), found.at(0)[2]);
+        }
+    }
+
+    //! Integrations of a day, of odd lengths at odd rates: what a reader expects is what
+    //! would have been said on each, with some tags a second; a later reader knows all
+    //! after a second.
+    void said_where_they_change()
+    {
+        struct stream {
+            double rate; // spectra a second
+            int spectra; // spectra of an integration
+        };
+        for (const auto& [rate, spectra] : std::vector<stream>{
+                 { 19531.25, 9771 }, { 1e6 / 3, 123451 }, { 9.7, 3 }, { 3.3, 7 } }) {
+            int exponent;
+            const auto over = uint64_t(std::ldexp(std::frexp(rate, &exponent), 53));
+            const uint64_t under = uint64_t(1) << (53 - exponent);
+            const double each = rate / spectra; // items a second, as said
+            const auto items = uint64_t(86400 * each);
+            const timestamp start{ 1700000000, 0.123456789 };
+            std::mt19937 rng(9);
+            said_states said;
+            said.begin(each);
+            stream_states states, later;
+            uint64_t tags_said = 0, counted = uint64_t(spectra), changes = 0;
+            const uint64_t late = 1 + rng() % 1000;
+            for (uint64_t item = 0; item < items; item++) {
+                // losses, most of several integrations in a row
+                const uint64_t before = counted;
+                if (rng() % 64 == 0)
+                    counted = rng() % 2 ? uint64_t(spectra) : rng() % spectra;
+                changes += item > 0 && counted != before;
+                const timestamp time =
+                    start.after(double(item * uint64_t(spectra)), rate);
+                std::vector<gr::tag_t> found;
+                if (item == 0)
+                    found.push_back(rate_tag(0, each));
+                const auto news = said.take(item, time, uint64_t(spectra), { counted });
+                if (news.time)
+                    found.push_back(time_tag(item, time.seconds, time.fraction));
+                if (news.spectra)
+                    found.push_back(
+                        tag(item, tags::spectra, pmt::from_uint64(uint64_t(spectra))));
+                if (news.counted)
+                    found.push_back(counted_tag(item, { counted }));
+                tags_said += found.size();
+                const auto run = states.take(found, item, item + 1).at(0);
+                CPPUNIT_ASSERT_EQUAL(int64_t(counted), count_in(run.states));
+                const auto known = run.time(item).value();
+                const auto [seconds, rest] =
+                    exact_time(item * uint64_t(spectra), over, under);
+                const long double off =
+                    (int64_t(known.first) - start.seconds - seconds) +
+                    (static_cast<long double>(known.second) - start.fraction - rest);
+                CPPUNIT_ASSERT(std::abs(double(off)) <= said_states::resolution);
+                if (item < late)
+                    continue;
+                const auto also = later.take(found, item, item + 1).at(0);
+                if (item - late >= uint64_t(std::ceil(each))) {
+                    CPPUNIT_ASSERT_EQUAL(int64_t(counted), count_in(also.states));
+                    CPPUNIT_ASSERT_EQUAL(size_t(1), also.states.count(tags::spectra));
+                }
+            }
+            // rx_time, spectra and counted once a second, or on each longer integration
+            const double seconds = std::min(86400., double(items));
+            CPPUNIT_ASSERT(double(tags_said) <= 3 * seconds + double(changes) + 4);
+        }
+    }
+
+    void jumps_and_walks_are_said()
+    {
+        const timestamp start{ 1700000000, 0.5 };
+        said_states said;
+        said.begin(1000);
+        const auto is_said = [&](uint64_t item, double seconds) {
+            return said.take(item, start.after(seconds, 1), 8, { 8 }).time;
+        };
+        CPPUNIT_ASSERT(is_said(0, 0));
+        CPPUNIT_ASSERT(!is_said(1, 0.001));
+        CPPUNIT_ASSERT(is_said(2, 0.003)); // an item is not there
+        CPPUNIT_ASSERT(!is_said(3, 0.004));
+        CPPUNIT_ASSERT(is_said(4, 0.005 + 1e-9)); // a clock that is followed
+        CPPUNIT_ASSERT(!is_said(5, 0.006 + 1e-9));
+        said.say_time(6, start.after(0.02, 1)); // said with another tag
+        CPPUNIT_ASSERT(!is_said(7, 0.021));
+        said.begin(1000);
+        CPPUNIT_ASSERT(is_said(8, 0.022));
+        // without a rate nobody can expect a time, nor wait for a second
+        said.begin(0);
+        for (uint64_t item = 9; item < 12; item++) {
+            const auto news = said.take(item, start, 8, { 8 });
+            CPPUNIT_ASSERT(news.time && news.spectra && news.counted);
         }
     }
 };

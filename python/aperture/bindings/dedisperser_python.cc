@@ -34,7 +34,7 @@ The delay of channel k is K DM (f_k^-2 - f_ref^-2), with K = 1 / 2.41e-4 s MHz^2
 f_ref the centre of the highest channel, within the tolerance; delays() has the exact ones. An
 input of N times gives N - longest_delay() times: no sum lacks channels.
 
-Tags on each item: `rx_time` (of its first sum at f_ref), `spectra` (the times of the input that
+Tags of each item: `rx_time` (of its first sum at f_ref), `spectra` (the times of the input that
 it has sums of), `counted` (how many of these were not missing), and `partial` on the last item,
 whose rest is 0; on the first one also `rx_rate` (items a second), `rx_freq` and `bandwidth` as
 in the input. An `rx_rate`, `rx_freq` or `bandwidth` of the input that contradicts the

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections import namedtuple
+from fractions import Fraction
 
 import numpy as np
 import pmt
@@ -160,6 +161,29 @@ def seconds_between(time, reference):
 def tags_of(tags, key):
     """(offset, value) of the tags with that key."""
     return [(tag.offset, tag.value) for tag in tags if tag.key == key]
+
+
+def each_of(tags, key, items):
+    """
+    (item, value) of a state for each of the items from where it is said first: by tags that say it
+    where it changes. rx_time goes on at rx_rate, in exact arithmetic.
+    """
+    found, value, begun, rate = [], None, 0, None
+    rates, values = dict(tags_of(tags, "rx_rate")), dict(tags_of(tags, key))
+    for item in range(items):
+        rate = rates.get(item, rate)
+        if item in values:
+            value, begun = values[item], item
+        if value is None:
+            continue
+        if key == "rx_time" and item > begun:
+            if rate is None:
+                continue
+            whole, part = divmod(Fraction(value[1]) + (item - begun) / Fraction(rate), 1)
+            found.append((item, (value[0] + int(whole), float(part))))
+        else:
+            found.append((item, value))
+    return found
 
 
 def said(tags):
