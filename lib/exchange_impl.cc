@@ -244,7 +244,8 @@ std::vector<pmt::pmt_t> exchange_impl::settings_behind(int port,
     };
     if (!has(tags::gain) && !has(tags::delay) && !has(tags::phase))
         return { setting }; // not of inputs
-    // of all inputs of this port, which are only some of those behind this block
+    // the setting is of all inputs of this port, which are some of those behind this
+    // block
     std::vector<pmt::pmt_t> found;
     for (int i = 0; i < range.count; i++) {
         auto own = pmt::dict_add(setting, input, pmt::from_long(range.first + i));
@@ -252,9 +253,10 @@ std::vector<pmt::pmt_t> exchange_impl::settings_behind(int port,
              { tags::delay, tags::delay_rate, tags::phase, tags::phase_rate }) {
             const auto values = pmt::dict_ref(setting, pmt::intern(name), pmt::PMT_NIL);
             if (pmt::is_f64vector(values) && int(pmt::length(values)) == range.count)
-                own = pmt::dict_add(own,
-                                    pmt::intern(name),
-                                    pmt::make_f64vector(1, pmt::f64vector_ref(values, i)));
+                own =
+                    pmt::dict_add(own,
+                                  pmt::intern(name),
+                                  pmt::make_f64vector(1, pmt::f64vector_ref(values, i)));
         }
         found.push_back(own);
     }

@@ -133,7 +133,8 @@ protected:
     void announce(int64_t tick, const pmt::pmt_t& setting);
     //! Returns what a setting on a port means behind this block, where its inputs have
     //! other numbers: one or several settings.
-    virtual std::vector<pmt::pmt_t> settings_behind(int /*port*/, const pmt::pmt_t& setting)
+    virtual std::vector<pmt::pmt_t> settings_behind(int /*port*/,
+                                                    const pmt::pmt_t& setting)
     {
         return { setting };
     }
