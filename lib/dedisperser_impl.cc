@@ -109,22 +109,22 @@ bool dedisperser_impl::agrees()
 {
     const double wanted = 1 / d_p.sample_time;
     if (rate() > 0 && !same(rate(), wanted))
-        return !fail("rx_rate: " + text_of(rate()) +
-                     " items a second is not allowed; it must be " + text_of(wanted) +
-                     ", as sample_time is " + text_of(d_p.sample_time) + " s");
+        return fail("rx_rate: " + text_of(rate()) +
+                    " items a second is not allowed; it must be " + text_of(wanted) +
+                    ", as sample_time is " + text_of(d_p.sample_time) + " s");
     if (const double width = input_bandwidth();
         width > 0 && !same(width, d_p.band.bandwidth))
-        return !fail("bandwidth: a tag of " + text_of(width) +
-                     " Hz is not allowed; it must be " + text_of(d_p.band.bandwidth) +
-                     " Hz as the parameter bandwidth");
+        return fail("bandwidth: a tag of " + text_of(width) +
+                    " Hz is not allowed; it must be " + text_of(d_p.band.bandwidth) +
+                    " Hz as the parameter bandwidth");
     // tuners differ by less than a hundredth of a channel
     const double near = 0.01 * d_p.band.bandwidth / d_p.band.channels;
     for (const auto& change : take_changes(position()))
         if (std::abs(change.frequency - d_p.band.center_frequency) > near)
-            return !fail("rx_freq: " + text_of(change.frequency) +
-                         " Hz is not allowed; it must be " +
-                         text_of(d_p.band.center_frequency) +
-                         " Hz as the parameter center_frequency");
+            return fail("rx_freq: " + text_of(change.frequency) +
+                        " Hz is not allowed; it must be " +
+                        text_of(d_p.band.center_frequency) +
+                        " Hz as the parameter center_frequency");
     return true;
 }
 
