@@ -7,6 +7,7 @@
 """aperture_beams --fold: profiles of a simulated pulsar, by a period and by a timing model."""
 
 import importlib
+import math
 import os
 import signal
 import threading
@@ -19,7 +20,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays.array_description import Source, save_array
 from gnuradio.aperture.arrays.pulses import Pulsar
-from gnuradio.aperture.commands import beams_command
+from gnuradio.aperture.commands import beams_command, progress
 from gnuradio.aperture.formats.psrfits import read_profiles
 from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
@@ -116,8 +117,12 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
             os.kill(os.getpid(), signal.SIGINT)
 
         helper = threading.Thread(target=interrupt)
-        # in this process, whose sink writes more often than every half minute
-        with mock.patch.object(SINK, "WRITE_INTERVAL", 0.2):
+        # in this process, whose sink writes more often than every half minute, and which says nothing
+        # of its progress however slow the machine is
+        with (
+            mock.patch.object(SINK, "WRITE_INTERVAL", 0.2),
+            mock.patch.object(progress, "LINE_PERIOD", math.inf),
+        ):
             helper.start()
             code, out, err = run(
                 beams_command,
