@@ -117,8 +117,8 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
             os.kill(os.getpid(), signal.SIGINT)
 
         helper = threading.Thread(target=interrupt)
-        # in this process, whose sink writes more often than every half minute, and which says nothing
-        # of its progress however slow the machine is
+        # in this process, whose sink writes more often than every half minute, and which says
+        # nothing of its progress however slow the machine is
         with (
             mock.patch.object(SINK, "WRITE_INTERVAL", 0.2),
             mock.patch.object(progress, "LINE_PERIOD", math.inf),
