@@ -181,7 +181,8 @@ class check_uvh5(unittest.TestCase):
             self.assertIn(f"delays follow {direction} (ra ", data.history)
             limit = phase_of_direction(data)
             values = phased_to(data, ra, dec)[:, :, 1:]
-            self.assertGreater(values.count(), 5 * 6 * 15)
+            # five integrations or so: a message comes between two calls, whose lengths differ
+            self.assertGreaterEqual(values.count(), 4 * 6 * 15)
             self.assertLess(np.abs(np.angle(values.compressed(), deg=True)).max(), limit + 8, name)
 
     def test_phase_centers(self):
