@@ -89,6 +89,8 @@ modules that keep their items on a device.")
 
 # ---- the manual
 set(CPACK_DEBIAN_DOCS_PACKAGE_NAME gr-aperture-doc)
+# examples are scripts
+set(CPACK_DEBIAN_DOCS_PACKAGE_DEPENDS python3)
 set(CPACK_DEBIAN_DOCS_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DOCS_PACKAGE_ARCHITECTURE all)
 set(CPACK_COMPONENT_DOCS_DESCRIPTION
