@@ -32,16 +32,24 @@ SUN_TIME = 1.32712440e20 / geometry.SPEED_OF_LIGHT**3
 LIGHT_SECONDS_PER_AU = AU / geometry.SPEED_OF_LIGHT
 PARSEC = 648000 / np.pi  # au
 J2000 = 51544.5  # MJD
+DAYS_OF_YEAR = 365.25
+
+
+def directions(longitude, latitude):
+    """Unit vectors towards a place on a sphere (radians), and to the east and north there."""
+    (sin, cos), (sin2, cos2) = ((np.sin(x), np.cos(x)) for x in (longitude, latitude))
+    return (
+        np.array([cos2 * cos, cos2 * sin, sin2]),
+        np.array([-sin, cos, 0.0]),
+        np.array([-sin2 * cos, -sin2 * sin, cos2]),
+    )
 
 
 def _star(place, mjd):
     """Unit vectors [...][3] of a star with proper motion (a straight line) at dates."""
-    ra, dec = np.radians([place.ra, place.dec])
-    towards = np.array([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)])
-    east = np.array([-np.sin(ra), np.cos(ra), 0])
-    north = np.array([-np.sin(dec) * np.cos(ra), -np.sin(dec) * np.sin(ra), np.cos(dec)])
+    towards, east, north = directions(*np.radians([place.ra, place.dec]))
     motion = MILLI_ARC_SECOND * (place.pm_ra * east + place.pm_dec * north)
-    years = (np.asarray(mjd, float) - place.position_epoch) / 365.25
+    years = (np.asarray(mjd, float) - place.position_epoch) / DAYS_OF_YEAR
     moved = towards + years[..., None] * motion
     return moved / np.linalg.norm(moved, axis=-1, keepdims=True)
 

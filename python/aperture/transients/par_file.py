@@ -25,6 +25,7 @@ import numpy as np
 from ..parameters import errors
 from ..parameters.input_files import find_file
 from ..parameters.regular_file import open_text
+from .barycentre import DAYS_OF_YEAR, directions
 from .orbit import ORBITAL, Orbit, OrbitError
 
 #: keys that say how the model was found, or for whom
@@ -90,7 +91,6 @@ OBLIQUITY = {
     "DE403": 84381.412,
     "IAU1976": 84381.448,
 }
-DAYS_OF_YEAR = 365.25
 
 
 class ParError(errors.ParameterError):
@@ -143,16 +143,6 @@ class TimingModel:
         return t * (
             self.frequency + t * (self.frequency_derivative / 2 + t * self.second_derivative / 6)
         )
-
-
-def directions(longitude, latitude):
-    """Unit vectors towards a place on a sphere (radians), and to the east and north there."""
-    (sin, cos), (sin2, cos2) = ((np.sin(x), np.cos(x)) for x in (longitude, latitude))
-    return (
-        np.array([cos2 * cos, cos2 * sin, sin2]),
-        np.array([-sin, cos, 0.0]),
-        np.array([-sin2 * cos, -sin2 * sin, cos2]),
-    )
 
 
 class _Reader:
