@@ -29,7 +29,7 @@ struct transport_parameters {
  */
 struct transport_library {
     const char* version;
-    //! Makes the queues, and tries whether they can be opened.
+    //! Makes the queues, which are closed.
     std::vector<std::unique_ptr<receive_queue>> (*make)(const transport_parameters&);
     //! Returns the system's interface of the card; empty: the system does not have it.
     std::string (*interface)(const transport_parameters&);

@@ -102,7 +102,13 @@ opened_transport open_transport(const std::string& name, const transport_paramet
                 throw std::runtime_error("transport " + std::string(kind.name) + ": " +
                                          loaded.problem);
             const auto& library = *static_cast<const transport_library*>(loaded.offers);
-            made.queues = library.make(p);
+            auto queues = library.make(p);
+            // an error of a queue that cannot be opened comes now
+            for (const auto& queue : queues)
+                queue->open();
+            for (const auto& queue : queues)
+                queue->close();
+            made.queues = std::move(queues);
             made.name = kind.name;
             made.only_join = kind.only_join;
             of_sockets.interface = library.interface(p);

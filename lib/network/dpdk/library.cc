@@ -22,10 +22,6 @@ std::vector<std::unique_ptr<receive_queue>> make_dpdk(const transport_parameters
     std::vector<std::unique_ptr<receive_queue>> made;
     for (int queue = 0; queue < count; queue++)
         made.push_back(std::make_unique<dpdk_queue>(device, queue, addresses));
-    for (const auto& queue : made)
-        queue->open();
-    for (const auto& queue : made)
-        queue->close();
     return made;
 }
 

@@ -27,10 +27,6 @@ std::vector<std::unique_ptr<receive_queue>> make(const transport_parameters& p)
     for (const int queue : queues)
         made.push_back(std::make_unique<xdp_queue>(
             interface, queue, p.buffer_bytes / int64_t(queues.size()), p.most_bytes));
-    for (const auto& queue : made)
-        queue->open();
-    for (const auto& queue : made)
-        queue->close();
     return made;
 }
 
