@@ -10,6 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from gnuradio.aperture.arrays.array_description import ANTENNA, TOP
+from gnuradio.aperture.arrays.reference import reference as array_reference
 from gnuradio.aperture.plan.fields import OBSERVE, PROGRAMS
 from gnuradio.aperture.plan.plan import FIELDS, HOST_FIELDS, fields_for
 from gnuradio.aperture.plan.reference import reference
@@ -31,6 +33,13 @@ class TestPlans(unittest.TestCase):
             self.assertGreaterEqual(len(rows), 1, field.name)
             for text in (*field.place.options, field.about.meaning.replace("|", "\\|")):
                 self.assertIn(text, rows[0], field.name)
+
+    def test_array_reference(self):
+        """The manual has all keys of array descriptions; otherwise: tools/update-plans."""
+        page = (DOCS / "reference/array-description.md").read_text(encoding="utf-8")
+        self.assertEqual(page, array_reference())
+        for key in (*TOP, *ANTENNA, "cable_delay", "scattering_index", "mean_flux", "fluence"):
+            self.assertRegex(page, rf"(?m)^\| `{key}` \| \S")
 
     def test_schema(self):
         """The schema beside the examples is that of the sections; otherwise: tools/update-plans."""

@@ -14,6 +14,7 @@ import pmt
 from . import tags
 from .arrays import earth_rotation
 from .arrays.array_description import load_array
+from .arrays.array_model import MOUNTS
 from .calibration.calibration import Calibration
 from .calibration.calibration_file import load_calibration
 from .files.file_names import PHASE_CENTER, TIME, check_fields, check_text, name_text, names_at
@@ -22,7 +23,6 @@ from .files.roll_over import RecordingSink, RollOver
 from .formats.uvh5.header import (
     COMPRESSIONS,
     GAINS,
-    MOUNTS,
     NOT_APPLIED,
     gains_text,
     load_bitshuffle,
@@ -169,7 +169,8 @@ class uvh5_sink(RecordingSink, python_block):
         ) = True,
         history: Text("For the file's `history`.") = "",
         mount: Text(
-            "Mount of the antennas: fixed, alt-az, equatorial, phased, ... (`uvh5.MOUNTS`).",
+            "Mount of the antennas: fixed, alt-az, equatorial, phased, ... "
+            "(`arrays.array_model.MOUNTS`).",
             *MOUNTS,
         ) = "fixed",
         inputs: Anything(

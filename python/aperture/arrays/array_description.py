@@ -28,32 +28,25 @@ One YAML file, read by everything that needs to know:
       - {name: burst, azimuth: 0, elevation: 80, dm: 50,
          pulses: [{time: 2.5, width: 0.002, fluence: 0.01}]}
 
-gain is a voltage factor, a number or [re, im], 1 if not given; cable_delay is in seconds, 0 if not
-given. A source has azimuth (from north through east) and elevation and stands still, or ICRS
-right ascension and declination and moves, all in degrees, or it is a body of the solar system (sun,
-moon, mercury, ... neptune), which moves as that does; flux is its power in an input in units of the
-receiver noise, 1 if not given (0 of a source with pulses, which come on top). `pulsars` is a list
-of trains of pulses (period, width, mean_flux or peak_flux, period_derivative, epoch, phase),
-`pulses` one of single pulses (time, width, fluence or peak_flux), and `dm`, `scattering_time`,
-`scattering_frequency` and `scattering_index` say what the interstellar medium does to them:
-pulses.py. Times are seconds since 1970, UTC, or below 10^8 s since the first sample; also
-[whole seconds, fraction].
-
-Instead of inputs, `polarizations: xy` gives each antenna one input for each of these letters,
-antenna by antenna (A x, A y, B x, ...); with neither of the two each antenna has one input, x.
+All keys, with the values that each takes, are in docs/reference/array-description.md, which is made
+of the parts' fields (array_model.py, pulses.py) and of the keys here that are no fields.
 
 The classes and their rules are in array_model.py.
 """
 
 import dataclasses
 import os
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from ..parameters import rules
 from ..parameters.ascii_text import quoted
+from ..parameters.description import Anything, Text
 from ..parameters.input_files import find_file, look_for, looked_in
 from ..parameters.regular_file import open_text
-from ..parameters.yaml_reader import Scalar, YamlReader
+from ..parameters.yaml_reader import YamlReader
 from .array_model import (
     POLARIZATIONS,
     Antenna,
@@ -61,9 +54,10 @@ from .array_model import (
     ArrayDescriptionError,
     Input,
     Source,
-    refuse,
 )
-from .pulses import Pulsar, Pulse
+from .description_error import as_number, refuse
+from .description_keys import Place, keys_of
+from .geometry import ecef_to_geodetic, enu_to_ecef_rotation, geodetic_to_ecef
 
 _SHIPPED = Path(__file__).parent / "descriptions"
 
@@ -125,88 +119,72 @@ def read_sources(path):
         return _SourcesReader(str(path), ArrayDescriptionError).read_sources(file)
 
 
-def _as_number(value):
-    """A float where the text is one; else the value as it is, for the field's rule to refuse."""
-    if isinstance(value, Scalar) and not value.quoted:
-        try:
-            return float(str(value))
-        except ValueError:
-            pass
-    return value
+#: the fields of a source that are lists of mappings themselves
+_PARTS = {key: about.group for key, about in keys_of(Source).items() if about.group}
+#: m from the centre of the Earth: the poles are at 6.357e6, the equator is at 6.378e6
+_FROM_CENTRE = (6.3e6, 6.5e6)
+_SITE = ("latitude", "longitude", "height")
 
-
-def _as_gain(value):
-    if isinstance(value, list) and len(value) == 2:
-        parts = [_as_number(part) for part in value]
-        if all(isinstance(part, float) for part in parts):
-            return complex(*parts)
-    return _as_number(value)
-
-
-def _as_position(value):
-    return [_as_number(part) for part in value] if isinstance(value, list) else value
-
-
-def _as_time(value):
-    return [_as_number(part) for part in value] if isinstance(value, list) else _as_number(value)
-
-
-def _as_is(value):
-    return value
-
-
-# the keys of each part of a file, how each is read, and whether it can be left out
-_TOP = {
-    "name": (_as_is, True),
-    "latitude": (_as_number, True),
-    "longitude": (_as_number, True),
-    "height": (_as_number, True),
-    "sample_rate": (_as_number, True),
-    "center_frequency": (_as_number, True),
-    "antennas": (_as_is, True),
-    "inputs": (_as_is, False),
-    "polarizations": (_as_is, False),
-    "sources": (_as_is, False),
+#: keys of an antenna, one of which says where it is
+ANTENNA_PLACES = {
+    "position": keys_of(Antenna)["position"],
+    "itrf": Place(
+        "Geocentric x, y and z (ITRF), in metres from the centre of the Earth.",
+        "three numbers: metres along the geocentric axes, 6.3e6 to 6.5e6 from the centre of the "
+        "Earth",
+    ),
+    "xyz": Place(
+        "Place along the same axes, in metres from the site: x towards longitude 0 at the "
+        "equator, y towards longitude 90, z towards the north pole.",
+        "three numbers: metres from the site along the geocentric axes, each within 6e6",
+    ),
 }
-_ANTENNA = {"name": (_as_is, True), "position": (_as_position, True)}
-_INPUT = {
-    "antenna": (_as_is, True),
-    "polarization": (_as_is, True),
-    "gain": (_as_gain, False),
-    "cable_delay": (_as_number, False),
+#: keys of a file that are no fields of an ArrayDescription
+TOP_KEYS = {
+    "itrf": Place(
+        "The site's geocentric x, y and z (ITRF), instead of latitude, longitude and height.",
+        ANTENNA_PLACES["itrf"].allowed,
+    ),
+    "polarizations": Text(
+        "Instead of inputs: each antenna has an input for each letter, antenna by antenna (A x, "
+        "A y, B x, ...); x if there are no inputs either.",
+        allowed="letters out of x, y, l and r, each once, such as xy",
+    ),
+    **{
+        key: dataclasses.replace(
+            keys_of(Antenna)[key], meaning=f"The {key} of antennas that do not say theirs."
+        )
+        for key in ("diameter", "mount")
+    },
 }
-_SOURCE = {
-    "name": (_as_is, True),
-    "azimuth": (_as_number, False),
-    "elevation": (_as_number, False),
-    "ra": (_as_number, False),
-    "dec": (_as_number, False),
-    "body": (_as_is, False),
-    "flux": (_as_number, False),
-    "dm": (_as_number, False),
-    "scattering_time": (_as_number, False),
-    "scattering_frequency": (_as_number, False),
-    "scattering_index": (_as_number, False),
-    "pulsars": (_as_is, False),
-    "pulses": (_as_is, False),
-}
-_PULSAR = {
-    "period": (_as_number, True),
-    "width": (_as_number, True),
-    "mean_flux": (_as_number, False),
-    "peak_flux": (_as_number, False),
-    "period_derivative": (_as_number, False),
-    "epoch": (_as_time, False),
-    "phase": (_as_number, False),
-}
-_PULSE = {
-    "time": (_as_time, True),
-    "width": (_as_number, True),
-    "fluence": (_as_number, False),
-    "peak_flux": (_as_number, False),
-}
-#: the parts of an entry that are lists of mappings themselves
-_PARTS = {"pulsars": (_PULSAR, Pulsar), "pulses": (_PULSE, Pulse)}
+
+
+def _readable(part, others, optional=()):
+    """Keys of a mapping that becomes a `part`: its fields, and others; optional: fields that need
+    not be there."""
+    known = keys_of(part)
+    for key in optional:
+        known[key] = dataclasses.replace(known[key], default=None)
+    known |= {
+        key: dataclasses.replace(about, name=key, default=None) for key, about in others.items()
+    }
+    return known
+
+
+TOP = _readable(ArrayDescription, TOP_KEYS, (*_SITE, "inputs"))
+ANTENNA = _readable(Antenna, ANTENNA_PLACES)
+
+
+def _coordinates(field, values, about, low, high):
+    """Three numbers, of which the distance from the origin is within limits."""
+    if (
+        not isinstance(values, list)
+        or len(values) != 3
+        or not all(rules.is_number(value) for value in values)
+        or not low <= np.linalg.norm(values) <= high
+    ):
+        refuse(field, values, about.allowed)
+    return np.array(values, dtype=np.float64)
 
 
 class _Reader(YamlReader):
@@ -218,41 +196,94 @@ class _Reader(YamlReader):
         return self.with_line(self.description, self.tree(file))
 
     def fields(self, path, values, known):
-        """The values of a mapping, read as its table `known` says."""
-        needed = [key for key, (_, is_needed) in known.items() if is_needed]
+        """The values of a mapping, read as its keys `known` say."""
+        needed = [key for key, about in known.items() if about.needed]
         rules.check_mapping(path, values, known, needed, error=ArrayDescriptionError)
-        return {key: known[key][0](value) for key, value in values.items()}
+        return {
+            key: known[key].reader(value) if known[key].reader else value
+            for key, value in values.items()
+        }
 
-    def entries(self, path, values, known, kind):
-        """A list of mappings, each made into a `kind`."""
+    def entries(self, path, values, kind, known=None, make=None):
+        """A list of mappings of keys `known`, each made into a `kind` (by `make`)."""
+        known = known or keys_of(kind)
         if not isinstance(values, list):
             refuse(path, values, f"a list of mappings of {', '.join(known)}")
         made = []
         for index, entry in enumerate(values):
             place = f"{path}[{index}]"
             arguments = self.fields(place, entry, known)
-            for key, (part, of) in _PARTS.items():
-                if key in arguments:
-                    arguments[key] = self.entries(f"{place}.{key}", arguments[key], part, of)
+            for key in arguments.keys() & _PARTS.keys():
+                arguments[key] = self.entries(f"{place}.{key}", arguments[key], _PARTS[key])
             try:
-                made.append(kind(**arguments))
+                made.append((make or kind)(**arguments))
             except ArrayDescriptionError as error:
                 raise ArrayDescriptionError(
                     f"{place}.{error.field}" if error.field else place, error.problem
                 ) from None
         return made
 
+    def site(self, values):
+        """Replaces the site's geocentric place by latitude, longitude and height."""
+        given = [key for key in _SITE if key in values]
+        place = values.pop("itrf", None)
+        if place is None:
+            if len(given) < len(_SITE):
+                missing = next(key for key in _SITE if key not in values)
+                raise ArrayDescriptionError(
+                    missing, "missing; latitude, longitude and height are needed, or itrf"
+                )
+            for key in _SITE:
+                about = TOP[key]
+                values[key] = as_number(key, values[key], about.least, about.most, about.unit)
+            return
+        if given:
+            raise ArrayDescriptionError(
+                "itrf", f"not allowed beside {', '.join(given)}: both say where the site is"
+            )
+        place = _coordinates("itrf", place, TOP["itrf"], *_FROM_CENTRE)
+        values.update(zip(_SITE, ecef_to_geodetic(place), strict=True))
+
+    def antenna(self, site, usual, **arguments):
+        """An Antenna of the keys of its mapping; site: latitude, longitude and height; usual:
+        diameter and mount of those that do not say theirs."""
+        given = [key for key in ANTENNA_PLACES if key in arguments]
+        if len(given) != 1:
+            raise ArrayDescriptionError(
+                "" if given else "position",
+                f"antenna {arguments['name']!r} has {' and '.join(given)}; it must have one of "
+                f"{', '.join(ANTENNA_PLACES)}"
+                if given
+                else f"missing; an antenna must have one of {', '.join(ANTENNA_PLACES)}",
+            )
+        if given != ["position"]:
+            key = given[0]
+            limits = _FROM_CENTRE if key == "itrf" else (0, 6e6)
+            place = _coordinates(key, arguments.pop(key), ANTENNA_PLACES[key], *limits)
+            origin = geodetic_to_ecef(*site) if key == "itrf" else np.zeros(3)
+            arguments["position"] = tuple((place - origin) @ enu_to_ecef_rotation(*site[:2]))
+        return Antenna(**{**usual, **arguments})
+
     def description(self, tree):
-        values = self.fields("", tree, _TOP)
-        values["antennas"] = self.entries("antennas", values["antennas"], _ANTENNA, Antenna)
-        values["sources"] = self.entries("sources", values.get("sources", []), _SOURCE, Source)
+        values = self.fields("", tree, TOP)
+        self.site(values)
+        usual = {key: values.pop(key) for key in ("diameter", "mount") if key in values}
+        Antenna("any", (0, 0, 0), **usual)  # an error names the key at the top
+        values["antennas"] = self.entries(
+            "antennas",
+            values["antennas"],
+            Antenna,
+            ANTENNA,
+            partial(self.antenna, [values[key] for key in _SITE], usual),
+        )
+        values["sources"] = self.entries("sources", values.get("sources", []), Source)
         if "inputs" in values and "polarizations" in values:
             raise ArrayDescriptionError(
                 "polarizations", "not allowed beside inputs, which have their own"
             )
         letters = values.pop("polarizations", "x")
         if "inputs" in values:
-            values["inputs"] = self.entries("inputs", values["inputs"], _INPUT, Input)
+            values["inputs"] = self.entries("inputs", values["inputs"], Input)
         else:
             if (
                 not isinstance(letters, str)
@@ -260,9 +291,7 @@ class _Reader(YamlReader):
                 or len(set(letters)) < len(letters)
                 or not set(letters) <= set(POLARIZATIONS)
             ):
-                refuse(
-                    "polarizations", letters, "letters out of x, y, l and r, each once, such as xy"
-                )
+                refuse("polarizations", letters, TOP_KEYS["polarizations"].allowed)
             values["inputs"] = [
                 Input(antenna.name, letter) for antenna in values["antennas"] for letter in letters
             ]
@@ -281,8 +310,9 @@ class _SourcesReader(_Reader):
     def _sources(self, tree):
         if "antennas" in tree:
             return self.description(tree).sources, False
-        values = self.fields("", tree, {"sources": (_as_is, True)})
-        return self.entries("sources", values["sources"], _SOURCE, Source), True
+        known = {"sources": Anything("")}
+        rules.check_mapping("", tree, known, known, error=ArrayDescriptionError)
+        return self.entries("sources", tree["sources"], Source), True
 
 
 def _written(value):
@@ -312,7 +342,7 @@ def _written_parts(kind, parts):
 
 
 def _written_pulses(source):
-    for key, (_, kind) in _PARTS.items():
+    for key, kind in _PARTS.items():
         if getattr(source, key):
             yield f"{key}: {_written_parts(kind, getattr(source, key))}"
     for key, usual in (
@@ -337,10 +367,13 @@ def save_array(description, path):
         for key in ("latitude", "longitude", "height", "sample_rate", "center_frequency")
     ]
     lines.append("antennas:")
-    lines += [
-        f"  - {{name: {quoted(antenna.name)}, position: {_written_list(antenna.position)}}}"
-        for antenna in description.antennas
-    ]
+    for antenna in description.antennas:
+        line = f"name: {quoted(antenna.name)}, position: {_written_list(antenna.position)}"
+        if antenna.diameter is not None:
+            line += f", diameter: {_written(antenna.diameter)}"
+        if antenna.mount is not None:
+            line += f", mount: {antenna.mount}"
+        lines.append(f"  - {{{line}}}")
     lines.append("inputs:")
     for entry in description.inputs:
         line = f"antenna: {quoted(entry.antenna)}, polarization: {entry.polarization}"

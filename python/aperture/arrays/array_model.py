@@ -11,12 +11,29 @@ from numbers import Complex, Integral
 import numpy as np
 
 from ..parameters import rules
+from ..parameters.description import Text
 from .bodies import BODIES
 from .description_error import ArrayDescriptionError, as_number, refuse
+from .description_keys import NAME_RULE, Gain, Name, Parts, Place, Quantity, check_numbers
 from .geometry import enu_to_ecef_rotation, geodetic_to_ecef, height_above_ellipsoid
 from .pulses import Pulsar, Pulse
 
 POLARIZATIONS = "xylr"
+#: mounts of antennas, in the words of measurement sets and UVH5
+MOUNTS = (
+    "fixed",
+    "alt-az",
+    "equatorial",
+    "x-y",
+    "phased",
+    "orbiting",
+    "alt-az+nasmyth-r",
+    "alt-az+nasmyth-l",
+    "other",
+    "bizarre",
+)
+PLACE_RULE = "three numbers: metres east, north and up, each within 2e7"
+GAIN_RULE = "a number or [re, im], of magnitude up to 1e15"
 
 
 def _text(field, value):
@@ -27,7 +44,7 @@ def _text(field, value):
         and value.isprintable()
         and value == value.strip()
     ):
-        refuse(field, value, "1 to 64 printable characters without blanks around them")
+        refuse(field, value, NAME_RULE)
     return str(value)
 
 
@@ -39,27 +56,42 @@ GROUND = (-2000.0, 9000.0)
 
 @dataclass(frozen=True)
 class Antenna:
-    """An antenna. name; position: (east, north, up) of the site, in metres."""
+    """An antenna. name; position: (east, north, up) of the site, in metres; diameter: of its dish,
+    in metres, and mount: one of MOUNTS, both None if not known."""
 
-    name: str
-    position: tuple
+    name: Name("The antenna's name.")
+    position: Place("Metres to the east, to the north and up, from the site.", PLACE_RULE)
+    diameter: Quantity(
+        "Diameter of its dish, or the width of a station that points as one.",
+        0,
+        1e4,
+        "metres",
+        open=True,
+    ) = None
+    mount: Text("How it is mounted and moved, written in capitals or not.", *MOUNTS) = None
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
-        rule = "three numbers: metres east, north and up, each within 2e7"
         try:
             position = tuple(self.position)
         except TypeError:
             position = ()
         if isinstance(self.position, str) or len(position) != 3:
-            refuse("position", self.position, rule)
+            refuse("position", self.position, PLACE_RULE)
         object.__setattr__(
             self,
             "position",
             tuple(
-                as_number("position", coordinate, -2e7, 2e7, rule=rule) for coordinate in position
+                as_number("position", coordinate, -2e7, 2e7, rule=PLACE_RULE)
+                for coordinate in position
             ),
         )
+        check_numbers(self)
+        if self.mount is not None:
+            mount = self.mount.lower() if isinstance(self.mount, str) else self.mount
+            object.__setattr__(
+                self, "mount", rules.one_of("mount", mount, MOUNTS, error=ArrayDescriptionError)
+            )
 
 
 @dataclass(frozen=True)
@@ -67,10 +99,14 @@ class Input:
     """An input of an array. antenna: its name; polarization: x, y, l or r; gain: complex factor of
     the voltage; cable_delay: seconds."""
 
-    antenna: str
-    polarization: str
-    gain: complex = 1 + 0j
-    cable_delay: float = 0.0
+    antenna: Name("Name of its antenna.")
+    polarization: Text(
+        "Its polarisation: x has its electric field to the north, y to the east; l and r are "
+        "circular.",
+        *POLARIZATIONS,
+    )
+    gain: Gain("Factor of the voltage.", GAIN_RULE) = 1 + 0j
+    cable_delay: Quantity("By how much its signal comes later.", -1, 1, "seconds") = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "antenna", _text("antenna", self.antenna))
@@ -84,11 +120,9 @@ class Input:
         gain = self.gain
         number = isinstance(gain, Complex) and not isinstance(gain, bool)
         if not number or not abs(gain) <= 1e15:
-            refuse("gain", gain, "a number or [re, im], of magnitude up to 1e15")
+            refuse("gain", gain, GAIN_RULE)
         object.__setattr__(self, "gain", complex(gain))
-        object.__setattr__(
-            self, "cable_delay", as_number("cable_delay", self.cable_delay, -1, 1, "seconds")
-        )
+        check_numbers(self)
 
     @property
     def name(self):
@@ -101,12 +135,16 @@ class Target:
     """A direction with a name: azimuth and elevation, or ra and dec (ICRS), in degrees, or a body
     of the solar system."""
 
-    name: str
-    azimuth: float | None = None
-    elevation: float | None = None
-    ra: float | None = None
-    dec: float | None = None
-    body: str | None = None
+    name: Name("The name of the source.")
+    azimuth: Quantity(
+        "Direction from north through east, of one that stands still.", -360, 360, "degrees"
+    ) = None
+    elevation: Quantity("Height above the horizon, beside azimuth.", 0, 90, "degrees") = None
+    ra: Quantity("Right ascension (ICRS), of one that moves with the sky.", 0, 360, "degrees") = (
+        None
+    )
+    dec: Quantity("Declination (ICRS), beside ra.", -90, 90, "degrees") = None
+    body: Text("A body of the solar system, which moves as that does.", *BODIES) = None
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
@@ -118,6 +156,7 @@ class Target:
         if given == ["body"]:
             if self.body not in BODIES:
                 refuse("body", self.body, ", ".join(BODIES))
+            check_numbers(self)
             return
         if given not in (["azimuth", "elevation"], ["ra", "dec"]):
             raise ArrayDescriptionError(
@@ -126,10 +165,7 @@ class Target:
                 f"{', '.join(given) or 'no direction'}; it must have azimuth and elevation "
                 "(stands still), or ra and dec, or body (moves with the sky)",
             )
-        limits = {"azimuth": (-360, 360), "elevation": (0, 90), "ra": (0, 360), "dec": (-90, 90)}
-        for key in given:
-            low, high = limits[key]
-            object.__setattr__(self, key, as_number(key, getattr(self, key), low, high, "degrees"))
+        check_numbers(self)
 
     @property
     def moving(self):
@@ -146,13 +182,27 @@ class Source(Target):
     scattering_time: s, at scattering_frequency (Hz; None: the centre frequency), with the power
     scattering_index of the frequency."""
 
-    flux: float | None = None
-    pulsars: tuple = ()
-    pulses: tuple = ()
-    dm: float = 0.0
-    scattering_time: float = 0.0
-    scattering_frequency: float | None = None
-    scattering_index: float = -4.0
+    flux: Quantity(
+        "Its steady power in an input; 1 if not given, 0 of a source with pulses.",
+        0,
+        1e15,
+        "times the receiver noise",
+    ) = None
+    pulsars: Parts("Trains of pulses, which come on top of the flux.", Pulsar) = ()
+    pulses: Parts("Single pulses, which come on top of the flux.", Pulse) = ()
+    dm: Quantity("Dispersion measure of its pulses.", 0, 1e6, "pc/cm^3") = 0.0
+    scattering_time: Quantity(
+        "Exponential decay by which scattering widens its pulses, at scattering_frequency.",
+        0,
+        1e3,
+        "seconds",
+    ) = 0.0
+    scattering_frequency: Quantity(
+        "Frequency of scattering_time; the centre frequency if not given.", 1, 1e15, "Hz"
+    ) = None
+    scattering_index: Quantity(
+        "Power of the frequency with which the scattering time goes.", -20, 20
+    ) = -4.0
 
     def __post_init__(self):
         super().__post_init__()
@@ -160,15 +210,6 @@ class Source(Target):
             object.__setattr__(self, key, tuple(_list_of(key, getattr(self, key), kind)))
         if self.flux is None:
             object.__setattr__(self, "flux", 0.0 if self.pulsars or self.pulses else 1.0)
-        for key, low, high, unit in (
-            ("flux", 0, 1e15, "times the receiver noise"),
-            ("dm", 0, 1e6, "pc/cm^3"),
-            ("scattering_time", 0, 1e3, "seconds"),
-            ("scattering_frequency", 1, 1e15, "Hz"),
-            ("scattering_index", -20, 20, ""),
-        ):
-            if getattr(self, key) is not None:
-                object.__setattr__(self, key, as_number(key, getattr(self, key), low, high, unit))
 
 
 def _list_of(field, values, kind):
@@ -207,15 +248,26 @@ class ArrayDescription:
     Raises ArrayDescriptionError (a ValueError) that names field, value and what is allowed.
     """
 
-    name: str
-    latitude: float
-    longitude: float
-    height: float
-    antennas: list
-    inputs: list
-    sample_rate: float
-    center_frequency: float
-    sources: list = field(default_factory=list)
+    name: Name("The array's name.")
+    latitude: Quantity(
+        "Latitude of the site, which is the origin of all positions: WGS84.", -90, 90, "degrees"
+    )
+    longitude: Quantity("Longitude of the site; east is positive.", -180, 360, "degrees")
+    height: Quantity(
+        "Height of the site above the ellipsoid, as GPS gives it, and not above the sea.",
+        -12000,
+        100000,
+        "metres",
+    )
+    antennas: Parts("The antennas, one at least.", Antenna)
+    inputs: Parts(
+        "The inputs in the order of the samples; without them each antenna has one for each of "
+        "the polarizations.",
+        Input,
+    )
+    sample_rate: Quantity("Samples a second of each input.", 1, 1e12, "Hz")
+    center_frequency: Quantity("Sky frequency in the middle of the band.", 0, 1e15, "Hz")
+    sources: Parts("Sources, for the simulator.", Source) = field(default_factory=list)
 
     def __post_init__(self):
         self.validate()
@@ -223,14 +275,7 @@ class ArrayDescription:
     def validate(self):
         """Checks all fields; to be called after one was changed."""
         self.name = _text("name", self.name)
-        for key, low, high, unit in (
-            ("latitude", -90, 90, "degrees"),
-            ("longitude", -180, 360, "degrees"),
-            ("height", -12000, 100000, "metres"),
-            ("sample_rate", 1, 1e12, "Hz"),
-            ("center_frequency", 0, 1e15, "Hz"),
-        ):
-            setattr(self, key, as_number(key, getattr(self, key), low, high, unit))
+        check_numbers(self)
         self.antennas = _list_of("antennas", self.antennas, Antenna)
         self.inputs = _list_of("inputs", self.inputs, Input)
         self.sources = _list_of("sources", self.sources, Source)

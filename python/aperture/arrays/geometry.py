@@ -166,6 +166,12 @@ def geodetic_to_ecef(latitude, longitude, height):
     return _erfa("gd2gc", WGS84, np.radians(longitude), np.radians(latitude), height)
 
 
+def ecef_to_geodetic(place):
+    """Latitude, longitude (degrees) and height (m) on WGS84's ellipsoid of geocentric x, y, z."""
+    longitude, latitude, height = _erfa("gc2gd", WGS84, np.asarray(place, float))
+    return float(np.degrees(latitude)), float(np.degrees(longitude)), float(height)
+
+
 def height_above_ellipsoid(places):
     """Metres of geocentric places [...][3] above WGS84's ellipsoid."""
     return _erfa("gc2gd", WGS84, np.asarray(places, float))[2]

@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass
 
 from ..parameters.times import FIRST_TIME, as_time, whole_and_fraction
-from .description_error import ArrayDescriptionError, as_number
+from .description_error import ArrayDescriptionError
+from .description_keys import Quantity, Time, check_numbers
 
 #: peak x width (full, at half of the peak) of a Gaussian of integral 1
 PEAK_TIMES_WIDTH = math.sqrt(4 * math.log(2) / math.pi)
@@ -32,11 +33,7 @@ def _one_of(pulse, first, second):
             f"{' and '.join(given) or 'no flux'}; it "
             f"must have one of {first} and {second}",
         )
-    object.__setattr__(
-        pulse,
-        given[0],
-        as_number(given[0], getattr(pulse, given[0]), 0, 1e15, "times the receiver noise"),
-    )
+    check_numbers(pulse)
 
 
 @dataclass(frozen=True)
@@ -50,22 +47,24 @@ class Pulsar:
     `width` (s) is at half of the peak. Either `mean_flux` (over a period) or `peak_flux` is given,
     in units of the receiver noise."""
 
-    period: float
-    width: float
-    mean_flux: float | None = None
-    peak_flux: float | None = None
-    period_derivative: float = 0.0
-    epoch: tuple | None = None
-    phase: float = 0.0
+    period: Quantity("Time from one pulse to the next.", 1e-9, 1e6, "seconds")
+    width: Quantity("Full width of a pulse at half of its peak.", 1e-12, 1e4, "seconds")
+    mean_flux: Quantity("Power averaged over a period.", 0, 1e15, "times the receiver noise") = None
+    peak_flux: Quantity(
+        "Power at the peak, instead of mean_flux.", 0, 1e15, "times the receiver noise"
+    ) = None
+    period_derivative: Quantity(
+        "By how much the period grows.", -1e-3, 1e-3, "seconds a second"
+    ) = 0.0
+    epoch: Time(
+        "Time of the phase, UTC, since 1970, or below 10^8 s since the first sample; 0 if not "
+        "given."
+    ) = None
+    phase: Quantity("Phase at the epoch; pulses peak where it is whole.", -1e15, 1e15, "cycles") = (
+        0.0
+    )
 
     def __post_init__(self):
-        for name, low, high, unit in (
-            ("period", 1e-9, 1e6, "seconds"),
-            ("width", 1e-12, 1e4, "seconds"),
-            ("period_derivative", -1e-3, 1e-3, "seconds a second"),
-            ("phase", -1e15, 1e15, "cycles"),
-        ):
-            object.__setattr__(self, name, as_number(name, getattr(self, name), low, high, unit))
         object.__setattr__(
             self, "epoch", as_time("epoch", self.epoch or 0, error=ArrayDescriptionError)
         )
@@ -85,14 +84,17 @@ class Pulse:
     and the array's origin. `width` (s) is at half of the peak; either `fluence` (s times the power
     of the receiver noise) or `peak_flux` is given."""
 
-    time: tuple
-    width: float
-    fluence: float | None = None
-    peak_flux: float | None = None
+    time: Time("Time of its peak, UTC, since 1970, or below 10^8 s since the first sample.")
+    width: Quantity("Full width at half of its peak.", 1e-12, 1e4, "seconds")
+    fluence: Quantity("Integral of its power over time.", 0, 1e15, "s times the receiver noise") = (
+        None
+    )
+    peak_flux: Quantity(
+        "Power at its peak, instead of fluence.", 0, 1e15, "times the receiver noise"
+    ) = None
 
     def __post_init__(self):
         object.__setattr__(self, "time", as_time("time", self.time, error=ArrayDescriptionError))
-        object.__setattr__(self, "width", as_number("width", self.width, 1e-12, 1e4, "seconds"))
         _one_of(self, "fluence", "peak_flux")
 
     @property

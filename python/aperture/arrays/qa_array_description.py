@@ -90,6 +90,21 @@ BAD = [
     ("[0, 0, 0]}", "[0, 0, 0], x: 1, x: 2}", 8, r"antennas\[0\].x: given twice.*line 8"),
     ("inputs:\n", "polarizations: xy\ninputs:\n", 11, "polarizations: not allowed beside inputs"),
     ("latitude: 52.0\n", "latitude: [52\n", 3, "not YAML: "),
+    (
+        "latitude: 52.0\n",
+        "itrf: [4e6, 0, 5e6]\nlatitude: 52.0\n",
+        2,
+        "itrf: not allowed beside lat",
+    ),
+    ("[0, 0, 0]", "[0, 0, 0], itrf: [1, 2, 3]", 8, r"antennas\[0\]: antenna '1' has position and"),
+    ("position: [0, 0, 0]", "itrf: [1, 2, 3]", 8, r"antennas\[0\].itrf: .*6.3e6 to 6.5e6 from"),
+    ("position: [0, 0, 0]", "xyz: [6.4e6, 2, 3]", 8, r"antennas\[0\].xyz: .*from the site"),
+    ("position: [0, 0, 0]", "itrf: [6.4e6, 0, x]", 8, r"antennas\[0\].itrf: .*three numbers"),
+    (", position: [0, 0, 0]", "", 8, r"antennas\[0\].position: missing; .*itrf, xyz"),
+    ("[0, 0, 0]", "[0, 0, 0], diameter: 0", 8, r"antennas\[0\].diameter: 0.0 .*above 0, up to"),
+    ("[0, 0, 0]", "[0, 0, 0], mount: tripod", 8, r"antennas\[0\].mount: 'tripod' .*alt-az, equa"),
+    ("height: 1e1\n", "height: 1e1\nmount: tripod\n", 5, "mount: 'tripod' is not .*fixed, alt-az"),
+    ("height: 1e1\n", "height: 1e1\ndiameter: -3\n", 5, "diameter: -3.0 is not allowed.*above 0"),
     ("latitude: 52.0\n", "\tlatitude: 52\n", 2, "not YAML: "),
 ]
 
@@ -223,6 +238,67 @@ class qa_array_description(InFolder, gr_unittest.TestCase):
         array.latitude = 100
         with self.assertRaisesRegex(ArrayDescriptionError, "^latitude: 100"):
             array.validate()
+
+    def test_geocentric_places(self):
+        """Antennas in east, north, up and in geocentric axes, about a site in either, are the same
+        to a micrometre, by rotations that are written out here: about the pole by the longitude,
+        about the east by the latitude."""
+        latitude, longitude, height = -30.7, 291.3, 1050.0
+        semi_axis, flattening = 6378137.0, 1 / 298.257223563  # WGS84
+        squared = flattening * (2 - flattening)
+        lat, lon = np.radians(latitude), np.radians(longitude)
+        normal = semi_axis / np.sqrt(1 - squared * np.sin(lat) ** 2)
+        site = np.array(
+            [
+                (normal + height) * np.cos(lat) * np.cos(lon),
+                (normal + height) * np.cos(lat) * np.sin(lon),
+                (normal * (1 - squared) + height) * np.sin(lat),
+            ]
+        )
+        local = np.array([[0.0, 0.0, 0.0], [812.5, -33.25, 4.5], [-10.0, 90.0, -1.0]])
+        meridian = np.stack(  # in the plane of the site's meridian, east, and to the pole
+            [
+                np.cos(lat) * local[:, 2] - np.sin(lat) * local[:, 1],
+                local[:, 0],
+                np.sin(lat) * local[:, 2] + np.cos(lat) * local[:, 1],
+            ],
+            axis=-1,
+        )
+        xyz = np.stack(
+            [
+                np.cos(lon) * meridian[:, 0] - np.sin(lon) * meridian[:, 1],
+                np.sin(lon) * meridian[:, 0] + np.cos(lon) * meridian[:, 1],
+                meridian[:, 2],
+            ],
+            axis=-1,
+        )
+        by_angles = f"latitude: {latitude}\nlongitude: {longitude}\nheight: {height}\n"
+        for place in (by_angles, f"itrf: {(site).tolist()}\n"):
+            for key, places in (("position", local), ("xyz", xyz), ("itrf", xyz + site)):
+                text = f"name: test\n{place}sample_rate: 1e6\ncenter_frequency: 1e9\nantennas:\n"
+                for index, where in enumerate(places):
+                    text += f"  - {{name: A{index}, {key}: {where.tolist()}}}\n"
+                array = self.load(text)
+                np.testing.assert_allclose(array.input_positions(), local, atol=1e-6)
+                self.assertAlmostEqual(array.latitude, latitude, delta=1e-10)
+                self.assertAlmostEqual(array.longitude % 360, longitude, delta=1e-10)
+                self.assertAlmostEqual(array.height, height, delta=1e-6)
+
+    def test_dishes(self):
+        """Diameter and mount of an antenna are its own, or those at the top; both are written."""
+        text = GOOD.replace("[0, 0, 0]", "[0, 0, 0], diameter: 25, mount: ALT-AZ")
+        array = self.load(text)
+        self.assertEqual(
+            [(antenna.diameter, antenna.mount) for antenna in array.antennas],
+            [(25.0, "alt-az"), (None, None)],
+        )
+        array = self.load(text + "diameter: 3.5\nmount: X-Y\n")
+        self.assertEqual(
+            [(antenna.diameter, antenna.mount) for antenna in array.antennas],
+            [(25.0, "alt-az"), (3.5, "x-y")],
+        )
+        aperture.save_array(array, self.path)
+        self.assertEqual(aperture.load_array(self.path), array)
 
     def test_round_trip(self):
         """Every double comes back, whatever the digits; names with YAML's own characters, too."""

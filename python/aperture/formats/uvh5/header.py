@@ -21,19 +21,6 @@ from ...parameters.ascii_text import ascii_names
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
 POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
 
-MOUNTS = (
-    "fixed",
-    "alt-az",
-    "equatorial",
-    "x-y",
-    "phased",
-    "orbiting",
-    "alt-az+nasmyth-r",
-    "alt-az+nasmyth-l",
-    "other",
-    "bizarre",
-)
-
 #: extra keyword with the gains for 8 bits by which the voltages were multiplied
 GAINS = "GAINS"
 #: the extra keyword CALSTATE of visibilities that no calibration has corrected

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import earth_rotation
+from ...arrays.array_model import MOUNTS
 from ...arrays.earth_rotation import sidereal_time, unix_seconds
 from ...arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ...parameters.ascii_text import ascii_names, ascii_text
@@ -19,7 +20,6 @@ from .contents import Uvh5Contents
 from .header import (
     COMPRESSIONS,
     MEASURED,
-    MOUNTS,
     POLARIZATIONS,
     STATISTICS,
     create_data,
