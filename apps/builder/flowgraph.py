@@ -26,8 +26,8 @@ from ..monitoring.beam_values import beams_section
 from ..parameters.errors import ParameterError
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..plan.signal_sections import DEFAULT_INTEGRATION
-from ..tracking.delay_model import fastest_fringe, longest_baseline
 from ..tracking.directions import azimuth_elevation
+from ..tracking.smearing import FINE_CYCLES, MOST_CYCLES, Smearing, half_power_radius
 from .beams import Beams, Sky, blind_beams
 from .calibrating import Calibrator
 from .correlator import Correlator, history
@@ -39,8 +39,6 @@ from .units import seconds_text
 from .voltages import InputVoltages, Ring
 
 GPU_SPECTRA = 16  # the X-engine takes 8-bit frames of a multiple of this on a GPU
-#: cycles of a fringe in an integration, from which on a third or more of it is lost
-WASHED_OUT = 0.5
 
 
 def frame_multiple(plan):
@@ -113,22 +111,44 @@ def check_devices(plan, signals, sizes):
         )
 
 
-def untracked(plan, array, integration):
-    """Returns what to tell a user whose integrations (seconds) are longer than the fringes of what
-    moves with the sky, if nothing is tracked."""
+def smeared(plan, array, sizes):
+    """Returns what to tell a user whose integrations or channels are so long and wide that phases
+    of what moves with the sky change within them: without tracking, and with it at half power of
+    the primary beam, where the antennas' diameters are known."""
+    width, half = sizes.sample_rate / sizes.hop, sizes.channels / 2
+    top, angle, where = array.center_frequency + half * width, None, "of a source on the sky "
+    follow = f"{plan.naming('tracking.direction')} follows a source, or "
     if plan.tracking.direction is not None:
-        return []
-    positions = array.input_positions()
-    rate = fastest_fringe(positions, array.latitude, array.center_frequency)
-    if rate * integration < WASHED_OUT:
-        return []
-    return [
-        f"{plan.naming('engines.integration')} {seconds_text(integration)}: on a baseline of "
-        f"{longest_baseline(positions):.4g} m the fringes of a source on the sky make up to "
-        f"{rate * integration:.2g} cycles meanwhile, and are washed out: "
-        f"{plan.naming('tracking.direction')} follows a source, or take "
-        f"{seconds_text(WASHED_OUT / 4 / rate, 2)} or less"
-    ]
+        diameters = [array.antenna_of(name).diameter for name in array.input_names]
+        if None in diameters or array.center_frequency <= 0:
+            return []
+        angle = half_power_radius(min(diameters), array.center_frequency)
+        where = f"{np.degrees(angle):.2g}° from the tracked direction, at half power, "
+        follow = ""
+    smearing = Smearing(array.input_positions(), array.latitude, top, angle)
+
+    def baseline(longest):
+        first, second = (array.antenna_of(n).name for n in (longest.first, longest.second))
+        return f"the phase {where}on baseline {first}-{second} makes up to"
+
+    told = []
+    cycles = smearing.fringe_frequency * sizes.integration
+    if cycles > MOST_CYCLES:
+        told.append(
+            f"{plan.naming('engines.integration')} {seconds_text(sizes.integration)}: "
+            f"{baseline(smearing.fastest)} {cycles:.2g} cycles in an integration, which averages "
+            f"it out: {follow}take {seconds_text(FINE_CYCLES / smearing.fringe_frequency, 2)} or "
+            "less"
+        )
+    cycles = smearing.delay * width
+    if cycles > MOST_CYCLES:
+        channels = 2 ** math.ceil(math.log2(sizes.channels * cycles / FINE_CYCLES))
+        told.append(
+            f"{plan.naming('engines.channels')} {sizes.channels}: {baseline(smearing.longest)} "
+            f"{cycles:.2g} cycles across a channel of {width / 1e3:.4g} kHz, which averages it "
+            f"out: {follow}take {channels} or more"
+        )
+    return told
 
 
 def set_directions(direction, signals):
@@ -220,7 +240,7 @@ class Flowgraph(gr.top_block):
         if plan.ring.file is not None:
             self.ring = Ring(plan, signals, self.sizes, note)
         if self.correlator and role == "fx":
-            self.warnings += untracked(plan, array, self.sizes.integration)
+            self.warnings += smeared(plan, array, self.sizes)
         if self.front.tracker:
             self.warnings += set_directions(self.front.tracker.direction(), signals)
         self._connect()

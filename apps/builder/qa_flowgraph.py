@@ -8,7 +8,7 @@
 
 import h5py
 import numpy as np
-from gnuradio import gr, gr_unittest
+from gnuradio import aperture, gr, gr_unittest
 
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.builder.flowgraph import Flowgraph
@@ -113,6 +113,41 @@ class qa_flowgraph(InFolder, gr_unittest.TestCase):
                 # the last one may be partial, and says its whole length
                 np.testing.assert_allclose(lengths, asked, rtol=tolerance)
                 np.testing.assert_allclose(found, powers, rtol=tolerance)
+
+    def test_smearing(self):
+        """Integrations and channels that average phases out are said with the baseline and what
+        would be fine; less than a quarter of a cycle is not."""
+        wide = small_array(sample_rate=2e7, antennas=3)
+        wide.antennas[2] = aperture.Antenna("A3", (700.0, 40.0, 0.0), diameter=2.0)
+
+        def warnings(engines, tracking="", **first):
+            wide.antennas[0] = aperture.Antenna("A1", (0, 0, 0), **first)
+            wide.antennas[1] = aperture.Antenna("A2", (15, 0, 0), **first)
+            save_array(wide, self.path("array.yml"))
+            graph = Flowgraph(self.plan(VISIBILITIES + tracking, FX, engines, duration=200))
+            found = graph.warnings
+            graph.release()
+            return found
+
+        # 7.29e-5 rad/s x 700.4 m (across the pole) x 418 MHz / c: 0.0712 cycles a second
+        long = "channels: 1024, integration: 50"
+        time, *rest = warnings(long)
+        self.assertEqual(rest, [])
+        self.assertRegex(
+            time, "^engines.integration 50 s: .* baseline A1-A3 .* 3.6 cycles .*tracking.direction follows .* take 1.8 s or"
+        )
+        # 701.1 m are 2.34 us: 1.46 cycles of 625 kHz
+        (band,) = warnings("channels: 32, integration: 0.05")
+        self.assertRegex(
+            band, "^engines.channels 32: .* baseline A1-A3 .* 1.5 cycles .* 625 kHz, .*tracking.direction follows .* take 512 "
+        )
+        self.assertEqual(warnings("channels: 256, integration: 3"), [])
+        track = "tracking: {direction: 'az=80, el=40'}\n"
+        self.assertEqual(warnings("channels: 32, integration: 50", track), [])
+        # 0.6 wavelengths over 2 m are 0.22 rad = 13 degrees: 0.22 of the cycles
+        time, band = warnings("channels: 32, integration: 50", track, diameter=25.0)
+        self.assertRegex(time, "13° from the tracked direction, .* A1-A3 .* 0.78 cycles .*: take 8 s")
+        self.assertRegex(band, "13° from .* A1-A3 .* 0.32 cycles .*: take 128 or more")
 
     def test_refused_by_field(self):
         """The error names the field, its line and what can be had."""

@@ -467,7 +467,7 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             code, text, warnings = run("--input", "sim:" + source, *common, *more)
             self.assertEqual(code, 0, text)
             self.assertEqual(
-                f"make up to {cycles:.2g} cycles meanwhile" in warnings, told, warnings
+                f"makes up to {cycles:.2g} cycles in an integration" in warnings, told, warnings
             )
 
     def test_a_seed_repeats_a_simulation(self):

@@ -39,23 +39,6 @@ class Segment:
     rates: np.ndarray
 
 
-def fastest_fringe(positions, latitude, frequency):
-    """
-    Cycles a second by which the phase of a source on the sky changes at most, on any baseline.
-
-    positions: metres [input][east, north, up]; latitude: degrees; frequency: Hz.
-    """
-    pole = np.array([0.0, np.cos(np.radians(latitude)), np.sin(np.radians(latitude))])
-    positions = np.asarray(positions, float)
-    across = positions - np.multiply.outer(positions @ pole, pole)
-    return (
-        geometry.EARTH_ROTATION_RATE
-        * longest_baseline(across)
-        * frequency
-        / geometry.SPEED_OF_LIGHT
-    )
-
-
 def longest_baseline(positions):
     """Metres between the two that are the furthest apart of positions [antenna][3]."""
     places = np.unique(np.asarray(positions, float), axis=0)
