@@ -23,7 +23,7 @@ from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.commands import fx
-from gnuradio.aperture.formats.uvh5.conversion import convert
+from gnuradio.aperture.conversion.convert import convert
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.observations import run as run_main

@@ -25,7 +25,7 @@ from astropy.wcs import WCS, FITSFixedWarning
 
 from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.commands import image as command
-from gnuradio.aperture.formats.uvh5.conversion import convert
+from gnuradio.aperture.conversion.convert import convert
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.imaging.direct_image import make_direct_image

@@ -45,7 +45,7 @@ class TestPackages(unittest.TestCase):
         import sigmf
         from gnuradio import aperture
 
-        from gnuradio.aperture.formats.uvh5 import conversion  # noqa: F401 (tells pyuvdata of the tree)
+        from gnuradio.aperture.conversion import convert  # noqa: F401 (tells pyuvdata of the tree)
 
         inside = str(environment.folder())
         for module in (astropy, baseband, casacore, ducc0, h5py, hdf5plugin, pyuvdata, sigmf):

@@ -5,8 +5,10 @@
 #
 """aperture_convert: visibilities from UVH5 to measurement sets and UVFITS, and back."""
 
+import argparse
 import os
 
+from ..arguments.argument_types import numbers, whole_number
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
 from ..formats.uvh5.header import COMPRESSIONS
@@ -21,13 +23,22 @@ from .terminal import say, warn
 PROGRAM = "aperture_convert"
 
 
+def names(text):
+    """An argparse type: names separated by commas -> a tuple of them."""
+    found = tuple(part.strip() for part in text.split(","))
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text}: expected names separated by commas")
+    return found
+
+
 def parser():
     """The command line of aperture_convert."""
     result = CommandParser(
         prog=PROGRAM,
         description="Converts visibilities between UVH5, measurement sets and UVFITS, as the "
-        "endings of the names say (.uvh5, .ms, .uvfits), by pyuvdata. Visibilities that are not "
-        "phased to a place on the sky are phased to one for a measurement set or UVFITS.",
+        "endings of the names say (.uvh5, .ms, .uvfits), by pyuvdata; a part of them, or averages. "
+        "Visibilities that are not phased to a place on the sky are phased to one for a "
+        "measurement set or UVFITS.",
     )
     add = result.add_argument
     add("input", metavar="IN", help="visibilities in one of these formats")
@@ -38,6 +49,52 @@ def parser():
         metavar="DIRECTION",
         help=f"phase centre: {CENTRE_HELP} (default: the one that the file has, else what was in "
         "the zenith in the middle of the observation)",
+    )
+    add(
+        "--integrations",
+        type=numbers,
+        metavar="FIRST:LAST",
+        help="integrations that are taken, from 0, both included (default: all)",
+    )
+    add(
+        "--select-channels",
+        type=numbers,
+        metavar="FIRST:LAST",
+        help="channels that are taken, from 0, the lowest, both included (default: all)",
+    )
+    add(
+        "--antennas",
+        type=names,
+        metavar="A,B,...",
+        help="antennas of which all baselines between each other, and autocorrelations, are taken "
+        "(default: all)",
+    )
+    add(
+        "--baselines",
+        type=names,
+        metavar="A-B,...",
+        help="baselines that are taken; A-A is the autocorrelation (default: all)",
+    )
+    add(
+        "--polarizations",
+        type=names,
+        metavar="PQ,...",
+        help="polarisation products that are taken, such as xx,yy (default: all)",
+    )
+    add(
+        "--average-integrations",
+        type=whole_number(1, 1 << 30),
+        default=1,
+        metavar="N",
+        help="average N integrations that follow on each other, after --centre was applied; "
+        "averages end at gaps (default: 1)",
+    )
+    add(
+        "--average-channels",
+        type=whole_number(1, 1 << 24),
+        default=1,
+        metavar="N",
+        help="average N neighbouring channels (default: 1)",
     )
     add(
         "--compression",
@@ -52,10 +109,12 @@ def convert(options):
     """Does what the options say; returns the exit code."""
     require("conversion")
     # not at the top: it needs what `require` looks for
-    from ..formats.uvh5 import conversion
+    from ..conversion.convert import Averages, Selection
+    from ..conversion.convert import convert as convert_file
+    from ..conversion.visibility_files import format_of
 
     for path in (options.input, options.output):
-        conversion.format_of(path)
+        format_of(path)
     if not os.path.exists(options.input):
         raise CommandError(f"{options.input}: no such file")
     if not is_measurement_set(options.output.rstrip("/")):
@@ -64,20 +123,28 @@ def convert(options):
         check_regular(options.input, "the file of visibilities")
     if os.path.exists(options.output) and os.path.samefile(options.input, options.output):
         raise CommandError(f"{options.output}: this is what is read")
-    if options.compression is not None and conversion.format_of(options.output) != ".uvh5":
+    if options.compression is not None and format_of(options.output) != ".uvh5":
         raise CommandError(
             f"--compression {options.compression}: is for UVH5, not for {options.output}"
         )
     if options.compression == "bitshuffle":
         require("compression")
     centre = options.centre
-    summary, notes = conversion.convert(
+    summary, notes = convert_file(
         options.input,
         options.output,
         centre and place_of(centre),
         centre and centre.name,
         options.overwrite,
         options.compression or "none",
+        Selection(
+            options.integrations,
+            options.select_channels,
+            options.antennas,
+            options.baselines,
+            options.polarizations,
+        ),
+        Averages(options.average_integrations, options.average_channels),
     )
     for note in notes:
         warn(PROGRAM, note)

@@ -5,13 +5,11 @@
 #
 """aperture_image: a dirty image of the sky from a UVH5 file, as a picture or as FITS."""
 
-import argparse
 import os
-import re
 
 import numpy as np
 
-from ..arguments.argument_types import argument, number, whole_number
+from ..arguments.argument_types import argument, number, numbers, whole_number
 from ..arguments.command_parser import CommandParser
 from ..files.growing_file import check_path
 from ..formats.uvh5.reader import VisibilityFile, check_uvh5
@@ -35,17 +33,6 @@ FIELD_PIXELS = 512
 #: the most of an image of the whole sky: more would be a field
 MOST_SKY_PIXELS = 2048
 ENDINGS = (".png", ".pdf", ".svg", ".fits")
-
-
-def numbers(text):
-    """An argparse type: a slice, as FIRST:LAST, either of which may be left out."""
-    found = re.fullmatch(r"(\d*):(\d*)", text)
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text}: expected FIRST:LAST, such as 10:20")
-    first, last = (int(part) if part else None for part in found.groups())
-    if None not in (first, last) and last < first:
-        raise argparse.ArgumentTypeError(f"{text}: the first is behind the last")
-    return slice(first, None if last is None else last + 1)
 
 
 def check_range(option, chosen, count, what):

@@ -6,6 +6,7 @@
 """Types of argparse for what is given on command lines; an error says what is allowed."""
 
 import argparse
+import re
 
 from ..parameters import rules
 from ..parameters.rules import HIGHEST
@@ -43,3 +44,14 @@ def positive_seconds(endless):
 
 #: an argparse type: auto, cpu, cuda, cuda:N
 device_name = argument(rules.device_name)
+
+
+def numbers(text):
+    """An argparse type: a slice, as FIRST:LAST, either of which may be left out."""
+    found = re.fullmatch(r"(\d*):(\d*)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text}: expected FIRST:LAST, such as 10:20")
+    first, last = (int(part) if part else None for part in found.groups())
+    if None not in (first, last) and last < first:
+        raise argparse.ArgumentTypeError(f"{text}: the first is behind the last")
+    return slice(first, None if last is None else last + 1)

@@ -31,6 +31,20 @@ STATISTICS = "InputStatistics"
 #: datasets [measurement][input]
 MEASURED = ("rms_re", "rms_im", "kurtosis", "clamped", "missing")
 
+#: entries of the header that each row, a baseline of an integration, has
+OF_ROWS = (
+    "time_array",
+    "integration_time",
+    "lst_array",
+    "ant_1_array",
+    "ant_2_array",
+    "uvw_array",
+    "phase_center_id_array",
+    "phase_center_app_ra",
+    "phase_center_app_dec",
+    "phase_center_frame_pa",
+)
+
 CHUNK = 1 << 20  # bytes of visibilities
 BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
 #: the name of a compression -> the arguments of h5py; all without loss. Every installation of h5py
@@ -71,7 +85,7 @@ def clear_not_numbers(visibilities, samples, flags=None):
     return np.count_nonzero(used)
 
 
-def create_data(group, shape, integrations=0, **compression):
+def create_data(group, shape, integrations=0, dtype=np.complex64, **compression):
     """
     Makes the datasets of visibilities, flags and samples.
 
@@ -82,6 +96,8 @@ def create_data(group, shape, integrations=0, **compression):
         [baseline][channel][polarisation] of an integration.
     integrations : int
         How many there are; 0: they will be appended.
+    dtype : numpy.dtype
+        Of the visibilities.
     compression
         Arguments of h5py for the visibilities.
     """
@@ -89,7 +105,7 @@ def create_data(group, shape, integrations=0, **compression):
     size = dict(
         shape=(integrations * shape[0], *shape[1:]), maxshape=most, chunks=chunk_shape(shape)
     )
-    group.create_dataset("visdata", dtype=np.complex64, **size, **compression)
+    group.create_dataset("visdata", dtype=dtype, **size, **compression)
     # both hardly vary, and where all was there, nothing is stored; gzip is the filter that every
     # HDF5 library has
     for name, value in (("flags", False), ("nsamples", np.float32(1))):

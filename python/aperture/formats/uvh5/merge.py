@@ -15,6 +15,7 @@ from ...parameters.times import SECONDS_PER_DAY
 from .header import (
     GAINS,
     NOT_APPLIED,
+    OF_ROWS,
     POLARIZATIONS,
     ascii_entry,
     clear_not_numbers,
@@ -37,18 +38,6 @@ ALIKE = (
     "latitude",
     "longitude",
     "altitude",
-)
-OF_ROWS = (
-    "time_array",
-    "integration_time",
-    "lst_array",
-    "ant_1_array",
-    "ant_2_array",
-    "uvw_array",
-    "phase_center_id_array",
-    "phase_center_app_ra",
-    "phase_center_app_dec",
-    "phase_center_frame_pa",
 )
 OF_CHANNELS = ("freq_array", "channel_width", "flex_spw_id_array")
 EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")

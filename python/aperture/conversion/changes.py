@@ -1,0 +1,242 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Changes of visibilities on their way: they are calibrated, phased to a place, averaged.
+
+Each function changes a piece of a file, a pyuvdata.UVData object. The mean of visibilities V with
+the weights w (nsamples, the part of an integration that was there, times its length t) is sum(w V)
+/ sum(w) over those that are not flagged, its nsamples sum(w) / sum(t). It is flagged where all are.
+"""
+
+import numpy as np
+
+from ..formats.uvh5.header import GAINS, NOT_APPLIED, POLARIZATIONS, gains_of
+from ..parameters.ascii_text import ascii_text
+from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD, utc_text
+from .visibility_files import ConversionError, quiet
+
+LETTERS = {code: name for name, code in POLARIZATIONS.items()}
+
+
+def is_phased(data):
+    """Returns whether all phase centres are fixed on the sky."""
+    return all(centre["cat_type"] == "sidereal" for centre in data.phase_center_catalog.values())
+
+
+def phase(data, ra, dec, name):
+    """Phases visibilities to a place, ICRS right ascension and declination in degrees: the phase of
+    a source there becomes 0, and u, v, w are along its east, north and line of sight."""
+    with quiet():
+        data.phase(
+            lon=np.radians(ra),
+            lat=np.radians(dec),
+            cat_name=ascii_text(name),
+            cat_type="sidereal",
+            phase_frame="icrs",
+            epoch="J2000",
+        )
+
+
+class Corrections:
+    """
+    The factors that a calibration has for a file's visibilities.
+
+    Parameters
+    ----------
+    calibrations : list of Calibration
+        One, or several that were measured one after the other; each integration gets the one that
+        was measured nearest to it.
+    meta : UVData
+        What is corrected.
+    name : str
+        The name of the calibration in the file.
+
+    Raises
+    ------
+    ConversionError
+        A calibration lacks an input or a channel, or the file says its gains wrongly.
+    """
+
+    def __init__(self, calibrations, meta, name):
+        self._calibrations = calibrations
+        self._middles = [sum(each.measured or (0.0, 0.0)) / 2 for each in calibrations]
+        if len(calibrations) > 1 and not all(each.measured for each in calibrations):
+            raise ConversionError(
+                "calibration: of several, each has to say when it was measured (measured)"
+            )
+        units = {each.unit for each in calibrations}
+        if len(units) > 1:
+            raise ConversionError("calibration: some are in Jy, others are not")
+        self.unit = units.pop()
+        self._text = f"{name}: {calibrations[0].source}"
+        if calibrations[0].measured:
+            self._text += f", measured {utc_text(calibrations[0].measured[0], 3)}Z"
+        keywords = {key.upper(): value for key, value in meta.extra_keywords.items()}
+        try:
+            self._levels = gains_of(str(keywords.get(GAINS, "")))
+        except ValueError as error:
+            raise ConversionError(str(error)) from None
+        state = str(keywords.get("CALSTATE", NOT_APPLIED))
+        self.was_calibrated = None if state == NOT_APPLIED else state
+        self._names = dict(
+            zip(meta.telescope.antenna_numbers.tolist(), map(str, meta.telescope.antenna_names))
+        )
+        self._found = {}
+
+    def _of_input(self, number, antenna, letter, frequencies):
+        """The factors of an input in each channel, and whether it was found at all."""
+        key = number, antenna, letter
+        if key not in self._found:
+            name = self._names[antenna] + letter
+            calibration = self._calibrations[number]
+            # CalibrationError names the input, or the channels
+            factors = calibration.corrections(frequencies, [name])[0]
+            self._found[key] = (factors / self._levels.get(name, 1.0), calibration.of(name).found)
+        return self._found[key]
+
+    def apply(self, data):
+        """Corrects visibilities; flags those of inputs that the calibration did not find."""
+        frequencies = data.freq_array
+        seconds = (data.time_array - UNIX_EPOCH_JD) * SECONDS_PER_DAY
+        nearest = np.argmin(np.abs(np.subtract.outer(seconds, self._middles)), axis=1)
+        keys = np.stack([nearest, data.ant_1_array, data.ant_2_array])
+        unique, which = np.unique(keys, axis=1, return_inverse=True)
+        which = np.ravel(which)
+        for place, (number, first, second) in enumerate(unique.T.tolist()):
+            rows = np.flatnonzero(which == place)
+            for column, code in enumerate(data.polarization_array.tolist()):
+                p, q = LETTERS.get(code, "??")
+                # the file's product is conj(x_p) of ant_1 times x_q of ant_2
+                one, is_one = self._of_input(number, first, p, frequencies)
+                two, is_two = self._of_input(number, second, q, frequencies)
+                data.data_array[rows, :, column] *= one.conj() * two
+                if not (is_one and is_two):
+                    data.flag_array[rows, :, column] = True
+        self._describe(data)
+
+    def _describe(self, data):
+        """Lets the data say that they are calibrated, and their unit."""
+        for key in [key for key in data.extra_keywords if key.upper() in (GAINS, "VISUNITS")]:
+            del data.extra_keywords[key]
+        data.extra_keywords.update(
+            CALIB=ascii_text(self._text), CALSTATE="applied to the visibilities"
+        )
+        data.vis_units = self.unit or "uncalib"
+        # each hand of an unpolarised source has the flux, which is their mean
+        data.pol_convention = "avg" if self.unit else None
+
+    def warnings(self, start, stop):
+        """Returns what to tell the user who applies it from `start` to `stop`, seconds since
+        1970."""
+        texts = (
+            [f"was calibrated already ({self.was_calibrated}): this comes on top"]
+            if self.was_calibrated
+            else []
+        )
+        if len(self._calibrations) == 1:
+            texts += self._calibrations[0].warnings(start, stop)
+        else:
+            texts += [text for each in self._calibrations for text in each.warnings(*each.measured)]
+        return list(dict.fromkeys(texts))
+
+
+def _means(data, rows, starts, axis, lengths):
+    """
+    Means along an axis of visibilities, flags and samples, [row][channel][polarisation].
+
+    pyuvdata 3.2.8 has such a function, which fails where all samples of a mean are 0, as those of
+    an input that was missing are.
+
+    Parameters
+    ----------
+    data : UVData
+    rows : array of int, or slice
+        Its rows, in the order in which they are taken.
+    starts : array of int
+        The place on the axis where each mean begins; it ends where the next one begins.
+    axis : int
+    lengths : array of float
+        Of what each place on the axis stands for; 1, or seconds.
+    """
+    lengths = np.reshape(lengths, np.where(np.arange(3) == axis, -1, 1))
+    counts = np.diff(np.append(starts, lengths.size))
+    sum_of = lambda values: np.add.reduceat(values, starts, axis=axis)
+    each = lambda values: np.repeat(values, counts, axis=axis)
+    flags, samples = data.flag_array[rows], data.nsample_array[rows].astype(float) * lengths
+    flagged = np.logical_and.reduceat(flags, starts, axis=axis)
+    # the mean of visibilities that are all flagged is kept below the flag
+    samples[flags & ~each(flagged)] = 0
+    weight = sum_of(samples)
+    weights = np.where(each(weight == 0), lengths, samples)
+    means = sum_of(data.data_array[rows] * weights) / sum_of(weights)
+    return (
+        means.astype(data.data_array.dtype),
+        flagged,
+        (weight / sum_of(lengths)).astype(data.nsample_array.dtype),
+    )
+
+
+def average_channels(data, count):
+    """Averages neighbouring channels, of which there is a multiple of `count`."""
+    if count == 1:
+        return
+    starts = np.arange(0, data.Nfreqs, count)
+    windows = data.flex_spw_id_array
+    if (windows != np.repeat(windows[starts], count)).any():
+        raise ConversionError(
+            f"--average-channels {count}: some are in two spectral windows: select those of one "
+            "(--select-channels)"
+        )
+    data.data_array, data.flag_array, data.nsample_array = _means(
+        data, slice(None), starts, 1, np.ones(data.Nfreqs)
+    )
+    data.freq_array = np.add.reduceat(data.freq_array, starts) / count
+    data.channel_width = np.add.reduceat(data.channel_width, starts)
+    data.flex_spw_id_array = windows[starts]
+    data.Nfreqs = len(starts)
+
+
+def average_times(data, group_of_time):
+    """
+    Averages integrations.
+
+    Parameters
+    ----------
+    data : UVData
+    group_of_time : dict
+        Julian date of each integration -> number of the average that it goes into.
+
+    Returns
+    -------
+    UVData
+        A row for each baseline of a group, in the order of the first ones in the data. Its u, v, w
+        are those of the middle of what was averaged.
+    """
+    times, place = np.unique(data.time_array, return_inverse=True)
+    groups = np.array([group_of_time[time] for time in times])[place]
+    order = np.lexsort((data.ant_2_array, data.ant_1_array, groups))
+    keys = np.stack([groups, data.ant_1_array, data.ant_2_array])[:, order]
+    starts = np.flatnonzero(np.append(True, np.any(keys[:, 1:] != keys[:, :-1], axis=0)))
+    sum_of = lambda values: np.add.reduceat(values, starts)
+    lengths = data.integration_time[order]
+    total = sum_of(lengths)
+    # sums of Julian dates would lose microseconds
+    middle = sum_of((data.time_array[order] - times[0]) * lengths) / total + times[0]
+    means, flagged, samples = _means(data, order, starts, 0, lengths)
+    first = order[starts]  # the rows that become the averages
+    ascending = np.argsort(first)
+    with quiet():
+        result = data.select(blt_inds=first[ascending], inplace=False)
+        result.data_array, result.flag_array = means[ascending], flagged[ascending]
+        result.nsample_array = samples[ascending]
+        result.time_array, result.integration_time = middle[ascending], total[ascending]
+        result.Ntimes = len(np.unique(result.time_array))
+        result.set_rectangularity(force=True)
+        result.set_lsts_from_time_array()
+        result._set_app_coords_helper()  # pylint: disable=protected-access
+        bare = result.copy(metadata_only=True)
+        bare.set_uvws_from_antenna_positions()
+        result.uvw_array = bare.uvw_array
+    return result
