@@ -22,7 +22,7 @@ from ..calibration.uvcal import save_uvcal
 from ..formats.uvh5.header import NOT_APPLIED
 from ..formats.uvh5.reader import VisibilityFile, check_uvh5
 from .running import CommandError, run_command
-from .tables import seconds_text, table
+from .tables import seconds_text, shown, table
 from .terminal import say, warn
 
 PROGRAM = "aperture_calibrate"
@@ -259,11 +259,6 @@ def measure(options):
     say(report(calibration))
     say(f"{options.output}: written")
     return 0
-
-
-def shown(name):
-    """The name of a file as a line of text."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def parser():

@@ -10,6 +10,8 @@ import os
 
 from ..arguments.argument_types import numbers, whole_number
 from ..arguments.command_parser import CommandParser
+from ..calibration.calibration import SCALES
+from ..calibration.calibration_file import load_calibration
 from ..files.growing_file import check_path
 from ..formats.uvh5.header import COMPRESSIONS
 from ..packages.environment import require
@@ -18,9 +20,11 @@ from ..plan.names import is_measurement_set
 from .output_names import add_no_overwrite
 from .running import CommandError, run_command
 from .sky_options import CENTRE_HELP, direction, place_of
+from .tables import shown
 from .terminal import say, warn
 
 PROGRAM = "aperture_convert"
+MOST_NAMES = 3  # calibrations that the file names
 
 
 def names(text):
@@ -31,12 +35,26 @@ def names(text):
     return found
 
 
+def calibration_of(options):
+    """The Series of calibrations that the options name."""
+    # not at the top: it needs packages that a bare installation lacks
+    from ..conversion.changes import Series
+
+    return Series(
+        [load_calibration(name) for name in options.calibration],
+        ", ".join(map(shown, map(os.path.basename, options.calibration[:MOST_NAMES])))
+        + ", ..." * (len(options.calibration) > MOST_NAMES),
+        options.scale,
+    )
+
+
 def parser():
     """The command line of aperture_convert."""
     result = CommandParser(
         prog=PROGRAM,
         description="Converts visibilities between UVH5, measurement sets and UVFITS, as the "
-        "endings of the names say (.uvh5, .ms, .uvfits), by pyuvdata; a part of them, or averages. "
+        "endings of the names say (.uvh5, .ms, .uvfits), by pyuvdata; a part of them, averages, or "
+        "what a calibration makes of them. "
         "Visibilities that are not phased to a place on the sky are phased to one for a "
         "measurement set or UVFITS.",
     )
@@ -80,6 +98,20 @@ def parser():
         type=names,
         metavar="PQ,...",
         help="polarisation products that are taken, such as xx,yy (default: all)",
+    )
+    add(
+        "--calibration",
+        nargs="+",
+        metavar="CAL.yml",
+        help="calibration that is applied, of aperture_calibrate (.yml) or pyuvdata (.calh5); of "
+        "several, each integration gets the one that was measured nearest to it",
+    )
+    add(
+        "--scale",
+        choices=SCALES,
+        default=SCALES[0],
+        help="with --calibration: the scale of its source's model, or kelvin as hot and cold loads "
+        "say (default: %(default)s)",
     )
     add(
         "--average-integrations",
@@ -145,6 +177,7 @@ def convert(options):
             options.polarizations,
         ),
         Averages(options.average_integrations, options.average_channels),
+        options.calibration and calibration_of(options),
     )
     for note in notes:
         warn(PROGRAM, note)

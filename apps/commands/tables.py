@@ -113,3 +113,8 @@ def _packet_rows(counts):
         ("packets", f"{came}, of {senders} sender{'s'[: senders != 1]}"),
         *([("", ", ".join(lost))] if lost else []),
     ]
+
+
+def shown(name):
+    """The name of a file as a line of text."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -10,8 +10,11 @@ the weights w (nsamples, the part of an integration that was there, times its le
 / sum(w) over those that are not flagged, its nsamples sum(w) / sum(t). It is flagged where all are.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from ..calibration.calibration import SCALES
 from ..formats.uvh5.header import GAINS, NOT_APPLIED, POLARIZATIONS, gains_of
 from ..parameters.ascii_text import ascii_text
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD, utc_text
@@ -39,47 +42,66 @@ def phase(data, ra, dec, name):
         )
 
 
+@dataclass(frozen=True)
+class Series:
+    """
+    Calibrations that were measured one after the other, or one of them.
+
+    calibrations: list of Calibration; name: for the file; scale: model or kelvin.
+    """
+
+    calibrations: list
+    name: str = "calibration"
+    scale: str = SCALES[0]
+
+    def check(self):
+        """Raises ConversionError where the calibrations contradict each other."""
+        if len(self.calibrations) > 1 and not all(each.measured for each in self.calibrations):
+            raise ConversionError(
+                "--calibration: of several, each has to say when it was measured (measured)"
+            )
+        if len({each.unit for each in self.calibrations}) > 1:
+            raise ConversionError("--calibration: some are in Jy, others are not")
+
+    @property
+    def unit(self):
+        """The unit of calibrated visibilities, as the format has it."""
+        return (self.scale == "model" and self.calibrations[0].unit) or "uncalib"
+
+    def __str__(self):
+        first = self.calibrations[0]
+        when = f", measured {utc_text(first.measured[0], 3)}Z" if first.measured else ""
+        return f"{self.name}: {first.source}{when}"
+
+
 class Corrections:
     """
-    The factors that a calibration has for a file's visibilities.
+    The factors that calibrations have for a file's visibilities. Each integration gets the one that
+    was measured nearest to it.
 
     Parameters
     ----------
-    calibrations : list of Calibration
-        One, or several that were measured one after the other; each integration gets the one that
-        was measured nearest to it.
+    series : Series
     meta : UVData
-        What is corrected.
-    name : str
-        The name of the calibration in the file.
+        The file that is corrected.
 
     Raises
     ------
     ConversionError
-        A calibration lacks an input or a channel, or the file says its gains wrongly.
+        The calibrations contradict each other, or the file says its gains wrongly.
     """
 
-    def __init__(self, calibrations, meta, name):
-        self._calibrations = calibrations
-        self._middles = [sum(each.measured or (0.0, 0.0)) / 2 for each in calibrations]
-        if len(calibrations) > 1 and not all(each.measured for each in calibrations):
-            raise ConversionError(
-                "calibration: of several, each has to say when it was measured (measured)"
-            )
-        units = {each.unit for each in calibrations}
-        if len(units) > 1:
-            raise ConversionError("calibration: some are in Jy, others are not")
-        self.unit = units.pop()
-        self._text = f"{name}: {calibrations[0].source}"
-        if calibrations[0].measured:
-            self._text += f", measured {utc_text(calibrations[0].measured[0], 3)}Z"
-        keywords = {key.upper(): value for key, value in meta.extra_keywords.items()}
+    def __init__(self, series, meta):
+        series.check()
+        self._series = series
+        self._middles = [sum(each.measured or (0.0, 0.0)) / 2 for each in series.calibrations]
+        keywords = {key.upper(): str(value) for key, value in meta.extra_keywords.items()}
         try:
-            self._levels = gains_of(str(keywords.get(GAINS, "")))
+            self._levels = gains_of(keywords.get(GAINS, ""))
         except ValueError as error:
             raise ConversionError(str(error)) from None
-        state = str(keywords.get("CALSTATE", NOT_APPLIED))
-        self.was_calibrated = None if state == NOT_APPLIED else state
+        state = keywords.get("CALSTATE", NOT_APPLIED)
+        self._before = "" if state == NOT_APPLIED else state
         self._names = dict(
             zip(meta.telescope.antenna_numbers.tolist(), map(str, meta.telescope.antenna_names))
         )
@@ -90,9 +112,9 @@ class Corrections:
         key = number, antenna, letter
         if key not in self._found:
             name = self._names[antenna] + letter
-            calibration = self._calibrations[number]
+            calibration = self._series.calibrations[number]
             # CalibrationError names the input, or the channels
-            factors = calibration.corrections(frequencies, [name])[0]
+            factors = calibration.corrections(frequencies, [name], self._series.scale)[0]
             self._found[key] = (factors / self._levels.get(name, 1.0), calibration.of(name).found)
         return self._found[key]
 
@@ -121,24 +143,21 @@ class Corrections:
         for key in [key for key in data.extra_keywords if key.upper() in (GAINS, "VISUNITS")]:
             del data.extra_keywords[key]
         data.extra_keywords.update(
-            CALIB=ascii_text(self._text), CALSTATE="applied to the visibilities"
+            CALIB=ascii_text(str(self._series)), CALSTATE="applied to the visibilities"
         )
-        data.vis_units = self.unit or "uncalib"
+        if self._series.scale == "kelvin":
+            # for what the format does not know
+            data.extra_keywords["VISUNITS"] = "K"
+        data.vis_units = self._series.unit
         # each hand of an unpolarised source has the flux, which is their mean
-        data.pol_convention = "avg" if self.unit else None
+        data.pol_convention = "avg" if data.vis_units == "Jy" else None
 
     def warnings(self, start, stop):
-        """Returns what to tell the user who applies it from `start` to `stop`, seconds since
-        1970."""
-        texts = (
-            [f"was calibrated already ({self.was_calibrated}): this comes on top"]
-            if self.was_calibrated
-            else []
-        )
-        if len(self._calibrations) == 1:
-            texts += self._calibrations[0].warnings(start, stop)
-        else:
-            texts += [text for each in self._calibrations for text in each.warnings(*each.measured)]
+        """Texts for the user who corrects what is from `start` to `stop`, seconds since 1970."""
+        texts = [f"a calibration was {self._before}: this one comes on top"] * bool(self._before)
+        several = len(self._series.calibrations) > 1
+        for each in self._series.calibrations:
+            texts += each.warnings(*(each.measured if several else (start, stop)))
         return list(dict.fromkeys(texts))
 
 

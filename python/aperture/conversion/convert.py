@@ -247,8 +247,7 @@ def convert(
     compression="none",
     selection=Selection(),
     averages=Averages(),
-    calibrations=(),
-    calibration_name="calibration",
+    calibrations=None,
 ):
     """
     Converts a file, of which a piece at a time is in memory; UVFITS is written as a whole.
@@ -271,10 +270,8 @@ def convert(
     selection : Selection
     averages : Averages
         After the phases were rotated to the centre.
-    calibrations : list of Calibration
-        See `Corrections`.
-    calibration_name : str
-        Name of the calibration in the file.
+    calibrations : Series
+        They are applied before all else; None: none is.
 
     Returns
     -------
@@ -296,10 +293,10 @@ def convert(
         for number, sign in ((numbers[0], -1), (numbers[-1], 1))
     ]
     corrections = None
-    if calibrations:
-        corrections = Corrections(list(calibrations), reader.meta, calibration_name)
+    if calibrations is not None:
+        corrections = Corrections(calibrations, reader.meta)
         told += [f"{reader.path}: {text}" for text in corrections.warnings(*ends)]
-        done.append(f"calibrated by {calibration_name}")
+        done.append(f"calibrated by {calibrations.name}")
     place = None
     if centre is not None or (ending != ".uvh5" and not is_phased(reader.meta)):
         centre, name = (centre, name) if centre else (zenith, "zenith")
