@@ -84,8 +84,13 @@ folder::sptr folder::make(const parameters& p)
     return gnuradio::make_block_sptr<folder_impl>(
         p,
         model_of(p.segments),
-        kernels::profile_sums::parameters{
-            p.beams * p.products, p.channels, p.bins, p.products, type, p.mean });
+        kernels::profile_sums::parameters{ p.beams * p.products,
+                                           p.channels,
+                                           p.bins,
+                                           p.products,
+                                           type,
+                                           p.mean,
+                                           p.zeros });
 }
 
 folder_impl::folder_impl(const parameters& p,

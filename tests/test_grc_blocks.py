@@ -22,6 +22,7 @@ from PyQt5 import Qt
 
 from gnuradio.aperture.parameters.description import parameters_of
 from gnuradio.aperture.qa_defaults import came, chains
+from gnuradio.aperture.testing.power_files import write_sigproc
 from places import PATIENCE, SOURCE, fresh_folder, main, run_script, working_in
 
 sys.path.insert(0, str(SOURCE / "tools"))
@@ -45,6 +46,10 @@ OTHER_DEFAULTS = {
     # there is no text field without a text
     ("aperture_replay", "data"),
     ("aperture_dada_source", "filename"),
+    ("aperture_power_source", "filenames"),
+    # GRC says of what size the items are
+    ("aperture_power_source", "beams"),
+    ("aperture_power_source", "channels"),
     # GRC says one, as there is nothing else that would let it start
     ("aperture_packet_source", "addresses"),
 }
@@ -109,6 +114,7 @@ REFUSED = cases(
         beams=[]
     heimdall_source: channels=0 | channels=33 | frequency=-1 | gain=101 | samples=-1 |
         control_port=0 | silence=0
+    power_source: samples=-1
     spead_source: inputs=3 | spectra_per_frame=100 | channels=10; channels_per_heap=4 | window=0 |
         align=0 | restart=0 | total_channels=5 | kind=samples; samples_per_heap=4095 | taps=-1 |
         packet_size=9 | sample_rate=0 | sync_time=-1 | most_gap=-1 | spectra_per_frame=2**20
@@ -240,6 +246,7 @@ ALLOWED = cases(
         direction=23:23:24 +58:48:54; center_frequency=1e9; lead=0 |
         array=y8; inputs=8; direction=az=180, el=45; status_period=0 |
         type=s16; inverted=True; channels=64 | type=s12; vlen=3; samples_per_item=2; direction=sun
+    power_source: samples=1 | order=coherency; products=all
     heimdall_source: channels=2; gain=20 | address='[::1]'; calibrated=False
     spead_source: kind=samples; inputs=3; senders=[7, 5, 6] |
         kind=samples; sample_type=s8; heaps_per_chunk=5 |
@@ -360,6 +367,9 @@ def setUpModule():
     status, said = run_script(SOURCE / "tools/synthesise-recording", recording)
     assert status == 0, said
     NEEDED["aperture_dada_source"] = {"filename": str(recording)}
+    powers = fresh_folder("grc_powers") / "beam.fil"
+    write_sigproc(powers, np.ones((2, 1, 1024)), 8, 1400.0, 0.5)
+    NEEDED["aperture_power_source"] = {"filenames": str(powers)}
 
 
 class TestGrcBlocks(unittest.TestCase):

@@ -24,12 +24,11 @@ from ..parameters.regular_file import check_regular
 from ..pointing import Drift, pointing, update_interval
 from ..streams.python_block import printable
 from ..streams.silent_block import silent
-from .fold import Folding
-from .input import check_writable
+from .input import check_writable, is_recording
 from .part import Part
-from .search import Searching
+from .powers import Powers, PowerStream
 from .units import seconds_text
-from .voltages import make_voltage_sink
+from .voltages import make_ring, make_voltage_sink
 
 
 class Sky:
@@ -137,11 +136,36 @@ def check_voltages(plan, beams):
         )
 
 
+def stream_of(plan, signals, sizes, products, beams, rows):
+    """The PowerStream of beams; products: of the powers; rows: beams of the powers."""
+    summed = plan.beams.sum_channels
+    channels, width = sizes.channels // summed, sizes.sample_rate / sizes.hop
+    if signals.real:
+        width = sizes.sample_rate / 2 / sizes.channels
+    # the middle channel of those that come out of beam_power
+    shift = channels // 2 * summed + (summed - 1) / 2 - sizes.channels // 2
+    file = plan.beams.file
+    return PowerStream(
+        products=products,
+        rows=rows,
+        channels=channels,
+        center_frequency=signals.description.center_frequency + shift * width,
+        bandwidth=width * sizes.channels,
+        time=sizes.power_integration,
+        seconds=None if sizes.samples is None else sizes.samples / sizes.sample_rate,
+        start_time=signals.start_time,
+        recording=is_recording(signals),
+        array=signals.description,
+        beams=beams,
+        stem=None if file is None else os.path.splitext(file)[0],
+    )
+
+
 class Beams(Part):
     """
     beam_power -> filterbank_sink, with `pointing`, which follows the samples and sends weights,
     unless all beams are incoherent; where voltages are written, beamformer -> voltage_sink beside
-    it, with the same weights; and what search.py and fold.py say.
+    it, with the same weights; and the search and the folding of powers.py.
 
     beams: list of Beam, incoherent ones behind the others; front: FrontEnd, whose source `pointing`
     follows.
@@ -208,11 +232,12 @@ class Beams(Part):
                 overwrite=plan.outputs.overwrite,
                 counts=bool(flagging),
             )
-        self.searching = self.folding = None
-        if plan.search.trials is not None:
-            self.searching = Searching(plan, signals, sizes, self.products, len(rows))
-        if plan.fold.by is not None:
-            self.folding = Folding(plan, signals, sizes, self.products, beams, len(rows))
+        self._powers = Powers(
+            plan,
+            stream_of(plan, signals, sizes, self.products, beams, len(rows)),
+            lambda *wanted, **more: make_ring(plan, signals, sizes, *wanted, **more),
+        )
+        self.searching, self.folding = self._powers.searching, self._powers.folding
         # incoherent beams have no voltages
         if pointed and section.voltages is not None:
             self.voltages = make_voltage_sink(
@@ -246,14 +271,9 @@ class Beams(Part):
         sinks = {"beams.file": self.sink, "beams.voltages": self.voltages}
         self.sinks = {field: sink for field, sink in sinks.items() if sink}
         self.last = list(self.sinks.values())
-        if self.searching:
-            self.blocks |= self.searching.blocks
-            self.results["search.candidates"] = self.searching.table
-            self.last.append(self.searching.search)
-        if self.folding:
-            self.blocks |= self.folding.blocks
-            self.results["fold.file"] = self.folding.sink
-            self.last.append(self.folding.sink)
+        self.blocks |= self._powers.blocks
+        self.results |= self._powers.results
+        self.last += self._powers.last
 
     def follower(self):
         return self.pointing
@@ -263,10 +283,7 @@ class Beams(Part):
             flowgraph.connect((front.frames, port), (self.beamformer, port))
             if self.sink:
                 flowgraph.connect((self.beamformer, port), (self.sink, port))
-        if self.searching:
-            self.searching.connect(flowgraph, self.beamformer, front.frames)
-        if self.folding:
-            self.folding.connect(flowgraph, self.beamformer)
+        self._powers.connect(flowgraph, self.beamformer, front.frames)
         if self.voltages:
             flowgraph.connect(front.frames, self._voltage_beams, self.voltages)
         for block in filter(None, (self.beamformer, self._voltage_beams)):
@@ -293,8 +310,7 @@ class Beams(Part):
         return self.beamformer.nitems_written(0)
 
     def problems(self):
-        return self.searching.problems() if self.searching else ([], False)
+        return self._powers.problems()
 
     def release(self):
-        if self.searching and self.searching.ring:
-            self.searching.ring.release()
+        self._powers.release()

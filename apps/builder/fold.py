@@ -19,30 +19,26 @@ from .units import seconds_text, with_prefix
 HOURS_OF_ENDLESS = 24.0
 
 
-def profiles_name(plan, beams):
-    """Returns the name of the files; beams: rows of the powers."""
+def profiles_name(plan, stream):
+    """Returns the name of the files of a PowerStream."""
     if plan.fold.file is not None:
         return plan.fold.file
-    if plan.beams.file is not None:
-        return (
-            os.path.splitext(plan.beams.file)[0]
-            + ("-{beam}" if beams > 1 and "{beam}" not in plan.beams.file else "")
-            + ".fits"
-        )
-    return "profiles-{time}-{beam}.fits" if beams > 1 else "profiles-{time}.fits"
+    several, stem = stream.rows > 1, stream.stem
+    if stem is not None:
+        beam = "-{beam}" if several and "{beam}" not in stem else ""
+        return stem + beam + stream.profiles_ending
+    return "profiles-{time}-{beam}.fits" if several else "profiles-{time}.fits"
 
 
 class Folding:
-    """The blocks that fold; products: of the powers; rows: beams of the powers."""
+    """The blocks that fold a PowerStream."""
 
-    def __init__(self, plan, signals, sizes, products, beams, rows):
-        array = signals.description
+    def __init__(self, plan, stream):
+        array, rows, products = stream.array, stream.rows, stream.products
         period, dm, file = plan.fold.wanted
         model = None if file is None else read_par(os.path.expanduser(file))
-        seconds = HOURS_OF_ENDLESS * 3600
-        if sizes.samples is not None:
-            seconds = sizes.samples / sizes.sample_rate
-        start = signals.start_time
+        seconds = HOURS_OF_ENDLESS * 3600 if stream.seconds is None else stream.seconds
+        start = stream.start_time
         phases = dict(
             par=model,
             array=array,
@@ -51,7 +47,7 @@ class Folding:
         )
         if model is None:
             phases = dict(period=period, epoch=start)
-        channels = sizes.channels // plan.beams.sum_channels
+        channels = stream.channels
         self.folder = silent(
             folder,
             channels=channels,
@@ -59,13 +55,15 @@ class Folding:
             products=len(PRODUCTS[products]),
             bins=plan.fold.bins,
             subintegration=plan.fold.subintegration,
+            zeros=stream.zeros,
             **phases,
         )
         phases["array"] = array
         self.sink = silent(
             psrfits_sink,
-            filename=profiles_name(plan, rows),
-            beams=beams,
+            filename=profiles_name(plan, stream),
+            beams=stream.beams,
+            source=stream.source,
             channels=channels,
             bins=plan.fold.bins,
             products=products,

@@ -45,11 +45,11 @@ def open_input(plan):
         raise error from None
 
 
-def keep_what_is_read(plan, signals, field, paths):
+def keep_what_is_read(plan, signals, field, paths, source="input.source"):
     """Refuses files to write, which a field of the plan names, that are among those to read, and
     would be lost."""
     read = [
-        *(("input.source", name) for name in signals.files),
+        *((source, name) for name in signals.files),
         *(
             (name, plan.value(name))
             for name in ("array.description", "beams.directions", "calibration.file")

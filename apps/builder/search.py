@@ -18,9 +18,7 @@ from ..candidate_sink import candidate_sink
 from ..streams.silent_block import silent
 from ..transients.dispersion import channel_frequencies, delay
 from ..transients.trials import plan_trials
-from .input import is_recording
 from .units import seconds_text, with_prefix
-from .voltages import make_ring
 
 SEGMENTS = 32
 ITEM_SECONDS = 0.25  # dedispersed powers in an item, about
@@ -30,16 +28,16 @@ MOST_DUMPS = 1000  # a recording waits for its dumps
 CANDIDATE_MARGIN = 0.5  # s, more than what a candidate has before its pulse
 
 
-def candidates_name(plan):
-    """Returns the name of the table."""
+def candidates_name(plan, stem):
+    """Returns the name of the table; stem: of names, None where there is none."""
     if plan.search.candidates is not None:
         return plan.search.candidates
-    if plan.beams.file is not None:
-        folder, name = os.path.split(os.path.splitext(plan.beams.file)[0])
-        for part in ("-{beam}", "{beam}-", "{beam}"):
-            name = name.replace(part, "")
-        return os.path.join(folder, (name or "beams") + "-candidates.ecsv")
-    return "candidates-{time}.ecsv"
+    if stem is None:
+        return "candidates-{time}.ecsv"
+    folder, name = os.path.split(stem)
+    for part in ("-{beam}", "{beam}-", "{beam}"):
+        name = name.replace(part, "")
+    return os.path.join(folder, (name or "beams") + "-candidates.ecsv")
 
 
 def power_of_two(value):
@@ -48,28 +46,23 @@ def power_of_two(value):
 
 
 class Searching:
-    """The blocks of the search; products: of the powers; rows: beams of the powers."""
+    """The blocks of the search in a PowerStream. make_ring(fields, seconds, **more) makes the ring
+    of the voltages behind the powers, for dumps."""
 
-    def __init__(self, plan, signals, sizes, products, rows):
+    def __init__(self, plan, stream, make_ring=None):
+        products, rows = stream.products, stream.rows
         if products not in ("power", "I"):
             called = plan.naming("beams.products")
             raise plan.error("search.trials", f"{called} {products}: expected power or I")
         wanted = plan.search.wanted
-        summed = plan.beams.sum_channels
-        channels, width = sizes.channels // summed, sizes.sample_rate / sizes.hop
-        if signals.real:
-            width = sizes.sample_rate / 2 / sizes.channels
-        bandwidth = width * sizes.channels
-        # the middle channel of those that come out of beam_power
-        shift = channels // 2 * summed + (summed - 1) / 2 - sizes.channels // 2
-        center = signals.description.center_frequency + shift * width
+        channels, center, bandwidth = stream.channels, stream.center_frequency, stream.bandwidth
         if not center - bandwidth / 2 > 0:
             raise plan.error(
                 "search.trials",
                 f"the centre frequency is {center:g} Hz with a band of {bandwidth:g} Hz; "
                 "dispersion needs the true one",
             )
-        time = sizes.power_integration
+        time = stream.time
         trials = plan_trials(
             wanted.dm,
             channels,
@@ -134,19 +127,19 @@ class Searching:
                 f"no pictures: the powers of {seconds_text(kept)} are more than "
                 f"{with_prefix(PICTURE_BYTES, 'B')}"
             )
-        if sizes.samples is not None and sizes.samples / sizes.sample_rate < self.sweep:
+        if stream.seconds is not None and stream.seconds < self.sweep:
             self.notes.append(
                 f"the input is shorter than the {seconds_text(self.sweep)} that "
                 "pulses of the largest DM take through the band: nothing comes out"
             )
         self.table = silent(
             candidate_sink,
-            filename=candidates_name(plan),
+            filename=candidates_name(plan, stream.stem),
             beams=rows,
             pictures=pictures,
             seconds=kept,
             overwrite=plan.outputs.overwrite,
-            wait=is_recording(signals),
+            wait=stream.recording,
             **band,
         )
         self._pictures, self._name = pictures > 0, plan.naming("search.dump")
@@ -154,17 +147,14 @@ class Searching:
         if plan.search.dump is not None:
             kept_voltages = plan.search.dump_seconds or kept
             # a recording comes as fast as it is read, and waits for the search and for the disk
-            self._hold = is_recording(signals) and kept_voltages >= kept
-            if is_recording(signals) and not self._hold:
+            self._hold = stream.recording and kept_voltages >= kept
+            if stream.recording and not self._hold:
                 self.notes.append(
                     f"{plan.naming('search.dump_seconds')} {kept_voltages:g}: the search takes up "
                     f"to {seconds_text(kept)} to find a pulse, whose voltages may be overwritten "
                     "then"
                 )
             self.ring = make_ring(
-                plan,
-                signals,
-                sizes,
                 ("search.dump", "search.dump_seconds"),
                 kept_voltages,
                 hold=self._hold,
@@ -174,8 +164,8 @@ class Searching:
             behind = self.sweep + baseline + wanted.widest + 2 * times * time + CANDIDATE_MARGIN
             self.ring.follow(lambda: self.search.nitems_read(0) * times * time - behind)
 
-    def connect(self, flowgraph, powers, frames):
-        """Takes the powers of a block, and the frames of another."""
+    def connect(self, flowgraph, powers, frames=None):
+        """Takes the powers of a block, and the frames of another where there are dumps."""
         flowgraph.connect(powers, self.normalizer, self.dedisperser, self.search)
         if self._pictures:
             flowgraph.connect(self.normalizer, self.table)

@@ -8,16 +8,17 @@
 import os
 from dataclasses import dataclass
 
-from .. import candidate_sink, filterbank_sink, folder, pointing
+from .. import candidate_sink, filterbank_sink, folder, pointing, power_source
 from ..beams.weights import NORMS, TAPERS
 from ..formats.voltages import DUMP_ENDINGS, VOLTAGE_ENDINGS
 from ..parameters.description import Integer, Switch, Text
 from ..parameters.regular_file import check_regular
 from . import texts
-from .fields import BEAMS, OBSERVE, Bytes, Form, Seconds, key, like
+from .fields import BEAMS, OBSERVE, SEARCH, Bytes, Form, Seconds, key, like
 from .names import FILTERBANK, PROFILES, TABLES, check_file_name
 
 DEFAULT_INTEGRATION = 1e-3  # s, of powers
+OF_BEAMS = BEAMS, OBSERVE
 
 
 def voltages_text(what):
@@ -108,6 +109,8 @@ class Beams:
         check_file_name(plan, "beams.file", FILTERBANK, ("beam", "time"))
         check_file_name(plan, "beams.voltages", VOLTAGE_ENDINGS, ("time", "beam", "channel"))
         used = ("beams.file", "search.trials", "fold.by", "beams.voltages")
+        if plan.powers.files is not None:
+            return
         if self.directions is None:
             for field in ("beams.integration", *used):
                 if plan.value(field) is not None:
@@ -123,6 +126,29 @@ class Beams:
                 "beams.file",
                 f"is missing, and so are {plan.naming(used[1])} and {plan.naming(used[2])}: "
                 "nothing is done with the beams",
+            )
+
+
+@dataclass(frozen=True)
+class Powers:
+    """Files of powers, in the place of beams."""
+
+    files: Text(
+        "filterbank files of SIGPROC; several are beams side by side, of one recording; in a plan "
+        "with commas between them"
+    ) = key(None, "FILE", needed=(SEARCH,))
+    order: like(
+        power_source,
+        "order",
+        meaning="products of files of four IFs, which do not say which they are",
+    ) = key("IQUV", "--ifs", metavar="ORDER")
+
+    def check(self, plan):
+        """Refuses files with which nothing is done."""
+        if self.files is not None and plan.search.trials is None and plan.fold.by is None:
+            raise plan.error(
+                "search.trials",
+                f"is missing, and so is {plan.naming('fold.by')}: nothing is done with the powers",
             )
 
 
@@ -144,7 +170,7 @@ class Search:
         None,
         "--candidates",
         metavar="FILE.ecsv",
-        otherwise="named after the file of beams, or candidates-{time}.ecsv",
+        otherwise="named after the file of beams or powers, or candidates-{time}.ecsv",
     )
     pictures: like(
         candidate_sink,
@@ -155,12 +181,13 @@ class Search:
         "with a search: the voltages of all inputs around each candidate: .sigmf-meta, .raw (GUPPI "
         "raw) or .dada, with {time} in the name, which becomes the UTC time of the first spectrum; "
         "{id} becomes the name of the candidate, and {input} or {channel} makes a file for each"
-    ) = key(None, "--dump", metavar="FILE")
+    ) = key(None, "--dump", metavar="FILE", programs=OF_BEAMS)
     dump_seconds: Seconds("with dumps: time for which voltages are kept in memory") = key(
         None,
         "--dump-seconds",
         metavar="SECONDS",
         otherwise="as long as the search takes to find a pulse",
+        programs=OF_BEAMS,
     )
 
     @property
@@ -206,7 +233,7 @@ class Fold:
         None,
         "--profiles",
         metavar="FILE.fits",
-        otherwise="named after the file of beams, or profiles-{time}.fits",
+        otherwise="named after the file of beams or powers, or profiles-{time}.fits",
     )
     bins: like(folder, "bins", meaning="with a folding: bins of a revolution") = key(
         128, "--fold-bins", metavar="N"

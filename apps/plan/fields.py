@@ -6,6 +6,7 @@
 """Fields of plans: the description of each, as blocks describe their parameters, and what is made
 of it: the value of a text, the help of an option, and the entry of a JSON schema."""
 
+import argparse
 import dataclasses
 import json
 import math
@@ -24,7 +25,14 @@ from ..parameters.rules import (
     whole_reader,
 )
 
-PROGRAMS = FX, BEAMS, OBSERVE = "aperture_fx", "aperture_beams", "aperture_observe"
+PROGRAMS = FX, BEAMS, OBSERVE, SEARCH = (
+    "aperture_fx",
+    "aperture_beams",
+    "aperture_observe",
+    "aperture_search",
+)
+#: programs whose input are samples
+OF_SAMPLES = FX, BEAMS, OBSERVE
 #: most seconds that make sense anywhere: 31 years
 LONGEST = 1e9
 NEVER = object()
@@ -35,10 +43,11 @@ class Place:
     """The place of a field beside its section: the option that is its shorthand, and the programs
     that have it.
 
-    options: as on the command line, none for a key that has no option; metavar: its value in
-    --help; help: what it does, where that is not what the field means; otherwise: the default in
-    words, where it is no value; alone: the value of the option without one; programs: that have
-    this field, None for all that have the section; needed: those that do nothing without it.
+    options: as on the command line, none for a key that has no option; a word without hyphens is
+    the name of arguments that stand without an option; metavar: its value in --help; help: what it
+    does, where that is not what the field means; otherwise: the default in words, where it is no
+    value; alone: the value of the option without one; programs: that have this field, None for all
+    that have the section; needed: those that do nothing without it.
     """
 
     options: tuple = ()
@@ -138,6 +147,11 @@ class Field:
     def name(self):
         """The name in files: section.key."""
         return f"{self.section}.{self.key}"
+
+    @property
+    def is_operand(self):
+        """True if it is given by arguments without an option."""
+        return bool(self.place.options) and not self.place.options[0].startswith("-")
 
     @property
     def default(self):
@@ -242,8 +256,6 @@ class Field:
 
     def added_to(self, parser):
         """Adds the option to a parser of argparse, under the field's name."""
-        import argparse
-
         place, about, more = self.place, self.about, {}
         if about.kind == "bool":
             more["action"] = "store_false" if self.default else "store_true"
@@ -265,9 +277,20 @@ class Field:
             if place.alone is not NEVER:
                 more.update(nargs="?", const=place.alone)
         text = self.help.replace("%", "%%")
+        if self.is_operand:
+            return parser.add_argument(
+                self.name, nargs="+", action=Joined, metavar=place.options[0], help=text
+            )
         return parser.add_argument(
             *place.options, dest=self.name, default=self.default, help=text, **more
         )
+
+
+class Joined(argparse.Action):
+    """Makes one text of all arguments, with commas between them."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, ",".join(values))
 
 
 def _problem(_, problem):

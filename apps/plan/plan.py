@@ -23,8 +23,8 @@ from types import MappingProxyType
 
 from ..monitoring.section import Section as Monitoring
 from ..parameters.errors import ParameterError
-from .beam_sections import Beams, Fold, Ring, Search, Voltages
-from .fields import BEAMS, FX, OBSERVE, fields_in
+from .beam_sections import Beams, Fold, Powers, Ring, Search, Voltages
+from .fields import BEAMS, FX, OBSERVE, SEARCH, fields_in
 from .service_sections import HOST_PLACES, Host, Network, Service, values_of_host
 from .signal_sections import (
     Array,
@@ -80,8 +80,13 @@ class Plan:
     """
 
     instrument: Instrument = section("name of the instrument", Instrument, OBSERVE)
-    input: Input = section("source of the samples", Input, FX, BEAMS, OBSERVE)
-    array: Array = section("the antennas, where the input does not say", Array, FX, BEAMS, OBSERVE)
+    powers: Powers = section("files of powers", Powers, SEARCH)
+    input: Input = section(
+        "source of the samples, and how much of it is taken", Input, FX, BEAMS, OBSERVE, SEARCH
+    )
+    array: Array = section(
+        "the antennas, where the input does not say", Array, FX, BEAMS, OBSERVE, SEARCH
+    )
     engines: Engines = section(
         "the F-engine, and how long the correlator integrates", Engines, FX, BEAMS, OBSERVE
     )
@@ -95,8 +100,9 @@ class Plan:
         FX,
         BEAMS,
         OBSERVE,
+        SEARCH,
     )
-    device: Device = section("device on which it is computed", Device, FX, BEAMS, OBSERVE)
+    device: Device = section("device on which it is computed", Device, FX, BEAMS, OBSERVE, SEARCH)
     flagging: Flagging = section("interference that is found and left out", Flagging, FX, OBSERVE)
     tracking: Tracking = section(
         "direction on the sky that the delays follow", Tracking, FX, OBSERVE
@@ -104,8 +110,8 @@ class Plan:
     voltages: Voltages = section("files of the voltages of the inputs", Voltages, FX, OBSERVE)
     network: Network = section("network between the hosts of a correlator", Network, FX, OBSERVE)
     beams: Beams = section("tied-array beams, and files of their powers", Beams, BEAMS, OBSERVE)
-    search: Search = section("search for dispersed pulses", Search, BEAMS, OBSERVE)
-    fold: Fold = section("profiles of a pulsar", Fold, BEAMS, OBSERVE)
+    search: Search = section("search for dispersed pulses", Search, BEAMS, OBSERVE, SEARCH)
+    fold: Fold = section("profiles of a pulsar", Fold, BEAMS, OBSERVE, SEARCH)
     ring: Ring = section("the last voltages, written when a trigger comes", Ring, OBSERVE)
     monitoring: Monitoring = section(
         "a page in the browser, metrics and control over HTTP, by a process of its own",
@@ -175,11 +181,15 @@ class Plan:
 
     def naming(self, name):
         """A field as the user calls it: its option, or section.key."""
+        return self._option(name) or self.source.keys.get(name, name)
+
+    def _option(self, name):
+        """The option of a field, where the user is told of that; else None."""
         options = FIELDS[name].place.options if name in FIELDS else ()
         by_option = name in self.source.options or not (
             name in self.source.keys or self.source.reader or self.program == OBSERVE
         )
-        return options[0] if options and by_option else self.source.keys.get(name, name)
+        return options[0] if options and by_option else None
 
     def error(self, name, problem, shown=False):
         """
@@ -192,7 +202,7 @@ class Plan:
             value = self.value(name)
             shown = f"{value:g}" if isinstance(value, float) else str(value)
         reader = self.source.reader
-        if called.startswith("-") or reader is None:
+        if self._option(name) or reader is None:
             return PlanError(name, f"{called} {shown}" if shown else called, problem)
         return PlanError(
             name,

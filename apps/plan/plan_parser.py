@@ -13,12 +13,12 @@ import textwrap
 from ..arguments.command_parser import CommandParser
 from ..inputs.registry import kinds, kinds_text, options_text
 from ..parameters.errors import ParameterError
-from .fields import FX, NEVER
+from .fields import FX, NEVER, OF_SAMPLES
 from .plan import Plan, about_section, fields_for, needed_by
 from .yaml_plans import load_plan, plan_text
 
+INPUTS = f"Inputs (--help-input KIND has their options):\n{kinds_text()}\n\n"
 EPILOG = (
-    f"Inputs (--help-input KIND has their options):\n{kinds_text()}\n\n"
     "Ctrl-C ends the input and writes all that was in flight; once more, it stops at once. A "
     "terminal that is closed does the same as Ctrl-C. Exit code: 0 only if all data were "
     "written, whether or not anybody could read what is printed; 1 after an error, 2 for "
@@ -54,7 +54,10 @@ class PlanParser(CommandParser):
 
     def __init__(self, program, description):
         super().__init__(
-            prog=program, description=description, epilog=EPILOG, formatter_class=HelpFormatter
+            prog=program,
+            description=description,
+            epilog=(INPUTS if program in OF_SAMPLES else "") + EPILOG,
+            formatter_class=HelpFormatter,
         )
         self._actions_of = {}
         self.add_argument(
@@ -72,7 +75,7 @@ class PlanParser(CommandParser):
             for field in fields.values():
                 if field.place.options:
                     self._actions_of[field.name] = field.added_to(group)
-            if section == "input":
+            if section == "input" and program in OF_SAMPLES:
                 group.add_argument(
                     "--help-input",
                     action=_HelpInput,

@@ -13,7 +13,7 @@ import io
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.parameters.errors import ParameterError
-from gnuradio.aperture.plan.fields import BEAMS, FX, OBSERVE
+from gnuradio.aperture.plan.fields import BEAMS, FX, OBSERVE, SEARCH
 from gnuradio.aperture.plan.plan import FIELDS, HOST_FIELDS, SECTIONS, Plan, fields_for
 from gnuradio.aperture.plan.plan_parser import PlanParser
 from gnuradio.aperture.plan.schema import json_schema
@@ -22,7 +22,7 @@ from gnuradio.aperture.plan.texts import Part
 from gnuradio.aperture.plan.yaml_plans import FORMER, load_plan, plan_text
 from gnuradio.aperture.testing.folders import InFolder
 
-PROGRAMS = FX, BEAMS, OBSERVE
+PROGRAMS = FX, BEAMS, OBSERVE, SEARCH
 #: texts of fields whose values have a form of their own
 TEXTS = {
     "instrument.name": "lab-1",
@@ -192,7 +192,8 @@ class qa_plan_fields(InFolder, gr_unittest.TestCase):
                 program = next(
                     (p for p in PROGRAMS if key in fields_for(p).get(section, ())), OBSERVE
                 )
-                text = f"input: {{source: a}}\n{section}:\n{host}   {key}: [1]\n"
+                other = "device: {name: cpu}" if program == SEARCH else "input: {source: a}"
+                text = f"{other}\n{section}:\n{host}   {key}: [1]\n"
                 if section == "input":
                     text = f"\ninput:\n   {key}: [1]\n"
                 with self.assertRaises(ParameterError) as caught:

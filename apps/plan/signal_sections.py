@@ -16,7 +16,7 @@ from ..parameters.rules import NAME_PATTERN, NAME_RULE
 from ..streams.levels import TARGET_RMS
 from ..tracking.directions import parse_direction
 from . import texts
-from .fields import BEAMS, FX, LONGEST, OBSERVE, Bytes, Form, Seconds, key, like
+from .fields import FX, LONGEST, OBSERVE, OF_SAMPLES, Bytes, Form, Seconds, key, like
 from .names import VISIBILITIES, check_file_name
 
 DEFAULT_DURATION = 1.0  # s, of simulations
@@ -47,7 +47,7 @@ class Input:
 
     source: Text(
         "source of the samples, KIND:NAME; --help-input KIND has the options of a kind"
-    ) = key(None, "--input", metavar="INPUT", needed=(FX, BEAMS, OBSERVE))
+    ) = key(None, "--input", metavar="INPUT", programs=OF_SAMPLES, needed=OF_SAMPLES)
     duration: Seconds("how much of it is taken", endless=True) = key(
         None,
         "--duration",
@@ -56,11 +56,13 @@ class Input:
         "Ctrl-C; of a recording all from its start",
     )
     seed: Integer("seed of a simulation", 0, 2**31 - 1) = key(
-        None, "--seed", metavar="N", otherwise="1"
+        None, "--seed", metavar="N", otherwise="1", programs=OF_SAMPLES
     )
 
     def check(self, plan):
         """Refuses what is not the text of an input."""
+        if self.source is None:
+            return  # powers come from files
         try:
             read_input(self.source, plan.array.description, self.seed)
         except InputError as error:

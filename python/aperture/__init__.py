@@ -55,6 +55,7 @@ from .heimdall_source import heimdall_source
 from .inputs.input_source import input_source
 from .join_channels import join_channels
 from .pointing import pointing
+from .power_source import power_source
 from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
 from .spead_sink import spead_sink
@@ -81,6 +82,7 @@ for _block in (
     input_source,
     join_channels,
     pointing,
+    power_source,
     psrfits_sink,
     sky_display,
     spead_sink,

@@ -93,6 +93,9 @@ def folder(
         "whether port 1 takes what was counted in each power, u32 [beam or "
         "pair][channel], from power_detector or beam_power with masks"
     ) = False,
+    zeros: Switch(
+        "powers of f32 that are exactly 0 count, as in files of few bits; or they are missing"
+    ) = False,
     latency: Number(
         "the longest wait of a call for more input, in seconds",
         0,
@@ -129,5 +132,6 @@ def folder(
         type=type,
         mean=mean,
         counts=counts,
+        zeros=zeros,
         latency=latency,
     )

@@ -186,21 +186,29 @@ class qa_folder(gr_unittest.TestCase):
             np.testing.assert_array_equal(found[0].ravel(), np.roll(powers.ravel(), late))
 
     def test_flagged(self):
-        """Powers that are exactly 0, or NaN, do not count, channel by channel."""
+        """Powers that are NaN do not count, channel by channel, nor those that are exactly 0,
+        unless `zeros` says so."""
         rng = np.random.default_rng(5)
         powers = (1 + rng.random((400, 2, 2, 5))).astype(np.float32)
         powers[rng.random(powers.shape) < 0.1] = 0
         powers[:, 1, 0, 3] = 0
         powers[7, 0, 0, 0] = np.nan
-        for mean in (True, False):
+        for mean, zeros in ((True, True), (True, False), (False, False)):
             tags = stream_tags(START, 100.0) + [
                 gr_tag(item, "counted", np.array([count])) for item, count in ((30, 3), (31, 1))
             ]
             found, counts, _, _ = fold(
-                powers, tags, period=0.4321, epoch=START, bins=7, subintegration=100, mean=mean
+                powers,
+                tags,
+                period=0.4321,
+                epoch=START,
+                bins=7,
+                subintegration=100,
+                mean=mean,
+                zeros=zeros,
             )
             places = (((np.arange(400) + 0.5) / 100 / 0.4321) % 1 * 7).astype(int)
-            there = np.abs(powers) > 0
+            there = np.isfinite(powers) if zeros else np.abs(powers) > 0
             weights = there * np.where(np.arange(400) == 30, 3, 1)[:, None, None, None]
             for place in range(7):
                 of = places == place

@@ -32,7 +32,8 @@ namespace gr::aperture {
  *
  * Powers are weighted with the tag `counted`, the spectra that were summed in them.
  * Without the tag an item counts as the spectra it spans, or as 1. A power of f32 that is
- * NaN or exactly 0, as one is of which all was flagged, does not count.
+ * NaN or exactly 0, as one is of which all was flagged, does not count; with `zeros` one
+ * of exactly 0 does, as in files of few bits.
  *
  * With `counts`, port 1 takes the counts that power_detector and beam_power give beside
  * their powers where they take masks: these are the weights of each channel.
@@ -94,6 +95,7 @@ public:
         std::string type = "f32";
         bool mean = true;
         bool counts = false;
+        bool zeros = false;
         double latency = 0.1;
     };
 
@@ -132,6 +134,12 @@ public:
                       "whether input port 1 has the counts of each power, u32 [beam or "
                       "pair][channel], with each item")
                 .called("Counts Port"),
+            parameter(
+                "zeros",
+                &parameters::zeros,
+                "whether powers of f32 that are exactly 0 count, as in files of few "
+                "bits; if not, they are missing")
+                .called("Zeros Count"),
             latency_parameter<parameters>());
     }
 

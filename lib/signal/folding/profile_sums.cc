@@ -14,10 +14,13 @@ namespace gr::aperture::kernels {
 
 namespace {
 
-//! Returns whether a power was measured: noise is never exactly 0.
-bool is_there(float power) { return std::abs(power) > 0; }
-bool is_there(int8_t) { return true; }
-bool is_there(uint8_t) { return true; }
+//! Returns whether a power was measured: noise is never exactly 0, unless zeros count.
+bool is_there(float power, bool zeros)
+{
+    return std::abs(power) > 0 || (zeros && power == 0);
+}
+bool is_there(int8_t, bool) { return true; }
+bool is_there(uint8_t, bool) { return true; }
 
 } // namespace
 
@@ -45,7 +48,7 @@ void profile_sums::add_gaps(const power* powers,
     for (int channel = 0; channel < d_p.channels; channel++) {
         const size_t cell = place * d_p.channels + channel;
         uint64_t here = cells ? std::min<uint64_t>(cells[channel], count) : count;
-        if (!is_there(powers[channel]))
+        if (!is_there(powers[channel], d_p.zeros))
             here = 0;
         if (here > 0)
             d_sums[cell] += (d_p.mean ? double(here) : 1) * double(powers[channel]);
@@ -61,7 +64,7 @@ void profile_sums::add_powers(const power* powers,
 {
     int there = 0;
     for (int channel = 0; channel < d_p.channels; channel++)
-        there += is_there(powers[channel]);
+        there += is_there(powers[channel], d_p.zeros);
     if (there == d_p.channels && !cells)
         add_row(
             powers, d_p.mean ? double(count) : 1, d_sums.data() + place * d_p.channels);

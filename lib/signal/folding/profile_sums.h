@@ -28,12 +28,15 @@ public:
         power_type type;
         //! True if powers are divided by their counts: they are multiplied with these.
         bool mean;
+        //! True if a power of f32 that is 0 is one, and not missing.
+        bool zeros = false;
     };
     explicit profile_sums(const parameters& p);
 
     /*!
      * Adds powers [row][channel] to a bin. A power of f32 that is 0 or NaN is missing, as
-     * flagged channels are: noise is never exactly 0.
+     * flagged channels are: noise is never exactly 0, but in files of few bits, which
+     * `zeros` is for.
      * \param counts count of each row; a row with 0 is not added
      * \param cells nullptr, or the count of each power, [beam][channel], the same for all
      * products of a beam and not above the row's

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(folder.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e4113e6ae9e18118a6986d87b688b3fc) */
+/* BINDTOOL_HEADER_FILE_HASH(dee6bdad4aea283bb07412b9cf2dda46) */
 /***********************************************************************************/
 
 #include "block_binding.h"

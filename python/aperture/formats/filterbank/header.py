@@ -67,6 +67,23 @@ def sexagesimal(degrees, hours):
     return packed if degrees >= 0 else -packed
 
 
+def degrees_of(packed, hours):
+    """The angle, in degrees, of a number as SIGPROC writes it; None of one that is no angle."""
+    value = abs(packed)
+    if not value < 1e7:  # NaN is none
+        return None
+    whole, minutes, seconds = int(value // 10000), int(value // 100 % 100), value % 100
+    if minutes > 59 or seconds >= 60 or whole >= (24 if hours else 91):
+        return None
+    degrees = (whole + minutes / 60 + seconds / 3600) * (15 if hours else 1)
+    return degrees if packed >= 0 else -degrees
+
+
+def telescope_name(number):
+    """The name of SIGPROC's telescope of a number, empty where it has none here."""
+    return next((name for name, found in TELESCOPE_IDS.items() if found == number), "")
+
+
 def _string(text):
     data = ascii_text(text).encode("ascii")[:80]
     return struct.pack("<i", len(data)) + data

@@ -11,26 +11,38 @@ import struct
 import numpy as np
 
 from ...parameters.input_files import find_file
-from .header import KEYWORDS, NEEDED
+from ..powers import PowerFile, PowerFileError, convert, time_of_date, unpack
+from .header import KEYWORDS, NEEDED, degrees_of, telescope_name
 
 MOST_CHANNELS = 1 << 24  # in a file that is read; more are a broken header
+#: bits -> type of what is in the file, unsigned and signed; of less than a byte there is none
+KINDS = {
+    1: (None, None),
+    2: (None, None),
+    4: (None, None),
+    8: (np.dtype(np.uint8), np.dtype(np.int8)),
+    16: (np.dtype("<u2"), np.dtype("<i2")),
+    32: (np.dtype("<f4"), np.dtype("<f4")),
+}
 
 
-class FilterbankError(ValueError):
+class FilterbankError(PowerFileError):
     """A file that is not a filterbank file; the message is for the user."""
 
 
-class FilterbankFile:
-    """A filterbank file, opened for reading, of 8, 16 or 32 bits; integers are unsigned unless
-    `signed` says otherwise.
+class FilterbankFile(PowerFile):
+    """A filterbank file, opened for reading, of 1, 2, 4, 8, 16 or 32 bits. Integers are unsigned
+    unless `signed` says otherwise, 32 bits are floats, and the first of several values in a byte
+    is in its lowest bits, as SIGPROC and PRESTO write them.
 
-    Attributes: `header`, a dictionary, in which `fchannel` is a list; `frequencies` [channel], Hz,
-    ascending; `width` of a channel, Hz; `samples`; `ifs`; `interval`, s; `start`, modified Julian
-    date.
+    Attributes: those of PowerFile; `header`, a dictionary, in which `fchannel` is a list; `ifs`;
+    `start`, modified Julian date. IFs are those of `nbeams` beams, one after the other, where
+    `ibeam` is 0, as filterbank_sink writes several beams into one file; otherwise products.
     """
 
     def __init__(self, filename):
         self.filename = filename = find_file(filename)
+        self.warnings = []
         with open(filename, "rb") as file:
             self.header = self._read_header(file)
             self._begin = file.tell()
@@ -38,20 +50,16 @@ class FilterbankFile:
         absent = [key for key in (*frequencies, *NEEDED) if key not in self.header]
         if absent:
             raise FilterbankError(f"{filename}: the header lacks {', '.join(absent)}")
-        kinds = (
-            {8: np.int8, 16: np.int16, 32: np.float32}
-            if self.header.get("signed")
-            else {8: np.uint8, 16: np.uint16, 32: np.float32}
-        )
+        self._bits = self.header["nbits"]
         channels, self.ifs = self.header["nchans"], self.header.get("nifs", 1)
         if (
-            self.header["nbits"] not in kinds
+            self._bits not in KINDS
             or not 1 <= channels <= MOST_CHANNELS
             or not 1 <= self.ifs <= MOST_CHANNELS
         ):
             raise FilterbankError(
                 f"{filename}: {self.header['nbits']} bits, {self.ifs} IFs, "
-                f"{channels} channels: 8, 16 or 32 bits are understood, and 1 to "
+                f"{channels} channels: 1, 2, 4, 8, 16 or 32 bits are understood, and 1 to "
                 f"{MOST_CHANNELS} IFs and channels"
             )
         for key in ("fch1", "foff", "tsamp", "tstart"):
@@ -60,9 +68,16 @@ class FilterbankFile:
             low, high = {"tsamp": (1e-15, 1e15), "tstart": (-7e5, 8e5)}.get(key, (-1e12, 1e12))
             if not low <= value <= high or (key == "foff" and value == 0):
                 raise FilterbankError(f"{filename}: {key} is {value:g}, which makes no sense")
-        self._kind = np.dtype(kinds[self.header["nbits"]])
-        self._sample = channels * self.ifs * self._kind.itemsize
-        self.samples = (os.path.getsize(filename) - self._begin) // self._sample
+        self._kind = KINDS[self._bits][bool(self.header.get("signed"))]
+        bits = channels * self.ifs * self._bits
+        if bits % 8:
+            raise FilterbankError(
+                f"{filename}: {channels} channels of {self.ifs} IFs of {self._bits} bits are "
+                f"{bits} bits: a sample has whole bytes"
+            )
+        self._sample = bits // 8
+        size = os.path.getsize(filename) - self._begin
+        self.samples = size // self._sample
         self.interval, self.start = self.header["tsamp"], self.header.get("tstart", 0.0)
         frequencies = 1e6 * self._frequencies(channels)
         self._direction = -1 if frequencies[-1] < frequencies[0] else 1
@@ -74,6 +89,53 @@ class FilterbankFile:
             if channels > 1
             else 0.0
         )
+        self._describe(size)
+
+    def _describe(self, size):
+        """Takes what the header says of the sky and the beams, and holds it against the file, of
+        so many bytes behind the header."""
+        header, say = self.header, self.warnings.append
+        self.source = header.get("source_name", "")
+        self.telescope = telescope_name(header.get("telescope_id", 0))
+        self.barycentric = bool(header.get("barycentric") or header.get("pulsarcentric"))
+        if 1 < header.get("nbeams", 1) <= self.ifs and header.get("ibeam", 1) == 0:
+            self.rows = header["nbeams"] if self.ifs % header["nbeams"] == 0 else 1
+        self.products = {1: "I", 2: "pair", 4: None}.get(self.ifs // self.rows, "")
+        self.begin = time_of_date(self.start)
+        if self.begin is None:
+            say(f"tstart is {self.start:g}, before 1970: the time of the samples is not known")
+        packed = header.get("src_raj", 0.0), header.get("src_dej", 0.0)
+        if any(packed):
+            found = degrees_of(packed[0], True), degrees_of(packed[1], False)
+            if None in found or packed[0] < 0 or abs(found[1]) > 90:
+                say(f"src_raj {packed[0]:.10g} and src_dej {packed[1]:.10g} are no direction")
+            else:
+                self.direction = found
+        said = header.get("nsamples", 0)
+        if said > self.samples:
+            say(
+                f"the header says {said} samples (nsamples), the file has {self.samples}: it was "
+                "cut off, or is still written"
+            )
+        elif 0 < said < self.samples:
+            say(
+                f"the header says {said} samples (nsamples), the file has {self.samples}: all of "
+                "them are taken"
+            )
+        if size % self._sample:
+            say(
+                f"{size % self._sample} bytes behind the last whole sample, of {self._sample} "
+                "bytes, are left out"
+            )
+        if header.get("data_type", 1) not in (0, 1):
+            say(f"data_type is {header['data_type']}, and that of a filterbank file is 1")
+        if header.get("signed") and self._kind is None:
+            say(f"signed is {header['signed']}, and samples of {self._bits} bits have no sign")
+        if "fchannel" in header and "fch1" in header and "foff" in header:
+            table = np.array(header["fchannel"])
+            line = header["fch1"] + header["foff"] * np.arange(len(table))
+            if np.abs(table - line).max() > 0.01 * abs(header["foff"]):
+                say("fchannel contradicts fch1 and foff: the former is taken")
 
     def _frequencies(self, channels):
         """[channel], MHz, as the file has them: in a table, or at equal distances."""
@@ -140,17 +202,29 @@ class FilterbankFile:
             raise FilterbankError(f"{self.filename}: not a filterbank file of SIGPROC") from None
         return header
 
+    def read_into(self, first, to):
+        rows = to.reshape(-1, len(self.frequencies))
+        count = len(to) * self._sample
+        with open(self.filename, "rb") as file:
+            file.seek(self._begin + first * self._sample)
+            data = np.fromfile(file, np.uint8, count)
+        if len(data) < count:
+            raise FilterbankError(
+                f"{self.filename}: it has become shorter while it was read: sample "
+                f"{first + len(data) // self._sample} of {self.samples} is not there any more"
+            )
+        reverse = self._direction < 0
+        if self._kind is None:
+            unpack(data, self._bits, rows, reverse=reverse)
+        else:
+            convert(data.view(self._kind).reshape(rows.shape), rows, reverse=reverse)
+
     def read(self, first=0, count=None):
         """float32 [sample][if][channel], channels in ascending order."""
         count = self.samples - first if count is None else min(count, self.samples - first)
-        data = np.fromfile(
-            self.filename,
-            self._kind,
-            max(0, count) * self._sample // self._kind.itemsize,
-            offset=self._begin + first * self._sample,
-        )
-        data = data.reshape(-1, self.ifs, len(self.frequencies))
-        return data[..., :: self._direction].astype(np.float32)
+        found = np.empty((max(0, count), self.ifs, len(self.frequencies)), np.float32)
+        self.read_into(first, found)
+        return found
 
     def averaged(self, most, count=None):
         """The first `count` samples (None: all) as by read(), float64, neighbours averaged so that

@@ -1,0 +1,113 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Files of powers as other programs write them, made by nothing of ours but struct and NumPy."""
+
+import struct
+
+import numpy as np
+
+#: the form in which a value is stored
+FORMS = {
+    "rawdatafile": "s",
+    "source_name": "s",
+    "signed": "b",
+    **dict.fromkeys("fch1 foff tstart tsamp src_raj src_dej az_start za_start refdm".split(), "d"),
+}
+#: the keywords of headers, in the order in which other programs write them
+STYLES = {
+    "sigproc": "rawdatafile source_name machine_id telescope_id src_raj src_dej az_start za_start "
+    "data_type fch1 foff nchans nbeams ibeam nbits tstart tsamp nifs",
+    "presto": "telescope_id machine_id source_name rawdatafile src_raj src_dej az_start za_start "
+    "data_type refdm tstart tsamp nbits signed nsamples fch1 foff nchans nifs nbeams ibeam",
+    "blimpy": "machine_id telescope_id src_raj az_start data_type source_name tsamp foff src_dej "
+    "tstart nbits nchans fch1 za_start nifs rawdatafile",
+    "your": "rawdatafile source_name machine_id barycentric pulsarcentric telescope_id src_raj "
+    "src_dej az_start za_start data_type fch1 foff nchans nbeams ibeam nbits tstart tsamp nifs",
+    "peasoup": "telescope_id nbits fch1 data_type nchans tsamp foff tstart source_name nifs "
+    "machine_id",
+}
+DEFAULTS = {
+    "rawdatafile": "a.raw",
+    "source_name": "B0329+54",
+    "telescope_id": 4,
+    "src_raj": 33259.37,
+    "src_dej": 543443.57,
+    "data_type": 1,
+    "nifs": 1,
+    "tstart": 58849.25,
+    "tsamp": 1e-3,
+    "nbeams": 1,
+    "ibeam": 1,
+}
+
+
+def word(text):
+    """A text as SIGPROC has it: its length, and its letters."""
+    return struct.pack("<i", len(text)) + text.encode()
+
+
+def sigproc_header(style="sigproc", **values):
+    """The bytes of a header; values: of its keywords, or of further ones."""
+    keys = STYLES[style].split()
+    found = word("HEADER_START")
+    for key in keys + [key for key in values if key not in keys]:
+        value = values.get(key, DEFAULTS.get(key, 0))
+        form = FORMS.get(key, "i")
+        found += word(key) + (word(value) if form == "s" else struct.pack("<" + form, value))
+    return found + word("HEADER_END")
+
+
+def packed(values, bits, high_first=False):
+    """The bytes of values in the order of the array: of less than 8 bits the first in the lowest
+    bits of a byte, or in the highest; of 8 and 16 integers, of 32 floats."""
+    values = np.asarray(values).reshape(-1)
+    if bits >= 8:
+        kind = {8: "i1" if values.min() < 0 else "u1", 16: "<i2" if values.min() < 0 else "<u2"}
+        return values.astype(kind.get(bits, "<f4")).tobytes()
+    each = (values[:, np.newaxis] >> np.arange(bits)) & 1  # lowest bit first
+    if high_first:
+        return np.packbits(each[:, ::-1].astype(np.uint8), bitorder="big").tobytes()
+    return np.packbits(each.astype(np.uint8), bitorder="little").tobytes()
+
+
+def write_sigproc(path, values, bits, low, width, falling=True, style="sigproc", **keys):
+    """
+    Writes a filterbank file.
+
+    values : array [sample][if][channel], channels in ascending order of frequency.
+    low, width : MHz, of the lowest channel, and of one.
+    """
+    values = np.asarray(values)
+    band = dict(
+        fch1=low + width * (values.shape[2] - 1) if falling else low,
+        foff=-width if falling else width,
+        nchans=values.shape[2],
+        nbits=bits,
+    )
+    # 8 and 16 bits are unsigned where nothing else is said
+    signed = {"signed": 1} if bits < 32 and values.min() < 0 else {}
+    shown = values[..., ::-1] if falling else values
+    with open(path, "wb") as file:
+        file.write(
+            sigproc_header(style, **{"nifs": values.shape[1], **band, **signed, **keys})
+            + packed(shown, bits)
+        )
+
+
+def dispersed_pulses(samples, frequencies, interval, pulses, seed=1):
+    """
+    Noise, float [sample][channel], rms 1 and mean 0, with pulses.
+
+    frequencies : array, MHz; pulses : (time, dm, width, height), s at infinite frequency,
+    pc/cm^3, s, and in units of the noise of a channel.
+    """
+    found = np.random.default_rng(seed).standard_normal((samples, len(frequencies)))
+    middles = (np.arange(samples)[:, np.newaxis] + 0.5) * interval
+    for time, dm, width, height in pulses:
+        # the delay of a cold plasma, s, with the constant of pulsar astronomy, 1 / 2.41e-4
+        late = time + dm / 2.41e-4 / np.asarray(frequencies) ** 2
+        found += height * (np.abs(middles - late) < width / 2)
+    return found
