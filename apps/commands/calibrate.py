@@ -17,7 +17,7 @@ from ..calibration.calibration import CalibrationError
 from ..calibration.calibration_file import load_calibration, save_calibration
 from ..calibration.loads import read_powers, with_loads
 from ..calibration.measure import MOST_FLAGGED, MOST_MISFIT, calibrate_file, levels_of, mean_ratios
-from ..calibration.sources import RULE, sky_model
+from ..calibration.sources import FLUXES, RULE, sky_model
 from ..calibration.uvcal import save_uvcal
 from ..formats.uvh5.header import NOT_APPLIED
 from ..formats.uvh5.reader import VisibilityFile, check_uvh5
@@ -197,7 +197,7 @@ def measure(options):
     calibration = load_calibration(options.base) if options.base else None
     told = []
     if options.file is not None:
-        model = sky_model(options.source)
+        model = sky_model(options.source, options.fluxes)
         with open_file(options.file) as file:
             numbers = chosen(file, options.integrations, "--integrations")
             state = file.keywords.get("CALSTATE", NOT_APPLIED)
@@ -279,6 +279,12 @@ def parser():
     )
     add("-o", "--output", required=True, metavar="CAL.yml", help="calibration to write")
     add("--source", default="noise", metavar="SOURCE", help=f"{RULE} (default: %(default)s)")
+    add(
+        "--fluxes",
+        choices=tuple(FLUXES),
+        help="catalogue of fluxes in Jy of a --source such as '3C 286', so that calibrated "
+        "visibilities are in Jy (default: none, its power is 1)",
+    )
     add(
         "--reference",
         metavar="INPUT",

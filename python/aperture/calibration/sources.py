@@ -17,6 +17,10 @@ from ..parameters.errors import ParameterError
 from ..parameters.input_files import look_for
 from ..tracking import directions
 from .calibration import CalibrationError, refuse
+from .flux_models import NAME, PERLEY_BUTLER_2017
+
+#: catalogues of fluxes
+FLUXES = {NAME: PERLEY_BUTLER_2017}
 
 RULE = (
     '"noise" (one signal in all inputs), '
@@ -31,7 +35,8 @@ class SkyModel:
     A model of the sky, or a noise source.
 
     name: for people; sources: (Direction, flux) of each, none for a noise source, which is the same
-    in all inputs; unit: of the fluxes, "Jy" or "" where they are relative.
+    in all inputs; unit: of the fluxes, "Jy" or "" where they are relative. A flux is a number, or a
+    function of frequencies in Hz, such as a FluxModel.
     """
 
     name: str
@@ -67,6 +72,8 @@ class SkyModel:
         delays = geometry.delays(baselines, directions)  # [source][baseline]
         found = np.zeros((len(baselines), len(frequencies)), complex)
         for (_, flux), delay in zip(self.sources, delays):
+            if callable(flux):
+                flux = flux(frequencies)
             found += flux * np.exp(-2j * np.pi * np.outer(delay, frequencies))
         return found
 
@@ -74,17 +81,36 @@ class SkyModel:
 NOISE = SkyModel("noise")
 
 
-def sky_model(text):
+def _of_catalogue(text, fluxes):
+    """The model of a source whose fluxes are in a catalogue."""
+    if fluxes not in FLUXES:
+        refuse("fluxes", fluxes, ", ".join(FLUXES))
+    models = FLUXES[fluxes]
+    try:
+        direction = directions.parse_direction(text)
+    except ParameterError:
+        direction = None
+    if direction is None or direction.name not in models:
+        raise CalibrationError("fluxes", f"{fluxes} has no {text}, only {', '.join(models)}")
+    return SkyModel(
+        f"{direction.name}, fluxes of {fluxes}", ((direction, models[direction.name]),), "Jy"
+    )
+
+
+def sky_model(text, fluxes=None):
     """
     The SkyModel that a text names: see RULE.
 
     Fluxes in a file of sources are in Jy; those of an array description are in units of the
-    receivers' noise, and what is named by its direction has a flux of 1.
+    receivers' noise, and what is named by its direction has a flux of 1, or with `fluxes` (one of
+    FLUXES) that in Jy of a catalogue.
 
     Raises CalibrationError; ArrayDescriptionError for what is wrong in a file; OSError.
     """
     if not isinstance(text, str) or not text.strip():
         refuse("source", text, RULE)
+    if fluxes is not None:
+        return _of_catalogue(text, fluxes)
     if text == "noise":
         return NOISE
     if text.endswith((".yml", ".yaml")) or os.path.isfile(look_for(text) or ""):
