@@ -85,7 +85,8 @@ def observe(array, source, par, segments, filename, seconds):
         par=segments,
     )
     flowgraph = gr.top_block()
-    flowgraph.connect(feed, points, frames, power, fold, sink)
+    flowgraph.connect(feed, points)
+    flowgraph.connect(feed, frames, power, fold, sink)
     flowgraph.connect((fold, 1), (sink, 1))
     flowgraph.msg_connect(points, "weights", power, "weights")
     flowgraph.run()

@@ -85,7 +85,8 @@ def observe(array, beams, folder):
         rate=RATE / CHANNELS / FRAME,
     )
     flowgraph = gr.top_block()
-    flowgraph.connect(feed, points, frames, power, normal, dedisperse, search)
+    flowgraph.connect(feed, points)
+    flowgraph.connect(feed, frames, power, normal, dedisperse, search)
     flowgraph.connect(normal, table)
     flowgraph.connect(frames, ring)
     flowgraph.msg_connect(points, "weights", power, "weights")

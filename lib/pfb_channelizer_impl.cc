@@ -77,11 +77,6 @@ bool pfb_channelizer_impl::start()
     return filtering_impl::start();
 }
 
-void pfb_channelizer_impl::forecast(int, gr_vector_int& required)
-{
-    require_window(required);
-}
-
 clocked_block::progress
 pfb_channelizer_impl::make(int done,
                            int room,

@@ -25,7 +25,6 @@ public:
                          const device& d);
 
     bool start() override;
-    void forecast(int noutput_items, gr_vector_int& required) override;
 
     std::vector<uint64_t> missing() const override;
 

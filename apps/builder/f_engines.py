@@ -8,9 +8,10 @@
 import math
 
 import pmt
-from gnuradio import blocks, gr
+from gnuradio import blocks
 
 from .. import exchange, f_engine, tags
+from ..delay_tracker import delay_tracker
 from ..streams.tag_values import dict_value
 
 #: keys of settings that have a value for each input
@@ -34,18 +35,17 @@ def part_of(message, first, count):
     return message
 
 
-class _Settings(gr.basic_block):
-    """Passes settings of all inputs on to F-engines of ranges of them: delays -> delays0, ..."""
+class shared_tracker(delay_tracker):
+    """A delay_tracker for F-engines of ranges of the inputs, which has a port for each of them:
+    delays0, delays1 and so on."""
 
-    def __init__(self, ranges):
-        gr.basic_block.__init__(self, "settings of ranges", None, None)
+    def share_out(self, ranges):
+        """Takes the first input and the number of inputs of each, before it is connected."""
         self._ranges = ranges
-        self.message_port_register_in(pmt.intern("delays"))
         for number in range(len(ranges)):
             self.message_port_register_out(pmt.intern(f"delays{number}"))
-        self.set_msg_handler(pmt.intern("delays"), self._pass_on)
 
-    def _pass_on(self, message):
+    def _publish(self, message):
         for number, (first, count) in enumerate(self._ranges):
             own = part_of(message, first, count)
             if own is not None:
@@ -71,7 +71,7 @@ class FEngines:
     """
 
     def __init__(self, devices, signals, **parameters):
-        self.devices, self._ports, self._settings = devices, signals.ports, None
+        self.devices, self._ports = devices, signals.ports
         units = signals.inputs if signals.ports == 1 else signals.ports
         each = signals.inputs // units
         self.ranges = [
@@ -91,28 +91,26 @@ class FEngines:
             engine.set_log_level("warning")  # lost samples, for example
 
     def connect(self, flowgraph, source, followers, tracker):
-        """Connects the source, the blocks that follow its stream, so that what they send comes
-        before the samples for which it is, and a tracker, which is one of them, or None."""
-        before = [source, *followers]
-        if len(before) > 1:
-            flowgraph.connect(*before)
+        """Connects the source, the blocks that follow its stream beside the engines, and a tracker,
+        which is one of them (for several engines a shared_tracker), or None."""
+        for follower in followers:
+            # an F-engine or a beamformer waits for who sends it settings
+            flowgraph.connect(source, follower)
         if self._ports > 1:
-            ports = [(before[-1], 0), *((source, port) for port in range(1, self._ports))]
+            ports = [(source, port) for port in range(self._ports)]
             for engine in self.engines:
                 for port in range(engine.input_signature().min_streams()):
                     flowgraph.connect(ports.pop(0), (engine, port))
         elif len(self.engines) == 1:
-            flowgraph.connect(before[-1], self.engines[0])
+            flowgraph.connect(source, self.engines[0])
         else:
-            self._share_out(flowgraph, before[-1])
-        if tracker and len(self.engines) == 1:
-            flowgraph.msg_connect(tracker, "delays", self.engines[0], "delays")
-        elif tracker:
-            # kept here: GNU Radio holds no reference to what is written in Python
-            self._settings = _Settings(self.ranges)
-            flowgraph.msg_connect(tracker, "delays", self._settings, "delays")
+            self._share_out(flowgraph, source)
+        if isinstance(tracker, shared_tracker):
+            tracker.share_out(self.ranges)
             for number, engine in enumerate(self.engines):
-                flowgraph.msg_connect(self._settings, f"delays{number}", engine, "delays")
+                flowgraph.msg_connect(tracker, f"delays{number}", engine, "delays")
+        elif tracker:
+            flowgraph.msg_connect(tracker, "delays", self.engines[0], "delays")
 
     def _share_out(self, flowgraph, source):
         """Shares items [input] out: parts of equal length, some of which go together again."""
@@ -158,6 +156,10 @@ class FEngines:
     def clamped(self):
         """Voltages and samples of each input that were clamped."""
         return self.of_inputs("clamped", "clamped_samples")
+
+    def late_settings(self):
+        """Settings that came after their time."""
+        return sum(engine.late_settings() for engine in self.engines)
 
     def delays(self):
         """Models of the delays, as of f_engine."""

@@ -13,7 +13,7 @@ from ..arrays.geometry import SPEED_OF_LIGHT
 from ..delay_tracker import delay_tracker
 from ..streams.silent_block import silent
 from ..tracking.delay_model import longest_baseline
-from .f_engines import FEngines
+from .f_engines import FEngines, shared_tracker
 from .flags import flagging_parameters
 from .levels import channelizer_parameters
 
@@ -50,7 +50,7 @@ class FrontEnd:
         delays = {}
         if plan.tracking.direction is not None:
             self.tracker = silent(
-                delay_tracker,
+                shared_tracker if plan.device.several else delay_tracker,
                 array=signals.description,
                 direction=plan.tracking.direction,
                 channels=sizes.channels,
@@ -105,6 +105,7 @@ class FrontEnd:
         counts = (
             ("missing", sum(self.f_engines.missing())),
             ("clamped", sum(self.f_engines.clamped())),
+            ("late settings", self.f_engines.late_settings()),
         )
         return ", ".join(f"{count} {name}" for name, count in counts if count)
 

@@ -6,10 +6,15 @@
 #
 """Flowgraphs of plans with different sections, and what is in their files."""
 
+import time
+from dataclasses import replace
+from unittest import mock
+
 import h5py
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
 
+from gnuradio.aperture import delay_tracker
 from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.builder.flowgraph import Flowgraph
 from gnuradio.aperture.builder.input import InputFailure
@@ -81,12 +86,59 @@ class qa_flowgraph(InFolder, gr_unittest.TestCase):
     def test_several_devices(self):
         graph = Flowgraph(self.plan("device: {names: 'emulated:0,emulated:1'}\n" + VISIBILITIES))
         self.assertEqual(
-            {"source", "snapshot", "visibilities", "f_engine0", "f_engine1", "xengine0", "xengine1"},
+            {
+                "source",
+                "snapshot",
+                "visibilities",
+                "f_engine0",
+                "f_engine1",
+                "xengine0",
+                "xengine1",
+            },
             set(graph.named_blocks()),
         )
         self.assertEqual([(0, 1), (1, 2)], graph.front.f_engines.ranges)
         # without masks, there is one exchange and one join
         self.assertEqual(2, len(graph.correlator.others))
+
+    def test_tracked_settings_are_not_late(self):
+        """However fast samples are made, and on one or several devices, which give the same bits:
+        a tracker that takes longer is waited for, and stands in no stream."""
+        send = delay_tracker._send
+
+        def slowly(tracker, begin):
+            time.sleep(5e-3)
+            send(tracker, begin)
+
+        array = small_array(sample_rate=1e4, antennas=3)
+        array.antennas = [
+            replace(antenna, position=(900.0 * number, 400.0 * number**2, 0.0))
+            for number, antenna in enumerate(array.antennas)
+        ]
+        save_array(array, self.path("array.yml"))
+        found = []
+        for device in ("{name: 'emulated:0'}", "{names: 'emulated:0,emulated:1'}"):
+            path = self.path("v.uvh5")
+            graph = Flowgraph(
+                self.plan(
+                    f"device: {device}\noutputs: {{file: '{path}'}}\n"
+                    "tracking: {direction: 'Cas A'}\n",
+                    FX,
+                    engines="channels: 16, integration: 0.512, gain: 4",
+                    duration=61.44,
+                )
+            )
+            graph.level(lambda _: None, lambda _: None)
+            with mock.patch.object(delay_tracker, "_send", slowly):
+                graph.run()
+            self.assertEqual([], graph.errors())
+            self.assertGreater(graph.front.tracker.updates(), 5)
+            self.assertEqual(graph.front.f_engines.late_settings(), 0)
+            self.assertEqual(graph.front.tracker.detail().noutputs(), 0)
+            with h5py.File(path) as file:
+                found.append(file["Data/visdata"][()])
+        self.assertEqual(len(found[0]), 6 * 120)
+        np.testing.assert_array_equal(found[1], found[0])
 
     def test_integrations_in_the_files(self):
         """Both are what was asked for within 1 %, and exactly where they are whole spectra: 0.16 ms

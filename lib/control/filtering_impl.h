@@ -11,6 +11,7 @@
 #include "control/delay_settings.h"
 #include "control/filter_windows.h"
 #include "control/gain_settings.h"
+#include "control/settings_ahead.h"
 #include "stream/periodic_call.h"
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <gnuradio/aperture/tags.h>
@@ -39,7 +40,8 @@ public:
         d_windows.reset();
         d_gains.start();
         d_delays.start();
-        d_spectra = 0;
+        d_ahead.start(*this, this->d_logger);
+        d_spectra = d_late = 0;
         if (!Base::start())
             return false;
         // in a thread of its own, as a GPU's counts are waited for
@@ -49,7 +51,13 @@ public:
     bool stop() override
     {
         d_counting.stop();
+        d_ahead.stop();
         return Base::stop();
+    }
+    void forecast(int, gr_vector_int& required) override
+    {
+        d_ahead.wait();
+        this->require_window(required);
     }
 
     void set_gain(std::complex<float> gain, int input) override
@@ -91,6 +99,7 @@ public:
     {
         return d_kernel->clamped().samples;
     }
+    uint64_t late_settings() const override { return d_late; }
     std::string implementation() const override { return d_kernel->implementation(); }
 
 protected:
@@ -146,6 +155,7 @@ protected:
                                          : origin,
                                 rate / d_windows.hop() };
         const auto late = [&](int64_t spectra) {
+            d_late++;
             this->report("late", 0, spectrum, spectra);
         };
         const auto tell = [&](const pmt::pmt_t& setting) {
@@ -249,6 +259,8 @@ private:
 
     gr::aperture::gain_settings d_gains;
     delay_settings d_delays;
+    settings_ahead d_ahead{ "delays" };
+    std::atomic<uint64_t> d_late{ 0 };    // settings that came late
     std::atomic<uint64_t> d_spectra{ 0 }; // spectra that have been made
     std::vector<kernels::spectrum_of_input>
         d_not_numbers; // spectra of the newest call with NaN

@@ -8,7 +8,9 @@
 #ifndef INCLUDED_APERTURE_CONTROL_WEIGHTED_BLOCK_H
 #define INCLUDED_APERTURE_CONTROL_WEIGHTED_BLOCK_H
 
+#include "control/settings_ahead.h"
 #include "control/timed_beam_settings.h"
+#include <atomic>
 #include <complex>
 #include <memory>
 #include <utility>
@@ -26,12 +28,20 @@ public:
     bool start() override
     {
         d_weights.start();
+        d_ahead.start(*this, this->d_logger);
+        d_late = 0;
         return Reader::start();
     }
     bool stop() override
     {
         say_refused(true);
+        d_ahead.stop();
         return Reader::stop();
+    }
+    void forecast(int noutput_items, gr_vector_int& required) override
+    {
+        d_ahead.wait();
+        Reader::forecast(noutput_items, required);
     }
 
     int inputs() const override { return d_weights.inputs(); }
@@ -52,6 +62,7 @@ public:
     {
         d_weights.set_masks(as_masks(mask), beam);
     }
+    uint64_t late_settings() const override { return d_late; }
     std::string implementation() const override { return d_kernel->implementation(); }
 
 protected:
@@ -80,7 +91,10 @@ protected:
         const int64_t sharing = d_weights.update(
             this->position(),
             { this->origin(), this->rate() },
-            [this](int64_t late) { this->report("late", 0, this->position(), late); },
+            [this](int64_t late) {
+                d_late++;
+                this->report("late", 0, this->position(), late);
+            },
             [this](const timed_beam_settings::changes& c) {
                 for (const auto& setting : c.news)
                     this->announce(this->position(), setting);
@@ -102,6 +116,9 @@ protected:
     timed_beam_settings d_weights;
 
 private:
+    settings_ahead d_ahead{ "weights" };
+    std::atomic<uint64_t> d_late{ 0 }; // settings that came late
+
     void say_refused(bool all)
     {
         for (const auto& reason : d_weights.take_refused(all))

@@ -5,8 +5,6 @@
 #
 """Block that keeps the delays of an array on a direction of the sky."""
 
-import time as host
-
 import numpy as np
 import pmt
 
@@ -22,7 +20,6 @@ from .tracking.directions import parse_direction
 
 MODEL = "geometry"  # name of what it sends, beside a user's and the calibration's
 SHORTEST = 1e-3  # s between models: calls of ERFA take 0.1 ms
-SETTLE = 0.05  # s for which the first items wait, so that the first model is there before
 
 
 def delays_message(segment, frequency, model=MODEL, direction=None):
@@ -73,9 +70,12 @@ class delay_tracker(following_block):
     connect what the source sends, an item a sample of each input. It says what time it is, and what
     the frequency of channel channels//2 is. Without, they are the description's and the host's.
 
-    Out: optionally the same stream, each item after all models that hold from its time on. Put
-    between the source and the F-engine, delays are never late, however fast the stream comes.
-    Without, beside the F-engine, nothing is copied, and `lead` must do.
+    Connect it beside the F-engine, to what this reads, or a block before it: an F-engine waits
+    until this block has read its samples, so that delays are never late, however fast a recording
+    is read. Where it has read nothing for a minute, the F-engine warns, and waits no more.
+
+    Out: optionally the same stream, each item after all models that hold from its time on, for what
+    does not wait; a block in Python copies all samples.
 
     Further output: messages on the port `delays`, for the port of that name of `f_engine` and
     `pfb_channelizer`: for all inputs `delay`, `delay_rate`, `phase`, `phase_rate`, the `time` from
@@ -121,8 +121,8 @@ class delay_tracker(following_block):
             settable=True,
         ) = 0.1,
         lead: Number(
-            "Seconds, 0 to 3600: beside the F-engine, at least what the stream's buffers hold "
-            "between the source and the F-engine.",
+            "Seconds, 0 to 3600, by which models are sent ahead of the stream; at least what its "
+            "buffers hold, for what does not wait for them.",
             0,
             3600,
             unit="s",
@@ -232,13 +232,8 @@ class delay_tracker(following_block):
 
     def _work(self, input_items, output_items):
         count = len(input_items[0])
-        first = self._updates == 0
         with self._lock:
             self._come(count)
-        if first and output_items:
-            # the F-engine looks for messages before it works, but not in between: with the items it
-            # could begin a moment before the first model comes
-            host.sleep(SETTLE)
         for passed_on in output_items:
             passed_on[:] = input_items[0]
         return count
@@ -259,13 +254,12 @@ class delay_tracker(following_block):
         if self._direction.moving:
             self._warn_of_rotation(begin)
         end = self._end_of(begin, self._interval())
-        self.message_port_pub(
-            self._delays_port,
-            delays_message(
-                self._model.segment(begin, end), self._frequency, direction=self._direction
-            ),
-        )
+        segment = self._model.segment(begin, end)
+        self._publish(delays_message(segment, self._frequency, direction=self._direction))
         self._sent(end)
+
+    def _publish(self, message):
+        self.message_port_pub(self._delays_port, message)
 
     def _tell_place(self):
         """Sends the status where the direction is new, sets or rises, or the period is over."""

@@ -145,9 +145,13 @@ class pointing(following_block):
     samples half of that) the width of all. Without, they are the description's. A stream that is
     tuned anew gets weights for it, from the time of the tag on.
 
-    Out: optionally the same stream, each item after all weights that hold from its time on. Put
-    between the source and the channeliser, weights are never late, however fast the stream
-    comes. Without, beside the channeliser, nothing is copied, and `lead` must do.
+    Connect it beside the channeliser, to what this reads, or a block before it: a beamformer waits
+    until this block has read these samples, so that weights are never late, however fast a
+    recording is read. Where it has read nothing for a minute, the beamformer warns, and waits no
+    more.
+
+    Out: optionally the same stream, each item after all weights that hold from its time on, for
+    what does not wait; a block in Python copies all samples.
 
     Further output: messages on the port `weights`, for the port of that name of `beamformer` and
     `beam_power`: dictionaries of `weights` (c32vector, [channel][beam][input], of all beams) and
@@ -210,8 +214,8 @@ class pointing(following_block):
             unit="s",
         ) = 0.0,
         lead: Number(
-            "Seconds, 0 to 3600: beside the channeliser, at least what the stream's buffers "
-            "hold between the source and the beamformer.",
+            "Seconds, 0 to 3600, by which weights are sent ahead of the stream; at least what its "
+            "buffers hold, for what does not wait for them.",
             0,
             3600,
             unit="s",

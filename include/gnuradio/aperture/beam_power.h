@@ -112,6 +112,9 @@ public:
     //! Sets which inputs a beam has ([input]), or all beams with -1 ([beam][input]):
     //! those with 0 are left out, whatever their weights are. An empty mask is ones.
     virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
+    //! Returns how many settings with a time came after it since the start, and held from
+    //! when they came. It may be called while the flowgraph runs.
+    virtual uint64_t late_settings() const = 0;
     //! Returns the name of the implementation, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
 };

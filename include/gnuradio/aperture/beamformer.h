@@ -107,6 +107,9 @@ public:
     virtual void set_mask(const std::vector<int>& mask, int beam = -1) = 0;
     //! Returns, for each beam, the samples that were clamped to fit into sc8.
     virtual std::vector<uint64_t> clamped() const = 0;
+    //! Returns how many settings with a time came after it since the start, and held from
+    //! when they came. It may be called while the flowgraph runs.
+    virtual uint64_t late_settings() const = 0;
     //! Returns the name of the implementation, for example "host avx512 vnni".
     virtual std::string implementation() const = 0;
 };

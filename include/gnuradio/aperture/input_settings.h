@@ -104,6 +104,9 @@ public:
     //! Returns, for each input, the spectra that were zeros because samples were lost,
     //! without the padding of f_engine's last frame.
     virtual std::vector<uint64_t> missing() const = 0;
+    //! Returns how many settings with a time came after it since the start, and held from
+    //! when they came. It may be called while the flowgraph runs.
+    virtual uint64_t late_settings() const = 0;
     //! Returns the name of the implementation, for example "host".
     virtual std::string implementation() const = 0;
 };

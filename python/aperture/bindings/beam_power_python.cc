@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beam_power.h) */
-/* BINDTOOL_HEADER_FILE_HASH(69b05dd25bcd64c741b992f6908cf163) */
+/* BINDTOOL_HEADER_FILE_HASH(7999377307f2da8cc35d726bd2d93165) */
 /***********************************************************************************/
 
 #include "about_detection.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(beamformer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4a5653798868b12f9fb6e5afeb60946f) */
+/* BINDTOOL_HEADER_FILE_HASH(7878ee7578cc8a495c685e987e769186) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -153,6 +153,10 @@ Returns:
              &block::missing,
              "Returns, for each input, the spectra so far that are zeros because samples "
              "were lost.")
+        .def("late_settings",
+             &block::late_settings,
+             "Returns how many settings with a time came after it since the start, and "
+             "held from when they came. It may be called while the flowgraph runs.")
         .def("implementation",
              &block::implementation,
              "Returns the name of the implementation.");

@@ -62,7 +62,11 @@ void bind_weight_methods(binding& c)
             py::arg("beam") = -1,
             "Sets which inputs a beam has, [input], or with -1 all beams, [beam][input]: "
             "those with 0 are left out, whatever their weights are. An empty mask is "
-            "ones.");
+            "ones.")
+        .def("late_settings",
+             &block::late_settings,
+             "Returns how many settings with a time came after it since the start, and "
+             "held from when they came. It may be called while the flowgraph runs.");
 }
 
 #endif /* INCLUDED_APERTURE_WEIGHT_METHODS_H */
