@@ -21,6 +21,7 @@ from pyuvdata import UVData
 
 from gnuradio.aperture.arrays import earth_rotation
 from gnuradio.aperture.arrays.array_description import Input
+from gnuradio.aperture.commands import calibrate, plot
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.conversion import visibility_files
 from gnuradio.aperture.conversion.convert import Averages, convert
@@ -281,6 +282,11 @@ class TestAverages(unittest.TestCase):
         code, _, errors = run_main(command, source, self.result, "--average-integrations", 2)
         self.assertEqual(code, 1)
         self.assertIn("dependent.uvh5: its baselines have integrations of different", errors)
+        code, _, errors = run_main(calibrate, source, "-o", self.folder / "c.yml")
+        self.assertEqual(code, 1)
+        self.assertIn("dependent.uvh5: its baselines have integrations of different", errors)
+        code, _, errors = run_main(plot, source, "-o", self.folder / "p.png")
+        self.assertEqual(code, 0, errors)
 
     def test_refused(self):
         for words, text in (

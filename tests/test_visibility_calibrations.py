@@ -21,10 +21,17 @@ from pyuvdata.utils import uvcalibrate
 from gnuradio.aperture.calibration.calibration import Band, Calibration, InputCalibration
 from gnuradio.aperture.calibration.calibration_file import save_calibration
 from gnuradio.aperture.calibration.uvcal import save_uvcal
+from gnuradio.aperture.commands import calibrate, fx
 from gnuradio.aperture.commands import convert as command
-from gnuradio.aperture.commands import fx
 from gnuradio.aperture.formats.uvh5.header import gains_of
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
+from gnuradio.aperture.testing.calibration_models import (
+    array_of,
+    frequencies_of,
+    hidden_gains,
+    products_of,
+    write_observation,
+)
 from gnuradio.aperture.testing.observations import run as run_main
 
 CHANNELS = 16
@@ -191,6 +198,31 @@ class TestCalibrations(unittest.TestCase):
             np.testing.assert_allclose(
                 found[part], factor * alone[part], rtol=0, atol=1e-5 * np.abs(found).max()
             )
+
+    def test_intervals(self):
+        """aperture_calibrate --interval, and its calibrations applied: phases that drift stand
+        still."""
+        array, frequencies, integrations = array_of("ABCD"), frequencies_of(8), 6
+        gains, _ = hidden_gains(4, 8)
+        rng = np.random.default_rng(4)
+        drift = np.exp(1j * np.radians(15) * np.outer(np.arange(integrations), [0, 1, -1, 2]))
+        products = [
+            products_of(gains * phasor[:, None], [(30.0, np.zeros(4))], frequencies, 2000, rng)
+            for phasor in drift
+        ]
+        path, folder = self.folder / "drift.uvh5", fresh_folder("visibility_calibrations/cal")
+        write_observation(path, array, frequencies, products, 2000)
+        code, output, errors = run_main(
+            calibrate, path, "-o", folder / "{time}.yml", "--interval", 1
+        )
+        self.assertEqual(code, 0, errors)
+        self.assertIn("6 of 6 intervals: written", output)
+        output = self.convert(path, "--calibration", *sorted(folder.iterdir()))
+        self.assertIn("calibrated by ", output)
+        found = contents(self.result)[0]
+        # noise of a thirtieth of a power that is 1 now
+        np.testing.assert_allclose(found.real[..., 0], 1, atol=0.15)
+        self.assertLess(np.abs(np.angle(found, deg=True)).max(), 3.0)
 
     def test_lost_inputs(self):
         """Products of an input that the calibration did not find are flagged, and it is said."""

@@ -11,16 +11,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arguments.argument_types import number, positive_seconds, whole_number
+from ..arguments.argument_types import names, number, positive_seconds, whole_number
 from ..arguments.command_parser import CommandParser
+from ..arrays.earth_rotation import unix_seconds
 from ..calibration.calibration import CalibrationError
 from ..calibration.calibration_file import load_calibration, save_calibration
 from ..calibration.loads import read_powers, with_loads
-from ..calibration.measure import MOST_FLAGGED, MOST_MISFIT, calibrate_file, levels_of, mean_ratios
+from ..calibration.measure import (
+    MOST_FLAGGED,
+    MOST_MISFIT,
+    calibrate_file,
+    intervals_of,
+    levels_of,
+    mean_ratios,
+)
 from ..calibration.sources import FLUXES, RULE, sky_model
 from ..calibration.uvcal import save_uvcal
+from ..files.file_names import TIME, names_at
 from ..formats.uvh5.header import NOT_APPLIED
 from ..formats.uvh5.reader import VisibilityFile, check_uvh5
+from ..parameters.times import utc_text
 from .running import CommandError, run_command
 from .tables import seconds_text, shown, table
 from .terminal import say, warn
@@ -58,7 +68,9 @@ def chosen(file, span, option):
 def open_file(name):
     """A UVH5 file."""
     check_uvh5(name, "visibilities")
-    return VisibilityFile(name)
+    file = VisibilityFile(name)
+    file.refuse_baseline_dependent()
+    return file
 
 
 def powers_of(option, words):
@@ -177,8 +189,8 @@ def draw(file, model, calibration, integrations, path):
         plt.close(figure)
 
 
-def measure(options):
-    """Does what the options say; returns the exit code."""
+def check_files(options):
+    """Refuses names of files that contradict what is asked for."""
     if not options.output.endswith((".yml", ".yaml")):
         raise CommandError(f"-o {options.output}: the name of a calibration ends in .yml")
     if (options.hot is None) != (options.cold is None):
@@ -187,6 +199,9 @@ def measure(options):
         raise CommandError("a UVH5 file of a source, or --hot and --cold, or both are needed")
     if options.file is None and options.plot is not None:
         raise CommandError(f"--plot {options.plot}: needs a UVH5 file of a source")
+    if options.file is None and options.uvcal is not None:
+        # only the file knows of the antennas' places
+        raise CommandError(f"--uvcal {options.uvcal}: needs a UVH5 file of a source")
     for option, path in (
         ("-o", options.output),
         ("--plot", options.plot),
@@ -194,6 +209,73 @@ def measure(options):
     ):
         if path is not None and os.path.isdir(path):
             raise CommandError(f"{option} {path}: is a folder")
+    if options.interval is None:
+        return
+    if options.file is None:
+        raise CommandError(f"--interval {options.interval:g}: needs a UVH5 file of a source")
+    if TIME not in options.output:
+        raise CommandError(
+            f"-o {options.output}: with --interval there is a calibration for each, so that {TIME} "
+            "is to be in the name"
+        )
+    for option in ("plot", "uvcal", "hot"):
+        if getattr(options, option) is not None:
+            raise CommandError(f"--{option}: is for one calibration, and not for --interval")
+
+
+def with_validity(calibration, seconds):
+    """The calibration, valid for so long before and after its data; None: always."""
+    if seconds is None:
+        return calibration
+    begin, end = calibration.measured
+    return replace(calibration, valid=(max(0.0, begin - seconds), end + seconds))
+
+
+def measure_intervals(options, file, model, numbers, settings):
+    """Writes a calibration for each interval of a file, and says how good each is."""
+    numbers = np.arange(len(file.times)) if numbers is None else numbers
+    rows, told, taken = [("from", "for", "S/N", "misfit", "flagged", "file")], {}, []
+    intervals = intervals_of(file, numbers, options.interval)
+    for part in intervals:
+        when = utc_text(float(unix_seconds(file.times[part[0]])), 3) + "Z"
+        try:
+            calibration, texts = calibrate_file(file, model, np.array(part), **settings)
+        except CalibrationError as error:
+            warn(PROGRAM, f"integrations {part[0]}-{part[-1]}, {when}: no calibration: {error}")
+            continue
+        # the same one for all, so that phases go on from one to the next
+        settings = {**settings, "reference": settings["reference"] or calibration.references[0]}
+        for text in texts:
+            told.setdefault(text, []).append(when)
+        calibration = replace(calibration, history=f"{PROGRAM} {shown(options.file)}")
+        calibration = with_validity(calibration, options.valid)
+        (name,) = names_at([options.output], calibration.measured[0], taken)
+        save_calibration(calibration, name)
+        taken.append(name)
+        qualities = calibration.quality.values()
+        rows.append(
+            (
+                when,
+                seconds_text(calibration.measured[1] - calibration.measured[0]),
+                f"{min(quality.signal_to_noise for quality in qualities):.3g}",
+                f"{100 * max(quality.misfit for quality in qualities):.2g} %",
+                f"{100 * np.mean([entry.flagged for entry in calibration.inputs]):.3g} %",
+                shown(name),
+            )
+        )
+    if not taken:
+        raise CommandError(f"{options.file}: there is no calibration of any interval")
+    for text, times in told.items():
+        more = f", and {len(times) - 1} more" if len(times) > 1 else ""
+        warn(PROGRAM, f"{times[0]}{more}: {text}")
+    say(table(rows[: MOST_ROWS + 1]))
+    say(f"{len(taken)} of {len(intervals)} intervals: written")
+    return 0
+
+
+def measure(options):
+    """Does what the options say; returns the exit code."""
+    check_files(options)
     calibration = load_calibration(options.base) if options.base else None
     told = []
     if options.file is not None:
@@ -207,16 +289,17 @@ def measure(options):
                     f"{options.file}: a calibration was {state}: what is measured is "
                     "what is left after it, and does not take its place",
                 )
+            settings = dict(
+                reference=options.reference,
+                average=options.average,
+                most_misfit=options.most_misfit,
+                most_flagged=options.most_flagged,
+                leave_out=options.leave_out,
+            )
             try:
-                calibration, told = calibrate_file(
-                    file,
-                    model,
-                    numbers,
-                    reference=options.reference,
-                    average=options.average,
-                    most_misfit=options.most_misfit,
-                    most_flagged=options.most_flagged,
-                )
+                if options.interval is not None:
+                    return measure_intervals(options, file, model, numbers, settings)
+                calibration, told = calibrate_file(file, model, numbers, **settings)
             except CalibrationError as error:
                 raise CommandError(f"{options.file}: {error}") from None
             calibration = replace(calibration, history=f"{PROGRAM} {shown(options.file)}")
@@ -234,18 +317,8 @@ def measure(options):
             ),
         )
         told += impossible_receivers(calibration)
-    if options.valid is not None:
-        calibration = replace(
-            calibration,
-            valid=(
-                max(0.0, calibration.measured[0] - options.valid),
-                calibration.measured[1] + options.valid,
-            ),
-        )
+    calibration = with_validity(calibration, options.valid)
     if options.uvcal is not None:
-        # only the file knows of the antennas' places
-        if options.file is None:
-            raise CommandError(f"--uvcal {options.uvcal}: needs a UVH5 file of a source")
         with open_file(options.file) as file:
             save_uvcal(calibration, options.uvcal, file)
     save_calibration(calibration, options.output)
@@ -297,6 +370,20 @@ def parser():
         type=integrations_of,
         metavar="FIRST-LAST",
         help="integrations that are used, from 0 (default: all)",
+    )
+    add(
+        "--interval",
+        type=positive_seconds(False),
+        metavar="SECONDS",
+        help=f"a calibration for each so many seconds of the file, with {TIME} in the name of -o; "
+        "aperture_convert --calibration takes them all (default: one for all)",
+    )
+    add(
+        "--leave-out",
+        type=names,
+        default=(),
+        metavar="INPUT,...",
+        help="inputs, or antennas, that take no part, as those that a first run named as bad",
     )
     add(
         "--average",

@@ -5,10 +5,9 @@
 #
 """aperture_convert: visibilities from UVH5 to measurement sets and UVFITS, and back."""
 
-import argparse
 import os
 
-from ..arguments.argument_types import numbers, whole_number
+from ..arguments.argument_types import names, numbers, whole_number
 from ..arguments.command_parser import CommandParser
 from ..calibration.calibration import SCALES
 from ..calibration.calibration_file import load_calibration
@@ -25,14 +24,6 @@ from .terminal import say, warn
 
 PROGRAM = "aperture_convert"
 MOST_NAMES = 3  # calibrations that the file names
-
-
-def names(text):
-    """An argparse type: names separated by commas -> a tuple of them."""
-    found = tuple(part.strip() for part in text.split(","))
-    if not all(found):
-        raise argparse.ArgumentTypeError(f"{text}: expected names separated by commas")
-    return found
 
 
 def calibration_of(options):

@@ -205,6 +205,7 @@ def image_file(options):
     require("imaging")
     check_uvh5(options.file, "the file of visibilities")
     with VisibilityFile(options.file) as file:
+        file.refuse_baseline_dependent()
         check_outputs(options)
         hands, stokes = choose_hands(file, options.polarization)
         pairs = {(a, a, hand) for a in file.antennas for hand in hands}

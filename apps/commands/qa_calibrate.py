@@ -373,6 +373,131 @@ class qa_calibrate(gr_unittest.TestCase):
             )
         return gains, receivers, frequencies
 
+    def write_drift(self, name, antennas="ABCDE", integrations=6, loose=None):
+        """
+        A noise source whose phase in B drifts by 4 degrees from one integration to the next, and
+        is random in `loose`. Returns the path, gains [integration][input][channel], frequencies.
+        """
+        array, frequencies = array_of(antennas), frequencies_of(9)
+        gains, _ = hidden_gains(len(antennas), 9)
+        rng = np.random.default_rng(11)
+        phases = np.zeros((integrations, len(antennas)))
+        phases[:, 1] = np.radians(4) * np.arange(integrations)
+        if loose is not None:
+            phases[:, antennas.index(loose)] = rng.uniform(-1.2, 1.2, integrations)
+        all_gains = gains * np.exp(1j * phases)[..., None]
+        products = [
+            products_of(each, [(30.0, np.zeros(len(antennas)))], frequencies, 3000, rng)
+            for each in all_gains
+        ]
+        path = self.path(name)
+        write_observation(path, array, frequencies, products, 3000)
+        return path, all_gains, frequencies
+
+    def test_intervals(self):
+        """A calibration for each two integrations follows a phase that drifts."""
+        path, gains, frequencies = self.write_drift("drift.uvh5")
+        with VisibilityFile(path) as file:
+            length = file.times[1] - file.times[0]
+        folder = tempfile.mkdtemp(dir=self._folder.name)
+        out, err = self.calibrate(
+            path, "-o", f"{folder}/cal-{{time}}.yml", "--interval", 2 * 86400 * length
+        )
+        self.assertIn("3 of 3 intervals: written", out)
+        names = sorted(os.listdir(folder))
+        self.assertEqual(len(names), 3)
+        self.assertEqual(names[0], "cal-20231231T235959Z.yml")
+        for number, name in enumerate(names):
+            calibration = aperture.load_calibration(os.path.join(folder, name))
+            self.assertEqual(
+                calibration.references, aperture.load_calibration(f"{folder}/{names[0]}").references
+            )
+            means = gains[2 * number : 2 * number + 2].sum(axis=0)
+            product = calibration.corrections(frequencies) * means
+            product *= np.exp(-1j * np.angle(product[:1]))
+            # 4 degrees within the interval, 24 in all
+            self.assertLess(np.abs(np.angle(product, deg=True)).max(), 2.0)
+            begin, end = calibration.measured
+            self.assertAlmostEqual((begin + end) / 2, 1704067200.5 + 2 * number, delta=0.01)
+
+    def test_bad_interval(self):
+        """An interval without a signal is named, and the others are written."""
+        path, _, _ = self.write_drift("bad.uvh5")
+        with h5py.File(path, "r+") as file:
+            rows = len(file["Header/time_array"]) // 3
+            file["Data/flags"][rows : 2 * rows] = True
+        folder = tempfile.mkdtemp(dir=self._folder.name)
+        out, err = self.calibrate(path, "-o", f"{folder}/{{time}}.yml", "--interval", 2)
+        self.assertIn("integrations 2-3, 2024-01-01T00:00:02.000Z: no calibration: ", err)
+        self.assertIn("2 of 3 intervals: written", out)
+        self.assertEqual(len(os.listdir(folder)), 2)
+        with h5py.File(path, "r+") as file:
+            file["Data/flags"][:] = True
+        self.assertIn(
+            "flagged", self.refused(path, "-o", f"{folder}/{{time}}.yml", "--interval", 2)
+        )
+
+    def test_named_inputs(self):
+        """An input whose clock is not locked, and one of a hundredth of the gain, are named;
+        without them the calibration is as good as if they were not there."""
+        path, gains, frequencies = self.write_drift("loose.uvh5", "ABCDEFGH", loose="D")
+        with h5py.File(path, "r+") as file:
+            first, second = (file[f"Header/ant_{n}_array"][()] for n in (1, 2))
+            scale = 0.01 ** ((first == 6).astype(int) + (second == 6))
+            file["Data/visdata"][:] = file["Data/visdata"][()] * scale[:, None, None]
+        _, err = self.calibrate(path, "-o", self.path("loose.yml"), "--integrations", "0-2")
+        self.assertRegex(err, "Gx: its gain is 0.0[01][0-9]* times that of the others")
+        self.assertRegex(err, "Dx: it correlates with other inputs, but")
+        self.assertNotIn("Ax: ", err)
+        self.assertNotIn("Cx: ", err)
+        _, err = self.calibrate(
+            path, "-o", self.path("good.yml"), "--integrations", "0-0", "--leave-out", "Dx,G"
+        )
+        self.assertNotIn("Dx", err)
+        self.assertNotIn("Gx", err)
+        calibration = aperture.load_calibration(self.path("good.yml"))
+        found = [entry.found for entry in calibration.inputs]
+        self.assertEqual(found, [True, True, True, False, True, True, False, True])
+        product = (calibration.corrections(frequencies) * gains[0])[found]
+        np.testing.assert_allclose(np.angle(product / product[:1]), 0, atol=0.05)
+        self.assertIn(
+            "leave_out: Z is no input or antenna of Ax, Bx",
+            self.refused(path, "-o", self.path("good.yml"), "--leave-out", "Z"),
+        )
+
+    def test_intervals_refused(self):
+        for options, text in (
+            (("--interval", 2), "with --interval there is a calibration for each"),
+            (("--interval", 2, "--plot", "x.png"), "{time} is to be in the name"),
+        ):
+            self.assertIn(text, self.refused(self.raw, "-o", self.path("a.yml"), *options))
+        name = self.path("{time}.yml")
+        for options in (("--plot", "x.png"), ("--uvcal", "x.calh5"), ("--hot", self.raw, "300")):
+            more = ("--cold", self.raw, "10") if options[0] == "--hot" else ()
+            err = self.refused(self.raw, "-o", name, "--interval", 2, *options, *more)
+            self.assertIn(f"{options[0]}: is for one calibration", err)
+
+    def test_fluxes(self):
+        """A calibration by a source with fluxes of Perley and Butler makes Jy."""
+        array, frequencies = array_of("ABCD"), frequencies_of(5)
+        gains, _ = hidden_gains(4, 5)
+        place = aperture.parse_direction("Cas A")
+        azimuth, elevation = geometry.radec_to_azel(
+            place.ra, place.dec, 1704067200, 52.0, 5.0, 10.0
+        )
+        source = (40.0, delays_towards(array, azimuth, elevation))
+        products = products_of(gains, [source], frequencies, 20000, np.random.default_rng(2))
+        path, made = self.path("cas.uvh5"), self.path("cas.yml")
+        write_observation(path, array, frequencies, [products], 20000)
+        self.calibrate(path, "-o", made, "--source", "Cas A", "--fluxes", "perley-butler-2017")
+        calibration = aperture.load_calibration(made)
+        self.assertEqual(calibration.unit, "Jy")
+        # at 1.42 GHz, by the paper's formula; the gains' mean is 40 for each unit
+        x = np.log10(frequencies / 1e9)
+        flux = 10 ** (3.3584 - 0.7518 * x - 0.035 * x**2 - 0.071 * x**3)
+        power = np.abs(calibration.corrections(frequencies) * gains) ** 2 * 40
+        np.testing.assert_allclose(power, np.broadcast_to(flux, power.shape), rtol=0.04)
+
     def test_kelvin(self):
         """Hot and cold loads give receiver temperatures, and powers in kelvin."""
         gains, receivers, frequencies = self.loads()

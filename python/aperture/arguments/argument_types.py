@@ -55,3 +55,11 @@ def numbers(text):
     if None not in (first, last) and last < first:
         raise argparse.ArgumentTypeError(f"{text}: the first is behind the last")
     return slice(first, None if last is None else last + 1)
+
+
+def names(text):
+    """An argparse type: names separated by commas -> a tuple of them."""
+    found = tuple(part.strip() for part in text.split(","))
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text}: expected names separated by commas")
+    return found

@@ -5,7 +5,7 @@
 #
 """A calibration from visibilities: what is read of a UVH5 file, and what the solver makes of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from ..arrays.geometry import SPEED_OF_LIGHT
 from ..formats.uvh5.header import GAINS, gains_of
 from .calibration import Band, Calibration, CalibrationError, InputCalibration, Quality
 from .outliers import parabolas, stand_out
-from .solver import Ratios, fit_line, over_channels, solve
+from .solver import LEAST_SIGNAL, Ratios, band_signal, fit_line, over_channels, solve
 
 MOST_TIMES = 32  # averages in time that are weighed one by one
 MOST_CELLS = 20_000_000  # visibilities at a time
 SUSPICIOUS = 0.1  # misfit of which the user is told
+ODD_MISFIT = 3.0  # times the others' misfit
+ODD_GAIN = 10.0  # times the others' gain, or a part of it
+MOST_NAMES = 8  # inputs that a message names
+FEWEST = 4  # inputs of which one can be told to be odd
 MOST_MISFIT = 0.5  # at which there is no calibration
 MOST_FLAGGED = 0.75  # part of the channels that may not be measured
 WASHED_OUT = 0.5  # cycles of a fringe in an integration, of which the user is told
@@ -358,6 +362,7 @@ def calibrate(
     average=0,
     most_misfit=MOST_MISFIT,
     most_flagged=MOST_FLAGGED,
+    leave_out=(),
 ):
     """
     The calibration that makes visibilities those of a model.
@@ -381,6 +386,8 @@ def calibrate(
         The largest residual, as a part of the model, with which there is a calibration.
     most_flagged : float
         Part of the channels that may not be measured, above which there is none.
+    leave_out : sequence of str
+        Names of inputs, or of antennas, that take no part: there is no signal in them.
 
     Returns
     -------
@@ -398,6 +405,7 @@ def calibrate(
             "there are no two inputs of one polarisation in the data that "
             "are not flagged, whose product a calibration could be measured by",
         )
+    visibilities = _left_out(visibilities, leave_out)
     frequencies = band.frequencies
     inputs, qualities, references, texts = [], {}, [], []
     for part in visibilities:
@@ -428,7 +436,7 @@ def calibrate(
         qualities[part.letter] = Quality(
             float(signal), float(gains.chi_squared), float(gains.misfit)
         )
-        texts += _told(part, gains, flagged, model, most_misfit)
+        texts += _told(part, gains, flagged, model, most_misfit, frequencies, leave_out)
     return Calibration(
         array=array,
         band=band,
@@ -474,6 +482,20 @@ def mean_ratios(file, model, integrations=None, levels=None):
             )
             means.append(np.where(total[pair] > 0, row, np.nan))
     return products, np.array(means)
+
+
+def intervals_of(file, numbers, seconds):
+    """Numbers of a file's integrations in lists, each of which spans `seconds` at most if it is not
+    a single one; the next one begins where they are over."""
+    found = []
+    times = unix_seconds(file.times)
+    half = (file.integration_time or 0) / 2
+    for number in numbers:
+        # half an integration less, as times are rounded
+        if not found or times[number] - times[found[-1][0]] > seconds - half:
+            found.append([])
+        found[-1].append(int(number))
+    return found
 
 
 def calibrate_file(file, model, integrations=None, **options):
@@ -535,7 +557,66 @@ def _washed_out(file, model, times):
     )
 
 
-def _told(part, gains, flagged, model, most_misfit):
+def _bad_inputs(part, gains, flagged):
+    """Texts that name inputs which stand out of the others: by gain, or by residuals."""
+    found = np.flatnonzero(np.any(gains.gains != 0, axis=1))
+    if len(found) < FEWEST:
+        return []  # nobody knows which of two or three is the odd one
+    sizes = np.median(np.abs(gains.gains[found][:, ~flagged]), axis=1)
+    misfits = gains.misfits[found]
+    texts = []
+    for place, number in enumerate(found):
+        name = part.names[number]
+        others = np.delete(np.arange(len(found)), place)
+        part_of = sizes[place] / np.median(sizes[others])
+        if not 1 / ODD_GAIN < part_of < ODD_GAIN:
+            texts.append(f"{name}: its gain is {part_of:.3g} times that of the others")
+        usual = np.median(misfits[others])
+        if misfits[place] > max(SUSPICIOUS, ODD_MISFIT * usual):
+            texts.append(
+                f"{name}: the residuals of its baselines are {100 * misfits[place]:.3g} % of the "
+                f"model, those of the others {100 * usual:.3g} %"
+            )
+    return texts
+
+
+def _correlating(part, frequencies, names):
+    """Returns those names of inputs that correlate with another one."""
+    if not names:
+        return []
+    signal, _ = band_signal(part.ratios, frequencies)
+    found = np.concatenate([part.ratios.first, part.ratios.second])[
+        np.tile(signal, 2) >= LEAST_SIGNAL
+    ]
+    return [name for name in names if part.names.index(name) in found]
+
+
+def _left_out(visibilities, names):
+    """The visibilities without weight where an input of these names, or of an antenna, takes
+    part."""
+    made, known = [], set()
+    for part in visibilities:
+        out = np.array([name in names or name[:-1] in names for name in part.names])
+        known.update(*((name, name[:-1]) for name in part.names))
+        ratios = part.ratios
+        drop = out[ratios.first] | out[ratios.second]
+        weights = np.where(drop[None, :, None], 0, ratios.weights)
+        made.append(replace(part, ratios=replace(ratios, weights=weights)))
+    for name in names:
+        if name not in known:
+            raise CalibrationError(
+                "leave_out", f"{name} is no input or antenna of {_names(visibilities)}"
+            )
+    return made
+
+
+def _names(visibilities):
+    """Names of inputs for a message."""
+    names = [name for part in visibilities for name in part.names]
+    return ", ".join(names[:12]) + ", ..." * (len(names) > 12)
+
+
+def _told(part, gains, flagged, model, most_misfit, frequencies, left_out=()):
     """Raises CalibrationError where the model is wrong; texts of what else is remarkable."""
     texts = []
     if gains.misfit > most_misfit:
@@ -552,12 +633,24 @@ def _told(part, gains, flagged, model, most_misfit):
             f"the model {model.name} beyond the noise (chi-squared "
             f"{gains.chi_squared:.3g}): is it what the array looked at?"
         )
-    lost = [name for name, row in zip(part.names, gains.gains) if not np.any(row)]
-    if lost:
+    lost = [
+        name
+        for name, row in zip(part.names, gains.gains)
+        if not np.any(row) and not {name, name[:-1]} & set(left_out)
+    ]
+    unsteady = _correlating(part, frequencies, lost)
+    texts += [
+        f"{name}: it correlates with other inputs, but no gain fits what it measured: is its phase "
+        "steady? The correction is 0 there"
+        for name in unsteady[:MOST_NAMES]
+    ]
+    silent = [name for name in lost if name not in unsteady]
+    if silent:
         texts.append(
-            f"no signal was found in {', '.join(lost[:8])}"
-            f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there"
+            f"no signal was found in {', '.join(silent[:MOST_NAMES])}"
+            f"{', ...' if len(silent) > MOST_NAMES else ''}: the correction is 0 there"
         )
+    texts += _bad_inputs(part, gains, flagged)
     share = np.mean(flagged)
     if share > 0.5:
         texts.append(

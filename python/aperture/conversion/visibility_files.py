@@ -29,15 +29,18 @@ os.environ.setdefault("GIT_CEILING_DIRECTORIES", os.path.join(sys.prefix, "lib")
 
 from pyuvdata import UVData
 
-from ..formats.uvh5.header import clear_not_numbers, has_bitshuffle, load_bitshuffle
+from ..formats.uvh5.header import (
+    clear_not_numbers,
+    has_bitshuffle,
+    is_baseline_dependent,
+    load_bitshuffle,
+)
 from ..parameters.ascii_text import ascii_names, ascii_text
 from ..parameters.times import SECONDS_PER_DAY
 
 #: ending -> what a format is called
 FORMATS = {".uvh5": "UVH5", ".ms": "measurement set", ".uvfits": "UVFITS"}
 PIECE = 1 << 22  # visibilities that are read at a time, if an integration has no more
-#: parts of an integration by which the next one may begin before it ends
-OVERLAP = 0.25
 
 
 class ConversionError(ValueError):
@@ -106,6 +109,8 @@ class VisibilityReader:
     times, lengths, fields : arrays
         Of each integration, in order of time: Julian date of its middle, seconds, number of the
         phase centre.
+    is_baseline_dependent : bool
+        True if integrations of some baselines are longer than those of others at their time.
     notes : list of str
         What there is to say of what was read.
 
@@ -186,7 +191,8 @@ class VisibilityReader:
             times, return_index=True, return_inverse=True
         )
         self.lengths, self.fields = lengths[first].astype(float), fields[first]
-        self._all = times, lengths
+        seconds = times if self._ending == ".ms" else times * SECONDS_PER_DAY
+        self.is_baseline_dependent = is_baseline_dependent(seconds, lengths)
 
     @property
     def notes(self):
@@ -199,14 +205,6 @@ class VisibilityReader:
             if count
             else []
         )
-
-    @property
-    def is_baseline_dependent(self):
-        """True if integrations of some baselines are longer than those of others at their time."""
-        if not np.allclose(self._all[1], self.lengths[self._integration], rtol=1e-6):
-            return True
-        apart = np.diff(self.times) * (1 if self._ending == ".ms" and self.meta is None else 86400)
-        return bool(np.any(apart < (1 - OVERLAP) * (self.lengths[:-1] + self.lengths[1:]) / 2))
 
     def choose(self, pairs=None, channels=None, polarizations=None):
         """

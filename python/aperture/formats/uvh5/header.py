@@ -45,6 +45,8 @@ OF_ROWS = (
     "phase_center_frame_pa",
 )
 
+#: parts of an integration by which the next one may begin before it ends
+OVERLAP = 0.25
 CHUNK = 1 << 20  # bytes of visibilities
 BITSHUFFLE = 32008  # the HDF5 Group's number of this filter
 #: the name of a compression -> the arguments of h5py; all without loss. Every installation of h5py
@@ -83,6 +85,20 @@ def clear_not_numbers(visibilities, samples, flags=None):
     if flags is not None:
         flags[wrong] = True
     return np.count_nonzero(used)
+
+
+def is_baseline_dependent(seconds, lengths):
+    """
+    True if integrations of some baselines are longer than those of others at their time, as those
+    of baseline-dependent averages are.
+
+    seconds, lengths: of each row, the middle of its integration and how long it is.
+    """
+    times, first, number = np.unique(seconds, return_index=True, return_inverse=True)
+    each = lengths[first]
+    if not np.allclose(lengths, each[number], rtol=1e-6):
+        return True
+    return bool(np.any(np.diff(times) < (1 - OVERLAP) * (each[:-1] + each[1:]) / 2))
 
 
 def create_data(group, shape, integrations=0, dtype=np.complex64, **compression):

@@ -22,6 +22,7 @@ from ...arrays.geometry import enu_to_ecef_rotation
 from ...packages import environment
 from ...parameters.input_files import look_for, looked_in
 from ...parameters.regular_file import check_regular
+from ...parameters.times import SECONDS_PER_DAY
 from . import header as uvh5
 
 #: code of the format -> polarisation product, or Stokes parameter
@@ -243,10 +244,12 @@ class VisibilityFile:
             POLARIZATIONS.get(int(number), str(number)) for number in polarizations
         ]
         self.integration_time = self.first_integration_time = None
+        self._mixed = False
         if "integration_time" in header:
             lengths = self._numbers("Header/integration_time", limits=LENGTHS)
             self.integration_time = float(np.median(lengths))
             if len(lengths) == len(self.integration_of):
+                self._mixed = uvh5.is_baseline_dependent(times * SECONDS_PER_DAY, lengths)
                 lengths = lengths[self.integration_of == 0]
             self.first_integration_time = float(np.median(lengths))
         telescope = "?"
@@ -258,6 +261,15 @@ class VisibilityFile:
         self.unit = self._read_unit(header)
         self.pairs = sorted(set(zip(self.first.tolist(), self.second.tolist())))
         self.names, self.positions = self._read_antennas(header)
+
+    def refuse_baseline_dependent(self):
+        """Raises Uvh5Error for a file with baseline-dependent averages: to be called by who takes
+        all baselines of an integration to have its length."""
+        if self._mixed:
+            raise Uvh5Error(
+                f"{self._filename}: its baselines have integrations of different lengths "
+                "(baseline-dependent averages), which this does not take"
+            )
 
     def _read_site(self, header):
         """The Site; None where a part of it is not there."""
