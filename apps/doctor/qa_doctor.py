@@ -465,6 +465,28 @@ class qa_doctor(InFolder, gr_unittest.TestCase):
         self.assertIn("its driver reported 3 losses", examination.problems[0].what)
         self.assertIn("2.16 of 2.4 million samples a second arrived", examination.problems[1].what)
 
+    def test_slow_computer(self):
+        """Losses of a computer that is busy are its own; one that is busy and loses nothing is fast
+        enough, and one that is idle is not to blame."""
+        self.plug_in("1-1", "1")
+        for busy, arriving, told in ((97, 0.9, True), (97, 1.0, False), (40, 0.9, False)):
+            times = iter(
+                (
+                    "cpu  1000 5 300 8000 40 0 10 0 0 0\ncpu0 1 2 3 4 5 6 7 8",
+                    f"cpu  {1000 + 2 * busy} 5 300 {8000 + 190 - 2 * busy} 50 0 10 0 0 0\n",
+                )
+            )
+            desk = self.desk(Soapy((listed("1"), Receiver(arriving=arriving))))
+            read = desk.read
+            desk.read = lambda name, times=times, read=read: (
+                next(times) if name == "/proc/stat" else read(name)
+            )
+            with self.subTest(busy=busy, arriving=arriving):
+                found = {entry.name: entry for entry in examine_receivers(desk, SECONDS).problems}
+                self.assertEqual("slow-computer" in found, told)
+                if told:
+                    self.assertRegex(found["slow-computer"].what, "busy for 97% of .* 2.4 million")
+
     def test_late_calls(self):
         """A computer that is busy when the time is over has lost nothing."""
         self.plug_in("1-1", "1")

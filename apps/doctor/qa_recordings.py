@@ -218,6 +218,38 @@ class qa_recordings(InFolder, gr_unittest.TestCase):
             self.assertEqual(list(problems), ["two-clocks"])
             self.assertRegex(problems["two-clocks"].what, f"{cycles} cycles a second: .* {ppm} ppm")
 
+    def test_common_carrier(self):
+        """Two inputs with one carrier and nothing else in common."""
+        rng = np.random.default_rng(4)
+        tone = np.exp(2j * np.pi * 0.137531 * np.arange(COUNT))
+        own = [rng.normal(size=(COUNT, 2)) @ [1, 1j] / 2 for _ in range(2)]
+        files = [self.write(name, values + 0.4 * tone) for name, values in zip("ab", own)]
+        finding = self.only(self.examine(*files))
+        self.assertEqual((finding.name, finding.of), ("carrier", ("A1x", "A2x")))
+        self.assertRegex(finding.what, "at 1420.14 MHz, with 2[0-9]% .* carrier has no delay")
+
+    def test_image(self):
+        x = self.pair[1]
+        finding = self.only(self.pair_with(x + 0.1 * np.conj(x)))
+        self.assertEqual((finding.name, finding.of), ("image", ("A2x",)))
+        self.assertIn("I/Q image of -20 dB", finding.what)
+        notices = self.found(self.pair_with(x + 0.03 * np.conj(x)), NOTICE)
+        self.assertEqual(list(notices), ["image"])
+
+    def test_gain_steps(self):
+        samples = self.pair[1].copy()
+        samples[60000:] *= 1.5
+        finding = self.only(self.pair_with(samples, rms=15))
+        self.assertEqual((finding.name, finding.of), ("gain-steps", ("A2x",)))
+        self.assertRegex(finding.what, r"changes by \+3\.[0-9] dB (5[89]|6[0-2])\.?\d* ms after")
+
+    def test_phase_walks(self):
+        """A third of a cycle in a tenth of a second is more than the sky makes on one place."""
+        walking = self.pair[1] * np.exp(2j * np.pi * np.arange(COUNT) / COUNT / 3)
+        finding = self.only(self.pair_with(walking))
+        self.assertEqual((finding.name, finding.of), ("phase-walks", ("A1x", "A2x")))
+        self.assertRegex(finding.what, r"walks by -1[12]\d° in 100.003 ms, 3\.\d cycles a second")
+
     def test_reversed(self):
         finding = self.only(self.pair_with(np.conj(self.pair[1])))
         self.assertEqual((finding.name, finding.of), ("reversed", ("A1x", "A2x")))

@@ -25,19 +25,22 @@ BUFFERS_MB = 4  # memory of the kernel's that librtlsdr takes for a dongle: 15 Ã
 BUS_MBYTES = {480: 35, 5000: 400, 10000: 800}  # MB/s that fit, by a bus's speed in Mbit/s
 SLOWEST_MBIT = 480  # USB 2, which 2.4 million samples a second need
 DONGLE_RATE = 2.4e6  # samples a second, of receivers of a make that is not known here
+BUSY = 0.9  # part of the processors' time from which on a computer has none left
 LOST = 0.02  # part of the samples; 2 s can be measured no better
 
 
 @dataclass
 class Scene:
     """All that is known of the receivers: usb, those on USB; soapy: Python's module or None;
-    listed: what SoapySDR lists; trials: what they did when they were run."""
+    listed: what SoapySDR lists; trials: what they did when they were run; busy: the part of the
+    processors' time that was used meanwhile."""
 
     desk: object
     usb: list
     soapy: object = None
     listed: list = field(default_factory=list)
     trials: list = field(default_factory=list)
+    busy: float = 0.0
 
     def of(self, make):
         return [receiver for receiver in self.usb if receiver.make is make]
@@ -421,11 +424,16 @@ def automatic_gain(scene):
         )
 
 
+def _lacks_samples(trial):
+    """True if fewer samples came than should."""
+    rate = trial.measured_rate
+    return rate is not None and rate < (1 - LOST) * trial.sample_rate
+
+
 def losses(scene):
     """Samples that did not arrive, by the driver's word or by their number."""
     for trial in scene.trials:
-        rate = trial.measured_rate
-        lacking = rate is not None and rate < (1 - LOST) * trial.sample_rate
+        rate, lacking = trial.measured_rate, _lacks_samples(trial)
         if trial.error or not (trial.overflows or lacking):
             continue
         told = []
@@ -446,6 +454,26 @@ def losses(scene):
         )
 
 
+def slow_computer(scene):
+    """Losses while the computer had nothing left to give."""
+    lost = [
+        trial
+        for trial in scene.trials
+        if not trial.error and (trial.overflows or _lacks_samples(trial))
+    ]
+    if lost and scene.busy > BUSY:
+        rate = sum(trial.sample_rate for trial in scene.trials if not trial.error)
+        yield problem(
+            "slow-computer",
+            lost,
+            f"This computer is too slow for that: its processors were busy for {scene.busy:.0%} of "
+            f"the time while {rate / 1e6:.4g} million samples a second came, and some were lost.",
+            "Close other programs, lower the sample rate, or use fewer receivers; a correlator "
+            "needs more than reading the samples does. If it is idle otherwise, let it not save "
+            "power.",
+        )
+
+
 BEFORE = (
     no_receiver,
     kernel_driver,
@@ -458,7 +486,7 @@ BEFORE = (
     slow_usb,
 )
 HINDERS = {"no-receiver", "kernel-driver", "no-permission", "no-soapy-module", "equal-serials"}
-TRIED = (not_listed, not_opened, automatic_gain, losses)
+TRIED = (not_listed, not_opened, automatic_gain, losses, slow_computer)
 AFTER = (clocks, crystals)
 
 
@@ -477,6 +505,24 @@ def _entries(scene, rate):
         name = receiver.name if receiver else entry.get("label") or driver
         entries.append((name, rate or (receiver.make.rate if receiver else DONGLE_RATE), entry))
     return entries
+
+
+def _processor_times(desk):
+    """Units of time of all processors since the start, by what they did: user, nice, system, idle,
+    waiting for disks, and more, as proc(5) has them; empty where nobody says."""
+    words = desk.read("/proc/stat").partition("\n")[0].split()
+    if words[:1] != ["cpu"] or not all(word.isdigit() for word in words[1:]):
+        return []
+    return [int(word) for word in words[1:9]]
+
+
+def _busy(before, after):
+    """The part of the time between two _processor_times() in which processors worked, 0 where
+    nobody knows."""
+    spent = [b - a for a, b in zip(before, after)]
+    if len(spent) < 5 or sum(spent) <= 0:
+        return 0.0
+    return 1 - (spent[3] + spent[4]) / sum(spent)
 
 
 def examine_receivers(desk, seconds=2.0, sample_rate=None):
@@ -502,7 +548,9 @@ def examine_receivers(desk, seconds=2.0, sample_rate=None):
     findings = [found for check in BEFORE for found in check(scene)]
     hindered = any(found.name in HINDERS for found in findings)
     if scene.soapy is not None and seconds > 0 and not hindered:
+        before = _processor_times(desk)
         scene.trials = try_receivers(scene.soapy, _entries(scene, sample_rate), seconds)
+        scene.busy = _busy(before, _processor_times(desk))
     if not hindered:
         findings += [found for check in TRIED for found in check(scene)]
     elif scene.count:

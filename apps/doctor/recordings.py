@@ -20,9 +20,10 @@ from ..inputs.registry import kind_by_name, kinds, open_input
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..parameters.times import exact, length_text, time_text
 from ..streams.levels import RANGES
+from .faults import LEAST_IMAGE, SURE, carrier_of, image_of, pieces_of, powers_of, steps_of, walk_of
 from .findings import Examination, are, names, notice, problem
 from .losses import find_losses
-from .pairs import COMPARED, compare
+from .pairs import COMPARED, compare, plain
 from .samples import read_samples
 
 SECONDS = 10.0  # examined by default
@@ -37,6 +38,8 @@ MOST_UNUSED = 1e-2  # part of the samples in the files
 CHANNELS = 1024  # channels of spectra in which lines are sought
 LINE = 10.0  # times the power of the channels around it
 SHORTEST = 0.05  # s
+SHORTEST_PIECE = 4096  # samples, of which a level is taken
+BAD_IMAGE = 0.05  # amplitude of an image, from which on it is a problem
 EARTH = 7.2921e-5  # radians a second that the Earth rotates
 OLDEST = 315532800  # 1980 in seconds since 1970; GPS time begins there, and little before
 
@@ -47,8 +50,9 @@ class Input:
     The measurements of an input.
 
     rms: of a component (without the mean), `mean`: of the components; peak: fraction of the
-    components at the ends of their range; zeros: fraction of the samples that are 0; image: how
-    much the two components are alike, 0 to 1; lines: [(Hz from the centre, share of the power)].
+    components at the ends of their range; zeros: fraction of the samples that are 0; image: the
+    amplitude by which what is above the centre shows below it, 0 where none was found; steps: of
+    the level, [(s after the beginning, dB)]; lines: [(Hz from the centre, share of the power)].
     """
 
     number: int
@@ -63,6 +67,8 @@ class Input:
     peak: float = 0.0
     zeros: float = 0.0
     few_levels: bool = False
+    image: float = 0.0
+    steps: list = field(default_factory=list)
     lines: list = field(default_factory=list)
 
     @property
@@ -73,7 +79,8 @@ class Input:
 @dataclass
 class Scene:
     """All that is known: signals, the seconds that were read, Inputs, what kept more from being
-    read, Pairs with the first, Losses, what became of packets, and of frames in files, and whether
+    read, Pairs with the first, Losses, Walks and common carriers by the number of a pair's input,
+    what became of packets, and of frames in files, and whether
     more than fits into memory was to be read."""
 
     signals: object
@@ -82,6 +89,8 @@ class Scene:
     error: str = ""
     pairs: list = field(default_factory=list)
     losses: list = field(default_factory=list)
+    walks: dict = field(default_factory=dict)
+    carriers: dict = field(default_factory=dict)
     packets: dict = field(default_factory=dict)
     frames: dict = field(default_factory=dict)
     full: bool = False
@@ -187,7 +196,20 @@ def measure(samples, number, signals):
             series - (complex(*found.mean) if len(found.mean) > 1 else found.mean[0]),
             signals.sample_rate,
         )
+        found.steps = _steps(parts, signals.sample_rate)
+        if len(found.mean) == 2:
+            image, sigma = image_of(series - complex(*found.mean))
+            found.image = image if image > max(LEAST_IMAGE, SURE * sigma) else 0.0
     return found
+
+
+def _steps(parts, rate):
+    """Steps of the level of samples that are there, [(s after the beginning, dB)]."""
+    count, length = pieces_of(len(parts), SHORTEST_PIECE)
+    if count == 0:
+        return []
+    found = steps_of(powers_of(parts, count, length))
+    return [((at + 0.5) * length / rate, jump) for at, jump in found]
 
 
 def _dropped(parts):
@@ -535,6 +557,43 @@ def one_part(scene):
             )
 
 
+def images(scene):
+    """Images of what is above the centre frequency, below it."""
+    for entry in scene.inputs:
+        if not entry.image:
+            continue
+        level = 20 * np.log10(entry.image)
+        report = problem if entry.image > BAD_IMAGE else notice
+        yield report(
+            "image",
+            [entry],
+            f"{entry.name} has an I/Q image of {level:.0f} dB: whatever is above the centre "
+            "frequency appears below it as well, that much weaker, and the other way round.",
+            "The two components of this receiver differ in gain, or are not 90° apart: let its "
+            "driver correct that (I/Q balance, calibration), or tune such that nothing strong "
+            "has its image where you look.",
+        )
+
+
+def gain_steps(scene):
+    """Levels that change from one moment to the next."""
+    for entry in scene.inputs:
+        if not entry.steps:
+            continue
+        at, jump = entry.steps[0]
+        more = len(entry.steps) - 1
+        yield problem(
+            "gain-steps",
+            [entry],
+            f"The level of {entry.name} changes by {jump:+.1f} dB {length_text(at)} after the "
+            "beginning, from one moment to the next"
+            + (f", and {more} more time{'s' if more > 1 else ''}" if more else "")
+            + ": the sky does not do that.",
+            "Switch automatic gain off, at the tuner and in the digital part, and set a gain; if "
+            "it is off, look for a loose connector or a transmitter nearby that is keyed.",
+        )
+
+
 def lines(scene):
     """Interference."""
     for entry in scene.inputs:
@@ -629,6 +688,55 @@ def two_clocks(scene):
         )
 
 
+def walking(scene):
+    """Phases that walk away, slower than those of two clocks and faster than the Earth rotates."""
+    sky = scene.signals.center_frequency
+    natural = EARTH * _light_time(scene.signals.description) * sky
+    told = {pair.number for pair in scene.pairs if abs(pair.drift) > 2 * natural}
+    for pair in scene.pairs:
+        walk = scene.walks.get(pair.number)
+        if walk is None or pair.number in told:
+            continue
+        a, b = _name(scene, pair.reference), _name(scene, pair.number)
+        if walk.walks and abs(walk.rate) > 2 * natural:
+            yield problem(
+                "phase-walks",
+                [a, b],
+                f"The phase between {a} and {b} walks by {np.degrees(walk.total):+.0f}° in "
+                f"{length_text(scene.seconds)}, {abs(walk.rate):.2g} cycles a second"
+                + (f" ({abs(walk.rate) / sky * 1e6:.2g} ppm)" if sky > 0 else "")
+                + ": more than the sky does.",
+                "Their clocks differ a little, or one of them is bound to another reference: give "
+                "both one clock. Integrations longer than a quarter of a cycle average it out.",
+            )
+        elif walk.wanders:
+            yield problem(
+                "phase-walks",
+                [a, b],
+                f"The phase between {a} and {b} wanders by {np.degrees(walk.wander):.0f}° rms in "
+                f"{length_text(scene.seconds)}, here and there, as one clock does not.",
+                "With RTL-SDRs on one clock it is the dithering of their tuners: a driver that "
+                "switches it off (docs/clocks-and-alignment.md), or Interval of Stream Align. "
+                "Otherwise a clock's cable, or a crystal without a temperature to keep.",
+            )
+
+
+def carriers(scene):
+    """Pairs that have nothing in common but a carrier."""
+    for number, (place, share, coherence) in scene.carriers.items():
+        pair = next(entry for entry in scene.pairs if entry.number == number)
+        a, b = _name(scene, pair.reference), _name(scene, pair.number)
+        yield problem(
+            "carrier",
+            [a, b],
+            f"{a} and {b} have a carrier in common at {scene.channel_text(place)}, with "
+            f"{share:.0%} of the power and a coherence of {coherence:.2f} there, and nothing else: "
+            "a carrier has no delay, so that it says nothing of when they began.",
+            "Tune beside it, switch it off if it is yours, or give the inputs a noise source or a "
+            "source on the sky, which has a band.",
+        )
+
+
 def offset(scene):
     """Receivers that did not begin at one time."""
     size = _light_time(scene.signals.description)
@@ -671,7 +779,7 @@ def lost(scene):
 
 def nothing_in_common(scene):
     """Inputs that do not see the same signal."""
-    apart = [pair for pair in scene.pairs if not pair.found]
+    apart = [pair for pair in scene.pairs if not pair.found and pair.number not in scene.carriers]
     common = [pair for pair in scene.pairs if pair.found]
     for pair in apart:
         a, b = _name(scene, pair.reference), _name(scene, pair.number)
@@ -713,12 +821,16 @@ CHECKS = [
     unequal,
     dc,
     one_part,
+    images,
+    gain_steps,
     lines,
     identical,
     reversed_band,
     two_clocks,
+    walking,
     offset,
     lost,
+    carriers,
     nothing_in_common,
 ]
 
@@ -842,8 +954,28 @@ def _compare_all(scene, samples, reference, others):
             continue
         wide -= pair.compared > COMPARED
         scene.pairs.append(pair)
+        if not pair.found:
+            carrier = _carrier(scene, samples, pair)
+            if carrier:
+                scene.carriers[number] = carrier
         for loss in find_losses(samples, pair, max(FEWEST_PLACES, PLACES // len(others))):
             # a loss of the reference shows in every pair
             near = round(loss.begin / rate) if loss.number == reference else loss.begin
             losses.setdefault((loss.number, loss.samples, near), loss)
     scene.losses = sorted(losses.values(), key=lambda loss: loss.begin)
+    lost = {loss.number for loss in scene.losses}
+    for pair in scene.pairs:
+        if pair.found and not pair.equal and not lost & {pair.number, pair.reference}:
+            scene.walks[pair.number] = walk_of(samples, pair, rate)
+
+
+def _carrier(scene, samples, pair):
+    """The carrier that a pair has in common, as carrier_of() has it."""
+    if scene.signals.real:
+        return None
+    values = [
+        plain(samples.series(number, pair.first, pair.compared))
+        for number in (pair.reference, pair.number)
+    ]
+    found = [scene.inputs[number].lines for number in (pair.reference, pair.number)]
+    return carrier_of(*values, *found, scene.signals.sample_rate)
