@@ -142,6 +142,19 @@ class Searching:
             wait=stream.recording,
             **band,
         )
+        # a candidate comes when its pulse, and the baseline around it, have been searched
+        behind = self.sweep + baseline + wanted.widest + 2 * times * time + CANDIDATE_MARGIN
+
+        def searched():
+            """The seconds of the stream before which no candidate asks for anything."""
+            return self.search.nitems_read(0) * times * time - behind
+
+        def powers_searched():
+            """The same, as an item of the powers; None: nothing is searched any more."""
+            done = self.search.detail() and self.search.detail().done()
+            return None if done else searched() / time
+
+        self.table.follow(powers_searched)
         self._pictures, self._name = pictures > 0, plan.naming("search.dump")
         self.ring = None
         if plan.search.dump is not None:
@@ -160,9 +173,7 @@ class Searching:
                 hold=self._hold,
                 **(dict(queue=MOST_DUMPS) if self._hold else {}),
             )
-            # a candidate comes when its pulse, and the baseline around it, have been searched
-            behind = self.sweep + baseline + wanted.widest + 2 * times * time + CANDIDATE_MARGIN
-            self.ring.follow(lambda: self.search.nitems_read(0) * times * time - behind)
+            self.ring.follow(searched)
 
     def connect(self, flowgraph, powers, frames=None):
         """Takes the powers of a block, and the frames of another where there are dumps."""

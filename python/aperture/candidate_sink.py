@@ -31,6 +31,8 @@ ENDINGS = (".ecsv", ".csv")
 MOST_KEPT = 2**36  # bytes of powers
 WAITING = 4  # pictures that wait to be drawn
 PATIENCE = 10.0  # seconds that the last item of powers waits for the last candidates
+#: seconds for which powers wait for a search that stands still
+LONGEST_WAIT = 60.0
 POLL = 0.005
 LONGEST_LINE = 1024  # bytes of a table, at most
 PORT = pmt.intern("candidates")
@@ -48,8 +50,9 @@ class candidate_sink(RollingSink, python_block):
     The table has a line for each candidate; it is on the disk when the next one comes. A picture
     (NAME.png in the folder NAME-pictures beside the table, NAME being the candidate's id) shows
     the dedispersed waterfall, and the S/N over dispersion measure and time, which is computed from
-    the powers. Pictures are drawn beside the flowgraph; those that come too fast are left out,
-    or, with `wait`, the flowgraph waits for them.
+    the powers; both are empty where the stream had not begun. Pictures are drawn beside the
+    flowgraph; those that come too fast are left out, or, with `wait`, the flowgraph waits for them,
+    and with `follow()` until the search is done with powers that would be overwritten.
 
     With {time} in the name a new table begins after `rows_per_file` candidates, and by time, by
     size and when it is asked for (`set_roll_over()`, `roll_over()`), with the candidate that is
@@ -131,7 +134,7 @@ class candidate_sink(RollingSink, python_block):
         self._frequencies = channel_frequencies(self._channels, center_frequency, bandwidth)
         self._kind, self._overwrite, self._wait = kind, bool(overwrite), bool(wait)
         self._roll = RollOver(self._name)
-        self._table = self._thread = self._powers = None
+        self._table = self._thread = self._powers = self._position = None
         self._reset()
         shape = vector_of(kind.type, self._row)
         super().__init__("candidate_sink", in_sig=[shape] if pictures > 0 else None, out_sig=None)
@@ -154,6 +157,14 @@ class candidate_sink(RollingSink, python_block):
         """Candidates without a picture: they came too fast, or their powers were not there."""
         return self._left_out
 
+    def follow(self, position):
+        """
+        With `wait`: position() gives the item of the powers before which no candidate that is still
+        to come needs any; None: nobody knows, and nothing is waited for. To be called before the
+        flowgraph starts.
+        """
+        self._position = position
+
     # ---- inside
 
     def _ended_files(self):
@@ -166,6 +177,7 @@ class candidate_sink(RollingSink, python_block):
         self._clocks = deque()  # (item, seconds, fraction), oldest first
         self._come = 0  # items
         self._alone = None  # since when there is one item only
+        self._stood = None  # (items, position, since when) of powers that wait for the search
 
     def _start(self):
         self._reset()
@@ -226,8 +238,32 @@ class candidate_sink(RollingSink, python_block):
                 return 0
             powers = input_items[0]
         self._alone = None
+        powers = powers[: self._room(len(powers))]
+        if len(powers) == 0:
+            time.sleep(POLL)
+            return 0
         self._keep(powers)
         return len(powers)
+
+    def _room(self, count):
+        """Returns how many of the next so many items take the place of none that the search still
+        needs."""
+        position = self._position() if self._wait and self._position else None
+        if position is None:
+            return count
+        room = int(position) + self._kept - self._come
+        now = time.monotonic()
+        if room > 0 or self._stood is None or self._stood[:2] != (self._come, position):
+            self._stood = self._come, position, now
+        elif now - self._stood[2] > LONGEST_WAIT:
+            # better than to stand for ever
+            self._position = None
+            self.logger.warn(
+                "seconds: the search needs more powers than are kept; the stream goes on, and "
+                "candidates may be without a picture"
+            )
+            return count
+        return max(0, min(count, room))
 
     def _keep(self, powers):
         first = self.nitems_read(0)
@@ -296,13 +332,17 @@ class candidate_sink(RollingSink, python_block):
         away = (candidate.time[0] - seconds) + (candidate.time[1] - fraction) + after
         first = item + round(away / self._sample_time)
         oldest = max(0, self._come - self._kept)
-        # the end may not have come yet, but the pulse at the highest channel must be there
+        # begin and end may not be there, but the pulse at the highest channel must be
         end = min(first + cutout.count, self._come)
-        if first < oldest or end - first < cutout.count // 4:
+        middle = first - round(cutout.first / self._sample_time)
+        if not oldest <= middle < end or end - first < cutout.count // 4:
             return None
-        places = np.arange(first, end) % self._kept
+        there = max(first, oldest)
+        places = np.arange(there, end) % self._kept
         begin = candidate.beam * self._channels
-        return self._powers[places, begin : begin + self._channels].copy(), candidate, cutout
+        powers = np.full((end - first, self._channels), np.nan, np.float32)
+        powers[there - first :] = self._powers[places, begin : begin + self._channels]
+        return powers, candidate, cutout
 
     def _clock_at(self, moment, after):
         """The last stamp that is not after a moment, or the first one."""

@@ -140,6 +140,49 @@ class qa_candidate_sink(InFolder, gr_unittest.TestCase):
         # 3 rms in 8 samples of 32 channels
         self.assertAlmostEqual(plane.max() / (3 * np.sqrt(8 * 32)), 1, delta=0.15)
 
+    def test_empty_where_the_stream_had_not_begun(self):
+        """A picture that begins before the powers is drawn, and is empty there."""
+        drawn = []
+        with unittest.mock.patch.object(pictures, "draw", lambda path, *rest: drawn.append(rest)):
+            sink = self.sink(seconds=6.0)
+            with self.running(sink, dispersed_powers(self.rng)) as graph:
+                # begins 4.2 s before the pulse, of which there are two
+                graph.post_and_wait("candidates", message(width=0.1))
+                comes_true(lambda: sink.drawn() == 1)
+        ((powers, _, cutout),) = drawn
+        before = round(-cutout.first / SAMPLE_TIME) - round(2.0 / SAMPLE_TIME)
+        self.assertGreater(before, 100)
+        empty = np.isnan(powers)
+        self.assertTrue(empty[: before - 1].all())
+        self.assertFalse(empty[before + 1 :].any())
+        waterfall, plane = pictures.planes(powers, Candidate.of_message(message(width=0.1)), cutout)
+        self.assertTrue(np.isfinite(plane).all())
+        self.assertTrue(np.isnan(waterfall[0, -1]) and np.isfinite(waterfall[128]).all())
+
+    def test_powers_wait_for_the_search(self):
+        """With `wait`, powers that a candidate to come may need are not overwritten, however fast
+        they come; a search that stands still does not hold them for ever."""
+        position = [0.0]
+        sink = self.sink(wait=True, seconds=3.0)
+        sink.follow(lambda: position[0])
+        powers = dispersed_powers(self.rng, times=9000)
+        data = powers.reshape(len(powers), -1).view(np.uint8)
+        graph = Flowgraph(sink, [data], [], tags=[[(0, "rx_time", rx_time(EPOCH))]], chunks=500)
+        with self.clock() as now, graph.running():
+            comes_true(lambda: sink.nitems_read(0) >= 3072)
+            time.sleep(0.1)
+            self.assertEqual(sink.nitems_read(0), 3072)
+            graph.post_and_wait("candidates", message())
+            comes_true(lambda: sink.drawn() == 1)
+            position[0] = 1000.0
+            comes_true(lambda: sink.nitems_read(0) >= 4072)
+            time.sleep(0.1)
+            self.assertEqual(sink.nitems_read(0), 4072)
+            now[0] += MODULE.LONGEST_WAIT + 1
+            comes_true(lambda: sink.nitems_read(0) >= 8999)
+            now[0] += 1
+        self.assertIsNone(sink.error())
+
     def test_most_pictures_a_minute(self):
         sink = self.sink(pictures=2.0)
         with self.clock():  # all of them come within the minute

@@ -55,7 +55,7 @@ def planes(powers, candidate, cutout):
     Parameters
     ----------
     powers : array [time][channel]
-        cutout.count samples.
+        cutout.count samples, or fewer where the end is not there; NaN: nothing is there.
 
     Returns
     -------
@@ -66,8 +66,8 @@ def planes(powers, candidate, cutout):
     step = cutout.bin * cutout.sample_time
     count = len(powers) // cutout.bin
     bins = powers[: count * cutout.bin].reshape(count, cutout.bin, -1).mean(axis=1, dtype=float)
-    level = np.median(bins, axis=0)
-    spread = 1.4826 * np.median(np.abs(bins - level), axis=0)
+    level = np.nanmedian(bins, axis=0)
+    spread = 1.4826 * np.nanmedian(np.abs(bins - level), axis=0)
     bins = (bins - level) / np.where(spread > 0, spread, np.inf)
     waterfall = dedispersed(bins, candidate.dm, cutout.frequencies, step)
     plane = np.empty((TRIALS, BINS))
