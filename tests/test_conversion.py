@@ -9,6 +9,8 @@ and aperture_fx write, beside the UVH5 file as h5py has it.
 import os
 import shutil
 import unittest
+from dataclasses import replace
+from unittest import mock
 
 from places import SOURCE, enter_environment, fresh_folder, main, run
 
@@ -23,6 +25,7 @@ from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.commands import fx
+from gnuradio.aperture.conversion import visibility_files
 from gnuradio.aperture.conversion.convert import convert
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.arrays import make_array
@@ -203,6 +206,74 @@ class TestConversion(unittest.TestCase):
             np.abs(weights),
             codes.astype(int),
         )
+
+    def test_metadata(self):
+        """Diameters, mounts, times and units, as the array description and the file have them, in
+        measurement sets and UVFITS."""
+        array = array_of(["A9x", "B2x", "A10x"])
+        array.antennas = [
+            replace(antenna, diameter=diameter, mount=mount)
+            for antenna, diameter, mount in zip(
+                array.antennas[:3], (12.0, 13.5, 25.0), ("alt-az", None, "equatorial")
+            )
+        ]
+        source, target = self.folder / "dishes.uvh5", self.folder / "dishes.ms"
+        layout = Uvh5Layout(array, FREQUENCIES, 1e6, mount="x-y", unit="Jy")
+        times = [earth_rotation.julian_date(START + SECONDS * i) for i in range(3)]
+        write_file(
+            source,
+            layout,
+            [
+                layout.integration(np.ones((CHANNELS, 6), np.complex64), time, 5, [5], 2.0)
+                for time in times
+            ],
+        )
+        expected = {
+            antenna.name: (antenna.diameter, (antenna.mount or "x-y").upper())
+            for antenna in array.antennas
+        }
+        with mock.patch.object(visibility_files, "PIECE", 100):  # an integration at a time
+            convert(source, target, lambda *_: (RA, DEC), "Cas A")
+        antennas = table(str(target / "ANTENNA"), ack=False)
+        columns = (antennas.getcol(name) for name in ("NAME", "DISH_DIAMETER", "MOUNT"))
+        self.assertEqual(
+            {name: pair for name, *pair in zip(*columns)},
+            {name: list(pair) for name, pair in expected.items()},
+        )
+        span = table(str(target / "OBSERVATION"), ack=False).getcol("TIME_RANGE")[0]
+        np.testing.assert_allclose(
+            span / 86400 + 2400000.5,
+            [times[0] - 5 / 86400, times[-1] + 5 / 86400],
+            rtol=0,
+            atol=1e-9,
+        )
+        rows = table(str(target), ack=False)
+        self.assertEqual(rows.nrows(), 18)
+        self.assertEqual(rows.getcolkeyword("DATA", "QuantumUnits"), "Jy")
+        self.assertEqual(set(rows.getcol("SCAN_NUMBER")), {1})
+        np.testing.assert_allclose(rows.getcol("INTERVAL"), 10.0)
+        convert(source, self.folder / "dishes.uvfits", lambda *_: (RA, DEC), "Cas A")
+        with fits.open(self.folder / "dishes.uvfits") as file:
+            found = file["AIPS AN"].data
+            self.assertEqual(file[0].header["BUNIT"].strip(), "Jy")
+            self.assertEqual(
+                dict(zip(found["ANNAME"], found["DIAMETER"])),
+                {name: pair[0] for name, pair in expected.items()},
+            )
+        back = self.folder / "dishes-back.uvh5"
+        convert(target, back)
+        with h5py.File(back) as file, h5py.File(source) as before:
+            for name in ("antenna_diameters", "mount_type", "vis_units"):
+                np.testing.assert_array_equal(
+                    file[f"Header/{name}"][()], before[f"Header/{name}"][()]
+                )
+        # the format has diameters of all antennas, or of none
+        array.antennas[1] = replace(array.antennas[1], diameter=None)
+        layout = Uvh5Layout(array, FREQUENCIES, 1e6)
+        values = np.ones((CHANNELS, 6), np.complex64)
+        write_file(source, layout, [layout.integration(values, times[0], 5, [5], 2.0)])
+        with h5py.File(source) as file:
+            self.assertNotIn("antenna_diameters", file["Header"])
 
     def test_back(self):
         """A measurement set and back is what it was, in the order of antennas and products."""

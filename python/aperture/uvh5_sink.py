@@ -169,8 +169,8 @@ class uvh5_sink(RecordingSink, python_block):
         ) = True,
         history: Text("For the file's `history`.") = "",
         mount: Text(
-            "Mount of the antennas: fixed, alt-az, equatorial, phased, ... "
-            "(`arrays.array_model.MOUNTS`).",
+            "Mount of those antennas whose description says none: fixed, alt-az, equatorial, "
+            "phased, ... (`arrays.array_model.MOUNTS`).",
             *MOUNTS,
         ) = "fixed",
         inputs: Anything(

@@ -235,6 +235,8 @@ class _MeasurementSet:
             scans = np.empty(len(fields), np.int32)
             scans[order] = 1 + np.cumsum(changed)
             rows.putcol("SCAN_NUMBER", scans)
+        with table(self._path + "/ANTENNA", ack=False, readonly=False) as antennas:
+            antennas.putcol("MOUNT", [mount.upper() for mount in antennas.getcol("MOUNT")])
         with table(self._path + "/OBSERVATION", ack=False, readonly=False) as observation:
             span = (np.array(self._span) - 2400000.5) * SECONDS_PER_DAY
             observation.putcell("TIME_RANGE", 0, span)

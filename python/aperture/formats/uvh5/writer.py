@@ -94,7 +94,7 @@ class Uvh5Layout:
     history : str
         For the file's `history`.
     mount : str
-        Mount of the antennas, one of `MOUNTS`.
+        Mount of those antennas whose description says none, one of `MOUNTS`.
     phase_center : Direction
         The direction in which the phases are to be zero; None: they are left as they are.
     tracked : Direction
@@ -321,7 +321,9 @@ class Uvh5Layout:
             "antenna_numbers": np.arange(len(antennas)),
             "antenna_positions": self._enu
             @ enu_to_ecef_rotation(array.latitude, array.longitude).T,
-            "mount_type": np.array([self.mount.encode()] * len(antennas)),
+            "mount_type": np.array(
+                [(antenna.mount or self.mount).encode() for antenna in antennas]
+            ),
             "Nfeeds": len(feeds),
             "feed_array": np.array([[feed.encode() for feed in feeds]] * len(antennas)),
             "feed_angle": np.array([[angles[feed] for feed in feeds]] * len(antennas)),
@@ -346,6 +348,9 @@ class Uvh5Layout:
             "blts_are_rectangular": True,
             "time_axis_faster_than_bls": False,
         }
+        diameters = [antenna.diameter for antenna in antennas]
+        if None not in diameters:  # the format has those of all antennas, or of none
+            values["antenna_diameters"] = np.array(diameters, float)
         if set(feeds) <= set("xy"):
             # programs that do not know feed_angle read this
             values["x_orientation"] = text("north")
