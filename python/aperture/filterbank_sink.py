@@ -37,6 +37,7 @@ from .formats.filterbank.writer import (
 from .parameters.description import Anything, Integer, Switch, Text
 from .parameters.rules import as_whole, item_bytes, one_of, refuse
 from .pointing import ZENITH, as_beams, looking_at
+from .streams.publishing import Publishing
 from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.settings import DIRECTIONS, HeldSettings
 from .streams.tag_values import require, tag_value, time_of
@@ -46,6 +47,10 @@ NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth, tags.spectra
 LONGEST_GAP = 600.0  # s; a clock that jumps further forward is wrong
 LONGEST_OVERLAP = 1.0  # s; so is one that jumps further back
 FILLED_AT_ONCE = 1 << 24  # bytes
+# bytes of a file that are gathered for one write, and of all files
+WRITTEN_AT_ONCE = 1 << 16
+GATHERED = 1 << 26
+LONGEST_GATHERING = 0.25  # s
 #: products of the power detector -> of each of them, whether it may be negative
 PRODUCTS = {
     "power": (False,),
@@ -112,8 +117,9 @@ class filterbank_sink(RecordingSink, python_block):
     likewise, so that a search finds neither the interference nor a hole. The text file lists only
     samples of which all channels were filled; `flagged()` gives the fraction that was flagged.
 
-    Samples are added as they come, with one write for each call of work(): a process that is
-    killed loses what was under way.
+    Samples are added as they come, with one write for each call of work(). Where these are short,
+    since there are many files, they are gathered: a file gets 64 KiB at a time, and what there is
+    a quarter of a second after it came. A process that is killed loses what was under way.
     A last integration that is partial is left out, because all samples of a file are of one length.
     A flowgraph that is stopped (or locked) and started again begins new files of the same names, or
     with {time} of others. With {time}, new files also begin by time, by size and when it is asked
@@ -194,6 +200,7 @@ class filterbank_sink(RecordingSink, python_block):
         self._patterns = paths_of(self._filename, self._names)
         self._held, self._is_set = HeldSettings(), False  # true once one has changed
         self._roll = RollOver(file_name(filename))
+        self._publishing = Publishing(self._write_gathered, LONGEST_GATHERING)
         self._start()
         # a file that cannot be written is to be known before anything is computed
         self._check_paths()
@@ -211,7 +218,7 @@ class filterbank_sink(RecordingSink, python_block):
 
     def integrations(self):
         """Integrations that are in the files."""
-        return self._written_before + self._written
+        return self._written_before + self._written - self._gathered
 
     def filled(self):
         """Integrations in the files that are missing in whole or of some beams, and were filled."""
@@ -252,6 +259,9 @@ class filterbank_sink(RecordingSink, python_block):
         self._waiting = []
         self._recent = RecentMean(self._shape, self._level_integrations)
         self._room = np.empty(0, np.uint8)
+        # samples in it that are not in the files yet, bytes from those of a file to the next one's,
+        # and the error with which they could not be written
+        self._gathered, self._step, self._unwritten = 0, 0, None
         # in the files that grow, and in those before them
         self._written = self._written_before = 0
         self._filled = self._left_out = 0
@@ -261,8 +271,10 @@ class filterbank_sink(RecordingSink, python_block):
         self._behind = 0  # integrations that are to come a second time
 
     def _stop(self):
+        self._publishing.stop()
         try:
             if self.error() is None:
+                self._write_gathered()
                 for file in self._files:
                     file.check()
                 self._set_levels()
@@ -275,13 +287,20 @@ class filterbank_sink(RecordingSink, python_block):
             self._close()
 
     def _work(self, input_items, output_items):
-        try:
-            self._take(*input_items)
-        except Exception:
-            with contextlib.suppress(OSError):
-                self._close()
-            raise
-        return len(input_items[0])
+        count = len(input_items[0])
+        with self._publishing.lock:
+            try:
+                self._take(*input_items)
+                if self._gathered:
+                    self._publishing.added(count / self._setting[tags.rx_rate])
+            except Exception:
+                with contextlib.suppress(OSError):
+                    try:
+                        self._write_gathered()
+                    finally:
+                        self._close()
+                raise
+        return count
 
     def _close(self):
         """Closes all files, even where one cannot be closed as it should."""
@@ -510,6 +529,7 @@ class filterbank_sink(RecordingSink, python_block):
 
     def _follow_on(self):
         """Ends the files, which others follow."""
+        self._write_gathered()
         for file in self._files:
             file.check()
         self._set_levels()
@@ -574,7 +594,8 @@ class filterbank_sink(RecordingSink, python_block):
     def _set_levels(self):
         """Sets levels from what waits for them (at the end, from as much as there is), which is
         written anew with 8 bits."""
-        pieces, self._waiting = self._waiting, []
+        self._write_gathered()
+        pieces, self._waiting, written = self._waiting, [], self._written
         there = [
             np.where(False if lost is None else cells_of(lost), np.nan, powers)
             for powers, lost in (piece for piece in pieces if not isinstance(piece, int))
@@ -593,57 +614,91 @@ class filterbank_sink(RecordingSink, python_block):
                         pass
                 else:
                     self._write(*piece)
+            self._write_gathered()
             take_places(self._files)
         except OSError:
             # the files there are those of 32 bits
-            self._levels = None
+            self._levels, self._gathered, self._written = None, 0, written
             raise
 
     def _write(self, powers, lost):
         """Adds what _add() is given, in the file's type."""
-        data, values = self._block(len(powers))
+        values = self._block(len(powers))
         if self._levels is None:
             np.copyto(values, powers)
         else:
             self._levels.write_bytes(powers, values)
         if lost is not None:
             np.copyto(values, self._fill(), where=cells_of(lost))
-        self._store(data)
+        self._store(len(powers))
 
     def _write_gap(self, count):
         """Fills so many samples, some at a time, and gives how many."""
         fill = self._fill()
         at_once = max(1, FILLED_AT_ONCE // fill.nbytes)
         for done in range(0, count, at_once):
-            data, values = self._block(min(at_once, count - done))
+            values = self._block(min(at_once, count - done))
             np.copyto(values, fill)
-            self._store(data)
+            self._store(len(values))
             yield len(values)
 
-    def _block(self, samples):
-        """Room for so many samples, which is used again and again: the bytes as they are in the
-        files, one after the other, and those as [sample][beam][product][channel] of the file's
-        type."""
-        kind = np.dtype("<f4" if self._levels is None else np.uint8)
-        size = samples * int(np.prod(self._shape)) * kind.itemsize
-        if len(self._room) < size:
-            self._room = np.empty(size, np.uint8)
-        data = self._room[:size]
-        rows, *rest = self._shape
-        if len(self._paths) == 1:
-            values = data.view(kind).reshape(samples, rows, *rest)
-        else:
-            values = data.view(kind).reshape(rows, samples, *rest).swapaxes(0, 1)
-        return data, values[..., ::-1]
+    def _rooms(self):
+        """Returns samples that are gathered at most, the number of files, and bytes of a sample in
+        one of them."""
+        size = math.prod(self._shape) * (4 if self._levels is None else 1)
+        files = len(self._paths)
+        gathers = min(WRITTEN_AT_ONCE * files, GATHERED) // size if files > 1 else 1
+        return max(1, gathers), files, size // files
 
-    def _store(self, data):
-        """Adds what _block() gave, an equal part to each file."""
+    def _block(self, samples):
+        """Room for so many samples behind those that are gathered, which is used again and again:
+        [sample][beam][product][channel] of the file's type. Those that have no room are written
+        first."""
+        most, files, size = self._rooms()
+        if self._gathered and self._gathered + samples > most:
+            self._write_gathered()
+        self._step = max(most, samples) * size
+        if len(self._room) < files * self._step:
+            self._room = np.empty(files * self._step, np.uint8)
+        begin = self._gathered * size
+        values = self._room[: files * self._step].reshape(files, self._step)
+        values = values[:, begin : begin + samples * size]
+        values = values.view("<f4" if self._levels is None else np.uint8)
+        rows, *rest = self._shape
+        if files == 1:
+            values = values.reshape(samples, rows, *rest)
+        else:
+            values = values.reshape(rows, samples, *rest).swapaxes(0, 1)
+        return values[..., ::-1]
+
+    def _store(self, samples):
+        """Takes so many samples that are in _block(), an equal part for each file, and writes them
+        where there is no room for as many more."""
         if not self._files:
             self._create()
-        size = len(data) // len(self._files)
-        data = memoryview(data)
-        for number, file in enumerate(self._files):
-            file.add(data[number * size : (number + 1) * size])
+        self._gathered += samples
+        if self._gathered + samples > self._rooms()[0]:
+            self._write_gathered(samples)
+
+    def _write_gathered(self, uncounted=0):
+        """Adds what was gathered to the files, with one write for each. uncounted: how many of
+        these are not among those that are written so far."""
+        if self._unwritten is not None:
+            # this came between two calls of work()
+            raise self._unwritten
+        samples, self._gathered = self._gathered, 0
+        self._publishing.done()
+        if not samples:
+            return
+        size = samples * self._rooms()[2]
+        room = memoryview(self._room)
+        try:
+            for number, file in enumerate(self._files):
+                file.add(room[number * self._step : number * self._step + size])
+        except OSError as error:
+            self._written -= samples - uncounted
+            self._unwritten = error
+            raise
 
     def _count(self, samples, lost):
         """Counts what was written; lost as of _add()."""

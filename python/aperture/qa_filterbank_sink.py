@@ -23,6 +23,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture import filterbank_sink, tags
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.beams.beams import Beam
+from gnuradio.aperture.files.sample_file import SampleFile
 from gnuradio.aperture.formats.filterbank.header import header_bytes, sexagesimal, telescope_id
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.formats.filterbank.writer import Levels
@@ -163,6 +164,82 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                 ),
                 (4, 3, number + 1, BEAMS[number].name, os.path.basename(path)),
             )
+
+    def run_gathering(self, items, fails_at=None, **arguments):
+        """One integration a call, for three files, while no time passes; the write of this number
+        fails. Gives the sink, and how many bytes were written at once, of each file."""
+        writes, add = {}, SampleFile.add
+
+        def counted(file, *pieces):
+            size = sum(memoryview(piece).nbytes for piece in pieces)
+            if len(writes.setdefault(file.path, [])) == fails_at:
+                raise OSError(errno.ENOSPC, "No space left on device", file.path)
+            writes[file.path].append(size)
+            add(file, *pieces)
+
+        with (
+            mock.patch.object(SampleFile, "add", counted),
+            mock.patch("gnuradio.aperture.streams.publishing.clock", lambda: 0.0),
+        ):
+            sink = self.run_sink(
+                items,
+                tags_of(0),
+                self.folder / "{beam}.fil",
+                products="IQUV",
+                at_once=1,
+                **arguments,
+            )
+        return sink, writes
+
+    def check_gathered(self, items, sink):
+        for number, path in enumerate(sink.files()):
+            data = np.frombuffer(read(path)[1], "<f4").reshape(-1, 4, items.shape[3])
+            np.testing.assert_array_equal(data[..., ::-1], items[:, number])
+
+    def test_gathers(self):
+        """Short writes of many files become one of 64 KiB for each of them."""
+        items = self.powers(100, 3, 4, 91)
+        size = 4 * 91 * 4
+        sink, writes = self.run_gathering(items)
+        self.assertIsNone(sink.error())
+        self.assertEqual(sink.integrations(), 100)
+        self.check_gathered(items, sink)
+        for header, *samples in writes.values():
+            self.assertLess(header, 1000)
+            # the first one at once, then as many as there is room for, and the rest at the end
+            self.assertEqual(samples, [size, 45 * size, 45 * size, 9 * size])
+
+    def test_gathers_what_is_filled(self):
+        """Gaps, losses and 8 bits come into the files in their order."""
+        items, gap = 5 + self.powers(200, 3, 4, 91), tags_of(120, (1704067201, 0.75))
+        found = tags_of(0) + gap + tags_of(150, None, counted=[0] * 12) + tags_of(151, None)
+        together = self.run_sink(
+            items, found, self.folder / "all-{beam}.fil", products="IQUV", nbits=8
+        )
+        singly = self.run_sink(
+            items, found, self.folder / "{beam}.fil", products="IQUV", nbits=8, at_once=1
+        )
+        self.assertEqual((together.error(), singly.error()), (None, None))
+        self.assertEqual(singly.integrations(), together.integrations())
+        for one, other in zip(together.files(), singly.files()):
+            self.assertEqual(read(one)[1], read(other)[1])
+
+    def test_full_disk_while_gathering(self):
+        """Samples that do not fit are not counted, and the error is told."""
+        items = self.powers(100, 3, 4, 91)
+        sink, _ = self.run_gathering(items, fails_at=3)
+        self.assertEqual(sink.error(), f"{self.folder / 'A.fil'}: No space left on device")
+        self.assertEqual(sink.integrations(), 46)
+        self.check_gathered(items[:46], sink)
+
+    def test_full_disk_when_nothing_comes(self):
+        """An error between two calls is told in the next one, or at the end."""
+        path = str(self.folder / "A.fil")
+        sink = filterbank_sink(str(self.folder / "{beam}.fil"), array_of(), BEAMS, 4, "I")
+        sink.start()
+        sink._unwritten = OSError(errno.ENOSPC, "No space left on device", path)
+        sink.stop()
+        self.assertEqual(sink.error(), f"{path}: No space left on device")
 
     def test_powers_of_both_polarisations(self):
         items = self.powers(2, 6, 1, 4)

@@ -26,6 +26,7 @@ POLARIZATIONS = {"power": "AA", "I": "INTEN", "IQUV": "IQUV", "coherency": "AABB
 #: minutes that an entry of the polyco table spans are a 16-bit number
 LONGEST_SPAN = 32767
 POLYCO_COEFFICIENTS = 15
+FITS_BLOCK = 2880  # bytes, of which a file is a multiple
 
 
 def _day(time):
@@ -215,43 +216,23 @@ def _date(time):
     return utc_text(int(time[0]))
 
 
-def _subints(fits, folded, start):
-    powers = np.asarray(folded.powers, float)
-    subints, products, channels, bins = powers.shape
-    counts = np.broadcast_to(np.asarray(folded.counts, float), powers.shape)
-    low, high = powers.min(axis=-1), powers.max(axis=-1)
-    scale = np.where(high > low, (high - low) / 65500, 1.0).astype(np.float32)
-    offset = ((low + high) / 2).astype(np.float32)
-    data = np.clip(np.rint((powers - offset[..., None]) / scale[..., None]), -32767, 32767)
-    mean = counts[:, 0].mean(axis=-1)
-    weights = mean / max(mean.max(), 1e-300)
-    offsets = [(time[0] - start[0]) + (time[1] - start[1]) for time in folded.times]
-    rows = np.ones(subints)
+def _subint_header(fits, folded):
+    """The header of the table SUBINT."""
+    subints, products, channels, bins = folded.powers.shape
+    profiles, dim = products * channels, f"({bins},{channels},{products})"
     columns = [
-        fits.Column("TSUBINT", "1D", unit="s", array=np.asarray(folded.lengths, float)),
-        fits.Column("OFFS_SUB", "1D", unit="s", array=np.array(offsets)),
-        fits.Column("PERIOD", "1D", unit="s", array=1 / np.asarray(folded.frequencies, float)),
-        fits.Column(
-            "DAT_FREQ", f"{channels}D", unit="MHz", array=rows[:, None] * folded.channels * 1e-6
-        ),
-        fits.Column("DAT_WTS", f"{channels}E", array=weights),
-        fits.Column("DAT_OFFS", f"{products * channels}E", array=offset.reshape(subints, -1)),
-        fits.Column("DAT_SCL", f"{products * channels}E", array=scale.reshape(subints, -1)),
-        fits.Column(
-            "DATA",
-            f"{products * channels * bins}I",
-            unit="Jy",
-            dim=f"({bins},{channels},{products})",
-            array=data.astype(np.int16),
-        ),
-        fits.Column(
-            "COUNTS",
-            f"{products * channels * bins}E",
-            dim=f"({bins},{channels},{products})",
-            array=counts.astype(np.float32),
-        ),
+        fits.Column("TSUBINT", "1D", unit="s"),
+        fits.Column("OFFS_SUB", "1D", unit="s"),
+        fits.Column("PERIOD", "1D", unit="s"),
+        fits.Column("DAT_FREQ", f"{channels}D", unit="MHz"),
+        fits.Column("DAT_WTS", f"{channels}E"),
+        fits.Column("DAT_OFFS", f"{profiles}E"),
+        fits.Column("DAT_SCL", f"{profiles}E"),
+        fits.Column("DATA", f"{profiles * bins}I", unit="Jy", dim=dim),
+        fits.Column("COUNTS", f"{profiles * bins}E", dim=dim),
     ]
-    table = fits.BinTableHDU.from_columns(columns, name="SUBINT")
+    table = fits.BinTableHDU.from_columns(columns, nrows=0, name="SUBINT")
+    table.header["NAXIS2"] = subints
     keys = {key: value for key, (_, value) in _shared(folded).items()} | {
         "INT_TYPE": "TIME",
         "INT_UNIT": "SEC",
@@ -263,7 +244,47 @@ def _subints(fits, folded, start):
         **dict.fromkeys(("SIGNINT", "NSUBOFFS", "NCHNOFFS", "NSTOT"), 0),
     }
     table.header.update(keys)
-    return table
+    return table.header
+
+
+def _subint_rows(folded, start):
+    """Gives the bytes of each row of the table SUBINT, until the next one is asked for: what one
+    takes in double precision stays in the processor's cache."""
+    _, products, channels, bins = folded.powers.shape
+    counts = np.broadcast_to(folded.counts, folded.powers.shape)
+    mean = np.array([np.asarray(each[0], float).mean(axis=-1) for each in counts])
+    weights = mean / max(mean.max(), 1e-300)
+    row = np.zeros(
+        (),
+        [
+            *((name, ">f8") for name in ("TSUBINT", "OFFS_SUB", "PERIOD")),
+            ("DAT_FREQ", ">f8", (channels,)),
+            ("DAT_WTS", ">f4", (channels,)),
+            ("DAT_OFFS", ">f4", (products, channels)),
+            ("DAT_SCL", ">f4", (products, channels)),
+            ("DATA", ">i2", (products, channels, bins)),
+            ("COUNTS", ">f4", (products, channels, bins)),
+        ],
+    )
+    row["DAT_FREQ"] = folded.channels * 1e-6
+    for number, time in enumerate(folded.times):
+        row["TSUBINT"] = folded.lengths[number]
+        row["OFFS_SUB"] = (time[0] - start[0]) + (time[1] - start[1])
+        row["PERIOD"] = 1 / float(folded.frequencies[number])
+        row["DAT_WTS"] = weights[number]
+        row["COUNTS"] = counts[number]
+        for product, powers in enumerate(folded.powers[number]):
+            values = np.array(powers, float)
+            low, high = values.min(axis=-1), values.max(axis=-1)
+            scale = np.where(high > low, (high - low) / 65500, 1.0).astype(np.float32)
+            offset = ((low + high) / 2).astype(np.float32)
+            row["DAT_OFFS"][product], row["DAT_SCL"][product] = offset, scale
+            values -= offset[:, None]
+            values /= scale[:, None]
+            np.rint(values, out=values)
+            np.clip(values, -32767, 32767, out=values)
+            np.copyto(row["DATA"][product], values, casting="unsafe")
+        yield row.data
 
 
 def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0), history=()):
@@ -298,9 +319,15 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0), hi
         files[0].header.add_history(ascii_text(line))
     files.append(_history(fits, folded, start))
     files += _polyco(fits, folded.segments, folded)
-    files.append(_subints(fits, folded, start))
+    header = _subint_header(fits, folded)
     with whole_file(path) as name:
         fits.HDUList(files).writeto(name, overwrite=True)
+        # astropy would hold the whole table, twice
+        with open(name, "ab") as file:
+            file.write(header.tostring().encode("ascii"))
+            for row in _subint_rows(folded, start):
+                file.write(row)
+            file.write(bytes(-file.tell() % FITS_BLOCK))
 
 
 def read_profiles(path):

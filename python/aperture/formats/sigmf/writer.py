@@ -66,6 +66,8 @@ class SigmfWriter:
         self._samples = 0
         self._captures, self._annotations = [], []
         self._last = {}  # missing inputs -> the annotation that the next run continues
+        # bytes of the metadata, at most, but for captures and annotations, and of all comments
+        self._global_size, self._comments = 4096 + len(json.dumps(self._global())), 0
         self._meta = PartFile(self.paths[0], overwrite)
         try:
             self._data = PartFile(self.paths[1], overwrite)
@@ -78,7 +80,7 @@ class SigmfWriter:
 
     def note(self, text):
         """Annotates the next sample with a setting that holds from there on."""
-        self._annotations.append(
+        self._add_annotation(
             {
                 "core:sample_start": self._samples,
                 "core:sample_count": 0,
@@ -86,6 +88,10 @@ class SigmfWriter:
                 "core:comment": text,
             }
         )
+
+    def _add_annotation(self, entry):
+        self._annotations.append(entry)
+        self._comments += len(entry["core:comment"])
 
     def capture(self, moment, frequency):
         """Begins a capture with this time and frequency (Hz) at the next sample."""
@@ -112,8 +118,7 @@ class SigmfWriter:
             nothing was received.
         """
         entries = len(self._captures) + len(self._annotations) + len(missing)
-        size = 4096 + len(json.dumps(self._global())) + ENTRY * entries
-        size += sum(len(entry["core:comment"]) for entry in self._annotations)
+        size = self._global_size + ENTRY * entries + self._comments
         self._meta.reserve(-(-size // ROOM) * ROOM)
         self._data.add(voltages)
         for number, first, count, *reason in missing:
@@ -134,7 +139,7 @@ class SigmfWriter:
         if number is not None:
             entry["core:comment"] = f"{REASONS[reason]} of {self._recording.names[number]}: zeros"
             entry["aperture:input"] = number
-        self._annotations.append(entry)
+        self._add_annotation(entry)
         self._last[number, reason] = entry
 
     def _global(self):
