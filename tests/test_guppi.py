@@ -25,6 +25,7 @@ from gnuradio.aperture.doctor.recordings import examine_recording
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.parameters.times import exact
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate
+from gnuradio.aperture.testing.played_inputs import check_after
 from gnuradio.aperture.testing.tiers import ALL
 from recorded import gaps, run, wrong_samples
 
@@ -379,6 +380,7 @@ class TestGuppi(unittest.TestCase):
         )
         data, tags, _ = run(signals)
         self.check_missing(components(decoded[:, :, 1]), data, gaps(tags), {1, 3, 4})
+        check_after(self, signals, 1, 300, len(data) - 1)
 
     def test_sequence(self):
         path, decoded = self.write("sequence.raw", 2, blocks_of_file=6)

@@ -29,6 +29,7 @@ from gnuradio.aperture.doctor.recordings import examine_recording
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.parameters.times import exact, read_time
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate
+from gnuradio.aperture.testing.played_inputs import check_after
 from gnuradio.aperture.testing.tiers import ALL
 from recorded import gaps, run, wrong_samples
 
@@ -184,6 +185,7 @@ class TestVdif(unittest.TestCase):
         self.assertEqual((signals.sample_rate, signals.samples), (64e3, 76800))
         self.assertIn("64000 samples a second were found by counting", signals.warnings[0])
         np.testing.assert_array_equal(run(signals)[0], expected)
+        check_after(self, signals, 1, 640, 70001)
         path, _ = self.write("short.vdif", 2, edv=0)
         with self.assertRaisesRegex(ValueError, "nothing says its rate.*add ,rate=,"):
             open_input(f"vdif:{path}")

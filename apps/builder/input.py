@@ -7,16 +7,20 @@
 
 import math
 import os
+from fractions import Fraction
 
 from ..files.growing_file import check_path
 from ..inputs import registry
 from ..inputs.input_format import InputError
+from ..parameters.times import elapsed, exact, exact_seconds, length_text, time_text
+from ..plan import texts
 from ..plan.fields import OBSERVE
 from ..plan.names import is_measurement_set
 from ..plan.signal_sections import DEFAULT_DURATION
 from .units import seconds_text
 
 MOST_SAMPLES = 2**62  # most of an input without an end
+EXACT = Fraction(1, 1000)  # part of a sample by which a time that is meant may be off
 
 
 class InputFailure(RuntimeError):
@@ -36,13 +40,36 @@ def open_input(plan):
     """
     source = plan.input.source
     try:
-        return registry.open_input(source, plan.array.description, plan.input.seed)
+        signals = registry.open_input(source, plan.array.description, plan.input.seed)
     except (ValueError, RuntimeError, OSError) as error:
         if isinstance(error, InputError):
             error = plan.input_error(error)
         if registry.find_kind(source)[0].live:
             raise InputFailure(str(error)) from error
         raise error from None
+    return signals if plan.input.start is None else begin_at(plan, signals)
+
+
+def begin_at(plan, signals):
+    """The Signals of a recording from where the plan says on: its first sample that is not before
+    that time."""
+    refuse = lambda problem: plan.error("input.start", problem, shown=True)
+    if signals.source_from is None or signals.samples is None:
+        what = "a receiver" if signals.live else "a simulation" if not signals.endless else "it"
+        raise refuse(f"{what} is read from its beginning only: {plan.input.source}")
+    begin, end = exact_seconds(signals.start_time), signals.time_of(signals.samples)
+    from_begin, wanted = texts.start(plan.input.start)
+    length = Fraction(signals.samples) / exact(signals.sample_rate)
+    seconds = wanted if from_begin else elapsed(begin, wanted) if wanted >= begin else -1
+    if not 0 <= seconds < length:
+        raise refuse(
+            f"the recording lasts from {time_text(begin)} to {time_text(end)}, "
+            f"{length_text(length)}"
+        )
+    samples = seconds * exact(signals.sample_rate)
+    # a time is written with some digits only
+    first = round(samples) if abs(samples - round(samples)) < EXACT else math.ceil(samples)
+    return signals.after(min(first, signals.samples - 1))
 
 
 def keep_what_is_read(plan, signals, field, paths, source="input.source"):

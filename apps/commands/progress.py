@@ -15,6 +15,17 @@ from .terminal import show
 LINE_PERIOD = 60  # s, between two lines in what is no terminal
 
 
+def left_text(seconds):
+    """The rest of a run, in words: 59 s left, 12 min left, 3 h 05 min left."""
+    seconds = math.ceil(seconds)
+    if seconds < 120:
+        return f"{seconds} s left"
+    minutes = -(-seconds // 60)
+    if minutes < 120:
+        return f"{minutes} min left"
+    return f"{minutes // 60} h {minutes % 60:02} min left"
+
+
 class ProgressBar:
     """One line on a terminal that is written over and over; on anything else a line a minute.
     Silent when the terminal is gone.
@@ -40,6 +51,8 @@ class ProgressBar:
         if self._lines and time.monotonic() >= self._next_line:
             self._next_line += LINE_PERIOD
             text = f"{samples / self._sample_rate:.1f} s of signal," + self._rate_text(samples)
+            if not note:
+                text += self._left(samples)
             self._lines = show(self._stream, text + (f", {losses}" if losses else "") + "\n")
         if not self.visible:
             return
@@ -52,16 +65,22 @@ class ProgressBar:
         rate = samples / max(time.monotonic() - self._start, 1e-9)
         return f" {with_prefix(rate, 'sample/s')}, {rate / self._sample_rate:.3g} x real time"
 
+    def _left(self, samples):
+        """The rest, by the share that is done; empty where that is not known."""
+        done = samples / self._total if self._total else 0
+        if not 0 < done < 1:
+            return ""
+        return ", " + left_text((time.monotonic() - self._start) * (1 - done) / done)
+
     def _text(self, samples, note, columns):
-        elapsed = max(time.monotonic() - self._start, 1e-9)
         text = self._rate_text(samples)
         if note:
             text += f", {note}"
         if not self._total:
             return f"{samples / self._sample_rate:.1f} s of signal," + text
         done = min(1.0, samples / self._total)
-        if not note and 0 < done < 1:
-            text += f", {math.ceil(elapsed * (1 - done) / done)} s left"
+        if not note:
+            text += self._left(samples)
         cells = max(10, min(40, columns - len(text) - 8))
         full = int(done * cells)
         return "[" + "#" * full + "-" * (cells - full) + f"] {100 * done:3.0f} %" + text

@@ -61,6 +61,30 @@ class qa_progress(gr_unittest.TestCase):
         bar.clear()
         self.assertEqual(len(stream.getvalue().splitlines()), 2)
 
+    def test_what_is_left(self):
+        """By the share that is done; nothing where the end is not known, or was asked for."""
+        for total, note, expected in (
+            (400_000, "", ", 6 min left$"),
+            (40_000_000, "", r", 10 h 11 min left$"),
+            (None, "", "real time$"),
+            (61_000, "", "real time$"),
+            (400_000, "ending", "real time$"),
+        ):
+            stream = io.StringIO()
+            bar = progress.ProgressBar(stream, total, 1e3)
+            begin = progress.time.monotonic()
+            with mock.patch.object(progress.time, "monotonic", lambda: begin + 61):
+                bar.show(61_000 if total != 40_000_000 else 66_500, note)
+            self.assertRegex(stream.getvalue().rstrip("\n"), expected)
+        for seconds, text in (
+            (0.2, "1 s"),
+            (118.2, "119 s"),
+            (119.5, "2 min"),
+            (121, "3 min"),
+            (7201, "2 h 01 min"),
+        ):
+            self.assertEqual(progress.left_text(seconds), f"{text} left")
+
     def test_numbers_with_units(self):
         self.assertEqual(tables.with_prefix(16e6, "sample/s"), "16 Msample/s")
         self.assertEqual(tables.with_prefix(2.4414e4, "Hz"), "24.41 kHz")

@@ -27,6 +27,7 @@ PROGRAMS = FX, BEAMS, OBSERVE, SEARCH
 TEXTS = {
     "instrument.name": "lab-1",
     "input.duration": "inf",
+    "input.start": "2024-06-01T12:30:00.25Z",
     "engines.channels": "62",
     "device.name": "cuda:3",
     "device.names": "cpu,cuda:1",

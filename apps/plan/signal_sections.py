@@ -55,6 +55,17 @@ class Input:
         otherwise=f"of a simulation {DEFAULT_DURATION:g}, inf: until Ctrl-C; of receivers until "
         "Ctrl-C; of a recording all from its start",
     )
+    start: Form(
+        "where in a recording to begin: seconds from its beginning, or a time in UTC",
+        texts.start,
+        type=["number", "string"],
+    ) = key(
+        None,
+        "--start",
+        metavar="TIME|SECONDS",
+        otherwise="at its first sample",
+        programs=OF_SAMPLES,
+    )
     seed: Integer("seed of a simulation", 0, 2**31 - 1) = key(
         None, "--seed", metavar="N", otherwise="1", programs=OF_SAMPLES
     )

@@ -7,10 +7,12 @@
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from .. import power_normalizer, pulse_search
 from ..parameters.description import Number, Switch, Text
 from ..parameters.rules import NAME_RULE, device_name, is_name, numbers_reader
+from ..parameters.times import read_time
 from ..tracking.directions import parse_direction
 from ..transients.trials import plan_trials
 from .fields import fields_in, like
@@ -61,6 +63,20 @@ def name(text):
     if not is_name(text):
         raise ValueError(f"expected {NAME_RULE}")
     return text
+
+
+def start(text):
+    """(True, seconds from the beginning of a recording) or (False, seconds since 1970), Fractions,
+    of a number or a time in UTC."""
+    text = str(text).strip()
+    if re.fullmatch(r"\d{1,12}(\.\d{0,18})?(e[+-]?\d{1,2})?", text):
+        return True, Fraction(text)
+    try:
+        return False, read_time(text)
+    except ValueError:
+        raise ValueError(
+            "expected seconds from the recording's beginning, or UTC as 2024-06-01T12:30:00.25Z"
+        ) from None
 
 
 def device_names(text):

@@ -11,7 +11,7 @@ from gnuradio import gr_unittest
 
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.played_inputs import read_all
+from gnuradio.aperture.testing.played_inputs import check_after, read_all
 
 HEADER = {
     "HDR_SIZE": "4096",
@@ -47,6 +47,7 @@ class qa_dada(InFolder, gr_unittest.TestCase):
             signals = open_input(f"dada:{path}{text}")
             self.assertEqual((signals.sample_type, signals.samples), ("fc32", 1001))
             np.testing.assert_array_equal(read_all(signals)[0], floats)
+            check_after(self, signals, 1, 1000)
         integers = self.rng.integers(-(2**31), 2**31, (1001, 2), dtype="<i4")
         path = self.write("b.dada", integers, NBIT=32, NDIM=1, BW=-8)
         signals = open_input(f"dada:{path},type=s32")
@@ -71,6 +72,7 @@ class qa_dada(InFolder, gr_unittest.TestCase):
         np.testing.assert_array_equal(read_all(signals)[0], data)
         self.assertEqual(sorted(signals.files), names)
         signals = open_input(f"dada:{names[0]},{names[3]}")
+        check_after(self, signals, 1, 1500, 3001)
         out, _ = read_all(signals)
         np.testing.assert_array_equal(out[3000:], data[3000:])
         self.assertFalse(np.any(out[1000:3000]))

@@ -24,7 +24,7 @@ from gnuradio.aperture.parameters.times import (
     whole_and_fraction,
 )
 from gnuradio.aperture.testing.folders import InFolder
-from gnuradio.aperture.testing.played_inputs import read_all
+from gnuradio.aperture.testing.played_inputs import check_after, read_all
 
 BAND = ",rate=1e6,freq=1420.4e6"
 
@@ -130,6 +130,7 @@ class qa_raw(InFolder, gr_unittest.TestCase):
             "2024-02-29T12:00:00.5Z;2024-02-29T12:00:00.50125Z" + BAND
         )
         self.assertEqual((signals.inputs, signals.samples), (4, 6250))
+        check_after(self, signals, 1, 1249, 1250, 5001, 6249)
         out, found = read_all(signals)
         expected = np.zeros((6250, 4, 2), np.int8)
         expected[:5000, :2] = a

@@ -126,8 +126,9 @@ def signals_of_block(
         What else describe() takes.
     """
 
-    def source(count):
-        return silent(block, **parameters, samples=count or samples)
+    def source(count, first=0):
+        read = count or (max(samples - first, 0) if samples else 0)
+        return silent(block, **parameters, begin=first, samples=read)
 
     made = source(0)
     rate, center = made.sample_rate(), made.center_frequency()
@@ -146,4 +147,5 @@ def signals_of_block(
         files=list(files),
         warnings=[*warnings, *more],
         unused=unused,
+        source_from=source,
     )

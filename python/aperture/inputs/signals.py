@@ -6,7 +6,10 @@
 """Signals: what an input proves to be when it is opened."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from ..parameters.times import exact, exact_seconds, utc_after, whole_and_fraction
 
 REAL_TYPES = ("f32", "s16", "s12", "s10", "s8")
 
@@ -53,6 +56,9 @@ class Signals:
         read, as far as it is known before they are read; warnings say what it is.
     part : callable or None
         part(first, count): the Signals of some of the inputs, where the others need not be read.
+    source_from : callable or None
+        source_from(n, first) makes the block as source(n) does, from a sample of each input on,
+        whose times stay what they are; None: it is read from its beginning only.
     """
 
     description: object
@@ -71,6 +77,23 @@ class Signals:
     sync_time: object = None
     unused: float = 0.0
     part: Callable | None = None
+    source_from: Callable | None = None
+
+    def time_of(self, sample):
+        """The time of a sample, a Fraction of seconds since 1970."""
+        return utc_after(exact_seconds(self.start_time), Fraction(sample) / exact(self.sample_rate))
+
+    def after(self, first):
+        """The Signals from a sample of each input on, for what has `source_from` and a length."""
+        part = self.part
+        return replace(
+            self,
+            samples=self.samples - first,
+            source=lambda count: self.source_from(count, first),
+            source_from=lambda count, later: self.source_from(count, first + later),
+            start_time=whole_and_fraction(self.time_of(first)),
+            part=None if part is None else lambda *inputs: part(*inputs).after(first),
+        )
 
     @property
     def real(self):

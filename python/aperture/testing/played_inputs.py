@@ -9,7 +9,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks
 
-from .qa_tools import run_chain
+from .qa_tools import run_chain, seconds_between
 
 NUMBERS = {"sc8": "i1", "s8": "i1", "sc16": "<i2", "s16": "<i2", "fc32": "<f4", "f32": "<f4"}
 
@@ -32,3 +32,26 @@ def read_all(signals, samples=0):
             for tag in sink.tags()
         ],
     )
+
+
+def check_after(case, signals, *firsts):
+    """Checks, in a test case, that Signals from a sample on are those samples at their times, and
+    that none is counted as missing that lies before."""
+    everything, found = read_all(signals)
+    times = {offset: value for offset, key, value in found if key == "rx_time"}
+    lost = [value for _, key, value in found if key == "missing"]
+    for first in firsts:
+        later = signals.after(first)
+        data, found = read_all(later)
+        np.testing.assert_array_equal(data, everything[first:])
+        case.assertEqual(later.samples, signals.samples - first)
+        (time,) = [value for offset, key, value in found if (offset, key) == (0, "rx_time")]
+        expected = first / signals.sample_rate
+        case.assertAlmostEqual(seconds_between(time, times[0]), expected, delta=2e-9)
+        case.assertAlmostEqual(seconds_between(later.start_time, times[0]), expected, delta=2e-9)
+        left = sum(value["count"] for _, key, value in found if key == "missing")
+        before = sum(min(value["count"], max(0, first - value["first"])) for value in lost)
+        case.assertEqual(left, sum(value["count"] for value in lost) - before)
+        # a part of a part
+        again, _ = read_all(later.after(1)) if later.samples > 1 else (data[1:], None)
+        np.testing.assert_array_equal(again, data[1:])
