@@ -17,11 +17,12 @@ enter_environment("conversion")
 
 import h5py
 import numpy as np
+from casacore.tables import table
 from pyuvdata import UVData
 
 from gnuradio.aperture.arrays import earth_rotation
 from gnuradio.aperture.arrays.array_description import Input
-from gnuradio.aperture.commands import calibrate, plot
+from gnuradio.aperture.commands import calibrate, merge, plot
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.conversion import visibility_files
 from gnuradio.aperture.conversion.convert import Averages, convert
@@ -38,14 +39,14 @@ PLACES = {"A-1": (0.0, 0.0, 0.0), "A2": (300.0, 10.0, 1.0), "A3": (-50.0, 200.0,
 INPUTS = ("A2y", "A-1x", "A2x", "A-1y", "A3x", "A3y")
 
 
-def write(path, tracked="Cas A", integrations=INTEGRATIONS, channels=CHANNELS, gap=()):
+def write(path, tracked="Cas A", integrations=INTEGRATIONS, channels=CHANNELS, gap=(), start=START):
     """Noise, with parts of integrations missing or flagged; a gap before the numbers of `gap`."""
     array = make_array(PLACES, inputs=[Input(name[:-1], name[-1]) for name in INPUTS], center=1.4e9)
     layout = Uvh5Layout(
         array, 1.4e9 + 1e5 * np.arange(channels), 1e5, tracked=tracked and parse_direction(tracked)
     )
     rng = np.random.default_rng(5)
-    products, seconds, made = len(INPUTS) * (len(INPUTS) + 1) // 2, START, []
+    products, seconds, made = len(INPUTS) * (len(INPUTS) + 1) // 2, start, []
     for number in range(integrations):
         seconds += LENGTH * (7 if number in gap else 1)
         values = rng.normal(size=(2, channels, products))
@@ -250,6 +251,44 @@ class TestAverages(unittest.TestCase):
                     found[name] = found[name][..., order]
                 # single precision of u, v, w in seconds, and of times in UVFITS
                 self.compare(found, expected, 2e-6, 1e-4)
+
+    def test_fields(self):
+        """Files of two fields, merged, are what pyuvdata makes of them; averages end where the
+        field changes, and a measurement set has both, with scans."""
+        parts = [self.folder / f"field{number}.uvh5" for number in range(3)]
+        for number, (path, name) in enumerate(zip(parts, ("Cas A", "Cyg A", "Cas A"))):
+            write(path, name, integrations=3, start=START + 24 * number)
+        whole = self.folder / "fields.uvh5"
+        code, _, errors = run_main(merge, *parts, "-o", whole)
+        self.assertEqual(code, 0, errors)
+        expected = UVData.from_file(str(parts[0]))
+        for path in parts[1:]:
+            expected += UVData.from_file(str(path))
+        found = UVData.from_file(str(whole))
+        self.compare(contents(whole), expected, 0)
+        names = lambda data: [
+            data.phase_center_catalog[n]["cat_name"] for n in data.phase_center_id_array
+        ]
+        self.assertEqual(names(found), names(expected))
+        self.assertEqual(set(names(found)), {"Cas A", "Cyg A"})
+        made = self.folder / "fields.ms"
+        with mock.patch.object(visibility_files, "PIECE", 900):
+            code, _, errors = run_main(command, whole, made, "--average-integrations", 2)
+        self.assertEqual(code, 0, errors)
+        rows, field = table(str(made), ack=False), table(str(made / "FIELD"), ack=False)
+        order = np.argsort(rows.getcol("TIME"), kind="stable")[::6]
+        self.assertEqual(
+            [field.getcol("NAME")[n] for n in rows.getcol("FIELD_ID")[order]],
+            ["Cas A"] * 2 + ["Cyg A"] * 2 + ["Cas A"] * 2,
+        )
+        self.assertEqual(rows.getcol("SCAN_NUMBER")[order].tolist(), [1, 1, 2, 2, 3, 3])
+        np.testing.assert_allclose(rows.getcol("EXPOSURE")[order] / LENGTH, [2, 1] * 3)
+        # and back, from pieces of the measurement set
+        with mock.patch.object(visibility_files, "PIECE", 900):
+            convert(str(made), str(self.result))
+        back = UVData.from_file(str(self.result))
+        self.assertEqual(sorted(set(names(back))), ["Cas A", "Cyg A"])
+        self.assertEqual(names(back)[::6], ["Cas A"] * 2 + ["Cyg A"] * 2 + ["Cas A"] * 2)
 
     def test_memory(self):
         """A file of 9 MB of visibilities, flags and samples never is in memory as a whole."""

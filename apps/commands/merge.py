@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""aperture_merge: joins UVH5 files of parts of the channels into one."""
+"""aperture_merge: joins UVH5 files of parts of the channels, times and fields into one."""
 
 import os
 
@@ -22,7 +22,8 @@ def parser():
         prog=PROGRAM,
         description="Joins UVH5 files that the hosts of one correlator wrote, each with some of "
         "the channels, into one with all of them. Several files of the same channels, as a host "
-        "that was started again writes them, are joined in time. What no file has is flagged.",
+        "that was started again writes them, are joined in time; they may be of several fields, "
+        "phase centres one after the other. What no file has is flagged.",
     )
     add = result.add_argument
     add("input", nargs="+", metavar="PART.uvh5", help="files that aperture_fx wrote")

@@ -41,8 +41,24 @@ ALIKE = (
 )
 OF_CHANNELS = ("freq_array", "channel_width", "flex_spw_id_array")
 EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")
+#: entries of a phase centre that say where its name is from, and the like
+OF_NO_PLACE = ("info_source", "cat_epoch")
 SAME_TIME = 0.25  # parts of an integration
 SAME_CHANNEL = 1e-3  # parts of a channel
+
+
+class _Field:
+    """A phase centre of a file: the group of its entry, its name, and what makes it this one."""
+
+    def __init__(self, entry):
+        self.entry, self.name = entry, entry_text(ascii_entry(entry["cat_name"][()]))
+        moves = EPHEMERIS if "cat_times" in entry else ()
+        self.key = {
+            name: np.asarray(ascii_entry(entry[name][()])).tolist()
+            for name in entry
+            if name not in moves and name not in OF_NO_PLACE
+        }
+        self.moves = bool(moves)
 
 
 class _Part:
@@ -75,6 +91,15 @@ class _Part:
                 for name, entry in self.header.get("extra_keywords", {}).items()
             }
             self.gains = gains_of(self.keywords.get(GAINS, ""))
+            catalogue = self.header.get("phase_center_catalog", {})
+            self.fields = {int(number): _Field(entry) for number, entry in catalogue.items()}
+            #: the number of the phase centre of each integration
+            self.field_of = np.zeros(len(self.times), int)
+            if self.fields:
+                ids = self.header["phase_center_id_array"][()].reshape(-1, self.baselines)
+                self.field_of = ids[:, 0]
+                if (ids != ids[:, :1]).any() or not set(self.field_of) <= set(self.fields):
+                    raise Uvh5Error(f"{path}: its baselines have different phase centres")
             if has_bitshuffle(self.data["visdata"]):
                 load_bitshuffle()
         except (KeyError, ValueError, TypeError) as error:
@@ -130,13 +155,6 @@ class _Part:
             raise Uvh5Error(f"{self.path} and {other.path}: the order of baselines differs")
         if abs(self.widths[0] - other.widths[0]) > SAME_CHANNEL * abs(other.widths[0]):
             raise Uvh5Error(f"{self.path} and {other.path}: channels have different widths")
-        names = [
-            ascii_entry(each.header["phase_center_catalog/0/cat_name"][()])
-            for each in (self, other)
-            if "phase_center_catalog/0/cat_name" in each.header
-        ]
-        if len(set(names)) > 1:
-            raise Uvh5Error(f"{self.path} and {other.path}: phase centres differ")
 
 
 def _check_scales(parts, places):
@@ -163,6 +181,40 @@ def _check_scales(parts, places):
                     f"{earlier.path} and {part.path}: visibilities of the same times are "
                     f"calibrated by {earlier.calibrated}, and by {part.calibrated}"
                 )
+
+
+def _join_fields(parts, places):
+    """
+    Returns the _Fields of all parts; their numbers there are in `joined` of each part, by its own.
+
+    Parts are of one field, or of several one after the other; places: as of _union().
+    """
+    fields = []
+    for part in parts:
+        part.joined = {0: 0}
+        for number, field in part.fields.items():
+            for place, other in enumerate(fields):
+                if field.key == other.key:
+                    part.joined[number] = place
+                    break
+                if field.name == other.name:
+                    raise Uvh5Error(
+                        f"{part.path}: its phase centre {field.name} is at another place than that "
+                        "of the same name in other files"
+                    )
+            else:
+                part.joined[number] = len(fields)
+                fields.append(field)
+    first = {}
+    for part, each in zip(parts, places):
+        for time, number in zip(each.tolist(), part.field_of.tolist()):
+            other, field = first.setdefault(time, (part, part.joined[number]))
+            if field != part.joined[number]:
+                raise Uvh5Error(
+                    f"{other.path} and {part.path}: phase centres differ at the same time: "
+                    f"{fields[field].name}, {fields[part.joined[number]].name}"
+                )
+    return fields
 
 
 def _bring_to_one_scale(parts):
@@ -206,7 +258,8 @@ def merge(paths, output):
     Joins files, which aperture_fx wrote, into one that is new, and returns what there is to say.
 
     The channels of the result go from the lowest to the highest of all files, and its times are all
-    of theirs. What no file has is flagged, with nsamples 0; of what several have, that with the
+    of theirs. Files may be of several fields, phase centres one after the other, and the result has
+    a catalogue of all of them. What no file has is flagged, with nsamples 0; of what several have, that with the
     most samples is taken, which is the one that was not cut off. Where their gains for 8 bits
     differ, as those of runs that measured them anew do, all are brought to those of the first file.
 
@@ -249,9 +302,10 @@ def merge(paths, output):
         channels = max(part.first + len(part.frequencies) for part in parts)
         times, places = _union(parts)
         _check_scales(parts, places)
+        fields = _join_fields(parts, places)
         scaled = _bring_to_one_scale(parts)
         with whole_file(output) as name, h5py.File(name, "w") as file:
-            _write_header(file, parts, times, places, lowest, width, channels)
+            _write_header(file, parts, fields, times, places, lowest, width, channels)
             there = _write_data(file, parts, places, len(times), channels)
         notes = [f"{path}: has no integrations" for path in empty] + scaled
         if any("InputStatistics" in part.file for part in parts):
@@ -259,7 +313,7 @@ def merge(paths, output):
         return dict(integrations=len(times), channels=channels, flagged=1 - there, notes=notes)
 
 
-def _write_header(file, parts, times, places, lowest, width, channels):
+def _write_header(file, parts, fields, times, places, lowest, width, channels):
     first, baselines = parts[0], parts[0].baselines
     header = file.create_group("Header")
     for name, entry in first.header.items():
@@ -278,10 +332,15 @@ def _write_header(file, parts, times, places, lowest, width, channels):
             for number, place in (source[time] for time in range(len(times)))
         ]
         header[name] = np.concatenate(rows)
+    source = [source[time] for time in range(len(times))]
+    if fields:
+        number_of = [parts[part].joined[int(parts[part].field_of[place])] for part, place in source]
+        header["phase_center_id_array"][...] = np.repeat(number_of, baselines)
+        header["Nphase"][...] = len(fields)
+        _write_catalogue(header, parts, fields, source, number_of)
     header["freq_array"] = lowest + width * np.arange(channels)
     header["channel_width"] = np.full(channels, width)
     header["flex_spw_id_array"] = np.zeros(channels, int)
-    _write_catalogue(header, parts, [source[time] for time in range(len(times))])
     history = first.header["history"][()] if "history" in first.header else b""
     del header["history"]
     header["history"] = np.bytes_(
@@ -319,20 +378,27 @@ def _make_ascii(header):
         header[name] = value
 
 
-def _write_catalogue(header, parts, source):
-    """The catalogue of phase centres, with the places of a body at all times."""
-    first = parts[0]
-    if "phase_center_catalog" not in first.header:
-        return
-    first.file.copy(first.header["phase_center_catalog"], header, "phase_center_catalog")
-    entry = "phase_center_catalog/0"
-    if f"{entry}/cat_times" not in first.header:
-        return
-    for name in EPHEMERIS:
-        del header[f"{entry}/{name}"]
-        header[f"{entry}/{name}"] = np.array(
-            [parts[number].header[f"{entry}/{name}"][place] for number, place in source]
-        )
+def _write_catalogue(header, parts, fields, source, number_of):
+    """Writes the catalogue of phase centres, with the places of a body at all its times; source:
+    part and place in it, number_of: the field, of each integration."""
+    catalogue = header.create_group("phase_center_catalog")
+    for number, field in enumerate(fields):
+        field.entry.file.copy(field.entry, catalogue, str(number))
+        if not field.moves:
+            continue
+        made = catalogue[str(number)]
+        rows = {name: [] for name in EPHEMERIS}
+        for (which, place), of in zip(source, number_of):
+            if of == number:
+                part = parts[which]
+                mine = part.field_of[place]
+                # an entry has a row for each integration of its field
+                row = np.count_nonzero(part.field_of[:place] == mine)
+                for name, values in rows.items():
+                    values.append(part.fields[mine].entry[name][row])
+        for name, values in rows.items():
+            del made[name]
+            made[name] = np.array(values)
 
 
 def _write_data(file, parts, places, count, channels):

@@ -38,7 +38,7 @@ class qa_uvh5_merge(InFolder, gr_unittest.TestCase):
         rng = np.random.default_rng(0)
         self.array = load_array("two-dish")
         self.products = 3
-        shape = (TIMES, CHANNELS, self.products)
+        shape = (TIMES + 1, CHANNELS, self.products)
         self.values = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(np.complex64)
 
     def write(self, name, channels, times, counted=100, offset=0.0, **more):
@@ -244,6 +244,65 @@ class qa_uvh5_merge(InFolder, gr_unittest.TestCase):
                 with self.assertRaisesRegex(Uvh5Error, refusal):
                     merge(pair, self.path("none.uvh5"))
         self.assertFalse(os.path.exists(self.path("none.uvh5")))
+
+    def test_fields(self):
+        """Files of several fields become one, with a catalogue of them, and that again with a
+        third; a body that moves has its places at its own times."""
+        star, other = parse_direction("Cas A"), parse_direction("Cyg A")
+        sun = parse_direction("sun")
+        files = [
+            self.write("a.uvh5", range(CHANNELS), [0, 1], phase_center=star),
+            self.write("b.uvh5", range(CHANNELS), [2], phase_center=sun),
+            self.write("c.uvh5", range(CHANNELS), [3], phase_center=star),
+            self.write("d.uvh5", range(CHANNELS), [4, 5], phase_center=sun),
+            self.write("e.uvh5", range(CHANNELS), range(6, 7), phase_center=other),
+        ]
+        first = self.path("first.uvh5")
+        merge(files[:3], first)
+        found = merge([files[4], first, files[3]], self.path("all.uvh5"))
+        self.assertEqual((found["integrations"], found["flagged"]), (7, 0))
+        expected = [self.read(path) for path in files]
+        joined = self.read(self.path("all.uvh5"))
+        for name in ("visdata", "flags", "nsamples", "time_array", "uvw_array"):
+            np.testing.assert_array_equal(
+                joined[name], np.concatenate([each[name] for each in expected]), err_msg=name
+            )
+        with h5py.File(self.path("all.uvh5")) as file:
+            catalogue = file["Header/phase_center_catalog"]
+            names = {int(key): entry["cat_name"][()].decode() for key, entry in catalogue.items()}
+            ids = file["Header/phase_center_id_array"][()].reshape(7, -1)
+            self.assertEqual(file["Header/Nphase"][()], 3)
+            self.assertTrue((ids == ids[:, :1]).all())
+            self.assertEqual(
+                [names[number] for number in ids[:, 0]],
+                ["Cas A", "Cas A", "Sun", "Cas A", "Sun", "Sun", "Cyg A"],
+            )
+            (number,) = (key for key, name in names.items() if name == "Sun")
+            times = file["Header/time_array"][()].reshape(7, -1)[[2, 4, 5], 0]
+            moved = catalogue[str(number)]
+            np.testing.assert_allclose(moved["cat_times"][()], times, rtol=0, atol=1e-9)
+            places = []
+            for path in (files[1], files[3]):
+                with h5py.File(path) as part:
+                    places.append(part["Header/phase_center_catalog/0/cat_lon"][()])
+            np.testing.assert_array_equal(moved["cat_lon"][()], np.concatenate(places))
+
+    def test_fields_refused(self):
+        """One time of two fields, and one name of two places, are refused by name."""
+        star = parse_direction("Cas A")
+        first = self.write("a.uvh5", range(3), [0, 1], phase_center=star)
+        same = self.write("b.uvh5", range(3, 7), [1], phase_center=parse_direction("Cyg A"))
+        with self.assertRaisesRegex(Uvh5Error, "differ at the same time: Cas A, Cyg A"):
+            merge([first, same], self.path("all.uvh5"))
+        with h5py.File(first, "r") as file:
+            place = file["Header/phase_center_catalog/0/cat_lon"][()]
+        moved = self.write("c.uvh5", range(3), [2], phase_center=star)
+        with h5py.File(moved, "r+") as file:
+            file["Header/phase_center_catalog/0/cat_lon"][...] = place + 0.01
+        with self.assertRaisesRegex(
+            Uvh5Error, "c.uvh5: its phase centre Cas A is at another place"
+        ):
+            merge([first, moved], self.path("all.uvh5"))
 
     def test_refused(self):
         """Files that do not belong together are refused, and nothing is left behind."""
