@@ -259,9 +259,10 @@ def merge(paths, output):
 
     The channels of the result go from the lowest to the highest of all files, and its times are all
     of theirs. Files may be of several fields, phase centres one after the other, and the result has
-    a catalogue of all of them. What no file has is flagged, with nsamples 0; of what several have, that with the
-    most samples is taken, which is the one that was not cut off. Where their gains for 8 bits
-    differ, as those of runs that measured them anew do, all are brought to those of the first file.
+    a catalogue of all of them. What no file has is flagged, with nsamples 0; of what several have,
+    that with the most samples is taken, which is the one that was not cut off. Where their gains
+    for 8 bits differ, as those of runs that measured them anew do, all are brought to those of the
+    first file.
 
     Parameters
     ----------
