@@ -21,7 +21,7 @@ from gnuradio.aperture.array_source import DEFAULT_START_TIME
 from gnuradio.aperture.arrays.array_description import Source, save_array
 from gnuradio.aperture.arrays.pulses import Pulsar
 from gnuradio.aperture.commands import beams_command, progress
-from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.formats.psrfits.profiles import read_profiles
 from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE, comes_true
 from gnuradio.aperture.transients.folding import profile, signal_to_noise

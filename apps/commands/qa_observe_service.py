@@ -28,7 +28,7 @@ from gnuradio.aperture.builder.input import InputFailure
 from gnuradio.aperture.commands.observe_chain import make_chain
 from gnuradio.aperture.commands.observe_plan import Configuration
 from gnuradio.aperture.commands.observe_service import Service
-from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.formats.psrfits.profiles import read_profiles
 from gnuradio.aperture.monitoring.publisher import Publisher
 from gnuradio.aperture.observatory.instrument import Instrument
 from gnuradio.aperture.observatory.notify import Notifier

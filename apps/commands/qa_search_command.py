@@ -15,7 +15,7 @@ import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.commands import search_command
-from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.formats.psrfits.profiles import read_profiles
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import run, words
 from gnuradio.aperture.testing.power_files import dispersed_pulses, write_sigproc
@@ -102,7 +102,7 @@ class qa_search_command(InFolder, gr_unittest.TestCase):
             ("a.fil", "--search: is missing, and so is --fold: nothing is done with the powers"),
             ("none.fil --fold 1", "none.fil: No such file in "),
             ("a.fil,b.fil --fold 1", "b.fil and .*a.fil do not fit: frequencies of channel"),
-            ("psr.par --fold 1", "psr.par: not a filterbank file"),
+            ("psr.par --fold 1", "psr.par: neither a filterbank file"),
             ("a.fil --fold psr.par", "--fold psr.par: the times of the file are those at the bary"),
             ("a.fil --fold 1 --profiles x.fil", "--profiles x.fil: expected the name of a file"),
         ):

@@ -134,13 +134,13 @@ class Powers:
     """Files of powers, in the place of beams."""
 
     files: Text(
-        "filterbank files of SIGPROC; several are beams side by side, of one recording; in a plan "
-        "with commas between them"
+        "filterbank files of SIGPROC, or PSRFITS in search mode; several are beams side by side, "
+        "of one recording; in a plan with commas between them"
     ) = key(None, "FILE", needed=(SEARCH,))
     order: like(
         power_source,
         "order",
-        meaning="products of files of four IFs, which do not say which they are",
+        meaning="products of filterbank files of four IFs, which do not say which they are",
     ) = key("IQUV", "--ifs", metavar="ORDER")
 
     def check(self, plan):

@@ -18,7 +18,8 @@ from .streams.tag_values import time_value
 
 class power_source(python_block):
     """
-    Reads powers from filterbank files of SIGPROC (.fil), of 1, 2, 4, 8, 16 or 32 bits.
+    Reads powers from filterbank files of SIGPROC (.fil), of 1, 2, 4, 8, 16 or 32 bits, and from
+    PSRFITS files in search mode.
 
     Out: `[beam][product][channel]` of f32, as `beam_power` makes them, an item a sample of the
     file, channels in ascending order of frequency, with the tags rx_time (the middle of the
@@ -29,7 +30,8 @@ class power_source(python_block):
 
     With the products `total` an item has the total power of each beam: the sum of two
     polarisations, the first of I, Q, U and V. What contradicts itself in the headers is logged at
-    the start. A file without a time begins in 1970, and rx_time is marked as approximate. A file
+    the start. Where samples of PSRFITS are missing, rx_time jumps; powers of weight 0 are NaN. A
+    file without a time begins in 1970, and rx_time is marked as approximate. A file
     that becomes shorter while it is read ends the stream with an error.
 
     Raises:
@@ -96,6 +98,11 @@ class power_source(python_block):
         self._recording.read_into(self._next, out[:count].reshape(count, *self.shape))
         if self._next == 0:
             self._tag()
+        for sample in self._recording.jumps:
+            if self._next <= sample < self._next + count:
+                item = self.nitems_written(0) + sample - self._next
+                time = time_value(self._recording.clock(sample))
+                self.add_item_tag(0, item, pmt.intern(tags.rx_time), time)
         self._next += count
         return count
 

@@ -18,7 +18,7 @@ from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
 from .filterbank_sink import PRODUCTS, row_names
 from .folder import phase_segments
-from .formats.psrfits import write_profiles
+from .formats.psrfits.profiles import write_profiles
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, item_bytes, refuse
 from .parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD

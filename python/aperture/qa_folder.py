@@ -16,7 +16,7 @@ import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture import Pulsar, Source
-from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.formats.psrfits.profiles import read_profiles
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags, on_device, run_chain
 from gnuradio.aperture.transients.dispersion import delay

@@ -19,7 +19,7 @@ from gnuradio import blocks, gr, gr_unittest
 from gnuradio.aperture import filterbank_sink, psrfits_sink, tags, uvh5_sink, voltage_sink
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.files.roll_over import RollOver
-from gnuradio.aperture.formats.psrfits import read_profiles
+from gnuradio.aperture.formats.psrfits.profiles import read_profiles
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags, run_chain

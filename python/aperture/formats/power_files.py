@@ -13,6 +13,7 @@ from ..parameters.input_files import find_file
 from .filterbank.header import HEADER_START
 from .filterbank.reader import FilterbankFile
 from .powers import TOTAL, PowerFileError
+from .psrfits.search_file import FITS_START, SearchFile
 
 #: frequencies of channels at equal distances differ from a line by less than this part of one
 STRAIGHT = 0.01
@@ -37,7 +38,9 @@ def open_power_file(path):
         raise PowerFileError(f"{path}: the file is empty")
     if begin == HEADER_START:
         return FilterbankFile(path)
-    raise PowerFileError(f"{path}: not a filterbank file of SIGPROC")
+    if begin.startswith(FITS_START):
+        return SearchFile(path)
+    raise PowerFileError(f"{path}: neither a filterbank file of SIGPROC nor PSRFITS")
 
 
 def as_names(files):
@@ -138,8 +141,8 @@ class PowerRecording:
             return order
         if file.products not in TOTAL:
             raise PowerFileError(
-                f"{file.filename}: {file.ifs // file.rows} IFs are not understood: 1, 2 (the "
-                "polarisations) or 4 (their products) are, of each beam"
+                f"{file.filename}: {file.ifs // file.rows} products are not understood: 1, 2 "
+                "(the polarisations) or 4 are, of each beam"
             )
         return file.products
 
@@ -185,6 +188,9 @@ class PowerRecording:
                     f"{file.filename} begins {late:.6g} s later than {first.filename}: files side "
                     "by side are beams of one recording"
                 )
+        if file.jumps != first.jumps:
+            shown = [f"samples {[item for item, _ in each.jumps]}" for each in (file, first)]
+            differ("samples are missing before", *shown)
         if kind != kind_of_first:
             differ("products", kind, kind_of_first)
 
@@ -215,6 +221,11 @@ class PowerRecording:
                 part[:, :, 0] = whole[:, :, self._total[0]]
             else:
                 np.add(*(whole[:, :, product] for product in self._total), out=part[:, :, 0])
+
+    @property
+    def jumps(self):
+        """Samples before which some are missing."""
+        return [sample for sample, _ in self.files[0].jumps]
 
     def clock(self, sample):
         """(Whole seconds, fraction) of the middle of a sample."""

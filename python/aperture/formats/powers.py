@@ -114,6 +114,9 @@ class PowerFile:
         Empty where the file does not say.
     direction : (float, float)
         ICRS right ascension and declination, degrees; None: the file does not say.
+    jumps : tuple
+        (Sample, seconds by which it and what follows are late), of samples before which some are
+        missing.
     barycentric : bool
         Times are those at the barycentre of the solar system.
     warnings : list of str
@@ -122,6 +125,7 @@ class PowerFile:
 
     rows, products, source, telescope = 1, "I", "", ""
     begin = direction = None
+    jumps = ()
     barycentric = False
 
     @property
@@ -137,5 +141,6 @@ class PowerFile:
     def clock(self, sample):
         """(Whole seconds, fraction) of the middle of a sample."""
         whole, part = self.begin or (0, 0.0)
-        late = Fraction(part) + (sample + Fraction(1, 2)) * Fraction(self.interval)
+        jumped = max((late for item, late in self.jumps if item <= sample), default=0)
+        late = Fraction(part) + jumped + (sample + Fraction(1, 2)) * Fraction(self.interval)
         return whole + math.floor(late), float(late - math.floor(late))

@@ -26,7 +26,7 @@ from gnuradio.aperture.formats.dada import DadaWriter
 from gnuradio.aperture.formats.filterbank import header as filterbank
 from gnuradio.aperture.formats.filterbank.writer import MissingSamples
 from gnuradio.aperture.formats.guppi.writer import GuppiWriter
-from gnuradio.aperture.formats.psrfits import read_profiles, write_profiles
+from gnuradio.aperture.formats.psrfits.profiles import read_profiles, write_profiles
 from gnuradio.aperture.formats.sigmf.writer import SigmfWriter
 from gnuradio.aperture.formats.uvh5.merge import merge
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile

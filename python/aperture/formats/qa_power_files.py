@@ -109,7 +109,9 @@ class qa_power_files(InFolder, gr_unittest.TestCase):
         self.assertEqual(recording.names, [f"beams-{i}" for i in range(4)])
         np.testing.assert_array_equal(found[:, :, 0], four)
         self.write("three.fil", self.values(8, 5, 3, 8))
-        with self.assertRaisesRegex(PowerFileError, "three.fil: 3 IFs are not understood: 1, 2"):
+        with self.assertRaisesRegex(
+            PowerFileError, "three.fil: 3 products are not understood: 1, 2"
+        ):
             self.read("three.fil")
 
     def test_side_by_side(self):
@@ -183,7 +185,7 @@ class qa_power_files(InFolder, gr_unittest.TestCase):
         """Broken files are refused by name, and so is one that is cut while it is read."""
         for name, content, text in (
             ("empty.fil", b"", "empty.fil: the file is empty"),
-            ("text.fil", b"HEADER", "text.fil: not a filterbank file"),
+            ("text.fil", b"HEADER", "text.fil: neither a filterbank file"),
             (
                 "none.fil",
                 sigproc_header(nchans=8, nbits=8, foff=-1.0),

@@ -8,7 +8,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..formats.psrfits import read_profiles
+from ..formats.psrfits.profiles import read_profiles
 from ..parameters.times import utc_text
 from ..transients.dispersion import delay
 from ..transients.folding import combined, dedispersed, flattened, profile, signal_to_noise

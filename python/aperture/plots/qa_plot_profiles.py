@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from gnuradio.aperture.commands.plot import main
-from gnuradio.aperture.formats.psrfits import read_profiles, write_profiles
+from gnuradio.aperture.formats.psrfits.profiles import read_profiles, write_profiles
 from gnuradio.aperture.plots.plot_profiles import over_frequency, over_time, profile_figure
 from gnuradio.aperture.transients.dispersion import delay
 from gnuradio.aperture.transients.folding import (

@@ -111,3 +111,86 @@ def dispersed_pulses(samples, frequencies, interval, pulses, seed=1):
         late = time + dm / 2.41e-4 / np.asarray(frequencies) ** 2
         found += height * (np.abs(middles - late) < width / 2)
     return found
+
+
+def write_psrfits(
+    path, rows, bits, low, width, falling=True, scale=1.0, offset=0.0, weights=None, **keys
+):
+    """
+    Writes a PSRFITS file in search mode by astropy.
+
+    Parameters
+    ----------
+    rows : array [row][sample][product][channel]
+        Numbers as they are in the file, channels in ascending order of frequency.
+    low, width : float
+        MHz, of the lowest channel, and of one.
+    scale, offset : float or array [row][product][channel]
+    weights : array [row][channel]
+        None: 1.
+    keys : of the table SUBINT, or, in capitals with PRIMARY_ before them, of the primary header;
+        offsets: OFFS_SUB of each row, s.
+    """
+    from astropy.io import fits
+
+    rows = np.asarray(rows)
+    count, block, products, channels = rows.shape
+    interval = keys.pop("TBIN", 1e-3)
+    offsets = keys.pop("offsets", (np.arange(count) + 0.5) * block * interval)
+    turned = slice(None, None, -1 if falling else 1)
+    full = lambda value: np.broadcast_to(value, (count, products, channels))[..., turned]
+    data = rows[..., turned].reshape(count, -1)
+    if bits < 8:
+        packed_rows = [
+            np.frombuffer(packed(row & (1 << bits) - 1, bits, True), np.uint8) for row in data
+        ]
+        column = f"{len(packed_rows[0])}B", np.array(packed_rows)
+    else:
+        kind = {8: "u1", 16: ">i2", 32: ">f4"}[bits]
+        data = data.astype("i1").view("u1") if bits == 8 and rows.min() < 0 else data.astype(kind)
+        column = f"{data.shape[1]}{ {8: 'B', 16: 'I', 32: 'E'}[bits] }".replace(" ", ""), data
+    frequencies = low + width * np.arange(channels)
+    columns = [
+        fits.Column("TSUBINT", "1D", array=np.full(count, block * interval)),
+        fits.Column("OFFS_SUB", "1D", array=offsets),
+        fits.Column("DAT_FREQ", f"{channels}D", array=np.tile(frequencies[turned], (count, 1))),
+        fits.Column(
+            "DAT_WTS",
+            f"{channels}E",
+            array=(np.ones((count, channels)) if weights is None else weights)[:, turned],
+        ),
+        fits.Column("DAT_OFFS", f"{products * channels}E", array=full(offset).reshape(count, -1)),
+        fits.Column("DAT_SCL", f"{products * channels}E", array=full(scale).reshape(count, -1)),
+        fits.Column("DATA", column[0], array=column[1]),
+    ]
+    primary = fits.PrimaryHDU()
+    primary.header.update(
+        {
+            "FITSTYPE": "PSRFITS",
+            "OBS_MODE": "SEARCH",
+            "TELESCOP": "Parkes",
+            "SRC_NAME": "B0329+54",
+            "RA": "03:32:59.37",
+            "DEC": "-54:34:43.57",
+            "OBSFREQ": float(frequencies.mean()),
+            "OBSBW": width * channels,
+            "STT_IMJD": 58849,
+            "STT_SMJD": 21600,
+            "STT_OFFS": 0.25,
+        }
+    )
+    for key in [key for key in keys if key.startswith("PRIMARY_")]:
+        primary.header[key[8:]] = keys.pop(key)
+    table = fits.BinTableHDU.from_columns(columns, name="SUBINT")
+    table.header.update(
+        {
+            "NBITS": bits,
+            "NPOL": products,
+            "NCHAN": channels,
+            "NSBLK": block,
+            "TBIN": interval,
+            "POL_TYPE": {1: "AA+BB", 2: "AABB", 4: "IQUV"}.get(products, "?"),
+            **keys,
+        }
+    )
+    fits.HDUList([primary, table]).writeto(path, overwrite=True)

@@ -15,10 +15,10 @@ import os
 
 import numpy as np
 
-from ..files.checked_file import whole_file
-from ..parameters.ascii_text import ascii_text
-from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
-from ..transients.folding import FoldedProfiles
+from ...files.checked_file import whole_file
+from ...parameters.ascii_text import ascii_text
+from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
+from ...transients.folding import FoldedProfiles
 
 VERSION = "6.1"
 #: products -> how PSRFITS calls them
@@ -197,7 +197,7 @@ def _primary(fits, folded, site, start, direction):
         ("STT_LST", 0.0),
     ]
     if site is not None:
-        from ..arrays.geometry import geodetic_to_ecef, local_sidereal_time
+        from ...arrays.geometry import geodetic_to_ecef, local_sidereal_time
 
         place = dict(
             zip(

@@ -1,0 +1,321 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""Reads powers in PSRFITS's search mode."""
+
+import contextlib
+import math
+import os
+import warnings
+from fractions import Fraction
+
+import numpy as np
+
+from ...parameters.input_files import find_file
+from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, whole_and_fraction
+from ..powers import PowerFile, PowerFileError, convert, unpack
+
+#: the bytes at the begin of every FITS file
+FITS_START = b"SIMPLE  ="
+BITS = (1, 2, 4, 8, 16, 32)
+MOST_CHANNELS = 1 << 24
+#: POL_TYPE of one product -> whether it is one polarisation
+ONE = {"AA", "BB", "XX", "YY", "LL", "RR"}
+#: POL_TYPE -> products
+SEVERAL = {
+    "AABB": "pair",
+    "XXYY": "pair",
+    "LLRR": "pair",
+    "IQUV": "IQUV",
+    "STOKES": "IQUV",
+    "AABBCRCI": "coherency",
+    "XXYYCRCI": "coherency",
+    "LLRRCRCI": "coherency",
+}
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Lets astropy warn nobody of files that are cut off, which are told of here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+class PsrfitsError(PowerFileError):
+    """A file that has no powers in PSRFITS's search mode; the message is for the user."""
+
+
+class SearchFile(PowerFile):
+    """
+    A PSRFITS file in search mode, opened for reading, of 1, 2, 4, 8 or 16 bits, or of floats.
+
+    A power is (number - ZERO_OFF) * DAT_SCL + DAT_OFFS, as the standard has it (Hotan, van Straten
+    and Manchester 2004, PASA 21, 302); numbers are two's complement where SIGNINT is 1, and the
+    first of several in a byte is in its highest bits. Where DAT_WTS is 0 nothing was received: NaN.
+    Other weights change no power. Rows that are missing (OFFS_SUB jumps) are a jump of the time.
+
+    Attributes: those of PowerFile; `bits`; `ifs`, products.
+    """
+
+    def __init__(self, filename):
+        from astropy.io import fits
+
+        self.filename = filename = find_file(filename)
+        self.warnings = []
+        self._scales = None, {}  # those of the row that was read last
+        try:
+            with _quiet(), fits.open(filename, memmap=True) as file:
+                primary = file[0].header
+                if str(primary.get("FITSTYPE", "")).strip() != "PSRFITS":
+                    raise PsrfitsError(f"{filename}: not PSRFITS: FITSTYPE is missing")
+                mode = str(primary.get("OBS_MODE", "")).strip()
+                if mode not in ("SEARCH", "SRCH"):
+                    raise PsrfitsError(
+                        f"{filename}: OBS_MODE is {mode!r}, and powers are in files of SEARCH"
+                    )
+                table = file["SUBINT"]
+                self._begin, self._rows = table.fileinfo()["datLoc"], table.header["NAXIS2"]
+                # a copy, as the header goes with the file
+                self._take_table(table.header.copy(), table.columns)
+                self._take_primary(primary)
+        except (KeyError, TypeError, IndexError) as error:
+            raise PsrfitsError(f"{filename}: {' '.join(str(error).split())}") from None
+        except OSError as error:
+            if error.filename is None:  # astropy's words of a file that it cannot read
+                raise PsrfitsError(f"{filename}: {' '.join(str(error).split())}") from None
+            raise
+
+    def _refuse(self, text):
+        raise PsrfitsError(f"{self.filename}: {text}")
+
+    def _take_table(self, header, columns):
+        number = lambda key, default=None: self._number(header, key, default)
+        self.bits, channels = int(number("NBITS")), int(number("NCHAN"))
+        self.ifs, self._block = int(number("NPOL", 1)), int(number("NSBLK"))
+        self.interval = number("TBIN")
+        self._zero = number("ZERO_OFF", 0.0)
+        self._signed = int(number("SIGNINT", 0)) == 1
+        if (
+            self.bits not in BITS
+            or not 1 <= channels <= MOST_CHANNELS
+            or not 1 <= self.ifs <= 4
+            or not 1 <= self._block <= 1 << 31
+            or not 1e-15 <= self.interval <= 1e15
+        ):
+            self._refuse(
+                f"{self.bits} bits, {channels} channels, {self.ifs} products, {self._block} "
+                f"samples of {self.interval:g} s in a row: 1, 2, 4, 8, 16 or 32 bits are understood, 1 to "
+                f"{MOST_CHANNELS} channels, 1 to 4 products"
+            )
+        kind = columns.dtype.newbyteorder(">")
+        if kind.itemsize != header["NAXIS1"] or "DATA" not in kind.names:
+            self._refuse("the table SUBINT has no column DATA, or columns that are not its rows")
+        self._kind = kind
+        self._data = kind.fields["DATA"][1]
+        bits = self.ifs * channels * self.bits
+        self._sample = bits // 8
+        has = kind["DATA"].itemsize
+        if bits % 8 or has != self._sample * self._block:
+            self._refuse(
+                f"DATA has {has} bytes in a row; {self._block} samples of {self.ifs} products, "
+                f"{channels} channels and {self.bits} bits are {bits * self._block / 8:.10g}"
+            )
+        wrong = columns["DATA"].format.lstrip("0123456789")[:1]
+        if wrong not in {8: "B", 16: "IB", 32: "E"}.get(self.bits, "B"):
+            self._refuse(f"DATA is of the type {wrong!r}, and of {self.bits} bits it is another")
+        if columns["DATA"].bzero not in (None, "", 0) and self.bits == 16:
+            self._zero -= float(columns["DATA"].bzero)
+        self._channels = channels
+        there = (os.path.getsize(self.filename) - self._begin) // kind.itemsize
+        if there < self._rows:
+            self.warnings.append(
+                f"the header says {self._rows} rows (NAXIS2), the file has {there}: it was cut "
+                "off, or is still written"
+            )
+            self._rows = there
+        self.samples = self._rows * self._block
+        kinds = "".join(str(header.get("POL_TYPE", "")).split()).upper()
+        if self.ifs == 1:
+            self.products = "power" if kinds in ONE else "I"
+        elif self.ifs == 2:
+            self.products = "pair"
+        else:
+            self.products = SEVERAL.get(kinds) if self.ifs == 4 else ""
+        if kinds in SEVERAL and {"pair": 2}.get(SEVERAL[kinds], 4) != self.ifs:
+            self.warnings.append(f"POL_TYPE is {kinds} and NPOL {self.ifs}: the latter is taken")
+        self._blocks_before = number("NSUBOFFS", 0)
+
+    def _number(self, header, key, default=None):
+        value = header.get(key, default)
+        # "*" and texts stand for what is not known
+        if isinstance(value, str) or value is None or not math.isfinite(value):
+            if default is None:
+                self._refuse(f"{key} of the table SUBINT is missing, or is no number")
+            return default
+        return value
+
+    def _fields(self, number, names):
+        """Columns of a row of the table: name -> array; those that are not there are left out."""
+        found = {}
+        with open(self.filename, "rb") as file:
+            for name in names:
+                if name not in self._kind.names:
+                    continue
+                kind, place = self._kind.fields[name][:2]
+                file.seek(self._begin + number * self._kind.itemsize + place)
+                data = file.read(kind.itemsize)
+                if len(data) < kind.itemsize:
+                    self._say_shorter(number)
+                found[name] = np.frombuffer(data, kind.base).astype(float)
+        return found
+
+    def _say_shorter(self, row):
+        self._refuse(
+            f"it has become shorter while it was read: row {row} of {self._rows} is not there "
+            "any more"
+        )
+
+    def _take_primary(self, header):
+        """Takes what the primary header and the first row say: times, frequencies, direction."""
+        self.source = str(header.get("SRC_NAME", "")).strip()
+        self.telescope = str(header.get("TELESCOP", "")).strip()
+        self.direction = self._direction(header.get("RA", ""), header.get("DEC", ""))
+        if self._rows == 0:
+            self.frequencies, self.width = np.arange(self._channels) + 1.0, 1.0
+            return
+        frequencies = 1e6 * self._fields(0, ["DAT_FREQ"]).get("DAT_FREQ", np.zeros(0))
+        middle, width = header.get("OBSFREQ", 0.0) or 0.0, header.get("OBSBW", 0.0) or 0.0
+        if len(frequencies) != self._channels or not (frequencies > 0).all():
+            if not middle or not width:
+                self._refuse("DAT_FREQ has no frequencies, nor do OBSFREQ and OBSBW say them")
+            each = width / self._channels
+            frequencies = 1e6 * (
+                middle + each * (np.arange(self._channels) - (self._channels - 1) / 2)
+            )
+        steps = np.diff(frequencies)
+        if self._channels > 1 and not ((steps > 0).all() or (steps < 0).all()):
+            self._refuse("DAT_FREQ neither rises nor falls throughout")
+        self._reverse = bool(self._channels > 1 and steps[0] < 0)
+        self.frequencies = frequencies[::-1] if self._reverse else frequencies
+        self.width = float(np.median(np.abs(steps))) if self._channels > 1 else abs(width) * 1e6
+        band = self.width * self._channels
+        if middle and abs(self.frequencies.mean() - 1e6 * middle) > 0.01 * band:
+            self.warnings.append(
+                f"OBSFREQ is {middle:.10g} MHz, and the middle of DAT_FREQ "
+                f"{self.frequencies.mean() / 1e6:.10g} MHz: the latter is taken"
+            )
+        day, seconds, part = (
+            header.get(key, 0) or 0 for key in ("STT_IMJD", "STT_SMJD", "STT_OFFS")
+        )
+        start = (
+            Fraction(int(day) - UNIX_EPOCH_MJD) * SECONDS_PER_DAY + int(seconds) + Fraction(part)
+        )
+        late = self._times()
+        if start + late < 0 or not day:
+            self.warnings.append("STT_IMJD is before 1970: the time of the samples is not known")
+        else:
+            self.begin = whole_and_fraction(start + late)
+
+    def _times(self):
+        """Returns when the first row begins after the start, s, and finds the jumps of others."""
+        length = self._block * Fraction(self.interval)
+        counted = Fraction(self._blocks_before) * length
+        offsets = [
+            self._fields(number, ["OFFS_SUB"]).get("OFFS_SUB", np.zeros(1))[0]
+            for number in range(self._rows)
+        ]
+        if not np.isfinite(offsets).all() or (np.array(offsets) == 0).all():
+            return counted
+        begins = [Fraction(float(value)) - length / 2 for value in offsets]
+        half = Fraction(self.interval) / 2
+        if self._blocks_before and abs(begins[0] - counted) > half:
+            self.warnings.append(
+                f"OFFS_SUB of the first row is {offsets[0]:.10g} s, and NSUBOFFS of "
+                f"{self._blocks_before:g} rows says {float(counted + length / 2):.10g} s: the "
+                "former is taken"
+            )
+        jumps, late = [], Fraction(0)
+        for number, begin in enumerate(begins):
+            away = begin - begins[0] - number * length - late
+            if away < -half:
+                self.warnings.append(
+                    f"OFFS_SUB of row {number} is {offsets[number]:.10g} s, before the end of "
+                    "the row before it: rows are taken to follow on each other"
+                )
+                return begins[0]
+            if away > half:
+                late += round(away / Fraction(self.interval)) * Fraction(self.interval)
+                jumps.append((number * self._block, late))
+        if jumps:
+            lost = round(late / Fraction(self.interval))
+            self.warnings.append(
+                f"{lost} samples are missing, the first behind sample {jumps[0][0]} (OFFS_SUB)"
+            )
+        self.jumps = tuple(jumps)
+        return begins[0]
+
+    @staticmethod
+    def _direction(ra, dec):
+        """Degrees of hh:mm:ss and dd:mm:ss; None of what is no direction."""
+        try:
+            found = []
+            for text, most, factor in ((ra, 24, 15), (dec, 90, 1)):
+                words = [float(word) for word in str(text).strip().lstrip("+-").split(":")]
+                value = sum(word / 60**place for place, word in enumerate(words))
+                sign = -1 if str(text).strip().startswith("-") else 1
+                if not 0 <= value <= most:
+                    return None
+                found.append(factor * sign * value)
+        except ValueError:
+            return None
+        return tuple(found)
+
+    def read_into(self, first, to):
+        shape = (len(to), self.ifs, self._channels)
+        values = to.reshape(shape)
+        done = 0
+        with open(self.filename, "rb") as file:
+            while done < len(to):
+                row, sample = divmod(first + done, self._block)
+                count = min(self._block - sample, len(to) - done)
+                file.seek(
+                    self._begin + row * self._kind.itemsize + self._data + sample * self._sample
+                )
+                data = np.fromfile(file, np.uint8, count * self._sample)
+                if len(data) < count * self._sample:
+                    self._say_shorter(row)
+                if self._scales[0] != row:
+                    self._scales = row, self._fields(row, ("DAT_WTS", "DAT_SCL", "DAT_OFFS"))
+                self._scale(data, self._scales[1], values[done : done + count])
+                done += count
+
+    def _scale(self, data, row, to):
+        """Makes powers [sample][product][channel] of the bytes of some samples of a row."""
+        rows = to.reshape(-1, self._channels)
+        if self.bits < 8:
+            unpack(data, self.bits, rows, high_first=True, reverse=self._reverse)
+            if self._signed:
+                rows[rows >= 1 << self.bits - 1] -= 1 << self.bits
+        else:
+            kind = {8: "i1" if self._signed else "u1", 16: ">i2", 32: ">f4"}[self.bits]
+            convert(data.view(kind).reshape(rows.shape), rows, reverse=self._reverse)
+        order = slice(None, None, -1 if self._reverse else 1)
+        # [product][channel]; of some writers one of each channel
+        each = lambda name, default: (
+            np.broadcast_to(row[name].reshape(-1, self._channels), (self.ifs, self._channels))
+            if name in row and row[name].size in (self._channels, self.ifs * self._channels)
+            else np.full((self.ifs, self._channels), default)
+        )[:, order]
+        scale, offset = each("DAT_SCL", 1.0), each("DAT_OFFS", 0.0)
+        if self._zero:
+            to -= np.float32(self._zero)
+        if (scale != 1).any():
+            to *= scale.astype(np.float32)
+        if offset.any():
+            to += offset.astype(np.float32)
+        weights = row.get("DAT_WTS")
+        if weights is not None and weights.size == self._channels and (weights == 0).any():
+            to[..., (weights == 0)[order]] = np.nan
