@@ -65,7 +65,7 @@ class SearchFile(PowerFile):
 
         self.filename = filename = find_file(filename)
         self.warnings = []
-        self._scales = None, {}  # those of the row that was read last
+        self._scales = None, {}  # the row that was read last
         try:
             with _quiet(), fits.open(filename, memmap=True) as file:
                 primary = file[0].header
@@ -107,8 +107,8 @@ class SearchFile(PowerFile):
         ):
             self._refuse(
                 f"{self.bits} bits, {channels} channels, {self.ifs} products, {self._block} "
-                f"samples of {self.interval:g} s in a row: 1, 2, 4, 8, 16 or 32 bits are understood, 1 to "
-                f"{MOST_CHANNELS} channels, 1 to 4 products"
+                f"samples of {self.interval:g} s in a row: 1, 2, 4, 8, 16 or 32 bits are "
+                f"understood, 1 to {MOST_CHANNELS} channels, 1 to 4 products"
             )
         kind = columns.dtype.newbyteorder(">")
         if kind.itemsize != header["NAXIS1"] or "DATA" not in kind.names:
