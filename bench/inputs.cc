@@ -19,6 +19,7 @@
  * The bound is pread() alone, measured in the same run on the same number of bytes.
  */
 
+#include "formats/recordings/channel_reader.h"
 #include "formats/recordings/recording_reader.h"
 #include "formats/vdif/vdif_frames.h"
 #include <algorithm>
@@ -86,6 +87,10 @@ struct recording_case {
     int vdif_threads;
     //! Inputs of a plain file lie one behind the other, and not sample by sample
     bool apart;
+    //! Channels of each input, two of which alternate in a row; 0: samples
+    int channels = 0;
+    //! Spectra of blocks [input/2][channel][time][2]; 0: [time][input/2][channel][2]
+    int64_t block = 0;
 };
 
 const recording_case cases[] = {
@@ -104,6 +109,19 @@ const recording_case cases[] = {
     { "VDIF, 8 bits, 1 thread", coding::offset8, false, 1, 1, false },
     { "VDIF, 8 bits, 2 threads", coding::offset8, false, 2, 2, false },
     { "VDIF, 8 bits, complex, 16 threads", coding::offset8, true, 16, 16, false },
+    { "GUPPI, 64 channels, 2 inputs", coding::s8, true, 2, 0, false, 64, 1 << 18 },
+    { "GUPPI, 256 channels, 56 inputs", coding::s8, true, 56, 0, false, 256, 1 << 11 },
+    { "GUPPI, 4 bits, 64 channels, 2 inputs",
+      coding::s4_be,
+      true,
+      2,
+      0,
+      false,
+      64,
+      8192 },
+    { "GUPPI, 16 bits, 64 channels, 2", coding::s16, true, 2, 0, false, 64, 8192 },
+    { "DADA, TFP, 1024 channels, 2 inputs", coding::s8, true, 2, 0, false, 1024, 0 },
+    { "DADA, TAFTP, 64 channels, 56 inputs", coding::s8, true, 56, 0, false, 64, 256 },
 };
 
 vdif_stream stream_of(const recording_case& c)
@@ -163,6 +181,73 @@ struct result {
     figures reading, unpacking;
 };
 
+//! Measures a reader; `item` bytes of all inputs, of which a call reads `call`.
+figures measure_reader(const recording_case& c,
+                       piece_reader& reader,
+                       size_t item,
+                       int64_t call,
+                       int64_t samples)
+{
+    std::vector<char> items(size_t(call) * item);
+    return measure([&] {
+        int64_t done = 0;
+        for (reader.restart(0); done < samples;) {
+            const auto got = reader.read({ items.data() }, call, samples);
+            if (got.samples == 0 || !got.gaps.empty())
+                throw std::runtime_error(std::string(c.name) +
+                                         ": not all was read: " + reader.error());
+            done += got.samples;
+        }
+    });
+}
+
+//! Measures the reader of channels; `samples` of the result are those of all channels.
+result run_channels(const std::string& name,
+                    const recording_case& c,
+                    int64_t bytes,
+                    const figures& reading,
+                    std::shared_ptr<recorded_files> files)
+{
+    channel_layout layout{ c.written, c.inputs, c.channels, {}, c.inputs };
+    const int64_t spectrum = int64_t(c.inputs) * c.channels * layout.bits_of_sample() / 8;
+    const int64_t block = c.block ? c.block : bytes / spectrum;
+    for (int i = 0; i < c.inputs; i++)
+        layout.places.push_back(c.block
+                                    ? channel_place{ 0,
+                                                     i,
+                                                     0,
+                                                     c.channels,
+                                                     i % 2,
+                                                     0,
+                                                     2,
+                                                     i / 2 * 2 * c.channels,
+                                                     2 }
+                                    : channel_place{ 0,
+                                                     i,
+                                                     0,
+                                                     c.channels,
+                                                     i / 2 * 2 * c.channels + i % 2,
+                                                     2,
+                                                     int64_t(c.inputs) * c.channels });
+    std::vector<piece> list;
+    for (int64_t n = 0; (n + 1) * block * spectrum <= bytes; n++)
+        list.push_back({ 0, n * block * spectrum, block, n * block });
+    const int64_t spectra = list.back().end();
+    const size_t item = size_t(c.inputs) * size_t(c.channels) * size_of(layout.type());
+    channel_reader reader(
+        layout,
+        files,
+        std::make_shared<listed_pieces>(std::vector<std::vector<piece>>{ list }),
+        spectra);
+    // spectra of a ring of 4 MiB
+    const int64_t call = std::max<int64_t>(4, int64_t(1 << 22) / int64_t(item));
+    const auto unpacking = measure_reader(c, reader, item, call, spectra);
+    std::remove(name.c_str());
+    return {
+        c.name, spectra * spectrum, spectra * c.inputs * c.channels, reading, unpacking
+    };
+}
+
 result run(const std::string& name, const recording_case& c, int64_t bytes)
 {
     bytes = write_file(name, c, bytes);
@@ -176,6 +261,8 @@ result run(const std::string& name, const recording_case& c, int64_t bytes)
                         buffer.data());
     });
 
+    if (c.channels)
+        return run_channels(name, c, bytes, reading, files);
     recording_layout layout;
     layout.written = c.written;
     layout.complex = c.complex;
@@ -197,17 +284,8 @@ result run(const std::string& name, const recording_case& c, int64_t bytes)
                                             : input_place{ 0, i, c.inputs });
     }
     recording_reader reader(layout, files, where, samples);
-    std::vector<char> items(size_t(samples_of_call * c.inputs) * size_of(layout.type()));
-    const auto unpacking = measure([&] {
-        int64_t done = 0;
-        for (reader.restart(0); done < samples;) {
-            const auto got = reader.read({ items.data() }, samples_of_call, samples);
-            if (got.samples == 0 || !got.gaps.empty())
-                throw std::runtime_error(std::string(c.name) +
-                                         ": not all was read: " + reader.error());
-            done += got.samples;
-        }
-    });
+    const size_t item = size_t(c.inputs) * size_of(layout.type());
+    const auto unpacking = measure_reader(c, reader, item, samples_of_call, samples);
     std::remove(name.c_str());
     return { c.name, bytes, samples * c.inputs, reading, unpacking };
 }

@@ -7,7 +7,7 @@
 
 #include "common/number_text.h"
 #include "formats/packets/packing.h"
-#include "formats/packets/transposition.h"
+#include "formats/transposition.h"
 #include "kernels/common/types.h"
 #include "network/receive_queue.h"
 #include "packet_sink_impl.h"

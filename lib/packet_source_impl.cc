@@ -6,7 +6,7 @@
  */
 
 #include "common/number_text.h"
-#include "formats/packets/transposition.h"
+#include "formats/transposition.h"
 #include "kernels/common/types.h"
 #include "packet_source_impl.h"
 #include "stream/timestamp.h"

@@ -34,17 +34,19 @@ public:
     }
 };
 
-// Negates the imaginary parts of `count` items [input][re, im]. The one integer that has
+// Negates the imaginary parts of `count` items [input][sample of it][re, im], with `each`
+// samples of an input. The one integer that has
 // no negative is clamped and counted for its input.
 template <typename integer>
 void conjugate_items(integer* items,
                      int64_t count,
                      int64_t inputs,
+                     int64_t each,
                      std::atomic<uint64_t>* clamped)
 {
     constexpr integer lowest = std::numeric_limits<integer>::min();
     constexpr integer highest = std::numeric_limits<integer>::max();
-    const int64_t numbers = count * inputs * 2;
+    const int64_t numbers = count * inputs * each * 2;
     // two passes of simple loops, because counting per input in the first would keep the
     // compiler from using vector instructions; the second is seldom needed
     int64_t found = 0;
@@ -53,7 +55,7 @@ void conjugate_items(integer* items,
     if (found != 0)
         for (int64_t i = 1; i < numbers; i += 2)
             if (items[i] == lowest)
-                ++clamped[(i / 2) % inputs];
+                ++clamped[(i / 2 / each) % inputs];
     for (int64_t i = 1; i < numbers; i += 2)
         items[i] = items[i] == lowest ? highest : integer(-items[i]);
 }
@@ -68,14 +70,6 @@ void conjugate_items(float* items, int64_t count, int64_t inputs)
 std::string place_in(const char* table, size_t row)
 {
     return std::string(table) + "[" + std::to_string(row) + "]";
-}
-
-std::string text_of_row(const std::vector<int64_t>& row)
-{
-    std::string text = "(";
-    for (size_t i = 0; i < row.size(); i++)
-        text += (i ? ", " : "") + std::to_string(row[i]);
-    return text + ")";
 }
 
 formats::recording_layout layout_of(const recording_source::parameters& p)
@@ -123,33 +117,61 @@ bytes_of_piece(const formats::recording_layout& layout, int set, int64_t samples
     return most;
 }
 
-std::shared_ptr<formats::listed_pieces> pieces_of(const recording_source::parameters& p,
-                                                  const formats::recording_layout& layout,
-                                                  const formats::recorded_files& files)
+std::unique_ptr<formats::piece_reader> reader_of(const recording& r)
 {
-    std::vector<std::vector<formats::piece>> list(size_t(p.inputs));
-    require(!p.pieces.empty(), "pieces", "an empty list", "at least one row");
-    for (size_t i = 0; i < p.pieces.size(); i++) {
-        const auto& row = p.pieces[i];
+    const int64_t gap = int64_t(std::min(9e18, most_gap * r.rate.to_double()));
+    if (r.channelised)
+        return std::make_unique<formats::channel_reader>(
+            *r.channelised, r.files, r.pieces, gap);
+    return std::make_unique<formats::recording_reader>(r.layout, r.files, r.pieces, gap);
+}
+
+} // namespace
+
+std::string text_of_row(const std::vector<int64_t>& row)
+{
+    std::string text = "(";
+    for (size_t i = 0; i < row.size(); i++)
+        text += (i ? ", " : "") + std::to_string(row[i]);
+    return text + ")";
+}
+
+std::shared_ptr<formats::listed_pieces> pieces_of(
+    const std::vector<std::vector<int64_t>>& rows,
+    int sets,
+    const formats::recorded_files& files,
+    bool with_row,
+    const std::function<std::optional<int64_t>(const formats::piece&, int)>& bytes_of)
+{
+    std::vector<std::vector<formats::piece>> list{ size_t(sets) };
+    require(!rows.empty(), "pieces", "an empty list", "at least one row");
+    for (size_t i = 0; i < rows.size(); i++) {
+        const auto& row = rows[i];
         const auto refuse = [&](const std::string& rule) {
             require(false, place_in("pieces", i), text_of_row(row), rule);
         };
         // a sum of two of them can still be counted
         constexpr int64_t most = int64_t(1) << 62;
-        if (row.size() != 5)
-            refuse("(file, byte, samples, first sample, set)");
+        if (row.size() != (with_row ? 6 : 5))
+            refuse(with_row ? "(file, byte, spectra, first spectrum, set, row)"
+                            : "(file, byte, samples, first sample, set)");
         const auto [file, offset, samples, first, set] =
             std::tie(row[0], row[1], row[2], row[3], row[4]);
         if (file < 0 || file >= files.count())
             refuse("of a file from 0 to " + std::to_string(files.count() - 1));
-        if (set < 0 || set >= p.inputs)
-            refuse("of a set from 0 to " + std::to_string(p.inputs - 1));
+        if (set < 0 || set >= sets)
+            refuse("of a set from 0 to " + std::to_string(sets - 1));
         if (samples < 1 || samples > most || first < 0 || first > most || offset < 0)
             refuse("of at least one sample, from byte 0 and sample 0 on, all below 2^62");
-        const auto bytes = bytes_of_piece(layout, int(set), samples);
+        formats::piece piece{ int(file), offset, samples, first };
+        if (with_row)
+            piece.row = row[5];
+        if (piece.row < 0 || piece.row > most)
+            refuse("of rows of 0 to 2^62 samples");
+        const auto bytes = bytes_of(piece, int(set));
         int64_t end = 0;
         if (!bytes || __builtin_add_overflow(offset, *bytes, &end))
-            refuse("of bytes that can be counted, up to 2^63");
+            refuse("of bytes that can be counted, from its beginning on, up to 2^63");
         if (end > files.size(int(file)))
             refuse("within the " + std::to_string(files.size(int(file))) + " bytes of " +
                    files.name(int(file)) + ": it would end behind byte " +
@@ -158,58 +180,74 @@ std::shared_ptr<formats::listed_pieces> pieces_of(const recording_source::parame
         if (!others.empty() && others.back().end() > first)
             refuse("behind the last sample of the piece before it in its set, " +
                    std::to_string(others.back().end() - 1));
-        others.push_back({ int(file), offset, samples, first });
+        others.push_back(piece);
     }
     return std::make_shared<formats::listed_pieces>(std::move(list));
 }
 
-} // namespace
+formats::ratio rate_of(const std::pair<int64_t, int64_t>& rate)
+{
+    constexpr int64_t most = 1000000000000000000;
+    require(rate.first > 0 && rate.second > 0 && rate.first <= most &&
+                rate.second <= most,
+            "rate",
+            std::to_string(rate.first) + "/" + std::to_string(rate.second),
+            "a numerator and a denominator from 1 to 10^18");
+    return { rate.first, rate.second };
+}
+
+void set_length(recording& r, int64_t samples)
+{
+    const int64_t end = r.pieces->end(0);
+    require_range("begin", r.begin, 0, end - 1);
+    require_range("samples", samples, 0, end - r.begin);
+    r.samples = samples ? samples : end - r.begin;
+}
 
 gr::io_signature::sptr recording::output_signature() const
 {
-    return gr::io_signature::make(layout.ports(),
-                                  layout.ports(),
+    if (channelised)
+        return gr::io_signature::make(
+            ports(),
+            ports(),
+            item_size("a spectrum of each input",
+                      { { "inputs", inputs_per_port() }, { "channels", channels() } },
+                      size_of(type())));
+    return gr::io_signature::make(ports(),
+                                  ports(),
                                   item_size("a sample of each input",
-                                            { { "inputs", layout.inputs_per_port } },
-                                            size_of(layout.type())));
+                                            { { "inputs", inputs_per_port() } },
+                                            size_of(type())));
 }
 
 recording_source::sptr recording_source::make(const parameters& p)
 {
     check_parameters<recording_source>(p);
-    constexpr int64_t most = 1000000000000000000;
-    require(p.rate.first > 0 && p.rate.second > 0 && p.rate.first <= most &&
-                p.rate.second <= most,
-            "rate",
-            std::to_string(p.rate.first) + "/" + std::to_string(p.rate.second),
-            "a numerator and a denominator from 1 to 10^18");
+    const auto rate = rate_of(p.rate);
     recording r;
     r.layout = layout_of(p);
-    set_common(r, p, { p.rate.first, p.rate.second });
+    set_common(r, p, rate);
     r.approximate = p.approximate;
-    r.pieces = pieces_of(p, r.layout, *r.files);
-    const int64_t end = r.pieces->end(0);
-    require_range("begin", p.begin, 0, end - 1);
-    require_range("samples", p.samples, 0, end - p.begin);
-    r.samples = p.samples ? p.samples : end - p.begin;
+    r.pieces = pieces_of(
+        p.pieces, p.inputs, *r.files, false, [&](const formats::piece& piece, int set) {
+            return bytes_of_piece(r.layout, set, piece.samples);
+        });
+    set_length(r, p.samples);
     return gnuradio::make_block_sptr<made_recording_source>(r);
 }
 
 recording_source_impl::recording_source_impl(recording r)
     : d_r(std::move(r)),
-      d_reader(d_r.layout,
-               d_r.files,
-               d_r.pieces,
-               int64_t(std::min(9e18, most_gap * d_r.rate.to_double()))),
-      d_clamped(d_r.layout.inputs.size()),
-      d_missing(d_r.layout.inputs.size()),
-      d_not_numbers(d_r.layout.inputs.size())
+      d_reader(reader_of(d_r)),
+      d_clamped(d_r.inputs()),
+      d_missing(d_r.inputs()),
+      d_not_numbers(d_r.inputs())
 {
-    for (int port = 0; port < d_r.layout.ports(); port++)
+    for (int port = 0; port < d_r.ports(); port++)
         set_min_output_buffer(
             port,
             long(std::max<int64_t>(
-                4, buffer_bytes / d_r.layout.ports() / int64_t(d_r.item_bytes()))));
+                4, buffer_bytes / d_r.ports() / int64_t(d_r.item_bytes()))));
 }
 
 std::pair<uint64_t, double> recording_source_impl::start_time() const
@@ -251,7 +289,7 @@ bool recording_source_impl::start()
 {
     // lock and unlock of a flowgraph come through here, too; the stream goes on then
     if (nitems_written(0) == 0) {
-        d_reader.restart(d_r.begin);
+        d_reader->restart(d_r.begin);
         d_passes = 0;
         d_told = false;
         for (auto* counts : { &d_clamped, &d_missing, &d_not_numbers })
@@ -272,7 +310,7 @@ bool recording_source_impl::stop()
 void recording_source_impl::tag_clock(int64_t sample, uint64_t item)
 {
     const auto time = d_r.start + d_r.rate.duration(sample);
-    for (int port = 0; port < d_r.layout.ports(); port++) {
+    for (int port = 0; port < d_r.ports(); port++) {
         add_item_tag(port,
                      item,
                      pmt::mp(tags::rx_time),
@@ -283,10 +321,17 @@ void recording_source_impl::tag_clock(int64_t sample, uint64_t item)
         add_item_tag(
             port, item, pmt::mp(tags::rx_freq), pmt::from_double(center_frequency()));
         add_item_tag(port, item, pmt::mp(tags::rx_rate), pmt::from_double(sample_rate()));
+        if (!d_r.channelised)
+            continue;
+        add_item_tag(port, item, pmt::mp(tags::bandwidth), pmt::from_double(bandwidth()));
+        add_item_tag(port,
+                     item,
+                     pmt::mp(tags::samples_per_item),
+                     pmt::from_uint64(uint64_t(d_r.channels())));
     }
 }
 
-void recording_source_impl::tag_missing(const formats::recording_reader::gap& gap)
+void recording_source_impl::tag_missing(const formats::piece_reader::gap& gap)
 {
     const int port = gap.input / inputs_per_port();
     const uint64_t item = nitems_written(port) + uint64_t(gap.first);
@@ -300,7 +345,7 @@ void recording_source_impl::tag_missing(const formats::recording_reader::gap& ga
     d_missing[gap.input] += uint64_t(gap.count);
 }
 
-void recording_source_impl::note_not_numbers(const formats::recording_reader::gap& some)
+void recording_source_impl::note_not_numbers(const formats::piece_reader::gap& some)
 {
     d_not_numbers[some.input] += uint64_t(some.count);
     if (!d_told)
@@ -313,17 +358,18 @@ void recording_source_impl::note_not_numbers(const formats::recording_reader::ga
 
 void recording_source_impl::conjugate(int port, void* items, int64_t count)
 {
-    if (!d_r.inverted || !d_r.layout.complex)
+    if (!d_r.inverted || !d_r.complex())
         return;
-    const int64_t inputs = inputs_per_port();
+    const int64_t inputs = inputs_per_port(), each = d_r.channels();
     auto* clamped = &d_clamped[port * inputs];
-    switch (d_r.layout.type()) {
+    switch (d_r.type()) {
     case sample_type::sc8:
-        return conjugate_items(static_cast<int8_t*>(items), count, inputs, clamped);
+        return conjugate_items(static_cast<int8_t*>(items), count, inputs, each, clamped);
     case sample_type::sc16:
-        return conjugate_items(static_cast<int16_t*>(items), count, inputs, clamped);
+        return conjugate_items(
+            static_cast<int16_t*>(items), count, inputs, each, clamped);
     default:
-        return conjugate_items(static_cast<float*>(items), count, inputs);
+        return conjugate_items(static_cast<float*>(items), count, inputs * each);
     }
 }
 
@@ -337,25 +383,25 @@ int recording_source_impl::work(int noutput_items,
     std::vector<char*> ports;
     for (void* items : output_items)
         ports.push_back(static_cast<char*>(items));
-    auto got = d_reader.read(ports, noutput_items, end);
-    if (got.samples == 0 && d_r.repeat && d_reader.error().empty()) {
-        d_reader.restart(d_r.begin);
+    auto got = d_reader->read(ports, noutput_items, end);
+    if (got.samples == 0 && d_r.repeat && d_reader->error().empty()) {
+        d_reader->restart(d_r.begin);
         d_passes++;
-        got = d_reader.read(ports, noutput_items, end);
+        got = d_reader->read(ports, noutput_items, end);
     }
     // the samples before an error are sent first
-    if (!d_reader.error().empty())
-        fail(d_reader.error());
+    if (!d_reader->error().empty())
+        fail(d_reader->error());
     if (got.samples == 0)
         return WORK_DONE;
     if (nitems_written(0) == 0 || got.jumped)
-        tag_clock(d_reader.position() - got.samples + d_passes * d_r.samples,
+        tag_clock(d_reader->position() - got.samples + d_passes * d_r.samples,
                   nitems_written(0));
     for (const auto& gap : got.gaps)
         tag_missing(gap);
     for (const auto& some : got.not_numbers)
         note_not_numbers(some);
-    for (int port = 0; port < d_r.layout.ports(); port++)
+    for (int port = 0; port < d_r.ports(); port++)
         conjugate(port, ports[port], got.samples);
     return int(got.samples);
 }

@@ -25,7 +25,7 @@ from gnuradio.aperture.doctor.recordings import examine_recording
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.parameters.times import exact
 from gnuradio.aperture.testing.mutilation import check_reader, mutilate
-from gnuradio.aperture.testing.played_inputs import check_after
+from gnuradio.aperture.testing.played_inputs import check_after, read_all
 from gnuradio.aperture.testing.tiers import ALL
 from recorded import gaps, run, wrong_samples
 
@@ -141,6 +141,20 @@ class TestGuppi(unittest.TestCase):
                             )
                             self.assertEqual(len(tags), 3)
                             self.assertEqual(source.error(), "")
+                            self.check_all_channels(path, decoded, sideband)
+
+    def check_all_channels(self, path, decoded, sideband):
+        """Without channel=, all channels are read, in the order of sky frequency."""
+        signals = open_input(f"guppi:{path}")
+        channels = decoded.shape[2]
+        self.assertEqual((signals.channels, signals.sample_type), (channels, "sc8"))
+        # channel n/2 is the one behind the middle
+        self.assertAlmostEqual(signals.center_frequency, 1400.505e6, 3)
+        data, _ = read_all(signals)
+        expected = components(decoded)
+        if not sideband:
+            expected = np.minimum(expected[:, :, ::-1] * [1, -1], 127)
+        np.testing.assert_array_equal(data[: len(decoded)], expected)
 
     def test_recordings(self):
         """Files of telescopes, which come with baseband; with quoted numbers, DIRECTIO, overlap."""
@@ -190,15 +204,13 @@ class TestGuppi(unittest.TestCase):
         path, _ = self.write("choice.raw", 4)
         with self.assertRaisesRegex(
             ValueError,
-            "it has 4 channels; channel= chooses one of 0 at "
+            "there is no channel 4; channel= chooses one of 0 at "
             "1400.485 MHz, 1 at 1400.495 MHz, .*3 at 1400.515 MHz$",
         ):
-            open_input(f"guppi:{path}")
-        with self.assertRaisesRegex(ValueError, "there is no channel 4; channel= chooses"):
             open_input(f"guppi:{path},channel=4")
         path, _ = self.write("many.raw", 64)
         with self.assertRaisesRegex(ValueError, "of 0 at 1400.185 MHz to 63 at 1400.815 MHz$"):
-            open_input(f"guppi:{path}")
+            open_input(f"guppi:{path},channel=64")
 
     def header(self, **values):
         header = {
@@ -534,7 +546,7 @@ class TestGuppi(unittest.TestCase):
         good = dict(BLOCSIZE=400)
         path = self.folder / "refused.raw"
         for changes, problem in (
-            ({"NBITS": 4}, "NBITS 4: must be 8 or 16"),
+            ({"NBITS": 3}, "NBITS 3: must be 2, 4, 8 or 16"),
             ({"NBITS": "eight"}, "NBITS eight: must be a whole number"),
             ({"OBSNCHAN": 0}, "OBSNCHAN 0: must be a whole number from 1"),
             ({"NANTS": 2}, "OBSNCHAN 1: must be a multiple of NANTS 2"),

@@ -241,7 +241,7 @@ IN_CPP = {"baselines", "logged", "references", "spead", "stream_states", "tags"}
 # modules that scripts of users import from where they once were: public_names.yml has their names
 MOVED = {"files/uvh5_reader.py", "plots/plot_data.py"}
 # modules of formats that every room of it may know, and those that know several
-OF_ALL_FORMATS = {"powers", "recordings", "voltages"}
+OF_ALL_FORMATS = {"header_values", "powers", "recordings", "voltages"}
 OF_SEVERAL_FORMATS = {"power_files", "voltage_files"}
 
 

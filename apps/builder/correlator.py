@@ -12,7 +12,7 @@ from ..parameters.sample_types import SAMPLE_TYPES
 from ..streams.input_statistics import frames_a_second
 from ..streams.silent_block import silent
 from ..uvh5_sink import uvh5_sink
-from .front_end import numbered
+from .f_engines import numbered
 from .part import Part
 
 #: most bytes of the frames that wait to be measured
@@ -31,8 +31,8 @@ def history(program, plan, sizes, flagging, note="", gains=None):
     # the format wants UTF-8, and a name of a file may be anything
     source = os.fsencode(plan.input.source).decode("utf-8", "backslashreplace")
     texts = [
-        f"{program}: {source}, {sizes.channels} channels, {sizes.taps} taps, "
-        f"{plan.engines.window}, {plan.engines.format}"
+        f"{program}: {source}, {sizes.channels} channels, {sizes.made_by(plan.engines.window)}, "
+        f"{plan.engines.format}"
     ]
     if plan.tracking.direction is not None:
         texts.append(f"delays tracked {plan.tracking.tracked}")

@@ -35,6 +35,13 @@ def part_of(message, first, count):
     return message
 
 
+def numbered(name, blocks):
+    """Blocks by name: `name` of one, name0, name1 and so on of several."""
+    if len(blocks) == 1:
+        return {name: blocks[0]}
+    return {f"{name}{number}": each for number, each in enumerate(blocks)}
+
+
 class shared_tracker(delay_tracker):
     """A delay_tracker for F-engines of ranges of the inputs, which has a port for each of them:
     delays0, delays1 and so on."""
@@ -68,7 +75,13 @@ class FEngines:
     engines : list of f_engine
     ranges : list of (int, int)
         First input, and number of inputs, of each.
+    frames : block
+        The one on the first device, whose ports send frames and masks.
+    label : str
+        The name of what makes frames, in tables.
     """
+
+    label = "F-engine"
 
     def __init__(self, devices, signals, **parameters):
         self.devices, self._ports = devices, signals.ports
@@ -89,6 +102,12 @@ class FEngines:
         ]
         for engine in self.engines:
             engine.set_log_level("warning")  # lost samples, for example
+        self.frames = self.engines[0]
+
+    @property
+    def blocks(self):
+        """Name -> block; those of several devices are f_engine0, f_engine1 and so on."""
+        return numbered("f_engine", self.engines)
 
     def connect(self, flowgraph, source, followers, tracker):
         """Connects the source, the blocks that follow its stream beside the engines, and a tracker,

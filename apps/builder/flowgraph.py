@@ -16,6 +16,7 @@ some channels, frames come from the network.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from .front_end import FrontEnd
 from .input import keep_what_is_read, length_of, open_input
 from .levels import fill_gains, measure_gains, samples_for_gains
 from .part_graph import PartGraph
+from .recorded_channels import check_recorded
 from .sizes import choose_sizes
 from .units import seconds_text
 from .voltages import InputVoltages, Ring
@@ -69,15 +71,15 @@ def sizes_of(plan, signals, weights_hold=math.inf):
         # nobody waits longer for what never ends
         weights_hold = min(weights_hold, 4 * DEFAULT_INTEGRATION)
     try:
-        return choose_sizes(
+        sizes = choose_sizes(
             inputs=signals.inputs,
             sample_rate=signals.sample_rate,
             real=signals.real,
-            taps=engines.taps,
+            taps=1 if signals.channels else engines.taps,
             bytes_per_value=SAMPLE_TYPES[engines.format].size,
             samples=samples,
             duration=duration,
-            channels=engines.channels,
+            channels=signals.channels or engines.channels,
             spectra_per_frame=engines.spectra_per_frame,
             correlates=writes or not detects,
             integration=engines.integration,
@@ -87,6 +89,7 @@ def sizes_of(plan, signals, weights_hold=math.inf):
             multiple=frame_multiple(plan),
             weights_hold=weights_hold,
         )
+        return replace(sizes, recorded=bool(signals.channels))
     except ParameterError as error:
         raise plan.error(error.field, error.problem, shown=True) from None
 
@@ -117,7 +120,7 @@ def smeared(plan, array, sizes):
     the primary beam, where the antennas' diameters are known."""
     width, half = sizes.sample_rate / sizes.hop, sizes.channels / 2
     top, angle, where = array.center_frequency + half * width, None, "of a source on the sky "
-    follow = f"{plan.naming('tracking.direction')} follows a source, or "
+    follow = f"{plan.naming('tracking.direction')} follows a source, or " * (not sizes.recorded)
     if plan.tracking.direction is not None:
         diameters = [array.antenna_of(name).diameter for name in array.input_names]
         if None in diameters or array.center_frequency <= 0:
@@ -199,6 +202,7 @@ class Flowgraph(PartGraph):
         super().__init__(plan.program)
         self.plan, self.gains, self._tell, self._warn = plan, None, None, None
         signals = open_input(plan)
+        check_recorded(plan, signals)
         sky = Sky(plan, signals)
         self.sizes = sizes_of(plan, signals, sky.weights_hold)
         check_devices(plan, signals, self.sizes)
@@ -285,7 +289,8 @@ class Flowgraph(PartGraph):
             if self.signals.live:
                 self._tell = tell
                 self.source.keep_first(samples_for_gains(self.signals, self.sizes))
-            else:
+            elif not (self.signals.channels and self.signals.sample_type == "sc8"):
+                # channels of 8 bits or less fit as they are
                 self._measure(tell)
 
     def _measure(self, tell, samples=None):

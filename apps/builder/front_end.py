@@ -16,6 +16,7 @@ from ..tracking.delay_model import longest_baseline
 from .f_engines import FEngines, shared_tracker
 from .flags import flagging_parameters
 from .levels import channelizer_parameters
+from .recorded_channels import RecordedChannels
 
 
 def most_delay(description, sample_rate):
@@ -27,14 +28,14 @@ def most_delay(description, sample_rate):
 
 class FrontEnd:
     """
-    source -> blocks that follow the stream -> F-engines.
+    source -> blocks that follow the stream -> F-engines, or, of recorded channels, corner turn.
 
     Attributes
     ----------
     source : block
     tracker : delay_tracker
         None where nothing is tracked.
-    f_engines : FEngines
+    f_engines : FEngines or RecordedChannels
     flagging : dict
         Parameters of the F-engines for flags, empty where nothing flags.
     frames : block
@@ -45,9 +46,25 @@ class FrontEnd:
     """
 
     def __init__(self, plan, signals, sizes, calibrator):
-        self.flagging = flagging_parameters(plan, sizes)
-        self.source, self.tracker = signals.source(sizes.samples or 0), None
-        delays = {}
+        self.flagging, self.tracker = flagging_parameters(plan, sizes), None
+        self.live, self._samples_of_item = signals.live, signals.channels or 1
+        if signals.channels:
+            self.source = signals.source(sizes.samples or 0, plan.engines.format)
+            self.f_engines = RecordedChannels(
+                self.source,
+                self.flagging,
+                channels=sizes.channels,
+                inputs=signals.inputs,
+                spectra_per_frame=sizes.spectra_per_frame,
+                type=plan.engines.format,
+                device=plan.device.first,
+            )
+        else:
+            self._make_engines(plan, signals, sizes, calibrator)
+        self.frames = self.f_engines.frames
+
+    def _make_engines(self, plan, signals, sizes, calibrator):
+        self.source, delays = signals.source(sizes.samples or 0), {}
         if plan.tracking.direction is not None:
             self.tracker = silent(
                 shared_tracker if plan.device.several else delay_tracker,
@@ -73,13 +90,12 @@ class FrontEnd:
                 **self.flagging,
             )
         self.f_engines.calibrate(calibrator)
-        self.frames, self.live = self.f_engines.engines[0], signals.live
 
     @property
     def blocks(self):
-        """Name -> block; those of several devices are f_engine0, f_engine1 and so on."""
-        found = {"source": self.source, "tracker": self.tracker} if self.tracker else {}
-        return {"source": self.source, **found, **numbered("f_engine", self.f_engines.engines)}
+        """Name -> block."""
+        tracker = {"tracker": self.tracker} if self.tracker else {}
+        return {"source": self.source, **tracker, **self.f_engines.blocks}
 
     def connect(self, flowgraph, followers):
         """Connects these blocks. followers: more blocks that follow the stream."""
@@ -97,7 +113,8 @@ class FrontEnd:
     def samples_done(self):
         """Samples of each input that the F-engines have taken."""
         # at the end they read on into what they need for delays, which nobody has sent
-        return min(self.f_engines.samples_read(), self.source.nitems_written(0))
+        sent = self.source.nitems_written(0) * self._samples_of_item
+        return min(self.f_engines.samples_read(), sent)
 
     def losses(self):
         """Returns what was missing or clamped so far, for example "12 missing, 3 clamped"; "" if
@@ -108,10 +125,3 @@ class FrontEnd:
             ("late settings", self.f_engines.late_settings()),
         )
         return ", ".join(f"{count} {name}" for name, count in counts if count)
-
-
-def numbered(name, blocks):
-    """Blocks by name: `name` of one, name0, name1 and so on of several."""
-    if len(blocks) == 1:
-        return {name: blocks[0]}
-    return {f"{name}{number}": each for number, each in enumerate(blocks)}

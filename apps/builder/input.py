@@ -40,7 +40,9 @@ def open_input(plan):
     """
     source = plan.input.source
     try:
-        signals = registry.open_input(source, plan.array.description, plan.input.seed)
+        signals = registry.open_input(
+            source, plan.array.description, plan.input.seed, plan.input.selected
+        )
     except (ValueError, RuntimeError, OSError) as error:
         if isinstance(error, InputError):
             error = plan.input_error(error)
@@ -69,7 +71,8 @@ def begin_at(plan, signals):
     samples = seconds * exact(signals.sample_rate)
     # a time is written with some digits only
     first = round(samples) if abs(samples - round(samples)) < EXACT else math.ceil(samples)
-    return signals.after(min(first, signals.samples - 1))
+    each = signals.channels or 1  # samples of a spectrum, of which a recording of channels has whole
+    return signals.after(min(-(-first // each) * each, signals.samples - each))
 
 
 def keep_what_is_read(plan, signals, field, paths, source="input.source"):

@@ -79,6 +79,7 @@ def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
     calibrate(channelizer) is called before, to set what else the voltages are multiplied with.
     samples: complex64 [input][sample] that receivers sent, which cannot be read twice."""
     inputs, channels = signals.inputs, sizes.channels
+    not_numbers = lambda: [0] * inputs
     flowgraph = gr.top_block("gains")
     parameters = dict(
         channelizer_parameters(plan, signals, sizes),
@@ -87,19 +88,22 @@ def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
         device=plan.device.first,
     )
     if samples is None:
-        source = signals.source(samples_for_gains(signals, sizes))
-        of_source = getattr(source, "not_numbers", lambda: [0] * inputs)
-        not_numbers = lambda: np.array(of_source())
+        more = ("fc32",) if signals.channels else ()
+        source = signals.source(samples_for_gains(signals, sizes), *more)
+        not_numbers = getattr(source, "not_numbers", not_numbers)
     else:
         not_numbers = lambda: np.sum(~np.isfinite(samples), axis=1)
         # [sample][input], an item a sample of all of them
         source = blocks.vector_source_c(samples.T.ravel(), False, inputs)
         parameters["inputs_per_port"] = inputs
-    channelizer = pfb_channelizer(output_type="fc32", **parameters)
-    if calibrate is not None:
-        calibrate(channelizer)
     sink = blocks.vector_sink_c(inputs * channels)
-    flowgraph.connect(source, channelizer, sink)
+    if signals.channels:
+        flowgraph.connect(source, sink)
+    else:
+        channelizer = pfb_channelizer(output_type="fc32", **parameters)
+        if calibrate is not None:
+            calibrate(channelizer)
+        flowgraph.connect(source, channelizer, sink)
     flowgraph.handle_sigint = False  # a handler would swallow Ctrl-C
     try:
         flowgraph.run()
@@ -113,7 +117,7 @@ def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
         )
     gains = gains_for(spectra)
     # floats that were written as something else have some everywhere
-    wrong = np.flatnonzero(~spectra.any(axis=(0, 2)) & (not_numbers() > 0))
+    wrong = np.flatnonzero(~spectra.any(axis=(0, 2)) & (np.array(not_numbers()) > 0))
     if len(wrong):
         raise RuntimeError(
             f"input {signals.description.input_names[wrong[0]]}: samples are not "

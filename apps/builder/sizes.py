@@ -30,7 +30,7 @@ class Sizes:
     visibilities: spectra in an integration of visibilities, a multiple of those in a frame, None
     where nothing correlates; powers: spectra in an integration of powers, a divisor of
     those in a frame or a multiple, None where there are no beams; notes: what differs from what was
-    asked, or was chosen, as sentences for the user.
+    asked, or was chosen, as sentences for the user; recorded: the input has the channels.
     """
 
     channels: int
@@ -42,6 +42,11 @@ class Sizes:
     visibilities: int | None = None
     powers: int | None = None
     notes: tuple = ()
+    recorded: bool = False
+
+    def made_by(self, window):
+        """Returns who has made the channels, in words; window: of the filter bank."""
+        return "as recorded" if self.recorded else f"{self.taps} taps, {window}"
 
     @property
     def samples(self):

@@ -106,7 +106,7 @@ def summary(graph, run):
         *unused_rows(graph.source),
         clamped_row(graph),
         *signal_rows(graph, run),
-        ("device", device_text(("F-engine", engines), ("beams", beams.beamformer))),
+        ("device", device_text((engines.label, engines), ("beams", beams.beamformer))),
         *([voltages_row(beams.voltages)] if beams.voltages else []),
         *[row for part in (beams.searching, beams.folding) if part for row in part.rows()],
     ]

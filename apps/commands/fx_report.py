@@ -133,7 +133,7 @@ def summary(graph, run):
         (
             "channels",
             f"{sizes.channels} of {with_prefix(sizes.sample_rate / sizes.hop, 'Hz')}, "
-            f"{sizes.taps} taps, {plan.engines.window}",
+            f"{sizes.made_by(plan.engines.window)}",
         ),
         (
             "integrations",
@@ -145,6 +145,7 @@ def summary(graph, run):
         *unused_rows(graph.source),
         clamped_row(graph),
     ]
+    kept = "as recorded" if sizes.recorded else "fc32"
     flagged = None
     if front.flagging:
         found, cells = engines.flags()
@@ -157,9 +158,9 @@ def summary(graph, run):
             )
         )
     rows += [
-        ("gain", gain_text(graph.gains) if graph.gains is not None else "1 (fc32)"),
+        ("gain", gain_text(graph.gains) if graph.gains is not None else f"1 ({kept})"),
         *signal_rows(graph, run, all_inputs=True),
-        ("device", device_text(("F-engine", engines), ("X-engine", graph.correlator))),
+        ("device", device_text((engines.label, engines), ("X-engine", graph.correlator))),
     ]
     if front.tracker:
         rows.append(

@@ -899,6 +899,11 @@ def examine_recording(text, seconds=SECONDS, array=None):
         raise ValueError(
             f"{text}: is a receiver, not a recording; aperture_doctor receivers looks at receivers"
         )
+    if signals.channels:
+        raise ValueError(
+            f"{text}: has {signals.channels} channels, and not samples, which are what is examined "
+            "here (channel= of some formats chooses one)"
+        )
     # with a byte of each input that says whether a sample is missing
     each = signals.inputs * (SAMPLE_TYPES[signals.sample_type].size + 1)
     wanted = seconds * signals.sample_rate

@@ -214,6 +214,7 @@ class Plan:
     def input_error(self, error):
         """A PlanError of an InputError."""
         name = {"input": "input.source", "array": "array.description", "seed": "input.seed"}
+        name |= {"selected": "input.select_channels"}
         return self.error(name[error.what], error.problem, shown=str(error.value))
 
     def of_parameters(self, error, **names):

@@ -34,6 +34,7 @@ TEXTS = {
     "outputs.roll_bytes": "1.5 GB",
     "outputs.least_free_bytes": "7 kB",
     "flagging.bad_channels": "3,60-62",
+    "input.select_channels": "3:12",
     "flagging.kurtosis_false_alarms": "0.25",
     "tracking.direction": "az=180, el=45",
     "tracking.phase_centers": "sun;350.85, 58.815",

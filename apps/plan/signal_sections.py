@@ -69,6 +69,17 @@ class Input:
     seed: Integer("seed of a simulation", 0, 2**31 - 1) = key(
         None, "--seed", metavar="N", otherwise="1", programs=OF_SAMPLES
     )
+    select_channels: Form(
+        "channels that are read of an input that has channels, from 0, in the order of sky "
+        "frequency, both ends included",
+        texts.first_and_last,
+    ) = key(None, "--select-channels", metavar="FIRST:LAST", otherwise="all")
+
+    @property
+    def selected(self):
+        """(first, last) of the channels that are read; None: all."""
+        text = self.select_channels
+        return None if text is None else texts.first_and_last(text)
 
     def check(self, plan):
         """Refuses what is not the text of an input."""

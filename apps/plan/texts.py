@@ -21,6 +21,14 @@ from .fields import fields_in, like
 numbers_of = numbers_reader(65536, ",", once=False)
 
 
+def first_and_last(text):
+    """The two numbers that FIRST:LAST names."""
+    found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
+    if not found or int(found[1]) > int(found[2]):
+        raise ValueError("expected FIRST:LAST, two whole numbers from 0, in that order")
+    return int(found[1]), int(found[2])
+
+
 @dataclass(frozen=True, repr=False)
 class Part:
     """Part `number`, from 0, of `count` equal ones."""

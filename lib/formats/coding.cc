@@ -30,7 +30,7 @@ constexpr auto bytes = sample_type::s8, words = sample_type::s16,
 constexpr auto complex_bytes = sample_type::sc8, complex_words = sample_type::sc16,
                complex_floats = sample_type::fc32;
 
-constexpr std::array<coding_facts, 18> all_codings{ {
+constexpr std::array<coding_facts, 20> all_codings{ {
     { coding::offset1, "offset1", 1, false, bytes, complex_bytes },
     { coding::offset2, "offset2", 2, false, bytes, complex_bytes },
     { coding::offset4, "offset4", 4, false, bytes, complex_bytes },
@@ -49,6 +49,8 @@ constexpr std::array<coding_facts, 18> all_codings{ {
     { coding::f32_be, "f32_be", 32, false, floats, complex_floats },
     { coding::f64, "f64", 64, false, floats, complex_floats },
     { coding::f64_be, "f64_be", 64, false, floats, complex_floats },
+    { coding::levels2_be, "levels2_be", 2, false, bytes, complex_bytes },
+    { coding::s4_be, "s4_be", 4, false, bytes, complex_bytes },
 } };
 
 const coding_facts& facts(coding c)
@@ -59,8 +61,25 @@ const coding_facts& facts(coding c)
     throw std::logic_error("coding without facts");
 }
 
+// Returns the component that some bits stand for, of a coding of less than a byte.
+constexpr int8_t level_of(coding c, int bits)
+{
+    switch (c) {
+    case coding::offset1:
+        return levels_of_1_bit[bits];
+    case coding::offset2:
+        return levels_of_2_bits[bits];
+    case coding::offset4:
+        return int8_t(step_of_4_bits * (bits - 8));
+    case coding::levels2_be:
+        return guppi_levels_of_2_bits[bits];
+    default: // s4_be
+        return int8_t(bits < 8 ? bits : bits - 16);
+    }
+}
+
 // Makes a table of the components of each byte, for components of less than a byte.
-template <int Bits>
+template <coding What, int Bits, bool Big>
 struct byte_table {
     static constexpr int components = 8 / Bits;
     int8_t of[256][components];
@@ -68,25 +87,22 @@ struct byte_table {
     constexpr byte_table() : of()
     {
         for (int byte = 0; byte < 256; byte++)
-            for (int i = 0; i < components; i++)
-                of[byte][i] = level((byte >> (Bits * i)) & ((1 << Bits) - 1));
-    }
-    static constexpr int8_t level(int code)
-    {
-        return Bits == 1   ? levels_of_1_bit[code]
-               : Bits == 2 ? levels_of_2_bits[code & 3]
-                           : int8_t(step_of_4_bits * (code - 8));
+            for (int i = 0; i < components; i++) {
+                const int place = Big ? components - 1 - i : i;
+                of[byte][i] =
+                    level_of(What, (byte >> (Bits * place)) & ((1 << Bits) - 1));
+            }
     }
 };
 
-template <int Bits>
-constexpr byte_table<Bits> table_of{};
+template <coding What, int Bits, bool Big = false>
+constexpr byte_table<What, Bits, Big> table_of{};
 
-template <int Bits>
+template <coding What, int Bits, bool Big = false>
 void unpack_bits(const uint8_t* file, int skipped, int64_t count, int8_t* out)
 {
-    const auto& table = table_of<Bits>;
-    constexpr int in_byte = byte_table<Bits>::components;
+    const auto& table = table_of<What, Bits, Big>;
+    constexpr int in_byte = 8 / Bits;
     if (skipped > 0 && count > 0) {
         const int64_t first = std::min<int64_t>(count, in_byte - skipped);
         std::memcpy(out, table.of[*file++] + skipped, size_t(first));
@@ -145,6 +161,15 @@ APERTURE_SIMD void unpack_u8(const uint8_t* file, int64_t count, int8_t* out)
     }
 }
 
+// Whole bytes, of which each has two components.
+APERTURE_SIMD void unpack_s4_be(const uint8_t* file, int64_t bytes, int8_t* out)
+{
+    for (int64_t i = 0; i < bytes; i++) {
+        out[2 * i] = int8_t(int8_t(file[i]) >> 4);
+        out[2 * i + 1] = int8_t(int8_t(file[i] << 4) >> 4);
+    }
+}
+
 #define APERTURE_UNPACK(name, word, big, type, value)                      \
     APERTURE_SIMD void name(const uint8_t* file, int64_t count, type* out) \
     {                                                                      \
@@ -188,11 +213,17 @@ void unpack_integers(coding c, const uint8_t* file, int skipped, int64_t count, 
     auto* floats_out = static_cast<float*>(to);
     switch (c) {
     case coding::offset1:
-        return unpack_bits<1>(file, skipped, count, bytes_out);
+        return unpack_bits<coding::offset1, 1>(file, skipped, count, bytes_out);
     case coding::offset2:
-        return unpack_bits<2>(file, skipped, count, bytes_out);
+        return unpack_bits<coding::offset2, 2>(file, skipped, count, bytes_out);
     case coding::offset4:
-        return unpack_bits<4>(file, skipped, count, bytes_out);
+        return unpack_bits<coding::offset4, 4>(file, skipped, count, bytes_out);
+    case coding::levels2_be:
+        return unpack_bits<coding::levels2_be, 2, true>(file, skipped, count, bytes_out);
+    case coding::s4_be:
+        return skipped || count % 2
+                   ? unpack_bits<coding::s4_be, 4, true>(file, skipped, count, bytes_out)
+                   : unpack_s4_be(file, count / 2, bytes_out);
     case coding::offset8:
         return unpack_offset8(file, count, bytes_out);
     case coding::u8:

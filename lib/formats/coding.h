@@ -17,13 +17,16 @@ namespace gr::aperture::formats {
 /*!
  * The coding of a component (re or im, or a real sample) in a file.
  *
- * Components of less than a byte begin at the lowest bit of each byte, as VDIF has them;
- * larger ones are little-endian unless the name ends with `_be`.
+ * Components of less than a byte begin at the lowest bit of each byte, as VDIF has them,
+ * larger ones are little-endian; where the name ends with `_be`, the first one is in the
+ * highest bits, and high bytes come first.
  */
 enum class coding {
     offset1,
     offset2,
     offset4,
+    levels2_be,
+    s4_be,
     offset8,
     u8,
     s8,
@@ -50,6 +53,11 @@ enum class coding {
  *    Gaussian noise, 3.3165, and the 3.3359 that VLBI programs use.
  *  - offset4: c becomes 7 (c - 8).
  *
+ * Channels keep the values that other programs read, as their gains are known:
+ *
+ *  - levels2_be: 0 to 3 become 40, 12, -12, -40, as GUPPI raw has them.
+ *  - s4_be: two's complement, -8 to 7.
+ *
  * A byte without a sign is read in one of two ways:
  *
  *  - offset8: c becomes c - 128, as in VDIF, whose 8 bits hold a signed integer. - u8: c
@@ -61,6 +69,7 @@ enum class coding {
 inline constexpr int8_t levels_of_1_bit[] = { -20, 20 };
 inline constexpr int8_t levels_of_2_bits[] = { -30, -9, 9, 30 };
 inline constexpr int8_t step_of_4_bits = 7;
+inline constexpr int8_t guppi_levels_of_2_bits[] = { 40, 12, -12, -40 };
 
 //! \throws std::invalid_argument naming the parameter, its value and what is allowed
 coding parse_coding(const std::string& parameter, const std::string& name);

@@ -317,8 +317,9 @@ dada_file open_dada(const std::string& filename)
     read_inputs(header, file);
     file.big_endian = read_endian(header);
     if (header.integer("NCHAN", 1, std::numeric_limits<int>::max()) != 1)
-        header.fail("NCHAN",
-                    "must be 1: files that were channelised already are not read");
+        header.fail(
+            "NCHAN",
+            "must be 1 here: channel_source reads channels, as the input dada: does");
     const std::string center_rule =
         "must be the centre of the band in MHz, from 0 to 1e9";
     file.center = header.number("FREQ", center_rule).to_double() * hertz_per_megahertz;

@@ -21,6 +21,10 @@ struct piece {
     int64_t offset;  //!< offset of the first sample in bytes
     int64_t samples; //!< samples of each input
     int64_t first;   //!< index of the first sample on the clock of the recording
+    //! Samples of a channel in a row of the block that the piece is of, where rows of
+    //! channels follow each other; 0: those of the piece.
+    int64_t row = 0;
+    int64_t row_samples() const { return row ? row : samples; }
     int64_t end() const { return first + samples; }
 };
 

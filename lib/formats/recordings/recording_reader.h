@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_FORMATS_RECORDING_READER_H
 
 #include "formats/coding.h"
+#include "formats/recordings/piece_reader.h"
 #include "formats/recordings/pieces.h"
 #include "formats/recordings/recorded_files.h"
 #include <memory>
@@ -44,7 +45,7 @@ struct recording_layout {
  * Reads the samples of a recording: one of each input, time after time. Samples that are
  * in no piece, or NaN or infinite, become zeros.
  */
-class recording_reader
+class recording_reader : public piece_reader
 {
 public:
     //! \param most_gap samples: a longer time without any samples is passed over
@@ -53,33 +54,11 @@ public:
                      std::shared_ptr<pieces> where,
                      int64_t most_gap);
 
-    //! Begins anew at a sample, and forgets an error.
-    void restart(int64_t sample);
-    //! Returns the index of the next sample.
-    int64_t position() const { return d_position; }
-
-    //! Samples of an input that are zeros because no piece has them, or because they, or
-    //! some within so many samples that no spectrum fits between, are NaN or infinite.
-    struct gap {
-        int input;
-        int64_t first; //!< counted from the first sample of the call
-        int64_t count;
-    };
-    struct result {
-        int64_t samples;       //!< samples of each input
-        bool jumped;           //!< a gap before them was passed over
-        std::vector<gap> gaps; //!< gaps in them
-        //! Samples in a row that are NaN or infinite: their beginning and number.
-        std::vector<gap> not_numbers;
-    };
-    /*!
-     * Reads up to `samples` samples of each input, not beyond number `end`. There are
-     * fewer before a long gap and at the end, where none follow, or after an error.
-     * \param ports for each, where its items go: [sample][input of the port]
-     */
-    result read(const std::vector<char*>& ports, int64_t samples, int64_t end);
-    //! Says why reading ended before its time; empty if it did not.
-    const std::string& error() const { return d_error; }
+    void restart(int64_t sample) override;
+    int64_t position() const override { return d_position; }
+    //! \param ports for each, where its items go: [sample][input of the port]
+    result read(const std::vector<char*>& ports, int64_t samples, int64_t end) override;
+    const std::string& error() const override { return d_error; }
 
 private:
     // Inputs whose samples alternate in the pieces of a set: they are read together.

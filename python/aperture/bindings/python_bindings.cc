@@ -23,6 +23,7 @@ void bind_baseline_order(py::module& m);
 void bind_beam_power(py::module& m);
 void bind_beamformer(py::module& m);
 void bind_block_on_device(py::module& m);
+void bind_channel_source(py::module& m);
 void bind_copy(py::module& m);
 void bind_corner_turn(py::module& m);
 void bind_dada_source(py::module& m);
@@ -79,6 +80,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_beamformer(m);
     bind_copy(m);
     bind_corner_turn(m);
+    bind_channel_source(m);
     bind_dada_source(m);
     bind_dedisperser(m);
     bind_device(m);

@@ -22,7 +22,7 @@ from gnuradio.aperture.arrays.array_description import Antenna, Source
 from gnuradio.aperture.calibration.calibration import Band, Calibration, InputCalibration
 from gnuradio.aperture.calibration.uvcal import load_uvcal, save_uvcal
 from gnuradio.aperture.commands import fx
-from gnuradio.aperture.formats.dada import DadaWriter
+from gnuradio.aperture.formats.dada.writer import DadaWriter
 from gnuradio.aperture.formats.filterbank import header as filterbank
 from gnuradio.aperture.formats.filterbank.writer import MissingSamples
 from gnuradio.aperture.formats.guppi.writer import GuppiWriter

@@ -20,12 +20,14 @@ MOST_SAMPLES = 2**62  # the largest number of a sample
 @dataclass(frozen=True)
 class Piece:
     """Samples in a row: file; byte of the first; how many there are of each input; start: when the
-    first was taken, s since 1970 as a Fraction."""
+    first was taken, s since 1970 as a Fraction; row: as channel_source's pieces have it, of
+    channels, whose spectra are called samples here."""
 
     file: str
     byte: int
     samples: int
     start: Fraction
+    row: int = 0
 
 
 @dataclass
@@ -52,6 +54,43 @@ class Recording:
     antennas: list = None
     warnings: list = field(default_factory=list)
     approximate: bool = False
+
+
+@dataclass
+class ChannelRecording:
+    """
+    A recording of the channels of some inputs that were recorded together.
+
+    name: for messages; inputs, channels: how many; coding: as channel_source has it; rate: spectra
+    a second, a Fraction; width: Hz, of a channel; first_frequency: Hz, of the channel with the
+    lowest; pieces: in the order of time; places: rows of channel_source's `layout` without their
+    set, channels in the order of sky frequency; inverted: the sky frequency falls within a channel
+    where that of its voltages rises; telescope, place, antennas, approximate: as of Recording;
+    part: number of what was recorded apart, as a polarisation of an antenna.
+    """
+
+    name: str
+    inputs: int
+    channels: int
+    coding: str
+    rate: Fraction
+    width: float
+    first_frequency: float
+    pieces: list
+    places: list
+    inverted: bool = False
+    telescope: str = ""
+    place: tuple = None
+    antennas: list = None
+    warnings: list = field(default_factory=list)
+    approximate: bool = False
+    unused: float = 0.0
+    part: int = 0
+
+    @property
+    def end_frequency(self):
+        """Hz, of the channel that would be behind the last one."""
+        return self.first_frequency + self.channels * self.width
 
 
 def check_recording(filename):

@@ -10,7 +10,7 @@ import resource
 
 from ..files.file_names import check_different, name_text
 from ..parameters.rules import refuse
-from .dada import DadaWriter
+from .dada.writer import DadaWriter
 from .guppi.header import numbered, sequence
 from .guppi.writer import GuppiWriter
 from .sigmf.writer import SigmfWriter, both_names

@@ -20,7 +20,8 @@ class InputError(ValueError):
     """
     An input that cannot be what is said of it.
 
-    what: "input", "array" or "seed"; value: what was said of it; problem: what is wrong with that.
+    what: "input", "array", "seed" or "selected"; value: what was said of it; problem: what is
+    wrong with that.
     """
 
     def __init__(self, what, value, problem):
@@ -50,7 +51,7 @@ class Request:
     text: as the user wrote it; names: of files or devices, in their order; values: of the options
     that were given; array: the description of a recording's array (a name, a file or an
     ArrayDescription), None for the one that the input says; seed: of a simulation, None for its
-    default.
+    default; selected: (first, last) of the channels of a recording of channels, None for all.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Request:
     values: dict = field(default_factory=dict)
     array: object = None
     seed: int | None = None
+    selected: tuple | None = None
 
     def error(self, problem):
         """An InputError about the text."""

@@ -44,9 +44,11 @@ def _type_text(recording):
     return f"{'complex' if recording.complex else 'real'} {recording.coding}"
 
 
-def line_up(recordings):
+def line_up(recordings, within=True):
     """
     Numbers of the samples on one clock.
+
+    within: whether gaps within a file are said, too, as those between files are.
 
     Returns
     -------
@@ -83,7 +85,7 @@ def line_up(recordings):
                     f"samples of {_first_of(recordings, start).name}: this delay of "
                     f"{length_text((place - first) / rate)} remains"
                 )
-            if end is not None and first > end:
+            if end is not None and first > end and (within or piece.file != row[-1][0].file):
                 warnings.append(
                     f"{entry.name}: {first - end} samples "
                     f"({length_text((first - end) / rate)}) are missing before "

@@ -25,6 +25,7 @@ ENDINGS = {
     ".sigmf-data": "sigmf",
     ".sigmf-collection": "sigmf",
     ".dada": "dada",
+    ".drx": "drx",
     ".vdif": "vdif",
     ".raw": "guppi",
     **{
@@ -91,7 +92,7 @@ def read_input(text, array=None, seed=None):
     return found, request
 
 
-def open_input(text, array=None, seed=None):
+def open_input(text, array=None, seed=None, selected=None):
     """
     The Signals of an input.
 
@@ -103,6 +104,8 @@ def open_input(text, array=None, seed=None):
         Description for a recording or receivers, instead of what the input says.
     seed : int, optional
         Seed of a simulation.
+    selected : (int, int), optional
+        First and last of the channels of a recording of channels; None: all.
 
     Raises
     ------
@@ -122,12 +125,16 @@ def open_input(text, array=None, seed=None):
         require(found.packages)
     if found.names.startswith("FILE"):
         request = replace(request, names=tuple(look_for(name) or name for name in request.names))
+    request = replace(request, selected=selected)
     try:
         signals = found.open(request)
     except FileNotFoundError as error:
         if error.filename is not None:
             error.strerror += looked_in(error.filename)
         raise
+    if selected and not signals.channels:
+        value = ":".join(map(str, selected))
+        raise InputError("selected", value, f"{text} has samples, and not channels")
     if not found.simulates:
         signals.warnings += _leap_seconds_within(text, signals)
     return signals

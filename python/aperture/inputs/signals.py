@@ -59,6 +59,10 @@ class Signals:
     source_from : callable or None
         source_from(n, first) makes the block as source(n) does, from a sample of each input on,
         whose times stay what they are; None: it is read from its beginning only.
+    channels : int
+        Above 0: the source sends voltages [input][channel] of so many channels, which others have
+        made of samples of this rate; source(n, type) makes it for the spectra of n samples, of
+        voltages of a type, sc8 or fc32, and source_from(n, first, type) from whole spectra on.
     """
 
     description: object
@@ -78,6 +82,7 @@ class Signals:
     unused: float = 0.0
     part: Callable | None = None
     source_from: Callable | None = None
+    channels: int = 0
 
     def time_of(self, sample):
         """The time of a sample, a Fraction of seconds since 1970."""
@@ -89,8 +94,8 @@ class Signals:
         return replace(
             self,
             samples=self.samples - first,
-            source=lambda count: self.source_from(count, first),
-            source_from=lambda count, later: self.source_from(count, first + later),
+            source=lambda count, *more: self.source_from(count, first, *more),
+            source_from=lambda count, later, *more: self.source_from(count, first + later, *more),
             start_time=whole_and_fraction(self.time_of(first)),
             part=None if part is None else lambda *inputs: part(*inputs).after(first),
         )

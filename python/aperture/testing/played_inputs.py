@@ -18,13 +18,14 @@ def read_all(signals, samples=0):
     """
     Returns what the source of some Signals sends.
 
-    samples: of each input, 0: all. Returns [time][input] or [time][input][re, im], and a list of
-    tags as (offset, key, value).
+    samples: of each input, 0: all. Returns [time][input] or [time][input][re, im], of channels
+    [time][input][channel][re, im], and a list of tags as (offset, key, value).
     """
     source = signals.source(samples)
     sink = blocks.vector_sink_b(source.output_signature().sizeof_stream_item(0))
     run_chain(source, sink)
-    shape = (-1, signals.inputs, *(() if signals.real else (2,)))
+    channels = (signals.channels,) if signals.channels else ()
+    shape = (-1, signals.inputs, *channels, *(() if signals.real else (2,)))
     return (
         np.array(sink.data(), np.uint8).view(NUMBERS[signals.sample_type]).reshape(shape),
         [

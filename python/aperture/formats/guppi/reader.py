@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_after
+from ..header_values import HeaderValues
+from ..recordings import ChannelRecording, Piece
 from ..voltages import GUPPI_ENDING
 from .header import CARD, MOST_HEADER, number_of, numbered, parse_header, sequence
 
@@ -26,6 +28,8 @@ MOST_BEFORE = 1 << 28  # bytes in front of the first header
 SEARCHED = 1 << 22  # bytes at a time, where a header is not where it should be
 RATE_TOLERANCE = Fraction(1, 1000)  # largest difference of TBIN from OBSBW
 KEY = b"BLOCSIZE="  # every header has it
+#: bits of a component -> its coding
+CODINGS = {2: "levels2_be", 4: "s4_be", 8: "s8", 16: "s16"}
 #: values that all blocks have in common
 COMMON = (
     "OBSNCHAN",
@@ -104,14 +108,22 @@ class GuppiStream:
         return names if known else [f"A{i + 1}" for i in range(self.antennas)]
 
     @property
-    def bytes_of_sample(self):
-        return self.bits // 8 * (2 if self.complex else 1)
+    def coding(self):
+        """The coding of a component, as recording_source has it."""
+        return CODINGS[self.bits]
+
+    @property
+    def bits_of_sample(self):
+        return self.bits * (2 if self.complex else 1)
+
+    @property
+    def inputs(self):
+        return self.antennas * self.polarizations
 
     def samples_in(self, size):
         """Returns the samples of a channel in a block of so many bytes; a fraction if they are not
         whole."""
-        every = self.bytes_of_sample * self.polarizations * self.antennas * self.channels
-        return Fraction(size, every)
+        return Fraction(8 * size, self.bits_of_sample * self.inputs * self.channels)
 
     def frequency(self, channel):
         return self.first_frequency + channel * self.width
@@ -206,57 +218,27 @@ def _blocks_of(index, name, warnings):
     return blocks
 
 
-def _fraction(name, values, key, low, high, what):
-    try:
-        value = Fraction(values[key])
-        if low <= value <= high:
-            return value
-    except (KeyError, ValueError, ZeroDivisionError):
-        pass
-    raise ValueError(
-        f"{name}: {key} {values[key]}: must be {what}"
-        if key in values
-        else f"{name}: {key} is missing: must be {what}"
-    )
-
-
-def _whole(name, values, key, low, high, default=None):
-    if default is not None and key not in values:
-        return default
-    rule = f"a whole number from {low} to {high}"
-    value = _fraction(name, values, key, low, high, rule)
-    if value.denominator != 1:
-        raise ValueError(f"{name}: {key} {values[key]}: must be {rule}")
-    return int(value)
-
-
-def _digits(value):
-    """Returns the number of digits of a number as it is written."""
-    return len(re.sub(r"[eEdD].*|[+-.]", "", value).strip("0"))
-
-
 def _describe(name, values, size, rise, npol):
     """A GuppiStream without blocks, of the values of a header; size: bytes of a block; rise: of
     PKTIDX from block to block, or None; npol: polarisations, where the user says it."""
-    bits = _whole(name, values, "NBITS", 1, 64)
-    if bits not in (8, 16):
-        raise ValueError(f"{name}: NBITS {bits}: must be 8 or 16")
-    all_channels = _whole(name, values, "OBSNCHAN", 1, 1 << 20)
-    antennas = _whole(name, values, "NANTS", 1, 1 << 16, 1)
+    header = HeaderValues(name, values)
+    bits = header.whole("NBITS", 1, 64)
+    if bits not in CODINGS:
+        raise header.error("NBITS", "must be 2, 4, 8 or 16")
+    all_channels = header.whole("OBSNCHAN", 1, 1 << 20)
+    antennas = header.whole("NANTS", 1, 1 << 16, 1)
     if all_channels % antennas:
         raise ValueError(f"{name}: OBSNCHAN {all_channels}: must be a multiple of NANTS {antennas}")
     channels = all_channels // antennas
-    bandwidth = _fraction(name, values, "OBSBW", -(10**9), 10**9, "the bandwidth in MHz, not 0")
-    interval = _fraction(
-        name,
-        values,
+    bandwidth = header.number("OBSBW", -(10**9), 10**9, "the bandwidth in MHz, not 0")
+    interval = header.number(
         "TBIN",
         Fraction(1, 10**15),
         10**9,
         "the time between samples of a channel in seconds, above 0",
     )
     if not bandwidth:
-        raise ValueError(f"{name}: OBSBW 0: must be the bandwidth in MHz, not 0")
+        raise header.error("OBSBW", "must be the bandwidth in MHz, not 0")
     # samples of TBIN are complex, or real ones, which come at twice the rate
     width = bandwidth * 10**6 / channels
     for per_hertz in (1, 2):
@@ -270,22 +252,16 @@ def _describe(name, values, size, rise, npol):
         )
     # the one with fewer digits is what was meant, the other its rounded inverse
     rate = (
-        1 / interval
-        if _digits(values["TBIN"]) < _digits(values["OBSBW"])
-        else abs(width) * per_hertz
+        1 / interval if header.digits("TBIN") < header.digits("OBSBW") else abs(width) * per_hertz
     )
     is_complex = per_hertz == 1
-    parts = _whole(name, values, "NPOL", 1, 4)
+    parts = header.whole("NPOL", 1, 4)
     if parts == 3:
         raise ValueError(f"{name}: NPOL {parts}: must be 1, 2 or 4")
-    middle = _fraction(name, values, "OBSFREQ", -(10**9), 10**9, "the middle of the band in MHz")
-    days = _whole(name, values, "STT_IMJD", UNIX_EPOCH_MJD, 2973483)
-    seconds = _fraction(name, values, "STT_SMJD", 0, SECONDS_PER_DAY, "the second of the day")
-    part = (
-        _fraction(name, values, "STT_OFFS", 0, SECONDS_PER_DAY, "a part of a second")
-        if "STT_OFFS" in values
-        else 0
-    )
+    middle = header.number("OBSFREQ", -(10**9), 10**9, "the middle of the band in MHz")
+    days = header.whole("STT_IMJD", UNIX_EPOCH_MJD, 2973483)
+    seconds = header.number("STT_SMJD", 0, SECONDS_PER_DAY, "the second of the day")
+    part = header.number("STT_OFFS", 0, SECONDS_PER_DAY, "a part of a second", 0)
     samples_first = values.get("PKTFMT", "1SFA") != "SIMPLE"
     if not samples_first and antennas > 1:
         raise ValueError(f"{name}: PKTFMT SIMPLE: cannot be read with NANTS {antennas}")
@@ -297,7 +273,7 @@ def _describe(name, values, size, rise, npol):
         antennas,
         channels,
         samples_first,
-        _whole(name, values, "OVERLAP", 0, 1 << 40, 0),
+        header.whole("OVERLAP", 0, 1 << 40, 0),
         rate,
         float(width),
         float(middle * 10**6 - bandwidth * 10**6 / 2 + width / 2),
@@ -546,13 +522,28 @@ def _place(names, stream, blocks, size):
         )
 
 
+def _new_samples(stream, block, number, end):
+    """Samples of a block that the ones before it, up to number `end`, have already, and the bytes
+    from its beginning to the first one behind them, in a row of one channel, or of all."""
+    known = max(0, end - number)
+    step = stream.bits_of_sample * stream.polarizations
+    step *= 1 if stream.channels_first else stream.channels
+    skipped = Fraction(known * step, 8)
+    if skipped.denominator != 1:
+        raise ValueError(
+            f"{stream.header.get('TELESCOP', 'GUPPI')}: OVERLAP {stream.overlap}: must be whole "
+            f"bytes of samples of {stream.bits} bits"
+        )
+    return known, int(skipped)
+
+
 def pieces_of(stream, channel):
     """
     Rows of recording_source's `pieces` and `layout` for one channel: a set for each antenna, an
     input for each polarisation of each.
     """
-    each = stream.bytes_of_sample * stream.polarizations
-    # bytes from a sample of the channel to the next one
+    each = stream.bits_of_sample * stream.polarizations
+    # bits from a sample of the channel to the next one
     step = each if stream.channels_first else each * stream.channels
     pieces, ends = [], [0] * stream.antennas
     for block, number in stream.blocks:
@@ -563,14 +554,19 @@ def pieces_of(stream, channel):
                 if stream.channels_first
                 else 0
             )
-            there = min(samples, max(0, block.there - begin) // step)
+            there = min(samples, max(0, 8 * block.there - begin) // step)
             # samples that two blocks share are read from the first of them
-            known = max(0, ends[antenna] - number)
+            known, skipped = _new_samples(stream, block, number, ends[antenna])
+            if begin % 8:
+                raise ValueError(
+                    f"channel {channel} begins within a byte, as a block has {samples} samples of "
+                    f"{stream.bits} bits: read all channels"
+                )
             if there > known:
                 pieces.append(
                     (
                         block.file,
-                        block.payload + begin + known * step,
+                        block.payload + begin // 8 + skipped,
                         there - known,
                         number + known,
                         antenna,
@@ -587,6 +583,88 @@ def pieces_of(stream, channel):
         for pol in range(stream.polarizations)
     ]
     return pieces, layout
+
+
+def channels_of(stream, names):
+    """
+    The ChannelRecording of all channels of a stream; an input for each polarisation of each
+    antenna.
+
+    Raises
+    ------
+    ValueError
+        Samples are real, or none of all channels are there.
+    """
+    (name, *_), values = names, stream.header
+    if not stream.complex:
+        raise ValueError(
+            f"{name}: TBIN {values['TBIN']}: samples are real, as there are two for each Hz of a "
+            "channel: channel= chooses one of the channels, which the filter bank reads"
+        )
+    parts, count = stream.polarizations, stream.channels
+    pieces, end = [], 0
+    for block, number in stream.blocks:
+        samples = int(stream.samples_in(block.size))
+        known, skipped = _new_samples(stream, block, number, end)
+        there = samples
+        if block.there < block.size:
+            # the last ones of channels that lie one behind the other have no samples
+            bits = stream.bits_of_sample * parts * count
+            there = 0 if stream.channels_first else 8 * block.there // bits
+            stream.warnings.append(
+                f"{names[block.file]}: its last block is cut off: {samples - there} spectra that "
+                "do not have all channels are not used"
+            )
+        if there > known:
+            start = utc_after(stream.start, (number + known) / stream.rate)
+            pieces.append(
+                Piece(names[block.file], block.payload + skipped, there - known, start, samples)
+            )
+            end = number + there
+    if not pieces:
+        raise ValueError(f"{name}: no block has all {count} channels")
+    places = []
+    falling = stream.width < 0
+    for antenna in range(stream.antennas):
+        for part in range(parts):
+            # the last channel of a falling band comes first
+            first, step = (count - 1, -parts) if falling else (0, parts)
+            rows = (parts * (antenna * count + first), step) if stream.channels_first else (0, 0)
+            place = (
+                (part, 0, parts, *rows)
+                if stream.channels_first
+                else (parts * first + part, step, parts * count, *rows)
+            )
+            places.append((antenna * parts + part, 0, count, *place))
+    return ChannelRecording(
+        name,
+        stream.inputs,
+        count,
+        stream.coding,
+        stream.rate,
+        abs(stream.width),
+        stream.frequency(count - 1 if falling else 0),
+        pieces,
+        places,
+        falling,
+        str(values.get("TELESCOP", "")),
+        antennas=stream.antenna_names(),
+        warnings=stream.warnings,
+        unused=stream.unused,
+    )
+
+
+def streams_of(names):
+    """Lists of names that follow each other: those of a sequence, of which NAME.0000.raw stands for
+    all with higher numbers where it is alone; any other name is a list of its own."""
+    streams = {}
+    for name in names:
+        found = number_of(name)
+        streams.setdefault(found[0] if found else name, []).append(name)
+    return [
+        following(found[0]) if len(found) == 1 else sorted(found, key=lambda name: number_of(name))
+        for found in streams.values()
+    ]
 
 
 def following(name):

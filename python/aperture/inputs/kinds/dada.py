@@ -9,10 +9,13 @@ import os
 from fractions import Fraction
 
 from ... import aperture_python
-from ...formats.dada import antennas_of, known_samples, without
+from ...formats.dada.channels import channels_in, channels_of
+from ...formats.dada.observation import antennas_of, known_samples, without
 from ...formats.recordings import Piece, Recording, check_recording
+from ...parameters.rules import whole_reader
 from ...parameters.times import exact
 from ...streams.silent_block import silent
+from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option, one_of
 from ..line_up import signals_of
 from ..recordings import signals_of_block
@@ -35,10 +38,26 @@ class Dada(InputFormat):
             "type of components with NBIT 32: the format does not say whether they "
             "are floats or integers; default: f32",
             "f32|s32",
-        )
+        ),
+        "heap": Option(
+            whole_reader(1, 1 << 24),
+            "spectra of a block of channels, where ORDER has two T, as MeerKAT's TAFTP; default: "
+            "as many as have RESOLUTION bytes",
+            "N",
+        ),
     }
 
     def open(self, request):
+        for name in request.names:
+            check_recording(name)
+        if any(channels_in(name) > 1 for name in request.names):
+            integers = request.values.get("type") == "s32"
+            heap = request.values.get("heap")
+            return signals_of_channels(
+                request, [channels_of(name, integers, heap) for name in request.names]
+            )
+        if "heap" in request.values:
+            raise request.error("heap: the files have one channel")
         if len(request.names) > 1 or request.values:
             return self._open_several(request)
         (name,) = request.names

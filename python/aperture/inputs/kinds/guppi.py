@@ -5,22 +5,24 @@
 #
 """`guppi:`, recordings of GUPPI raw."""
 
-from ...formats.guppi.reader import following, pieces_of, read_stream
+from ...formats.guppi.reader import channels_of, following, pieces_of, read_stream, streams_of
 from ...formats.recordings import check_recording
 from ...parameters.rules import whole_reader
+from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option
 from ..line_up import signals_of_pieces
 
 
 class Guppi(InputFormat):
     kind = "guppi"
-    summary = "recordings of GUPPI raw; each polarisation of a channel is an input"
+    summary = "recordings of GUPPI raw: all channels, or one that the filter bank cuts up"
     names = "FILE[,FILE...]"
     packages = "formats"
     options = {
         "channel": Option(
             whole_reader(0, 1 << 20),
-            "coarse channel that is read, from 0 on; must be given where there are more than one",
+            "coarse channel, from 0 on, that alone is read, as samples for the filter bank; "
+            "default: all, as they are",
             "N",
         ),
         "npol": Option(
@@ -33,11 +35,23 @@ class Guppi(InputFormat):
     }
 
     def open(self, request):
+        npol = request.values.get("npol")
+        if "channel" not in request.values:
+            streams = []
+            for names in streams_of(request.names):
+                for name in names:
+                    check_recording(name)
+                streams.append((read_stream(names, npol), names))
+            # the voltages of a single channel can only be cut up
+            if any(stream.channels > 1 for stream, _ in streams):
+                return signals_of_channels(
+                    request, [channels_of(stream, names) for stream, names in streams]
+                )
         # NAME.0000.raw brings those that follow it
         names = following(request.names[0]) if len(request.names) == 1 else list(request.names)
         for name in names:
             check_recording(name)
-        stream = read_stream(names, request.values.get("npol"))
+        stream = read_stream(names, npol)
         channel = self._channel(request, stream)
         what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         pieces, layout = pieces_of(stream, channel)
@@ -54,7 +68,7 @@ class Guppi(InputFormat):
             stream.rate,
             stream.start,
             dict(
-                coding=f"s{stream.bits}",
+                coding=stream.coding,
                 complex=stream.complex,
                 center_frequency=stream.frequency(channel),
                 inverted=stream.width < 0,
@@ -67,20 +81,15 @@ class Guppi(InputFormat):
 
     @staticmethod
     def _channel(request, stream):
-        channel = request.values.get("channel", 0 if stream.channels == 1 else None)
-        if channel is None or channel >= stream.channels:
+        channel = request.values.get("channel", 0)
+        if channel >= stream.channels:
             last = stream.channels - 1
-            problem = (
-                f"it has {stream.channels} channels"
-                if channel is None
-                else f"there is no channel {channel}"
-            )
             shown = stream.channels if stream.channels <= 8 else 1
             listed = ", ".join(
                 f"{index} at {stream.frequency(index) / 1e6:.9g} MHz" for index in range(shown)
             )
             raise request.error(
-                f"{problem}; channel= chooses one of {listed}"
+                f"there is no channel {channel}; channel= chooses one of {listed}"
                 + (
                     f" to {last} at {stream.frequency(last) / 1e6:.9g} MHz"
                     if shown < stream.channels

@@ -7,10 +7,12 @@
 
 from ... import aperture_python
 from ...formats.recordings import check_recording
-from ...formats.vdif import read_stream
+from ...formats.vdif.channels import channels_of
+from ...formats.vdif.reader import read_stream
 from ...parameters.rules import numbers_reader
 from ...parameters.times import whole_and_fraction
-from ..input_format import InputFormat, Option
+from ..channels import signals_of_channels
+from ..input_format import InputFormat, Option, one_of
 from ..recordings import INVERTED, describe, encoded, listed, signals_of_block
 from ..values import CENTER, RATE
 
@@ -46,12 +48,21 @@ class Vdif(InputFormat):
             "HZ",
         ),
         "inverted": INVERTED,
+        "band": Option(
+            one_of("rising", "falling"),
+            "channels of a thread are neighbours of a band, whose sky frequency rises or falls "
+            "with their numbers, and are read as they are; freq= is then the middle of all of "
+            "them; default: each channel is an input",
+            "rising|falling",
+        ),
     }
 
     def open(self, request):
         values = request.values
         for name in request.names:
             check_recording(name)
+        if "band" in values:
+            return self._open_band(request)
         stream = read_stream(request.names, values.get("rate"))
         what = listed(request.names)
         selected = self._selected(request, stream)
@@ -108,6 +119,36 @@ class Vdif(InputFormat):
             warnings,
             stream.frames * stream.samples,
         )
+
+    @staticmethod
+    def _open_band(request):
+        """The Signals of files whose channels are those of a band: of stations side by side."""
+        values, recordings, warnings = request.values, [], []
+        if "channel" in values:
+            raise request.error("channel= is not allowed with band=: --select-channels chooses")
+        if "freq" not in values:
+            warnings.append(
+                f"{listed(request.names)}: VDIF does not say at which frequency it was recorded: "
+                "0 Hz is taken for the middle of the band; freq= says it"
+            )
+        for name in request.names:
+            stream = read_stream([name], values.get("rate"))
+            threads = values.get("thread", stream.threads)
+            warnings += [f"{name}: {text}" for text in stream.warnings]
+            recordings += [
+                entry
+                for entry in channels_of(
+                    name,
+                    stream,
+                    float(values.get("freq", 0)),
+                    values["band"] == "falling",
+                    values.get("inverted") == "yes",
+                )
+                if entry.part in threads
+            ]
+        if not recordings:
+            raise request.error("there are no such threads")
+        return signals_of_channels(request, recordings, warnings)
 
     @staticmethod
     def _selected(request, stream):

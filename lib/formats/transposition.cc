@@ -5,10 +5,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "formats/packets/transposition.h"
+#include "formats/transposition.h"
 #include "kernels/common/transpose_square.h"
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 namespace gr::aperture::formats {
 
@@ -43,6 +44,34 @@ void transpose_elements(const element* in,
                 in[size_t(r) * in_stride + size_t(c)];
 }
 
+//! Transposes element by element, a cache line of each row at a time.
+template <class element>
+void transpose_singly(const element* in,
+                      size_t in_stride,
+                      int rows,
+                      int columns,
+                      element* out,
+                      size_t out_stride)
+{
+    constexpr int side = 64 / sizeof(element);
+    for (int start = 0; start < rows; start += side)
+        for (int c = 0; c < columns; c++)
+            for (int r = start; r < std::min(rows, start + side); r++)
+                out[size_t(c) * out_stride + size_t(r)] =
+                    in[size_t(r) * in_stride + size_t(c)];
+}
+
+template <class element>
+const element* as(const void* in)
+{
+    return static_cast<const element*>(in);
+}
+template <class element>
+element* as(void* out)
+{
+    return static_cast<element*>(out);
+}
+
 } // namespace
 
 void transpose(const void* in,
@@ -53,20 +82,21 @@ void transpose(const void* in,
                size_t out_stride,
                int element_bytes)
 {
-    if (element_bytes == 1)
-        transpose_elements<uint8_t, kernels::bytes16>(static_cast<const uint8_t*>(in),
-                                                      in_stride,
-                                                      rows,
-                                                      columns,
-                                                      static_cast<uint8_t*>(out),
-                                                      out_stride);
-    else
-        transpose_elements<uint16_t, kernels::words8>(static_cast<const uint16_t*>(in),
-                                                      in_stride,
-                                                      rows,
-                                                      columns,
-                                                      static_cast<uint16_t*>(out),
-                                                      out_stride);
+    switch (element_bytes) {
+    case 1:
+        return transpose_elements<uint8_t, kernels::bytes16>(
+            as<uint8_t>(in), in_stride, rows, columns, as<uint8_t>(out), out_stride);
+    case 2:
+        return transpose_elements<uint16_t, kernels::words8>(
+            as<uint16_t>(in), in_stride, rows, columns, as<uint16_t>(out), out_stride);
+    case 4:
+        return transpose_singly(
+            as<uint32_t>(in), in_stride, rows, columns, as<uint32_t>(out), out_stride);
+    case 8:
+        return transpose_singly(
+            as<uint64_t>(in), in_stride, rows, columns, as<uint64_t>(out), out_stride);
+    }
+    throw std::logic_error("no elements of this size");
 }
 
 uint64_t clamp_lowest(int8_t* samples, int64_t count)

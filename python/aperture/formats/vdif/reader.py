@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..parameters.times import elapsed, utc_after
+from ...parameters.times import elapsed, utc_after
 
 SEARCHED = 1 << 22  # bytes at the beginning of a file, and at the end
 FIRST_FRAMES = 4096  # these say which threads there are

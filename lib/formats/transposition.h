@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_FORMATS_PACKETS_TRANSPOSITION_H
-#define INCLUDED_APERTURE_FORMATS_PACKETS_TRANSPOSITION_H
+#ifndef INCLUDED_APERTURE_FORMATS_TRANSPOSITION_H
+#define INCLUDED_APERTURE_FORMATS_TRANSPOSITION_H
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace gr::aperture::formats {
 
 /*!
- * Transposes: out[c][r] = in[r][c], for elements of 1 or 2 bytes.
+ * Transposes: out[c][r] = in[r][c], for elements of 1, 2, 4 or 8 bytes.
  * \param in_stride, out_stride elements from one row of each to the next
  */
 void transpose(const void* in,
@@ -31,4 +31,4 @@ uint64_t clamp_lowest(int8_t* samples, int64_t count);
 
 } // namespace gr::aperture::formats
 
-#endif /* INCLUDED_APERTURE_FORMATS_PACKETS_TRANSPOSITION_H */
+#endif /* INCLUDED_APERTURE_FORMATS_TRANSPOSITION_H */

@@ -1,0 +1,116 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""The beginning of a flowgraph whose input has channels already: no F-engine, but what collects
+spectra into frames, and flags them."""
+
+from .. import corner_turn, flagger
+
+#: fields of the F-engine, which channels that others have made do not need
+OF_FILTER_BANK = "engines.channels", "engines.taps", "engines.window"
+
+
+def check_recorded(plan, signals):
+    """Refuses what only an F-engine could do, of an input that has channels already."""
+    if not signals.channels:
+        return
+    has = f"the input has {signals.channels} channels, which no F-engine makes"
+    for field in OF_FILTER_BANK:
+        if field in plan.source.options or field in plan.source.keys:
+            raise plan.error(
+                field, f"is not allowed: {has} (channel= of the input cuts up one of some formats)"
+            )
+    if plan.tracking.direction is not None:
+        centers = plan.naming("tracking.phase_centers")
+        raise plan.error(
+            "tracking.direction",
+            f"is not allowed: {has}, and delays are its work; {centers} rotates phases",
+        )
+    if plan.calibration.file is not None and plan.calibration.by == "f-engine":
+        raise plan.error("calibration.by", f"must be sink or nobody: {has}", shown=True)
+    if plan.network.role != "fx":
+        raise plan.error("network.role", f"must be fx: {has}", shown=True)
+    if plan.device.several is not None:
+        raise plan.error("device.names", f"must be one device: {has}", shown=True)
+
+
+class RecordedChannels:
+    """
+    corner_turn -> flagger, where anything is flagged, with the methods of FEngines.
+
+    source: a channel_source; flagging: parameters of the flagger; the others are of corner_turn.
+
+    Attributes: `blocks`, name -> block; `frames`, the block that sends frames and masks; `label`.
+    """
+
+    label = "corner turn"
+
+    def __init__(self, source, flagging, *, channels, inputs, spectra_per_frame, type, device):
+        shared = dict(
+            channels=channels,
+            inputs=inputs,
+            spectra_per_frame=spectra_per_frame,
+            type=type,
+            device=device,
+        )
+        self.ranges, self._source, self._flagger = [(0, inputs)], source, None
+        self._turn = self.frames = corner_turn(inputs_per_port=inputs, **shared)
+        self.blocks = {"corner_turn": self._turn}
+        if flagging:
+            self._flagger = self.frames = flagger(**shared, **flagging)
+            self.blocks["flagger"] = self._flagger
+        self.engines = [self.frames]
+        for block in self.blocks.values():
+            block.set_log_level("warning")
+
+    def connect(self, flowgraph, source, followers, tracker):
+        """Connects the source and the blocks that follow its stream; there is no tracker."""
+        for follower in followers:
+            flowgraph.connect(source, follower)
+        flowgraph.connect(source, *self.blocks.values())
+
+    def calibrate(self, calibrator):
+        """Does nothing: a calibration is applied behind the correlator."""
+
+    def set_gains(self, gains):
+        """Sets the gain of each input."""
+        for number, gain in enumerate(gains):
+            self._source.set_gain(complex(gain), number)
+
+    def missing(self):
+        """Spectra of each input that are missing."""
+        return self._turn.missing()
+
+    def clamped(self):
+        """Voltages of each input that were clamped."""
+        return [sum(counts) for counts in zip(self._source.clamped(), self._turn.clamped())]
+
+    def late_settings(self):
+        """Returns that no settings come late: there are none."""
+        return 0
+
+    def delays(self):
+        """Returns no models of delays."""
+        return []
+
+    def samples_read(self):
+        """Samples of each input, as many as spectra have channels, that were taken."""
+        return self._turn.nitems_read(0) * self._source.channels()
+
+    def device_name(self):
+        """Returns the name of the device."""
+        return self._turn.device_name()
+
+    def device_description(self):
+        """Returns the description of the device."""
+        return self._turn.device_description()
+
+    def implementation(self):
+        """Returns the implementation of the corner turn."""
+        return self._turn.implementation()
+
+    def flags(self):
+        """Returns for each input the slices of a channel that were flagged, and all there were."""
+        return self._flagger.flagged_of_inputs(), self._flagger.cells()

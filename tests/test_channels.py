@@ -1,0 +1,430 @@
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Recordings of channels that others have made, from the file to visibilities and powers: small files
+packed by NumPy, and what NumPy makes of the same voltages.
+"""
+
+import unittest
+
+from places import enter_environment, fresh_folder, main
+
+enter_environment("formats")
+
+import numpy as np
+from astropy import units as u
+from baseband import vdif
+
+from gnuradio.aperture.commands import beams_command, fx
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
+from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.testing import observations
+from gnuradio.aperture.testing.channel_files import (
+    products,
+    random_voltages,
+    spectra_of,
+    write_dada_channels,
+    write_drx,
+    write_guppi,
+    write_vdif,
+)
+from gnuradio.aperture.testing.played_inputs import read_all
+from gnuradio.aperture.testing.recordings import visibilities
+
+
+class TestChannels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = fresh_folder("channels")
+        cls.rng = np.random.default_rng(53)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def made(self, *shape, bits=8):
+        return random_voltages(self.rng, shape, bits)
+
+    def correlate(self, text, *options, output="out.uvh5", code=0):
+        """Returns what aperture_fx says, and the visibilities of its file."""
+        found, out, err = observations.run(
+            fx, "--device", "cpu", "--input", text, "-o", self.path(output), *options
+        )
+        self.assertEqual(found, code, err)
+        return out + err, visibilities(self.path(output)) if not code else None
+
+    def check(self, found, spectra, integration, rounding=0):
+        """Holds visibilities against those of voltages [time][input][channel]."""
+        letters = {(0, 0): -5, (1, 1): -6, (0, 1): -7, (1, 0): -8}
+        hands = list(found["polarization_array"])
+        inputs = spectra.shape[1]
+        antennas = inputs // 2 if len(hands) == 4 else inputs
+        parts = inputs // antennas
+        rows = list(zip(found["ant_1_array"], found["ant_2_array"]))
+        numbers = list(found["antenna_numbers"])
+        for number, data in enumerate(found["visdata"]):
+            part = spectra[number * integration : (number + 1) * integration]
+            expected = products(part)
+            for row, (one, two) in enumerate(rows[: data.shape[0]]):
+                for (p, q), hand in letters.items():
+                    if max(p, q) >= parts:
+                        continue
+                    b, a = (numbers.index(one) * parts + p, numbers.index(two) * parts + q)
+                    # the product (ant_1, ant_2, pq) is conj(x_p of ant_1) x_q of ant_2
+                    value = (
+                        expected[:, a * (a + 1) // 2 + b]
+                        if a >= b
+                        else expected[:, b * (b + 1) // 2 + a].conj()
+                    )
+                    # sums of integers are exact, those of floats are not
+                    np.testing.assert_allclose(
+                        data[row, :, hands.index(hand)],
+                        value,
+                        rtol=2e-7,
+                        atol=rounding * np.abs(expected).max() + 1e-6,
+                    )
+
+    # ---- GUPPI raw
+
+    def test_guppi(self):
+        """All bits and conventions of NPOL, to visibilities; a block that is not there is counted,
+        and the others are where they belong."""
+        for bits, antennas, parts, keys in (
+            (8, 1, 2, {}),
+            (8, 3, 2, {"NPOL": 2}),
+            (8, 2, 1, {"NPOL": 2}),
+            (4, 2, 2, {"NPOL": 4}),
+            (4, 3, 1, {"NPOL": 1}),
+            (2, 2, 2, {"NPOL": 2}),
+            (16, 2, 2, {}),
+        ):
+            with self.subTest(bits=bits, antennas=antennas, parts=parts, keys=keys):
+                blocks = self.made(5, antennas, 6, 100, parts, bits=bits)
+                if bits == 2 and parts == 2:
+                    keys = {**keys, "NPOL": 2}
+                path = self.path(f"a-{bits}-{antennas}-{parts}.raw")
+                write_guppi(path, blocks, bits, lost=(2,), **keys)
+                form = "fc32" if bits == 16 else "sc8"
+                text, found = self.correlate(
+                    f"guppi:{path}", *"--integration 0.025 --format".split(), form
+                )
+                spectra = spectra_of(blocks)
+                spectra[200:300] = 0
+                self.check(found, spectra, 250, 1e-6 if bits == 16 else 0)
+                np.testing.assert_allclose(found["nsamples"], 200 / 250)
+                self.assertIn(f"{100 * antennas * parts} spectra of all inputs", text)
+                self.assertIn("as recorded", text)
+                np.testing.assert_allclose(
+                    found["freq_array"].ravel(), 1400.475e6 + 1e4 * np.arange(6)
+                )
+                # the first spectrum is that of STT_OFFS
+                middle = 58908.5 + 2400000 - 0.5 + 0.5 + (3600.5 + 0.0125) / 86400
+                self.assertLess(abs(found["times"][0] - middle) * 86400, 1e-4)
+
+    def test_gain_of_wide_voltages(self):
+        """Voltages of 16 bits become 8 with a gain that is measured, for an rms of 20 steps."""
+        blocks = self.made(4, 2, 6, 500, 1, bits=16)
+        write_guppi(self.path("wide.raw"), blocks, 16)
+        text, found = self.correlate(f"guppi:{self.path('wide.raw')}", "--integration", "0.2")
+        self.assertIn("gain for an rms of 20 steps", text)
+        expected = products(spectra_of(blocks))
+        autos = expected[:, [0, 2]]
+        got = found["visdata"][0]
+        same = [0, 2] if got.shape[0] == 3 else [0, 3]
+        ratio = got[same, :, 0].T / autos
+        np.testing.assert_allclose(ratio / ratio.mean(axis=0), 1, rtol=0.01)
+        np.testing.assert_allclose(got[same, :, 0].mean(axis=1), 800, rtol=0.05)
+
+    def test_side_by_side(self):
+        """Nodes that have a part of the band each, and antennas with files of their own, named in
+        whatever order: places come from the headers."""
+        blocks = self.made(4, 4, 12, 50, 2)
+        names = []
+        for node in range(3):
+            for pair in range(2):
+                part = blocks[:, 2 * pair : 2 * pair + 2, 4 * node : 4 * node + 4]
+                names.append(self.path(f"node{node}-{pair}.0000.raw"))
+                write_guppi(
+                    names[-1],
+                    part,
+                    lost=(1,) if (node, pair) == (1, 1) else (),
+                    OBSFREQ=1400.5 + 0.04 * node,
+                    ANTNMS00=f"'{2 * pair}a,{2 * pair}b'",
+                )
+        order = [4, 1, 0, 3, 2, 5]
+        text, found = self.correlate(
+            "guppi:" + ",".join(names[i] for i in order), "--integration", "0.02"
+        )
+        # the antennas of the file that is named first come first
+        spectra = spectra_of(blocks)
+        spectra[50:100, 4:] = 0
+        self.check(found, spectra, 200)
+        self.assertEqual(
+            [name.decode() for name in found["antenna_names"]], ["0a", "0b", "2a", "2b"]
+        )
+        np.testing.assert_allclose(
+            found["freq_array"].ravel(), 1400.485e6 + 1e4 * np.arange(12), rtol=1e-12
+        )
+        self.assertIn("200 spectra of all inputs", text)
+        for options, low, high in (("3:9", 3, 9), ("0:0", 0, 0), ("11:11", 11, 11)):
+            _, found = self.correlate(
+                "guppi:" + ",".join(names),
+                *f"--integration 0.02 --select-channels {options}".split(),
+            )
+            # the channels from 4 to 7 have lost spectra
+            there = spectra if low < 8 and high > 3 else spectra_of(blocks)
+            self.check(found, there[:, :, low : high + 1], 200)
+            np.testing.assert_allclose(
+                found["freq_array"].ravel(), 1400.485e6 + 1e4 * np.arange(low, high + 1)
+            )
+
+    def test_no_place(self):
+        """Files that do not fit: two of them are named, and the difference."""
+        blocks = self.made(3, 1, 4, 50, 2)
+        write_guppi(self.path("n0.raw"), blocks, OBSFREQ=1400)
+        first = self.path("n0.raw")
+        for keys, bits, *words in (
+            ({"OBSFREQ": 1400.05}, 8, "n1.raw", "no neighbours of", "n0.raw", "0.01 MHz"),
+            ({"OBSFREQ": 1400.03}, 8, "n1.raw", "overlap with", "n0.raw", "0.01 MHz"),
+            ({"TELESCOP": "GBT", "OBSFREQ": 1400.04}, 8, "n1.raw", "GBT", "n0.raw", "Effelsberg"),
+            ({}, 4, "n1.raw", "voltages of s4_be", "n0.raw", "s8"),
+            ({"TBIN": 2e-4, "OBSBW": 0.02}, 8, "n1.raw", "0.005 MHz", "n0.raw", "0.01 MHz"),
+        ):
+            write_guppi(
+                self.path("n1.raw"), np.clip(blocks, -7, 7), bits, **{"OBSFREQ": 1400, **keys}
+            )
+            with self.assertRaises(ValueError) as caught:
+                open_input(f"guppi:{first},{self.path('n1.raw')}")
+            for word in words:
+                self.assertIn(word, str(caught.exception))
+        # a file that follows goes on, one of the same time is another antenna
+        write_guppi(self.path("n1.raw"), blocks, OBSFREQ=1400, STT_OFFS=0.515)
+        signals = open_input(f"guppi:{self.path('n1.raw')},{first}")
+        self.assertEqual((signals.inputs, signals.samples), (2, 4 * 300))
+        write_guppi(self.path("n1.raw"), blocks, OBSFREQ=1400)
+        signals = open_input(f"guppi:{first},{self.path('n1.raw')}")
+        self.assertEqual((signals.inputs, signals.samples), (4, 4 * 150))
+
+    def test_cut_off(self):
+        """The last block is not whole: its spectra lack channels, and a warning counts them."""
+        blocks = self.made(3, 1, 4, 50, 2)
+        write_guppi(self.path("cut.raw"), blocks)
+        with open(self.path("cut.raw"), "r+b") as file:
+            file.truncate(file.seek(0, 2) - 1)
+        signals = open_input(f"guppi:{self.path('cut.raw')}")
+        self.assertEqual(signals.samples, 4 * 100)
+        self.assertIn("50 spectra that do not have all channels", " ".join(signals.warnings))
+        data, _ = read_all(signals)
+        expected = spectra_of(blocks)[:100]
+        np.testing.assert_array_equal(data[..., 0] + 1j * data[..., 1], expected)
+        _, found = self.correlate(
+            f"guppi:{self.path('cut.raw')}", *"--start 0.00195 --integration 0.004".split()
+        )
+        self.check(found, expected[20:], 40)
+
+    def test_beams(self):
+        """A beam at the zenith of antennas at one place adds voltages; powers and a search."""
+        blocks = self.made(6, 3, 8, 500, 2)
+        write_guppi(self.path("beams.raw"), blocks, OBSBW=-0.08)
+        found, out, err = observations.run(
+            beams_command,
+            *f"--device cpu --input guppi:{self.path('beams.raw')} --beams grid:az=0,el=90".split(),
+            *f"--integration 0.005 -o {self.path('b.fil')} --search dm=0:50".split(),
+        )
+        self.assertEqual(found, 0, err)
+        self.assertIn("8 of 10 kHz", out)
+        file = FilterbankFile(self.path("b.fil"))
+        self.assertEqual(file.samples, 60)
+        np.testing.assert_allclose(file.frequencies, 1400.465e6 + 1e4 * np.arange(8))
+        spectra = spectra_of(blocks)[:, :, ::-1].reshape(60, 50, 3, 2, 8)
+        expected = np.sum(np.abs(spectra.sum(axis=2)) ** 2, axis=(1, 2))
+        ratio = file.read()[:, 0] / expected
+        np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-5)
+
+    # ---- PSRDADA
+
+    def test_dada(self):
+        """Orders, bits and ends of bytes; blocks as MeerKAT has them; a falling band."""
+        for order, antennas, bits, block, more in (
+            ("TFP", 1, 8, None, {}),
+            ("TFAP", 2, 8, None, {}),
+            ("FTP", 1, 8, None, {}),
+            ("FTP", 1, 8, 50, {}),
+            ("PFT", 1, 8, None, {}),
+            ("TAFTP", 3, 8, 20, {}),
+            ("TFTP", 1, 4, 20, {}),
+            ("FTP", 1, 16, None, {"big": True}),
+            ("TFP", 1, 32, None, {"NBIT": -32}),
+            ("AFTP", 2, 32, 100, {"big": True}),
+            ("TFP", 1, 8, None, {"BW": -0.06}),
+            ("PFT", 1, 8, None, {"BW": -0.06}),
+        ):
+            with self.subTest(order=order, bits=bits, block=block, more=more):
+                made = self.made(200, antennas, 6, 2, bits=16 if bits == 32 else bits)
+                path = self.path("a.dada")
+                write_dada_channels(path, made, order, bits, block, **more)
+                signals = open_input(f"dada:{path}")
+                self.assertEqual((signals.channels, signals.samples), (6, 6 * 200))
+                self.assertEqual(signals.inputs, 2 * antennas)
+                self.assertEqual(signals.start_time, (1583024400, 0.5))
+                self.assertAlmostEqual(signals.center_frequency, 1400.505e6, 3)
+                data, _ = read_all(signals)
+                expected = made.transpose(0, 1, 3, 2, 4).reshape(200, 2 * antennas, 6, 2)
+                if "BW" in more:
+                    expected = expected[:, :, ::-1] * [1, -1]
+                np.testing.assert_array_equal(data, expected)
+
+    def test_dada_to_visibilities(self):
+        """Two files that continue each other, with spectra missing between them, side by side with
+        another antenna; and where MJD_START contradicts UTC_START."""
+        made = self.made(400, 2, 6, 2)
+        names = [self.path(f"{name}.dada") for name in "abc"]
+        for name, first, last, antenna, more in (
+            (names[0], 0, 150, 0, {}),
+            (names[1], 200, 400, 0, {}),
+            (names[2], 0, 400, 1, {"MJD_START": "58909.0510"}),
+        ):
+            part = made[first:last, antenna : antenna + 1]
+            offset = first * 6 * 2 * 2
+            write_dada_channels(name, part, "TFP", OBS_OFFSET=offset, **more)
+        text, found = self.correlate("dada:" + ",".join(names), "--integration", "0.04")
+        spectra = (made[..., 0] + 1j * made[..., 1]).transpose(0, 1, 3, 2).reshape(400, 4, 6)
+        spectra[150:200, :2] = 0
+        self.check(found, spectra, 400)
+        self.assertIn("MJD_START 58909.0510 is", text)
+        self.assertIn("100 spectra of all inputs", text)
+
+    def test_dada_refused(self):
+        """Headers that contradict themselves."""
+        made, path = self.made(100, 1, 6, 2), self.path("r.dada")
+        for order, keys, *words in (
+            ("TFP", {"ORDER": "TF"}, "ORDER TF", "each once"),
+            ("TFP", {"ORDER": "TFX"}, "ORDER TFX"),
+            ("TFP", {"ORDER": "TFTP"}, "RESOLUTION is missing", "heap="),
+            ("TFP", {"NBIT": 2}, "NBIT 2", "4, 8, 16, 32 or -32"),
+            ("TFP", {"NDIM": 1}, "NDIM 1", "must be 2"),
+            ("TFP", {"ENDIAN": "MIDDLE"}, "ENDIAN MIDDLE"),
+            ("TFP", {"TSAMP": 50}, "TSAMP 50", "disagrees with BW"),
+            ("TFP", {"UTC_START": "yesterday"}, "UTC_START yesterday"),
+            ("TFP", {"OBS_OFFSET": 3}, "OBS_OFFSET 3", "24 bytes"),
+            ("TFP", {"NANT": 65536}, "NANT 65536"),
+            ("TFP", {"OBS_OVERLAP": 24}, "OBS_OVERLAP 24"),
+            ("TFP", {"NPOL": 100000}, "NPOL 100000"),
+        ):
+            write_dada_channels(path, made, order, **keys)
+            with self.assertRaises(ValueError) as caught:
+                open_input(f"dada:{path}")
+            for word in words:
+                self.assertIn(word, str(caught.exception))
+        write_dada_channels(path, made, "TFP", FILE_SIZE=5000, BYTES_PER_SECOND=7)
+        said = " ".join(open_input(f"dada:{path}").warnings)
+        self.assertIn("2600 of 5000 bytes (FILE_SIZE)", said)
+        self.assertIn("BYTES_PER_SECOND 7 is not the 240000", said)
+
+    # ---- VDIF, DRX
+
+    def test_vdif(self):
+        """Frames of a spectrum of 1024 channels as CHIME's, and of several; two stations side by
+        side; losses. The baseband package decodes the same."""
+        for spectra in (1, 4):
+            frames = 2100 if spectra == 1 else 300
+            channels = 32 if spectra == 1 else 8
+            made = self.rng.integers(0, 16, (2, frames, 2, spectra, channels, 2))
+            names = [self.path(f"{name}-{spectra}.vdif") for name in "ab"]
+            for number, name in enumerate(names):
+                write_vdif(
+                    name,
+                    made[number],
+                    station=number + 7,
+                    lost=((100, 1), (150, 0), (150, 1)) if number else (),
+                    invalid=((200, 0),) if not number else (),
+                )
+            rate = 1000 * spectra
+            signals = open_input(
+                f"vdif:{','.join(names)},band=falling,freq=600e6,rate={rate / 1e3}kHz"
+            )
+            self.assertEqual((signals.channels, signals.inputs), (channels, 4))
+            self.assertAlmostEqual(signals.center_frequency, 600e6 + rate / 2, 3)
+            data, tags = read_all(signals)
+            values = 7 * (made.astype(int) - 8)
+            expected = values.transpose(1, 3, 0, 2, 4, 5).reshape(-1, 4, channels, 2)
+            lost = []
+            for frame, inputs in ((100, (3,)), (150, (2, 3)), (200, (0,))):
+                for number in inputs:
+                    expected[frame * spectra : (frame + 1) * spectra, number] = 0
+                    lost.append((number, frame * spectra, spectra))
+            np.testing.assert_array_equal(data, expected[:, :, ::-1])
+            found = [
+                (tag["input"], tag["first"], tag["count"])
+                for _, key, tag in tags
+                if key == "missing"
+            ]
+            self.assertEqual(sorted(found), sorted(lost))
+            self.assertEqual(
+                [entry.polarization for entry in signals.description.inputs], list("xyxy")
+            )
+            with vdif.open(
+                names[1], "rs", sample_rate=rate * u.Hz, squeeze=False, fill_value=0
+            ) as file:
+                file.seek(151 * spectra)
+                decoded = file.read(9 * spectra)
+            scaled = np.rint(decoded * 2.95 * 7)
+            part = data[151 * spectra : 160 * spectra, 2:, ::-1]
+            np.testing.assert_array_equal(part[..., 0] + 1j * part[..., 1], scaled)
+
+    def test_drx(self):
+        """Two tunings and two polarisations; one frame is not there."""
+        made = self.made(12, 2, 2, 4096, bits=4)
+        path = self.path("beam.drx")
+        write_drx(path, made, lost=((5, 1, 0),))
+        with self.assertRaisesRegex(ValueError, "tuning 1 at 38 MHz, beam 1 tuning 2 at 74 MHz"):
+            open_input(f"drx:{path}")
+        with self.assertRaisesRegex(ValueError, "tuning= and beam= must choose"):
+            open_input(f"drx:{path},tuning=3")
+        signals = open_input(f"drx:{path},tuning=2")
+        self.assertEqual((signals.sample_type, signals.sample_rate), ("sc8", 19.6e6))
+        self.assertEqual(signals.start_time, (1_600_000_000, 0.0))
+        self.assertAlmostEqual(signals.center_frequency, 74e6, 0)
+        data, tags = read_all(signals)
+        expected = made[:, 1].transpose(0, 2, 1, 3).reshape(-1, 2, 2)
+        expected[5 * 4096 : 6 * 4096, 0] = 0
+        np.testing.assert_array_equal(data, expected)
+        found = [(tag["input"], tag["count"]) for _, key, tag in tags if key == "missing"]
+        self.assertEqual(found, [(0, 4096)])
+        with open(path, "r+b") as file:
+            file.seek(4128 * 9)
+            file.write(b"\0\0")
+        said = " ".join(open_input(f"drx:{path},tuning=1").warnings)
+        self.assertIn("4128 bytes are in no frame", said)
+        with open(path, "wb") as file:
+            file.write(bytes(10000))
+        with self.assertRaisesRegex(ValueError, "has no frame of DRX"):
+            open_input(f"drx:{path}")
+
+    def test_refused(self):
+        """Options that need an F-engine are refused."""
+        write_guppi(self.path("r.raw"), self.made(3, 1, 4, 50, 2))
+        text = f"guppi:{self.path('r.raw')}"
+        for options, *words in (
+            ("--channels 8", "--channels", "the input has 4 channels"),
+            ("--taps 4", "--taps", "the input has 4 channels"),
+            ("--track sun", "--track", "--phase-centers"),
+            ("--select-channels 2:4", "--select-channels 2:4", "0 to 3"),
+            ("--select-channels 3:2", "--select-channels", "FIRST:LAST"),
+            ("--devices cpu,cpu", "--devices", "one device"),
+        ):
+            found, _, err = observations.run(
+                fx, "--input", text, "-o", self.path("no.uvh5"), *options.split()
+            )
+            self.assertNotEqual(found, 0)
+            for word in words:
+                self.assertIn(word, err)
+        found, _, err = observations.run(
+            fx, *f"--input {text},channel=1 --select-channels 0:1 -o".split(), self.path("no.uvh5")
+        )
+        self.assertNotEqual(found, 0)
+        self.assertIn("has samples, and not channels", err)
+
+
+if __name__ == "__main__":
+    main()
