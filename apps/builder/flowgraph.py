@@ -31,11 +31,12 @@ from ..tracking.smearing import FINE_CYCLES, MOST_CYCLES, Smearing, half_power_r
 from .beams import Beams, Sky, blind_beams
 from .calibrating import Calibrator
 from .correlator import Correlator, history
-from .front_end import FrontEnd
+from .front_end import FrontEnd, tracked_delay
 from .input import keep_what_is_read, length_of, open_input
 from .levels import fill_gains, measure_gains, samples_for_gains
 from .part_graph import PartGraph
 from .recorded_channels import check_recorded
+from .resume import Resumption
 from .sizes import choose_sizes
 from .units import seconds_text
 from .voltages import InputVoltages, Ring
@@ -102,9 +103,7 @@ def check_devices(plan, signals, sizes):
     for what, count in (("inputs", signals.inputs), ("channels", sizes.channels)):
         if len(names) > count:
             raise plan.error(
-                "device.names",
-                f"{len(names)} devices are more than the {count} {what}",
-                shown=True,
+                "device.names", f"{len(names)} devices are more than the {count} {what}", shown=True
             )
     if 1 < signals.ports < len(names):
         raise plan.error(
@@ -207,6 +206,11 @@ class Flowgraph(PartGraph):
         self.sizes = sizes_of(plan, signals, sky.weights_hold)
         check_devices(plan, signals, self.sizes)
         self._calibrator = Calibrator(plan, signals, self.sizes.channels)
+        #: gains are measured from these, also where a run goes on in the middle
+        self._whole = signals, self.sizes
+        self.resumed = None
+        if plan.outputs.resume:
+            signals = self._resume(plan, signals)
         self.split = self.correlator = self.beams = None
         self.sender = self.voltages = self.ring = None
         role, written = plan.network.role, program or plan.program
@@ -234,6 +238,8 @@ class Flowgraph(PartGraph):
             self.sender = Sender(plan, signals, self.split)
         elif plan.outputs.file is not None:
             self.correlator = Correlator(plan, signals, self.sizes, flagging, written, note)
+            if self.resumed:
+                self.correlator.sink.go_on(self.resumed.kept, self.resumed.passed_over)
         if sky.beams:
             self.beams = Beams(plan, signals, self.sizes, sky.beams, self.front)
             self.warnings += blind_beams(sky.beams, array, sum(signals.start_time))
@@ -251,6 +257,20 @@ class Flowgraph(PartGraph):
         for field, block in {**self._of_parts("sinks"), **self._of_parts("results")}.items():
             keep_what_is_read(plan, signals, field, block.files())
 
+    def _resume(self, plan, signals):
+        """Goes on where the file of visibilities ends; the Signals from there on."""
+        refuse = lambda why: plan.error("outputs.resume", f"{plan.input.source} {why}")
+        if signals.source_from is None or self.sizes.spectra is None:
+            raise refuse("is not read twice: only recordings are")
+        if signals.channels:
+            raise refuse("has channels already: its runs begin anew")
+        before = 0
+        if plan.tracking.direction is not None:
+            before = 2 * tracked_delay(signals, self._calibrator)
+        self.resumed = Resumption(plan, signals, self.sizes, before)
+        self.sizes = self.resumed.rest_of(self.sizes)
+        return signals.after(self.resumed.first) if self.resumed.first else signals
+
     def _connect(self):
         followers = [part.follower() for part in self.parts if part.follower()]
         self.front.connect(self, followers)
@@ -262,9 +282,7 @@ class Flowgraph(PartGraph):
         outputs = self.plan.outputs
         if outputs.roll_seconds or outputs.roll_bytes:
             for sink in self.rolling():
-                sink.set_roll_over(
-                    seconds=outputs.roll_seconds or 0, size=outputs.roll_bytes or 0
-                )
+                sink.set_roll_over(seconds=outputs.roll_seconds or 0, size=outputs.roll_bytes or 0)
 
     @property
     def parts(self):
@@ -294,9 +312,8 @@ class Flowgraph(PartGraph):
                 self._measure(tell)
 
     def _measure(self, tell, samples=None):
-        self._use(
-            measure_gains(self.plan, self.signals, self.sizes, self._calibrator.set, samples)
-        )
+        signals, sizes = self._whole if self.resumed else (self.signals, self.sizes)
+        self._use(measure_gains(self.plan, signals, sizes, self._calibrator.set, samples))
         tell(self.gains)
 
     def _use(self, measured):

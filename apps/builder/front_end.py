@@ -26,6 +26,13 @@ def most_delay(description, sample_rate):
     return math.ceil(longest * sample_rate) + 1
 
 
+def tracked_delay(signals, calibrator):
+    """Samples by which the F-engine may have to delay an input that is tracked and calibrated."""
+    return most_delay(signals.description, signals.sample_rate) + calibrator.most_delay(
+        signals.sample_rate
+    )
+
+
 class FrontEnd:
     """
     source -> blocks that follow the stream -> F-engines, or, of recorded channels, corner turn.
@@ -75,9 +82,7 @@ class FrontEnd:
                 inverted=signals.inverted,
                 item_size=self.source.output_signature().sizeof_stream_item(0),
             )
-            delays["most_delay"] = most_delay(
-                signals.description, sizes.sample_rate
-            ) + calibrator.most_delay(sizes.sample_rate)
+            delays["most_delay"] = tracked_delay(signals, calibrator)
         with plan.giving(window="engines.window"):
             self.f_engines = FEngines(
                 plan.device.several or [plan.device.name],

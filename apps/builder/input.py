@@ -57,7 +57,8 @@ def begin_at(plan, signals):
     that time."""
     refuse = lambda problem: plan.error("input.start", problem, shown=True)
     if signals.source_from is None or signals.samples is None:
-        what = "a receiver" if signals.live else "a simulation" if not signals.endless else "it"
+        simulated = registry.find_kind(plan.input.source)[0].simulates
+        what = "a receiver" if signals.live else "a simulation" if simulated else "this input"
         raise refuse(f"{what} is read from its beginning only: {plan.input.source}")
     begin, end = exact_seconds(signals.start_time), signals.time_of(signals.samples)
     from_begin, wanted = texts.start(plan.input.start)
@@ -71,7 +72,7 @@ def begin_at(plan, signals):
     samples = seconds * exact(signals.sample_rate)
     # a time is written with some digits only
     first = round(samples) if abs(samples - round(samples)) < EXACT else math.ceil(samples)
-    each = signals.channels or 1  # samples of a spectrum, of which a recording of channels has whole
+    each = signals.channels or 1  # a recording of channels has whole spectra only
     return signals.after(min(-(-first // each) * each, signals.samples - each))
 
 

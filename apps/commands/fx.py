@@ -11,6 +11,7 @@ made of the UVH5 file at the end.
 
 from ..builder.flowgraph import Flowgraph
 from ..builder.input import check_writable, keep_what_is_read
+from ..builder.resume import Complete
 from ..plan.fields import FX
 from ..plan.plan_parser import PlanParser
 from ..streams.levels import TARGET_RMS
@@ -34,13 +35,19 @@ def correlate(options):
         check_writable(plan, "outputs.file", output.files)
         plan = plan.replaced({"outputs.file": output.uvh5})
     # parameters that the blocks refuse are reported before anything is said, or computed
-    graph = Flowgraph(plan)
+    try:
+        graph = Flowgraph(plan)
+    except Complete as done:
+        say(f"nothing is left to do: {done}")
+        return output.convert(output.uvh5)
     if output:
         keep_what_is_read(plan, graph.signals, "outputs.file", output.files)
     for text in graph.warnings:
         warn(PROGRAM, text)
     for text in start_lines(graph):
         say(text)
+    if graph.resumed:
+        say(f"{output.uvh5}: goes on behind its first {graph.resumed.kept} integrations")
     graph.level(
         lambda gains: say(f"gain for an rms of {TARGET_RMS:g} steps: {gain_text(gains)}"),
         lambda text: warn(PROGRAM, text),

@@ -206,6 +206,10 @@ class Outputs:
         help="refuse to replace files (default: they are replaced when the first integration "
         "comes)",
     )
+    resume: Switch(
+        "go on with the file of visibilities of a run of the same plan that was stopped, behind "
+        "its last whole integration; a file that is not there is begun"
+    ) = key(False, "--resume", programs=(FX,))
     keep_uvh5: Switch(
         "with -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)"
     ) = key(False, "--keep-uvh5", programs=(FX,))
@@ -237,6 +241,28 @@ class Outputs:
         "oldest",
     ) = key("stop", programs=(OBSERVE,))
 
+    def _check_resume(self, plan):
+        """Refuses what cannot go on where it was stopped."""
+        refuse = lambda name, problem: plan.error(name, problem, shown=True)
+        here = plan.naming("outputs.resume")
+        if "{" in (self.file or ""):
+            raise refuse("outputs.file", f"{here} goes on with one file, whose name is known")
+        for name, why in (
+            ("beams.directions", "powers and voltages of beams begin anew"),
+            ("voltages.file", "files of voltages begin anew"),
+            ("ring.file", "a ring of voltages begins anew"),
+            *(
+                (f"flagging.{name}", "what is flagged depends on what came before")
+                for name in METHODS[:-1]
+            ),
+        ):
+            if plan.value(name) is not None:
+                raise refuse(name, f"not with {here}: {why}")
+        if not self.overwrite:
+            raise plan.error("outputs.overwrite", f"not with {here}, which goes on with a file")
+        if plan.network.role != "fx":
+            raise refuse("network.role", f"not with {here}: packets are not sent twice")
+
     def check(self, plan):
         """Refuses what is no name of a file of visibilities, and plans that write nothing."""
         check_file_name(
@@ -246,6 +272,8 @@ class Outputs:
             ("time", "phase_center"),
         )
         wanted = ("beams.directions", "ring.file", "voltages.file")
+        if self.resume:
+            self._check_resume(plan)
         if (
             plan.program == OBSERVE
             and plan.network.role == "fx"

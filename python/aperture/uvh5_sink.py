@@ -28,6 +28,7 @@ from .formats.uvh5.header import (
     load_bitshuffle,
     map_products,
 )
+from .parameters.ascii_text import ascii_text
 from .parameters.description import Anything, Integer, Number, Switch, Text, Together, fields_of
 from .parameters.groups import FileCalibration
 from .parameters.rules import inputs_of, item_bytes, refuse
@@ -43,6 +44,7 @@ from .tracking.directions import Direction, parse_direction
 from .tracking.phase_center import parse_phase_centers
 
 TABLES = 1 << 18  # bytes
+SETTINGS = ", settings: "  # before those in a history
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
 #: the use of a calibration -> the file's text on it
 CALIBRATE = {
@@ -64,11 +66,18 @@ class _Setting:
 class _Output:
     """A file, and the layout of its phase centre."""
 
-    def __init__(self, filename, layout, overwrite):
+    def __init__(self, filename, layout, overwrite, kept=0):
         self._layout, self._waiting = layout, []
         self.written = self.published = 0  # integrations
         self._closed = False
-        self._file = GrowingFile(filename, layout.begin, overwrite)
+
+        def begin(space):
+            contents = layout.begin(space)
+            if kept:
+                contents.go_on(filename, kept)
+            return contents
+
+        self._file = GrowingFile(filename, begin, overwrite)
 
     def add(self, integration, statistics=()):
         """Adds an integration, a list of arguments of the layout's (None: none), and
@@ -249,6 +258,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._roll = RollOver(self._name)
         self._overwrite, self._history, self._mount = overwrite, history, mount
         self._held = HeldSettings()
+        self._kept = self._passed_over = 0  # see go_on()
         self._tracked = None if tracked is None else parse_direction(tracked, "tracked")
         # one file, whose phase centre may be none
         self._centers = parse_phase_centers(phase_centers) or [None]
@@ -318,7 +328,7 @@ class uvh5_sink(RecordingSink, python_block):
         if self._gains is not None and not self._calibrated():
             found[GAINS] = gains_text(self._array.input_names, self._gains)
         if lines := self._held.lines():
-            history = ", ".join(filter(None, [history, "settings: " + "; ".join(lines)]))
+            history += (SETTINGS if history else SETTINGS[2:]) + "; ".join(lines)
         return found, history
 
     def _unit(self):
@@ -350,6 +360,31 @@ class uvh5_sink(RecordingSink, python_block):
         self._check_gains(gains)
         self._gains, self._history = np.asarray(gains, float), history
 
+    def go_on(self, kept, passed_over=0):
+        """
+        Makes the file that is there, of this name and without {time} in it, go on behind so many
+        of its integrations, which stay as they are; to be called before the start. The first
+        integrations that come, `passed_over` of them, are not written.
+
+        With the first one that is, the file becomes one with those that are kept and the new one; a
+        file of another array, band or history is refused then, and stays as it is.
+
+        Raises:
+            ValueError: The name has {time} or {phase_center} in it.
+        """
+        if TIME in self._name or PHASE_CENTER in self._name or len(self._centers) > 1:
+            refuse("filename", self._name, "the name of one file, which is to go on")
+        self._kept, self._passed_over = int(kept), int(passed_over)
+
+    def _history_before(self, history):
+        """The history of the file that goes on, where it differs in nothing but the times of
+        settings, which this run sees from its own start on."""
+        from .formats.uvh5.contents import history_of
+
+        before = history_of(self._filenames[0])
+        same = before.split(SETTINGS)[0] == ascii_text(history).split(SETTINGS)[0]
+        return before if same else history
+
     def files(self):
         """The paths, one for each phase centre, and again for each frequency; with {time} in them
         until the first integration has come."""
@@ -374,6 +409,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._silent = set()  # numbers of inputs that have nothing in them
         # files that were ended by another frequency, and integrations in each of them
         self._ended, self._written, self._left_out = [], 0, 0
+        self._left = getattr(self, "_passed_over", 0)  # integrations that are passed over first
         self._begin()
 
     def _begin(self):
@@ -451,6 +487,13 @@ class uvh5_sink(RecordingSink, python_block):
                 )
             ):
                 self._end()
+            if self._left:
+                self._left -= 1
+                self._pass_over(here)
+                self._left_out -= 1  # the file has it already, and what was measured of it
+                if self._statistics is not None:
+                    self._statistics.take()
+                continue
             if not self._roll.recording:
                 self._pass_over(here)
                 continue
@@ -649,6 +692,8 @@ class uvh5_sink(RecordingSink, python_block):
             frequencies = new.frequency + channels * width
             self._factors = self._factors_of(frequencies)
             keywords, history = self._keywords()
+            if self._kept:
+                history = self._history_before(history)
             layouts = [
                 self._make_layout(
                     self._array,
@@ -679,7 +724,7 @@ class uvh5_sink(RecordingSink, python_block):
             for path, layout in zip(self._filenames, layouts):
                 # a file that has come since names were looked for is not replaced either
                 overwrite = self._overwrite and TIME not in self._name
-                self._outputs.append(_Output(path, layout, overwrite))
+                self._outputs.append(_Output(path, layout, overwrite, self._kept))
             self._roll.begun()
             self._setting = new
         elif new != old:

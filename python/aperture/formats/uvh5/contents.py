@@ -5,6 +5,7 @@
 #
 """The contents of a UVH5 file that grows: how integrations get into it."""
 
+import os
 import zlib
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ import h5py
 import numpy as np
 
 from .growing_hdf5 import GrowingHdf5
+from .header import STATISTICS
 from .repeated import deflate_repeated
 
 ROWS, TIMES = "Header/Nblts", "Header/Ntimes"
@@ -97,6 +99,61 @@ class Uvh5Contents:
             self._file.grow(name, self._baselines)
         self._waiting.append(replace(piece, visibilities=None, counted=None, factors=None))
         self._count += 1
+
+    def go_on(self, path, count):
+        """
+        Takes the first integrations of a file of the same layout, as they are, before any other.
+
+        Raises
+        ------
+        ValueError
+            Its layout is another one: the error names the first entry that differs.
+        """
+        with h5py.File(path, "r", locking=False) as file:
+            self._check(file, path)
+            rows = {name: count * each for name, each in self._rows.items()}
+            measured = {}
+            if STATISTICS in file:
+                end = file["Header/time_array"][rows["Header/time_array"] - 1]
+                kept = int(np.sum(file[f"{STATISTICS}/time_array"][:] <= end))
+                measured = dict.fromkeys(self._layout.statistics_rows([]), kept)
+            chunks = {name: count * len(self._parts) for name in (VISIBILITIES, FLAGS, SAMPLES)}
+            self._file.reserve({**rows, **measured}, chunks)
+            self._add_rows({name: file[name][:each] for name, each in {**rows, **measured}.items()})
+            for name in chunks:
+                self._take_chunks(file[name], name, count * self._baselines)
+        self._count = count
+
+    def _take_chunks(self, data, name, rows):
+        """Takes the stored chunks of a dataset that are among its first rows."""
+        for number in range(data.id.get_num_chunks()):
+            stored = data.id.get_chunk_info(number)
+            if stored.chunk_offset[0] < rows:
+                _, values = data.id.read_direct_chunk(stored.chunk_offset)
+                address = self._space.allocate(values)
+                self._file.add_chunks(
+                    name, [stored.chunk_offset], [address], len(values), stored.filter_mask
+                )
+        self._file.grow(name, rows)
+
+    def _check(self, file, path):
+        """Refuses a file that is not of this layout."""
+        with h5py.File(f"same {id(self)}", "w", driver="core", backing_store=False) as same:
+            self._layout.fill(same)
+            names = []
+            same.visititems(lambda name, _: names.append(name))
+            for name in names:
+                if isinstance(same[name], h5py.Group) or name in (ROWS, TIMES):
+                    continue
+                if name not in file:
+                    raise ValueError(f"{path}: was not written by this plan: it has no {name}")
+                here, there = (_entry(each[name]) for each in (file, same))
+                if not _same(here, there):
+                    here, there = _shown(here, there)
+                    raise ValueError(
+                        f"{path}: was not written by this plan: {name} is {here}, and by the plan "
+                        f"{there}"
+                    )
 
     def flush(self):
         """Writes what write() has left for later: the rows of headers, and tables."""
@@ -195,11 +252,52 @@ class Uvh5Contents:
         stored[name].append((number, address, memoryview(values).nbytes, mask))
 
 
+def history_of(path):
+    """The history of a file."""
+    with h5py.File(path, "r", locking=False) as file:
+        return file["Header/history"][()].decode("utf-8", "replace")
+
+
+def _entry(data):
+    """Returns what has to be the same of a dataset: of one that grows its form, of others all."""
+    if data.maxshape[:1] != (None,):
+        return data[()]
+    filters = data.id.get_create_plist()
+    names = [filters.get_filter(number)[0] for number in range(filters.get_nfilters())]
+    return f"{data.dtype} {data.shape[1:]} in chunks {data.chunks}, filters {names}"
+
+
+def _same(here, there):
+    if np.shape(here) != np.shape(there):
+        return False
+    if np.asarray(here).dtype.kind == "f":
+        # frequencies come from the tags of the stream, which may be rounded
+        return bool(np.allclose(here, there, rtol=1e-12, atol=0))
+    return bool(np.all(here == there))
+
+
+def _shown(*values):
+    """Texts of values that differ, of long ones from where they do."""
+    texts = [
+        " ".join((value.decode() if isinstance(value, bytes) else str(value)).split())
+        for value in values
+    ]
+    first = max(0, len(os.path.commonprefix(texts)) - 20)
+    return [
+        repr(text)
+        if max(map(len, texts)) < 100
+        else repr(("..." if first else "") + text[first : first + 80])
+        for text in texts
+    ]
+
+
 class _Compressor:
     """HDF5's filters, which it applies to a chunk of a file in memory."""
 
     def __init__(self, chunk, compression):
-        self._file = h5py.File("compressed", "w", driver="core", backing_store=False, rdcc_nbytes=0)
+        # HDF5 knows a file in memory by its name
+        name = f"compressed {id(self)}"
+        self._file = h5py.File(name, "w", driver="core", backing_store=False, rdcc_nbytes=0)
         self._data = self._file.create_dataset(
             "chunk", chunk, np.complex64, chunks=chunk, **compression
         )
