@@ -20,7 +20,7 @@ from gnuradio.aperture.formats.psrfits.profiles import read_profiles
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.qa_tools import gr_tag, gr_tags, on_device, run_chain
 from gnuradio.aperture.transients.dispersion import delay
-from gnuradio.aperture.transients.folding import dedispersed, profile
+from gnuradio.aperture.transients.folding import FoldedProfiles, dedispersed, profile
 from gnuradio.aperture.transients.par_file import parse_par
 
 getcontext().prec = 60
@@ -509,6 +509,28 @@ class qa_folder(gr_unittest.TestCase):
             angles = np.angle(mean @ np.exp(2j * np.pi * phases)) / (2 * np.pi)
             off = (angles - late + 0.5) % 1 - 0.5
             np.testing.assert_array_less(np.abs(off[1:]), 0.02)
+
+    def test_short_sub_integration(self):
+        """A last sub-integration of a few bins leaves the profile of the others as it is."""
+        channels, bins = 1.2e9 + 1e6 * np.arange(16), 64
+        phases = (np.arange(bins) + 0.5) / bins
+        pulse = 5 + np.exp(-(((phases - 0.4) / 0.03) ** 2))
+        late = delay(30.0, channels) / 0.25
+        powers = np.stack([np.interp((phases - each) % 1, phases, pulse) for each in late])
+        powers = np.broadcast_to(powers, (2, 1, 16, bins)).copy()
+        counts = np.full(powers.shape, 1000.0)
+        few = (phases > 0.7) & (phases < 0.8)
+        counts[1], powers[1, ..., ~few] = few, 0
+        make = lambda part: FoldedProfiles(
+            powers=powers[part],
+            counts=counts[part],
+            times=[(START, 0.0), (START, 10.0)][part],
+            lengths=np.array([10.0, 0.03])[part],
+            frequencies=np.full(2, 4.0)[part],
+            channels=channels,
+            dm=30.0,
+        )
+        np.testing.assert_allclose(profile(make(slice(None))), profile(make(slice(1))), atol=1e-4)
 
     def test_sink_errors(self):
         good = dict(period=1.0)

@@ -82,7 +82,8 @@ def flattened(powers, counts):
 
 def dedispersed(folded, dm=None, reference=np.inf):
     """
-    Powers [subintegration][product][channel][bin] with the channels' delays taken out.
+    Powers [subintegration][product][channel][bin] with the channels' delays taken out. Bins of
+    which nothing was counted have the mean of the others, so that no hole is shifted into these.
 
     Parameters
     ----------
@@ -93,7 +94,9 @@ def dedispersed(folded, dm=None, reference=np.inf):
         Hz: the frequency whose phase stays as it is.
     """
     late = delay(folded.dm if dm is None else dm, folded.channels, reference)
-    return rotate(folded.powers, (folded.frequencies[:, None] * late)[:, None, :])
+    mean, _ = combined(folded.powers, folded.counts, axis=-1)
+    powers = np.where(np.asarray(folded.counts) > 0, folded.powers, mean[..., None])
+    return rotate(powers, (folded.frequencies[:, None] * late)[:, None, :])
 
 
 def profile(folded, dm=None, product=0):
