@@ -93,6 +93,11 @@ formats::packet_settings settings_of(int bytes)
     return s;
 }
 
+formats::header_table headers_of(const formats::packet_settings& settings)
+{
+    return { formats::find_packet_layout("layout", "plain"), settings };
+}
+
 //! \param send sends packets, in a thread of its own; none: others do
 int receive(const network::transport_parameters& t,
             const std::string& transport,
@@ -100,12 +105,11 @@ int receive(const network::transport_parameters& t,
 {
     const int bytes = int(t.most_bytes);
     const auto settings = settings_of(bytes);
-    const auto& layout = formats::find_packet_layout("layout", "plain");
     network::packet_window::parameters w;
     w.payload_bytes = settings.payload_bytes();
     w.rows = int(network::packet_window::fewest_rows(w.depth) + (1 << 26) / bytes);
     network::packet_window window(w);
-    network::packet_intake intake(layout, settings, { 0 }, {}, window);
+    network::packet_intake intake(headers_of(settings), { 0 }, { 0 }, {}, window);
     auto opened = network::open_transport(transport, t);
     std::vector<std::unique_ptr<network::packet_receiver>> receivers;
     if (!opened.only_join)
@@ -196,7 +200,7 @@ int send(const boost::asio::ip::udp::endpoint& address,
 {
     constexpr int at_once = 32;
     const auto settings = settings_of(bytes);
-    const auto& layout = formats::find_packet_layout("layout", "plain");
+    const auto headers = headers_of(settings);
     boost::asio::io_context context;
     boost::asio::ip::udp::socket socket(context, address.protocol());
     const int buffer = 1 << 22;
@@ -215,9 +219,8 @@ int send(const boost::asio::ip::udp::endpoint& address,
     while (seconds_since(begin) < seconds) {
         wait_for_due(number, bytes, gbit, begin);
         for (size_t i = 0; i < at_once; i++)
-            layout.write(settings,
-                         { 0, number + int64_t(i) },
-                         static_cast<uint8_t*>(vectors[i].iov_base));
+            headers.write({ 0, 0, number + int64_t(i) },
+                          static_cast<uint8_t*>(vectors[i].iov_base));
         const int sent = ::sendmmsg(socket.native_handle(), messages.data(), at_once, 0);
         if (sent > 0)
             number += sent;
@@ -259,7 +262,7 @@ int ring(int bytes, double seconds, double gbit)
     t.interface = "net_ring0";
     const auto send = [=] {
         const auto settings = settings_of(bytes);
-        const auto& layout = formats::find_packet_layout("layout", "plain");
+        const auto table = headers_of(settings);
         uint16_t port = 0;
         rte_eth_dev_get_port_by_name("net_ring0", &port);
         rte_mempool* const pool = rte_pktmbuf_pool_create(
@@ -286,7 +289,7 @@ int ring(int bytes, double seconds, double gbit)
             if (rte_pktmbuf_alloc_bulk(pool, sent.data(), at_once) != 0)
                 continue;
             for (auto* const m : sent) {
-                layout.write(settings, { 0, number++ }, &frame[headers]);
+                table.write({ 0, 0, number++ }, &frame[headers]);
                 std::memcpy(rte_pktmbuf_append(m, uint16_t(frame.size())),
                             &frame[0],
                             frame.size());

@@ -7,7 +7,6 @@
 
 #include "common/number_text.h"
 #include "formats/packets/packing.h"
-#include "formats/transposition.h"
 #include "kernels/common/types.h"
 #include "network/receive_queue.h"
 #include "packet_sink_impl.h"
@@ -55,11 +54,13 @@ packet_sink_impl::packet_sink_impl(const parameters& p, const packet_plan& plan)
       d_p(p),
       d_plan(plan),
       d_packet_rate(plan.settings.packets_per_second()),
+      d_headers(plan.headers()),
+      d_order(plan.layout, plan.settings, plan.all_inputs(), plan.spectra()),
       d_missing(size_t(plan.all_inputs())),
       d_samples(size_t(plan.settings.samples) * size_t(plan.settings.inputs) *
                 plan.element())
 {
-    const size_t streams = plan.streams.size();
+    const auto streams = size_t(plan.streams());
     for (size_t i = 0; i < streams; i++)
         d_addresses.push_back(int(i * plan.addresses.size() / streams));
     if (!plan.frames())
@@ -165,10 +166,15 @@ void packet_sink_impl::read_tags(int items)
                 time = { said->seconds,
                          std::llround(said->fraction * formats::exact_time::per_second) };
         int64_t number = std::max<int64_t>(0, d_p.first_number);
-        if (d_p.first_number < 0 && d_plan.layout->absolute)
+        if (d_p.first_number < 0 && d_plan.layout.absolute())
             // whole packets a second, as check() of such layouts makes sure
             number = time.seconds * d_packet_rate.numerator +
                      std::llround(time.fraction() * double(d_packet_rate.numerator));
+        if (d_plan.layout.begins == formats::packet_layout::beginning::at_seconds) {
+            d_said_epoch = time.seconds;
+            if (d_p.first_number < 0)
+                number = std::llround(time.fraction() * d_packet_rate.to_double());
+        }
         begin(number, time);
     }
     for (int port = 0; port < d_plan.ports(); port++) {
@@ -228,8 +234,9 @@ void packet_sink_impl::send(const network::packet_faults::parcel& parcel)
 bool packet_sink_impl::all_missing(int stream, int64_t first) const
 {
     const int inputs = d_plan.settings.inputs;
-    for (int i = 0; i < inputs; i++) {
-        const auto& lost = d_missing[size_t(d_plan.frames() ? i : stream * inputs + i)];
+    const int first_input = stream % int(d_plan.input_numbers.size()) * inputs;
+    for (int i = first_input; i < first_input + inputs; i++) {
+        const auto& lost = d_missing[size_t(i)];
         if (lost.empty() || size_of(lost.within(first, first + d_plan.settings.samples)) <
                                 d_plan.settings.samples)
             return false;
@@ -247,13 +254,14 @@ void packet_sink_impl::put_payload(const gr_vector_const_void_star& input_items,
     const size_t element = d_plan.element();
     if (d_plan.frames()) {
         const size_t spectra = size_t(d_plan.spectra());
+        const auto groups = int(d_plan.input_numbers.size());
+        const size_t row =
+            size_t(stream / groups * s.channels) * size_t(d_plan.all_inputs()) +
+            size_t(stream % groups * s.inputs);
         const char* from = static_cast<const char*>(input_items[0]) +
                            size_t(item) * d_plan.item() +
-                           (size_t(stream) * size_t(s.inputs) * spectra +
-                            size_t(slice) * size_t(s.samples)) *
-                               element;
-        formats::transpose(
-            from, spectra, s.inputs, s.samples, payload, size_t(s.inputs), int(element));
+                           (row * spectra + size_t(slice) * size_t(s.samples)) * element;
+        d_order.from_frame(from, payload);
         return;
     }
     for (int i = 0; i < s.inputs;) {
@@ -287,18 +295,23 @@ void packet_sink_impl::send_row(const gr_vector_const_void_star& input_items,
         (int64_t(nitems_read(0)) + item) * (d_plan.frames() ? d_plan.spectra() : 1) +
         int64_t(slice) * s.samples;
     const int64_t time = time_of(d_number);
-    for (size_t stream = 0; stream < d_plan.streams.size(); stream++) {
+    const auto groups = d_plan.input_numbers.size();
+    for (size_t stream = 0; stream < size_t(d_plan.streams()); stream++) {
         if (all_missing(int(stream), first)) {
             d_counts[missing]++;
             continue;
         }
-        std::vector<uint8_t> packet(size_t(d_plan.layout->packet_bytes(s)));
-        d_plan.layout->write(s, { d_plan.streams[stream], d_number }, packet.data());
+        std::vector<uint8_t> packet(d_headers.packet_bytes());
+        d_headers.write({ d_plan.channel_numbers[stream / groups],
+                          d_plan.input_numbers[stream % groups],
+                          d_number,
+                          d_said_epoch },
+                        packet.data());
         put_payload(input_items,
                     int(stream),
                     item,
                     slice,
-                    packet.data() + d_plan.layout->header_bytes);
+                    packet.data() + d_headers.header_bytes());
         d_faults->put(time, d_addresses[stream], std::move(packet));
     }
     const auto& f = d_faults->counted();

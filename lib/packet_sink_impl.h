@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_PACKET_SINK_IMPL_H
 
 #include "formats/exact_time.h"
+#include "formats/packets/payload_order.h"
 #include "network/packet_faults.h"
 #include "network/pcap_file.h"
 #include "network/udp_sender.h"
@@ -56,6 +57,8 @@ private:
     const parameters d_p;
     const packet_plan d_plan;
     const formats::ratio d_packet_rate;
+    const formats::header_table d_headers;
+    const formats::payload_order d_order;
     std::vector<int> d_addresses; // address of each stream
     std::unique_ptr<network::packet_faults> d_faults;
     std::unique_ptr<network::udp_sender> d_sender;
@@ -66,6 +69,7 @@ private:
     int64_t d_first = 0, d_number = 0; // numbers of packets
     int d_slice = 0;                   // slice of the frame that is sent
     int64_t d_epoch = 0;               // ns since 1970, of the first packet
+    int64_t d_said_epoch = 0;          // s since 1970, in headers
     std::chrono::steady_clock::time_point d_start;
     std::vector<intervals> d_missing; // lost samples or spectra of each input
     std::vector<uint8_t> d_samples;   // [sample][input] of a stream

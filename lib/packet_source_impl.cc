@@ -20,6 +20,7 @@ namespace gr::aperture {
 
 namespace {
 
+using beginning = formats::packet_layout::beginning;
 using network::packet_window;
 using std::chrono::milliseconds;
 
@@ -42,7 +43,7 @@ packet_window::parameters window_of(const packet_source::parameters& p,
                                     const packet_plan& plan)
 {
     packet_window::parameters w;
-    w.streams = int(plan.streams.size());
+    w.streams = plan.streams();
     w.payload_bytes = plan.settings.payload_bytes();
     w.depth = p.window;
     w.confirm = p.confirm;
@@ -104,14 +105,15 @@ packet_source_impl::packet_source_impl(const parameters& p, const packet_plan& p
       d_most_gap(int64_t(std::min(1e18, p.most_gap * d_packet_rate.to_double()))),
       d_patience(nanoseconds(shortest_patience, d_packet_rate)),
       d_window(window_of(p, plan)),
-      d_intake(*plan.layout,
-               plan.settings,
-               plan.streams,
+      d_intake(plan.headers(),
+               plan.channel_numbers,
+               plan.input_numbers,
                network::sender_list("senders", p.senders),
                d_window),
       d_addresses(plan.addresses),
-      d_gaps(plan.frames() ? 1 : plan.streams.size()),
+      d_gaps(plan.frames() ? 1 : size_t(plan.streams())),
       d_item_limit(uint64_t(p.items)),
+      d_order(plan.layout, plan.settings, plan.all_inputs(), plan.spectra()),
       d_unpacked(size_t(plan.settings.samples) * size_t(plan.settings.inputs) *
                  plan.element()),
       d_missing(size_t(plan.all_inputs())),
@@ -141,7 +143,7 @@ void packet_source_impl::open_receivers()
     t.interface = d_p.interface;
     t.queues = d_p.queues;
     t.buffer_bytes = d_p.socket_buffer;
-    t.most_bytes = size_t(d_plan.layout->packet_bytes(d_plan.settings));
+    t.most_bytes = d_plan.headers().packet_bytes();
     t.dpdk_arguments = d_p.dpdk_arguments;
     auto opened = network::open_transport(d_p.transport, t);
     d_transport = opened.name;
@@ -349,7 +351,7 @@ std::optional<packet_window::row> packet_source_impl::next_row(milliseconds wait
 
 void packet_source_impl::count_lost(const packet_window::row& r)
 {
-    const auto streams = uint64_t(d_plan.streams.size());
+    const auto streams = uint64_t(d_plan.streams());
     uint64_t there = 0;
     for (size_t word = 0; r.payloads && word < (streams + 63) / 64; word++)
         there += uint64_t(__builtin_popcountll(r.present[word]));
@@ -360,8 +362,10 @@ void packet_source_impl::set_origin(const packet_window::row& r)
 {
     const bool given = d_p.start_time.first != 0 || d_p.start_time.second != 0;
     d_approximate = false;
-    if (d_plan.layout->absolute) {
+    if (d_plan.layout.absolute()) {
         d_origin = {};
+    } else if (d_plan.layout.begins == beginning::at_seconds) {
+        d_origin = { r.epoch, 0 };
     } else if (given && !d_started) {
         d_origin = { int64_t(d_p.start_time.first),
                      std::llround(d_p.start_time.second *
@@ -376,16 +380,18 @@ void packet_source_impl::set_origin(const packet_window::row& r)
 void packet_source_impl::start_run(const packet_window::row& r)
 {
     const auto missing_rows = [&](int64_t number, int64_t count) {
-        d_run = run{ { number, count, nullptr, nullptr, r.arrival, false, r.from, -1 },
-                     number,
-                     count };
+        d_run = run{
+            { number, count, nullptr, nullptr, r.arrival, false, r.from, -1, d_epoch },
+            number,
+            count
+        };
         count_lost(d_run->row);
     };
     const int64_t frame = d_plan.packets_per_frame;
-    if (d_frame_padded || !d_started || r.number != d_next) {
+    if (d_frame_padded || !d_started || r.number != d_next || r.epoch != d_epoch) {
         const int64_t gap = r.number - d_next;
         if (d_started && !d_frame_padded) {
-            const bool fill = gap > 0 && gap <= d_most_gap;
+            const bool fill = gap > 0 && gap <= d_most_gap && r.epoch == d_epoch;
             publish_restart(r, fill ? "gap" : "restart");
             if (fill || d_filled > 0) {
                 // zeros, or the rest of the frame before; then this row comes again
@@ -396,9 +402,10 @@ void packet_source_impl::start_run(const packet_window::row& r)
                 return;
             }
         }
-        if (!d_started || !d_plan.layout->absolute)
+        if (!d_started || !d_plan.layout.absolute())
             set_origin(r);
         d_frame_padded = false;
+        d_epoch = r.epoch;
         d_started = d_clock_due = true;
         const int64_t before = d_plan.frames() ? r.number % frame : 0;
         if (before > 0) {
@@ -477,7 +484,8 @@ void packet_source_impl::tag_gap(int stream, gap& g)
 {
     if (g.count == 0)
         return;
-    const int inputs = d_plan.settings.inputs;
+    // a gap of frames is one of all inputs
+    const int inputs = d_plan.frames() ? d_plan.all_inputs() : d_plan.settings.inputs;
     const uint64_t item =
         uint64_t(d_plan.frames() ? g.first / d_plan.spectra() : g.first);
     for (int i = 0; i < inputs; i++) {
@@ -546,7 +554,11 @@ void packet_source_impl::publish_restart(const packet_window::row& r,
         return;
     const std::string reason =
         "packets jumped from number " + std::to_string(d_next) + " to " +
-        std::to_string(r.number) + ", the first one by " + network::text_of(r.from) +
+        std::to_string(r.number) +
+        (r.epoch == d_epoch
+             ? ""
+             : ", counted from second " + std::to_string(r.epoch) + " since 1970") +
+        ", the first one by " + network::text_of(r.from) +
         (held ? " (and " + std::to_string(held) + " times before)" : "");
     auto dict = pmt::make_dict();
     dict = pmt::dict_add(dict, pmt::mp(tags::event), pmt::mp(what));
@@ -575,7 +587,7 @@ int packet_source_impl::fill_samples(const gr_vector_void_star& output_items,
     }
     const size_t element = d_plan.element();
     const size_t port_bytes = size_t(d_plan.inputs_per_port) * element;
-    const int streams = int(d_plan.streams.size());
+    const int streams = d_plan.streams();
     const bool straight = streams == 1 && d_plan.inputs_per_port == s.inputs;
     const int parts = s.sc4 ? 1 : s.complex ? 2 : 1;
     for (int stream = 0; stream < streams; stream++) {
@@ -632,7 +644,7 @@ void packet_source_impl::zero_rows(char* frame, int slice, int slices)
     const size_t row = size_t(d_plan.spectra()) * element;
     const size_t begin = size_t(slice) * size_t(d_plan.settings.samples) * element;
     const size_t bytes = size_t(slices) * size_t(d_plan.settings.samples) * element;
-    const size_t rows = size_t(d_plan.channels()) * size_t(d_plan.settings.inputs);
+    const size_t rows = size_t(d_plan.channels()) * size_t(d_plan.all_inputs());
     for (size_t i = 0; i < rows; i++)
         std::memset(frame + i * row + begin, 0, bytes);
 }
@@ -643,30 +655,33 @@ void packet_source_impl::fill_rows(char* frame, char* mask, int slice)
     const auto& row = d_run->row;
     const size_t element = d_plan.element();
     const size_t spectra = size_t(d_plan.spectra());
-    for (int channel = 0; channel < d_plan.channels(); channel++) {
-        char* to = frame + (size_t(channel) * size_t(s.inputs) * spectra +
-                            size_t(slice) * size_t(s.samples)) *
-                               element;
-        if (row.has(channel)) {
-            formats::transpose(row.payloads + channel * s.payload_bytes(),
-                               size_t(s.inputs),
-                               s.samples,
-                               s.inputs,
-                               to,
-                               spectra,
-                               int(element));
-            if (element == 2)
-                for (int i = 0; i < s.inputs; i++)
-                    d_clamped[size_t(i)] += formats::clamp_lowest(
-                        reinterpret_cast<int8_t*>(to + size_t(i) * spectra * element),
-                        s.samples);
-            continue;
-        }
-        for (int i = 0; i < s.inputs; i++) {
-            std::memset(
-                to + size_t(i) * spectra * element, 0, size_t(s.samples) * element);
-            d_plan.mask().set(reinterpret_cast<uint8_t*>(mask), channel, i, slice);
-        }
+    const size_t input_bytes = spectra * element;
+    const size_t channel_bytes = size_t(d_plan.all_inputs()) * input_bytes;
+    const auto groups = int(d_plan.input_numbers.size());
+    for (int stream = 0; stream < d_plan.streams(); stream++) {
+        const int first_channel = stream / groups * s.channels;
+        const int first_input = stream % groups * s.inputs;
+        char* const to = frame + size_t(first_channel) * channel_bytes +
+                         size_t(first_input) * input_bytes +
+                         size_t(slice) * size_t(s.samples) * element;
+        const bool there = row.has(stream);
+        if (there)
+            d_order.to_frame(row.payloads + stream * s.payload_bytes(), to);
+        for (int c = 0; c < s.channels && !(there && element == 1); c++)
+            for (int i = 0; i < s.inputs; i++) {
+                char* const samples =
+                    to + size_t(c) * channel_bytes + size_t(i) * input_bytes;
+                if (there) {
+                    d_clamped[size_t(first_input + i)] += formats::clamp_lowest(
+                        reinterpret_cast<int8_t*>(samples), s.samples);
+                    continue;
+                }
+                std::memset(samples, 0, size_t(s.samples) * element);
+                d_plan.mask().set(reinterpret_cast<uint8_t*>(mask),
+                                  first_channel + c,
+                                  first_input + i,
+                                  slice);
+            }
     }
 }
 
@@ -695,8 +710,8 @@ int packet_source_impl::fill_frames(const gr_vector_void_star& output_items,
         d_refill = false;
     }
     bool there = r.row.payloads;
-    for (int channel = 0; there && !mask && channel < d_plan.channels(); channel++)
-        there = r.row.has(channel);
+    for (int stream = 0; there && !mask && stream < d_plan.streams(); stream++)
+        there = r.row.has(stream);
     if (there) {
         fill_rows(frame, mask, d_filled);
     } else {

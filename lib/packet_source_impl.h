@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_PACKET_SOURCE_IMPL_H
 
 #include "formats/exact_time.h"
+#include "formats/packets/payload_order.h"
 #include "network/packet_intake.h"
 #include "network/packet_receiver.h"
 #include "network/pcap_file.h"
@@ -110,10 +111,12 @@ private:
     bool d_refill = false;        // the frame that was begun is gone
     int64_t d_next = 0;           // number of the next row
     formats::exact_time d_origin; // time of packet 0
+    int64_t d_epoch = 0;          // from which headers count, s since 1970
     bool d_approximate = false;
     int d_filled = 0;          // rows of the frame that is being made
     std::vector<gap> d_gaps;   // gaps of each stream; in frames one for all
     uint64_t d_item_limit = 0; // 0: none
+    const formats::payload_order d_order;
     std::vector<uint8_t> d_unpacked;
 
     std::atomic<bool> d_finish{ false };

@@ -82,7 +82,7 @@ MAY_IMPORT = {
         "transients",
     },
     "conversion": {"arrays", "calibration", "formats", "parameters"},
-    "doctor": {"arrays", "blocks", "inputs", "parameters", "streams"},
+    "doctor": {"arrays", "blocks", "inputs", "network", "parameters", "streams"},
     "dumps": {"arrays", "files", "formats", "parameters", "streams"},
     "files": {"parameters"},
     "formats": {
@@ -235,7 +235,7 @@ DEPENDS = {
 RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 # modules of the bindings that everybody may know
-IN_CPP = {"baselines", "logged", "references", "spead", "stream_states", "tags"}
+IN_CPP = {"baselines", "logged", "packet_layouts", "references", "spead", "stream_states", "tags"}
 
 
 # modules that scripts of users import from where they once were: public_names.yml has their names

@@ -11,30 +11,46 @@
 
 namespace gr::aperture::network {
 
-packet_intake::packet_intake(const formats::packet_layout& layout,
-                             const formats::packet_settings& settings,
-                             const std::vector<int>& streams,
-                             const sender_list& senders,
-                             packet_window& window)
-    : d_layout(layout),
-      d_settings(settings),
-      d_packet_bytes(size_t(layout.packet_bytes(settings))),
-      d_senders(senders),
-      d_window(window)
+namespace {
+
+std::vector<int> places_of(const char* parameter, const std::vector<int>& numbers)
 {
     constexpr int most = 65535;
-    for (size_t i = 0; i < streams.size(); i++) {
-        require(streams[i] >= 0 && streams[i] <= most,
-                "streams",
-                std::to_string(streams[i]),
+    std::vector<int> places;
+    for (size_t i = 0; i < numbers.size(); i++) {
+        const std::string text = std::to_string(numbers[i]);
+        require(numbers[i] >= 0 && numbers[i] <= most,
+                parameter,
+                text,
                 "numbers from 0 to " + std::to_string(most));
-        if (size_t(streams[i]) >= d_places.size())
-            d_places.resize(size_t(streams[i]) + 1, -1);
-        int& place = d_places[size_t(streams[i])];
-        require(
-            place < 0, "streams", std::to_string(streams[i]) + ", twice", "each once");
+        if (size_t(numbers[i]) >= places.size())
+            places.resize(size_t(numbers[i]) + 1, -1);
+        int& place = places[size_t(numbers[i])];
+        require(place < 0, parameter, text + ", twice", "each once");
         place = int(i);
     }
+    return places;
+}
+
+int place_of(const std::vector<int>& places, int64_t number)
+{
+    return number >= 0 && uint64_t(number) < places.size() ? places[size_t(number)] : -1;
+}
+
+} // namespace
+
+packet_intake::packet_intake(const formats::header_table& headers,
+                             const std::vector<int>& channels,
+                             const std::vector<int>& inputs,
+                             const sender_list& senders,
+                             packet_window& window)
+    : d_headers(headers),
+      d_senders(senders),
+      d_channels(places_of("streams", channels)),
+      d_inputs(places_of("streams", inputs)),
+      d_groups(int(inputs.size())),
+      d_window(window)
+{
 }
 
 void packet_intake::clear()
@@ -48,7 +64,7 @@ void packet_intake::take(const datagram* datagrams, size_t count)
 {
     std::array<packet, 64> wanted;
     size_t found = 0;
-    const auto header_bytes = size_t(d_layout.header_bytes);
+    const size_t header_bytes = d_headers.header_bytes();
     uint64_t refused = 0, wrong = 0, unwanted = 0;
     const auto pass_on = [&] {
         d_window.put(wanted.data(), found);
@@ -61,25 +77,24 @@ void packet_intake::take(const datagram* datagrams, size_t count)
             continue;
         }
         formats::packet_header header;
-        header.stream = d.address;
-        if (d.damaged || d.content.bytes != d_packet_bytes ||
-            d.content.first < header_bytes ||
-            !d_layout.read(d_settings, d.content.data, header)) {
+        header.input = d.address;
+        if (d.damaged || d.content.bytes != d_headers.packet_bytes() ||
+            d.content.first < header_bytes || !d_headers.read(d.content.data, header)) {
             wrong++;
             continue;
         }
-        const bool known = header.stream >= 0 &&
-                           uint64_t(header.stream) < d_places.size() &&
-                           d_places[size_t(header.stream)] >= 0;
-        if (!known) {
+        const int channel = place_of(d_channels, header.channel);
+        const int input = place_of(d_inputs, header.input);
+        if (channel < 0 || input < 0) {
             unwanted++;
             continue;
         }
         wanted[found++] = { d.from,
                             d.arrival,
-                            d_places[size_t(header.stream)],
+                            channel * d_groups + input,
                             header.number,
-                            d.content.behind(header_bytes) };
+                            d.content.behind(header_bytes),
+                            header.epoch };
         if (found == wanted.size())
             pass_on();
     }

@@ -8,7 +8,7 @@
 #ifndef INCLUDED_APERTURE_NETWORK_PACKET_INTAKE_H
 #define INCLUDED_APERTURE_NETWORK_PACKET_INTAKE_H
 
-#include "formats/packets/packet_layout.h"
+#include "formats/packets/header_table.h"
 #include "network/packet_window.h"
 #include <atomic>
 
@@ -19,11 +19,12 @@ class packet_intake
 {
 public:
     /*!
-     * \param streams numbers of the wanted streams in headers, in the order of the window
+     * \param channels, inputs numbers of the wanted channels and inputs in headers; the
+     * streams of the window are [channel][input]
      */
-    packet_intake(const formats::packet_layout& layout,
-                  const formats::packet_settings& settings,
-                  const std::vector<int>& streams,
+    packet_intake(const formats::header_table& headers,
+                  const std::vector<int>& channels,
+                  const std::vector<int>& inputs,
                   const sender_list& senders,
                   packet_window& window);
 
@@ -40,11 +41,11 @@ public:
     void clear();
 
 private:
-    const formats::packet_layout& d_layout;
-    const formats::packet_settings d_settings;
-    const size_t d_packet_bytes;
+    const formats::header_table d_headers;
     const sender_list d_senders;
-    std::vector<int> d_places; // index of each stream in the window, -1: none
+    // index of each number in headers, -1: none
+    const std::vector<int> d_channels, d_inputs;
+    const int d_groups; // groups of inputs
     packet_window& d_window;
     counts d_counts;
 };

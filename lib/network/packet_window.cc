@@ -57,7 +57,7 @@ void packet_window::clear()
         e = {};
     std::fill(d_bits.begin(), d_bits.end(), 0);
     d_locked = d_begun = d_anew = false;
-    d_head = d_newest = d_last_put = 0;
+    d_head = d_newest = d_last_put = d_epoch = 0;
     d_ready.clear();
     d_speakers.clear();
     d_last_speaker = nullptr;
@@ -159,7 +159,8 @@ void packet_window::put_one(const packet& p, copies* later)
         d_counts.stray++;
         return;
     }
-    if (d_locked && p.number >= d_head && p.number < d_head + d_open) {
+    const bool here = d_locked && p.epoch == d_epoch;
+    if (here && p.number >= d_head && p.number < d_head + d_open) {
         f = store(p, later);
         count_of(f)++;
         drop_candidate(s);
@@ -177,7 +178,7 @@ void packet_window::put_one(const packet& p, copies* later)
         leave_whole_rows();
         return;
     }
-    if (d_locked && p.number < d_head && p.number >= d_head - (d_span - d_open))
+    if (here && p.number < d_head && p.number >= d_head - (d_span - d_open))
         f = is_present(p.number, p.stream) ? fate::repeated : fate::late;
     count_of(f)++;
     hold(s, p, f);
@@ -253,7 +254,8 @@ void packet_window::hold(speaker& s, const packet& p, fate counted_as)
     candidate& c = *s.held;
     c.newest = p.arrival;
     if (!c.packets.empty() &&
-        std::abs(p.number - c.packets.back().number) > int64_t(d_p.depth))
+        (std::abs(p.number - c.packets.back().number) > int64_t(d_p.depth) ||
+         p.epoch != c.packets.back().epoch))
         c.packets.clear();
     // the same packet again confirms nothing
     for (const auto& h : c.packets)
@@ -267,7 +269,7 @@ void packet_window::hold(speaker& s, const packet& p, fate counted_as)
         c.first = (c.first + 1) % size_t(d_p.confirm);
     }
     const size_t place = (c.first + c.packets.size()) % size_t(d_p.confirm);
-    c.packets.push_back({ p.stream, p.number, p.arrival, counted_as });
+    c.packets.push_back({ p.stream, p.number, p.arrival, counted_as, p.epoch });
     p.payload.copy(c.payloads.get() + place * size_t(d_p.payload_bytes),
                    size_t(d_p.payload_bytes));
 }
@@ -302,6 +304,7 @@ void packet_window::jump(const sender& who, speaker& s, copies* later)
     // other streams may be somewhat behind
     d_head = std::max<int64_t>(0, oldest - d_p.depth / 2);
     d_newest = oldest;
+    d_epoch = all.front().second->packets.back().epoch;
     d_locked = d_anew = true;
     d_begun = false;
     d_accepted = d_accepted_before = {};
@@ -326,14 +329,16 @@ void packet_window::jump(const sender& who, speaker& s, copies* later)
             return a.held.number < b.held.number;
         });
     for (const auto& w : packets) {
-        if (w.held.number < d_head || w.held.number >= d_head + d_open)
+        if (w.held.epoch != d_epoch || w.held.number < d_head ||
+            w.held.number >= d_head + d_open)
             continue; // the packet is of another place
         count_of(w.held.counted_as)--;
         put_one({ *w.who,
                   w.held.arrival,
                   w.held.stream,
                   w.held.number,
-                  byte_view::of(w.payload, size_t(d_p.payload_bytes)) },
+                  byte_view::of(w.payload, size_t(d_p.payload_bytes)),
+                  w.held.epoch },
                 nullptr);
     }
 }
@@ -357,7 +362,8 @@ void packet_window::leave()
                             e.arrival,
                             d_anew,
                             e.from,
-                            e.slot });
+                            e.slot,
+                            d_epoch });
         d_begun = true;
         d_anew = false;
         e.slot = -1;
@@ -366,8 +372,15 @@ void packet_window::leave()
             d_ready.back().number + d_ready.back().count == d_head)
             d_ready.back().count++;
         else
-            d_ready.push_back(
-                { d_head, 1, nullptr, nullptr, d_last_put, false, sender(), -1 });
+            d_ready.push_back({ d_head,
+                                1,
+                                nullptr,
+                                nullptr,
+                                d_last_put,
+                                false,
+                                sender(),
+                                -1,
+                                d_epoch });
     }
     d_head++;
     open(d_head + d_open - 1);

@@ -30,6 +30,8 @@ struct packet {
     int stream = 0;      //!< index of the stream, 0 to below `streams`
     int64_t number = 0;  //!< number of its time, in packets; 0 to below 2^62
     byte_view payload;   //!< payload_bytes bytes at least
+    //! The time from which numbers are counted, in s since 1970; 0 where nobody says it.
+    int64_t epoch = 0;
 };
 
 /*!
@@ -42,8 +44,9 @@ struct packet {
  * without the packets that have not come.
  *
  * The window moves with senders that sent at least `confirm` packets. A packet far from
- * it, or behind it, moves nothing, but is held: when a sender's last `confirm` packets
- * all lie at one other place, and no other sender was heard at the old one for a while
+ * it, or behind it, or of another epoch, moves nothing, but is held: when a sender's last
+ * `confirm` packets all lie at one other place, and no other sender was heard at the old
+ * one for a while
  * (`quiet` ns), the window begins anew there, with them.
  *
  * Memory is bounded, whatever comes: `rows` rows, payloads of `confirm` packets of 16
@@ -102,6 +105,7 @@ public:
         bool anew;               //!< the window began anew here
         sender from;             //!< sender of its first packet
         int slot;
+        int64_t epoch; //!< epoch of its packets, or of those around them
 
         bool has(int stream) const
         {
@@ -127,6 +131,7 @@ private:
         int stream;
         int64_t number, arrival;
         fate counted_as;
+        int64_t epoch;
     };
     struct candidate {
         std::deque<held_packet> packets;
@@ -207,6 +212,7 @@ private:
     std::vector<uint64_t> d_bits; // [entry][word]
     bool d_locked, d_begun, d_anew;
     int64_t d_head, d_newest;
+    int64_t d_epoch;    // epoch of the packets of the window
     int64_t d_last_put; // arrival of the packet that was used last
     std::deque<row> d_ready;
     speakers d_speakers;

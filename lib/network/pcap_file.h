@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_NETWORK_PCAP_FILE_H
 
 #include "network/endpoint.h"
+#include <gnuradio/aperture/api.h>
 #include <boost/endian/conversion.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -37,7 +38,7 @@ using c_file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
  * several link types or snapshot lengths in one pcapng file, as mergecap writes them, and
  * sections of different byte orders.
  */
-class pcap_reader
+class APERTURE_API pcap_reader
 {
 public:
     //! \throws std::runtime_error naming the file

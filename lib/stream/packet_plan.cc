@@ -7,6 +7,7 @@
 
 #include "common/number_text.h"
 #include "stream/packet_plan.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -22,13 +23,32 @@ void copy_fixed(
         std::memcpy(to + size_t(i) * to_stride, from + size_t(i) * from_stride, Bytes);
 }
 
+constexpr int64_t most_streams = 1 << 20;
+
+//! Checks numbers of streams in headers.
+void check_numbers(const char* parameter, std::vector<int> numbers)
+{
+    constexpr int most = 65535;
+    std::sort(numbers.begin(), numbers.end());
+    for (size_t i = 0; i < numbers.size(); i++) {
+        require(numbers[i] >= 0 && numbers[i] <= most,
+                parameter,
+                std::to_string(numbers[i]),
+                "numbers from 0 to " + std::to_string(most));
+        require(i == 0 || numbers[i] != numbers[i - 1],
+                parameter,
+                std::to_string(numbers[i]) + ", twice",
+                "each once");
+    }
+}
+
 } // namespace
 
 gr::io_signature::sptr packet_plan::signature(bool masks) const
 {
     const int bytes = frames() ? item_size("a frame",
                                            { { "channels", channels() },
-                                             { "inputs", settings.inputs },
+                                             { "inputs", all_inputs() },
                                              { "packets_per_frame", packets_per_frame },
                                              { "samples", settings.samples } },
                                            element())
@@ -46,12 +66,13 @@ gr::io_signature::sptr packet_plan::signature(bool masks) const
 packet_plan plan_packets(const packet_choices& c)
 {
     packet_plan plan;
-    plan.layout = &formats::find_packet_layout("layout", c.layout);
+    plan.layout = formats::find_packet_layout("layout", c.layout);
     auto& s = plan.settings;
     s.complex = c.complex;
     formats::set_coding(s, "coding", c.coding);
     s.samples = c.samples;
     s.inputs = c.inputs;
+    s.channels = c.channels;
     require(std::isfinite(c.rate) && c.rate >= 1e-3 && c.rate <= 1e12,
             "rate",
             text_of(c.rate),
@@ -65,16 +86,33 @@ packet_plan plan_packets(const packet_choices& c)
             "bandwidth",
             text_of(c.bandwidth),
             "0 or a number of Hz above 0");
-    formats::check_packets(*plan.layout, s);
+    formats::complete_settings(plan.layout, s);
     for (const auto& address : c.addresses)
         plan.addresses.push_back(network::parse_endpoint("addresses", address));
-    plan.streams = c.streams;
-    if (plan.streams.empty()) {
-        const bool each = std::string(plan.layout->name) == "plain";
-        const size_t count = each ? std::max<size_t>(1, c.addresses.size()) : 1;
-        for (size_t i = 0; i < count; i++)
-            plan.streams.push_back(int(i));
+    require(plan.frames() || c.input_groups.empty(),
+            "input_groups",
+            std::to_string(c.input_groups.size()) + " of them",
+            "empty where there are no frames");
+    plan.channel_numbers = plan.frames() ? c.streams : std::vector<int>();
+    plan.input_numbers = plan.frames() ? c.input_groups : c.streams;
+    if (plan.channel_numbers.empty())
+        plan.channel_numbers.push_back(0);
+    if (plan.input_numbers.empty()) {
+        plan.input_numbers.push_back(0);
+        for (int i = 1; plan.layout.input_is_address && i < int(c.addresses.size()); i++)
+            plan.input_numbers.push_back(i);
     }
+    check_numbers("streams", plan.frames() ? plan.channel_numbers : plan.input_numbers);
+    if (plan.frames())
+        check_numbers("input_groups", plan.input_numbers);
+    require(int64_t(plan.channel_numbers.size()) * int64_t(plan.input_numbers.size()) <=
+                    most_streams &&
+                int64_t(plan.channel_numbers.size()) * s.channels <= most_streams &&
+                int64_t(plan.input_numbers.size()) * s.inputs <= most_streams,
+            "streams",
+            std::to_string(c.streams.size()) + " of them",
+            "so few that channels, inputs and packets of one time are at most 2^20 each");
+    plan.headers(); // throws where no headers can say these settings
     const int inputs = plan.all_inputs();
     plan.inputs_per_port = c.inputs_per_port ? c.inputs_per_port : inputs;
     require(plan.inputs_per_port > 0 && inputs % plan.inputs_per_port == 0 &&

@@ -8,9 +8,10 @@
 #ifndef INCLUDED_APERTURE_STREAM_PACKET_PLAN_H
 #define INCLUDED_APERTURE_STREAM_PACKET_PLAN_H
 
-#include "formats/packets/packet_layout.h"
+#include "formats/packets/header_table.h"
 #include "kernels/masks/mask.h"
 #include "network/endpoint.h"
+#include <gnuradio/aperture/api.h>
 #include <gnuradio/io_signature.h>
 #include <string>
 #include <vector>
@@ -19,20 +20,21 @@ namespace gr::aperture {
 
 //! The plan that the common parameters of packet_source and packet_sink lead to.
 struct packet_plan {
-    const formats::packet_layout* layout;
+    formats::packet_layout layout;
     formats::packet_settings settings;
-    std::vector<int> streams;
+    // numbers in headers: of channels (0 where there are none), and of inputs
+    std::vector<int> channel_numbers, input_numbers;
     std::vector<boost::asio::ip::udp::endpoint> addresses;
     int inputs_per_port; //!< inputs of a port of samples
     int packets_per_frame;
 
     //! Returns whether the items are frames [channel][input][time], and not samples.
-    bool frames() const { return layout->channelised; }
-    int channels() const { return int(streams.size()); } //!< channels of frames
-    int all_inputs() const
-    {
-        return settings.inputs * (frames() ? 1 : int(streams.size()));
-    }
+    bool frames() const { return layout.channelised(); }
+    //! Returns the packets of one time: [channel][input] of these numbers.
+    int streams() const { return int(channel_numbers.size() * input_numbers.size()); }
+    //! Returns the channels of frames.
+    int channels() const { return int(channel_numbers.size()) * settings.channels; }
+    int all_inputs() const { return int(input_numbers.size()) * settings.inputs; }
     int ports() const { return frames() ? 1 : all_inputs() / inputs_per_port; }
     int spectra() const
     {
@@ -43,14 +45,21 @@ struct packet_plan {
     //! Returns the bytes of an item.
     size_t item() const
     {
-        return element() * (frames() ? size_t(channels()) * size_t(settings.inputs) *
-                                           size_t(spectra())
-                                     : size_t(inputs_per_port));
+        return element() *
+               (frames() ? size_t(channels()) * size_t(all_inputs()) * size_t(spectra())
+                         : size_t(inputs_per_port));
+    }
+    //! Returns the table of the packets' headers.
+    formats::header_table headers() const
+    {
+        return {
+            layout, settings, int(channel_numbers.size()), int(input_numbers.size())
+        };
     }
     //! Returns the layout of masks, in which a slice is a packet.
     kernels::mask_layout mask() const
     {
-        return { channels(), settings.inputs, spectra(), settings.samples };
+        return { channels(), all_inputs(), spectra(), settings.samples };
     }
     //! Returns the signature of the ports with samples or frames, and of one with masks.
     gr::io_signature::sptr signature(bool masks) const;
@@ -62,15 +71,15 @@ struct packet_choices {
     std::vector<std::string> addresses;
     std::string coding;
     bool complex;
-    int samples, inputs;
-    std::vector<int> streams;
+    int samples, inputs, channels;
+    std::vector<int> streams, input_groups;
     double rate;
     double center_frequency, bandwidth;
     int inputs_per_port, packets_per_frame;
 };
 
 //! \throws std::invalid_argument naming the parameter, its value and what is allowed
-packet_plan plan_packets(const packet_choices& c);
+APERTURE_API packet_plan plan_packets(const packet_choices& c);
 
 //! Makes a plan from the parameters of a block, which have these names; parameters of the
 //! band that it lacks are 0.
@@ -84,7 +93,9 @@ plan_packets_of(const Parameters& p, double center_frequency = 0, double bandwid
                           p.complex,
                           p.samples,
                           p.inputs,
+                          p.channels,
                           p.streams,
+                          p.input_groups,
                           p.rate,
                           center_frequency,
                           bandwidth,

@@ -269,7 +269,7 @@ class qa_packet_sink(InFolder, gr_unittest.TestCase):
 
     def test_parameters_that_are_refused(self):
         for values, message in (
-            (dict(layout="spead"), "layout: 'spead'"),
+            (dict(layout="spead"), "layout: spead is not allowed"),
             (dict(addresses=[]), "addresses: an emp"),
             (dict(addresses=["1.2.3.4:5", "[::1]:5"]), "addresses.*all of IPv4"),
             (dict(coding="f64"), "coding: 'f64'"),

@@ -721,7 +721,10 @@ class qa_packet_source(InFolder, gr_unittest.TestCase):
 
     def test_parameters_that_are_refused(self):
         for values, message in (
-            (dict(layout="spead"), "layout: 'spead'.*plain, vdif or best2"),
+            (
+                dict(layout="spead"),
+                "layout: spead is not allowed; it must be .*best2, .*plain, .*vdif",
+            ),
             (dict(addresses=[]), "addresses: an empty list"),
             (dict(addresses=["localhost:1"]), "addresses: localhost:1.*digits"),
             (dict(coding="s9"), "coding: 's9'.*s8.*sc4"),

@@ -37,17 +37,31 @@ public:
     packet_script(const uint8_t* data, size_t bytes) : d_script(data, bytes)
     {
         const auto& layouts = formats::packet_layouts();
-        d_layout = &layouts[byte() % layouts.size()];
-        const bool vdif = std::string(d_layout->name) == "vdif";
-        d_settings.samples = vdif ? 32 : 1 + byte() % 24;
-        d_settings.inputs = vdif ? 2 : 1 + byte() % 3;
+        const auto& layout = layouts[byte() % layouts.size()];
+        const bool vdif = layout.name == "vdif";
+        const auto shape = [&](int said, int most) {
+            const int any = 1 + byte() % most;
+            return said ? said : any;
+        };
+        d_settings.samples = vdif ? 32 : shape(layout.samples, 24);
+        d_settings.inputs = vdif ? 2 : shape(layout.inputs, 3);
+        d_settings.channels = layout.channelised() ? shape(layout.channels, 5) : 1;
         d_settings.written = vdif ? formats::coding::offset2 : formats::coding::s8;
+        if (layout.channelised())
+            d_settings.sc4 = byte() % 2 || layout.codings.size() == 1;
         d_settings.rate = { 7 * int64_t(d_settings.samples), 1 };
-        formats::check_packets(*d_layout, d_settings);
-        const int streams = 1 + byte() % 5;
-        for (int i = 0; i < streams; i++)
-            d_streams.push_back(std::string(d_layout->name) == "plain" ? i : 3 * i);
-        d_p.streams = streams;
+        formats::complete_settings(layout, d_settings);
+        // channels are 3 apart, inputs too, where they are not addresses
+        const int channels = layout.channelised() ? 1 + byte() % 3 : 1;
+        const int inputs = layout.channelised() && layout.input < 0 ? 1 : 1 + byte() % 5;
+        for (int i = 0; i < channels; i++)
+            d_channels.push_back(3 * i);
+        for (int i = 0; i < inputs; i++)
+            d_inputs.push_back(layout.input_is_address ? i : 3 * i);
+        d_headers =
+            std::make_unique<formats::header_table>(layout, d_settings, channels, inputs);
+        d_epochs = layout.begins == formats::packet_layout::beginning::at_seconds;
+        d_p.streams = channels * inputs;
         d_p.payload_bytes = d_settings.payload_bytes();
         d_p.depth = 1 + byte() % 16;
         d_p.confirm = 1 + byte() % 20;
@@ -59,7 +73,7 @@ public:
         d_framed = byte() % 2;
         d_window = std::make_unique<network::packet_window>(d_p);
         d_intake = std::make_unique<network::packet_intake>(
-            *d_layout, d_settings, d_streams, allowed, *d_window);
+            *d_headers, d_channels, d_inputs, allowed, *d_window);
         for (size_t i = 0; i < d_at.size(); i++)
             d_at[i] = vdif ? 1'700'000'000 * int64_t(7) : 1000;
     }
@@ -87,9 +101,10 @@ private:
     uint64_t number(int bytes) { return d_script.number(bytes); }
 
     // Returns a byte of the packet of a stream and time.
-    uint8_t pattern(int64_t stream, int64_t number, int64_t i) const
+    uint8_t pattern(const formats::packet_header& h, int64_t i) const
     {
-        return uint8_t(uint64_t(number) * 2654435761u + uint64_t(stream) * 97 +
+        return uint8_t(uint64_t(h.number) * 2654435761u + uint64_t(h.input) * 97 +
+                       uint64_t(h.channel) * 41 + uint64_t(h.epoch) * 59 +
                        uint64_t(i) * 31);
     }
 
@@ -118,29 +133,27 @@ private:
 
     void send(int sender, const formats::packet_header& h, int64_t bytes, bool raw)
     {
-        const int64_t whole = d_layout->packet_bytes(d_settings);
+        const auto whole = int64_t(d_headers->packet_bytes());
+        const auto header_bytes = int64_t(d_headers->header_bytes());
         bytes = bytes < 0 ? whole : bytes;
         // memory of exactly this size, so that a read behind its end is seen
         const std::unique_ptr<uint8_t[]> packet(new uint8_t[size_t(bytes)]);
         std::fill_n(packet.get(), bytes, uint8_t(0x55));
         std::array<uint8_t, 64> header{};
-        d_layout->write(d_settings, h, header.data());
+        d_headers->write(h, header.data());
         if (raw)
-            for (int i = 0; i < d_layout->header_bytes; i++)
+            for (int64_t i = 0; i < header_bytes; i++)
                 if (const uint8_t b = byte(); b % 4 == 0)
                     header[size_t(i)] = b;
-        std::copy_n(header.data(),
-                    std::min<int64_t>(bytes, d_layout->header_bytes),
-                    packet.get());
+        std::copy_n(header.data(), std::min<int64_t>(bytes, header_bytes), packet.get());
         if (bytes == whole) {
             formats::packet_header said;
-            said.stream = h.stream % 8;
-            if (d_layout->read(d_settings, packet.get(), said))
-                for (int64_t i = d_layout->header_bytes; i < bytes; i++)
-                    packet[size_t(i)] =
-                        pattern(said.stream, said.number, i - d_layout->header_bytes);
+            said.input = h.input % 8;
+            if (d_headers->read(packet.get(), said))
+                for (int64_t i = header_bytes; i < bytes; i++)
+                    packet[size_t(i)] = pattern(said, i - header_bytes);
         }
-        receive(sender_of(sender), packet.get(), size_t(bytes), int(h.stream % 8));
+        receive(sender_of(sender), packet.get(), size_t(bytes), int(h.input % 8));
     }
 
     void receive(const network::sender& from, const uint8_t* data, size_t bytes, int to)
@@ -262,7 +275,9 @@ private:
         const int sender = what >> 4 & 3;
         int64_t& at = d_at[size_t(sender)];
         formats::packet_header h;
-        h.stream = d_streams[byte() % d_streams.size()];
+        h.channel = d_channels[byte() % d_channels.size()];
+        h.input = d_inputs[byte() % d_inputs.size()];
+        h.epoch = d_epoch;
         d_now += 1000;
         switch (what & 15) {
         case 0: // any number
@@ -292,16 +307,19 @@ private:
             h.number = std::max<int64_t>(0, at + int64_t(int32_t(number(4))));
             return send(sender, h, -1, false);
         case 9:
-            // once in a while all rows are left lying
+            // once in a while all rows are left lying, or all senders begin anew
             d_lazy = byte() % 16 == 0;
+            if (d_epochs && byte() % 16 == 0)
+                d_epoch++;
             return;
         default: // some good packets of all streams
             for (int i = what & 3; i >= 0; i--, at++)
-                for (const int stream : d_streams) {
-                    h = { stream, at };
-                    d_now += 1000;
-                    send(sender, h, -1, false);
-                }
+                for (const int channel : d_channels)
+                    for (const int input : d_inputs) {
+                        h = { channel, input, at, d_epoch };
+                        d_now += 1000;
+                        send(sender, h, -1, false);
+                    }
             if (!d_lazy)
                 take_rows(1 << 30);
         }
@@ -326,18 +344,24 @@ private:
                 d_there++;
                 payloads_checked++;
                 const uint8_t* payload = r->payloads + s * d_p.payload_bytes;
+                const auto groups = int(d_inputs.size());
+                const formats::packet_header h{ d_channels[size_t(s / groups)],
+                                                d_inputs[size_t(s % groups)],
+                                                r->number,
+                                                r->epoch };
                 for (int64_t i = 0; i < d_p.payload_bytes; i++)
-                    check(payload[i] == pattern(d_streams[size_t(s)], r->number, i),
-                          "a payload in a wrong place");
+                    check(payload[i] == pattern(h, i), "a payload in a wrong place");
             }
             d_window->release(*r);
         }
     }
 
     decisions d_script;
-    const formats::packet_layout* d_layout;
     formats::packet_settings d_settings;
-    std::vector<int> d_streams;
+    std::unique_ptr<formats::header_table> d_headers;
+    std::vector<int> d_channels, d_inputs;
+    bool d_epochs = false; // headers say from when they count
+    int64_t d_epoch = 0;   // s since 1970
     network::packet_window::parameters d_p;
     std::unique_ptr<network::packet_window> d_window;
     std::unique_ptr<network::packet_intake> d_intake;

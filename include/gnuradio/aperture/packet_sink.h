@@ -49,7 +49,9 @@ public:
         bool complex = true;
         int samples = 1024;
         int inputs = 1;
+        int channels = 0;
         std::vector<int> streams;
+        std::vector<int> input_groups;
         double rate = 1e6;
         int inputs_per_port = 0;
         int packets_per_frame = 1;
@@ -69,8 +71,10 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif")
-                .one_of("plain", "vdif", "best2"),
+            parameter("layout",
+                      &parameters::layout,
+                      "layout of packets: plain, vdif or best2, or a file of YAML, as "
+                      "my.yml, which says where their fields are"),
             parameter("addresses",
                       &parameters::addresses,
                       "address:port of each, in digits; with a file, the ones written "
@@ -98,21 +102,33 @@ public:
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
             parameter(
-                "samples", &parameters::samples, "samples of each input in a packet")
-                .range(1, 1 << 20)
+                "samples",
+                &parameters::samples,
+                "samples, or spectra, of each input in a packet; 0: as the layout says")
+                .range(0, 1 << 20)
                 .called("Samples per Packet"),
             parameter("inputs",
                       &parameters::inputs,
-                      "inputs of a packet, which alternate sample by sample: for vdif, "
-                      "its channels")
-                .range(1, 65536)
+                      "inputs of a packet: for vdif, its channels; 0: as the layout says")
+                .range(0, 65536)
                 .called("Inputs per Packet"),
+            parameter("channels",
+                      &parameters::channels,
+                      "channels of a packet of a channelised band; 0: as the layout "
+                      "says, or 1")
+                .range(0, 65536)
+                .called("Channels per Packet"),
+            parameter("streams",
+                      &parameters::streams,
+                      "numbers that headers of the wanted packets have, in the order of "
+                      "the input: of the (first) channel, or, without channels, of the "
+                      "inputs, as threads of vdif; empty: 0 alone, or one for each "
+                      "address of plain"),
             parameter(
-                "streams",
-                &parameters::streams,
-                "numbers of the streams, in the order of the input: channels of "
-                "best2, threads of vdif; empty: one for each address of plain, else "
-                "0 alone"),
+                "input_groups",
+                &parameters::input_groups,
+                "numbers of the inputs, or boards, of packets that have channels, in "
+                "the order of the input; empty: 0 alone"),
             parameter("rate",
                       &parameters::rate,
                       "samples a second of each input; for best2, spectra a second")

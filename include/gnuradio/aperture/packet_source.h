@@ -27,13 +27,15 @@ namespace gr::aperture {
  * Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; multicast groups
  * are joined. `transport` says whether they come to sockets, or past the system. Or they
  * are read from `files` as tcpdump and Wireshark write them. `layout` says what a packet
- * is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a channel of all
- * inputs). Packets of several `streams`, addresses of `plain`, threads of `vdif` and
- * channels of `best2`, are numbered by one clock, and may begin at different times.
+ * is: one that is built in, such as `plain` (a sequence number, then samples), `vdif`, or
+ * `best2` (a channel of all inputs), or a file of YAML with the fields of the header.
+ * Packets of several `streams`, addresses of `plain`, threads of `vdif` and channels of
+ * `best2`, are numbered by one clock, and may begin at different times.
  *
- * Out: for `plain` and `vdif` an item is a sample of each input of the port; input s *
- * `inputs` + i is input i of stream s. For `best2` it is a frame [channel][input][time]
- * of `packets_per_frame` * `samples` spectra.
+ * Out: where a header names no channel an item is a sample of each input of the port;
+ * input s * `inputs` + i is input i of stream s. Otherwise it is a frame
+ * [channel][input][time] of `packets_per_frame` * `samples` spectra: of `channels` of
+ * each of the `streams`, and of `inputs` of each of the `input_groups`.
  *
  * Samples that do not come within the `window` are zeros with tags `missing`; nothing
  * slips. In frames, where one channel lacks a packet, all channels of these spectra are
@@ -58,7 +60,9 @@ public:
         bool complex = true;
         int samples = 1024;
         int inputs = 1;
+        int channels = 0;
         std::vector<int> streams;
+        std::vector<int> input_groups;
         double rate = 1e6;
         double center_frequency = 0;
         double bandwidth = 0;
@@ -85,8 +89,10 @@ public:
     static auto describe()
     {
         return std::make_tuple(
-            parameter("layout", &parameters::layout, "of packets: plain, best2 or vdif")
-                .one_of("plain", "vdif", "best2"),
+            parameter("layout",
+                      &parameters::layout,
+                      "layout of packets: plain, vdif or best2, or a file of YAML, as "
+                      "my.yml, which says where their fields are"),
             parameter("addresses",
                       &parameters::addresses,
                       "address:port of each, in digits: 0.0.0.0:4015, 239.1.2.3:4015 or "
@@ -121,21 +127,33 @@ public:
                       &parameters::complex,
                       "whether a sample is two components, re and im"),
             parameter(
-                "samples", &parameters::samples, "samples of each input in a packet")
-                .range(1, 1 << 20)
+                "samples",
+                &parameters::samples,
+                "samples, or spectra, of each input in a packet; 0: as the layout says")
+                .range(0, 1 << 20)
                 .called("Samples per Packet"),
             parameter("inputs",
                       &parameters::inputs,
-                      "inputs of a packet, which alternate sample by sample: for vdif, "
-                      "its channels")
-                .range(1, 65536)
+                      "inputs of a packet: for vdif, its channels; 0: as the layout says")
+                .range(0, 65536)
                 .called("Inputs per Packet"),
+            parameter("channels",
+                      &parameters::channels,
+                      "channels of a packet of a channelised band; 0: as the layout "
+                      "says, or 1")
+                .range(0, 65536)
+                .called("Channels per Packet"),
+            parameter("streams",
+                      &parameters::streams,
+                      "numbers that headers of the wanted packets have, in the order of "
+                      "the output: of the (first) channel, or, without channels, of the "
+                      "inputs, as threads of vdif; empty: 0 alone, or one for each "
+                      "address of plain"),
             parameter(
-                "streams",
-                &parameters::streams,
-                "numbers of the streams that are wanted, in the order of the output: "
-                "channels of best2, threads of vdif; empty: all addresses of plain, "
-                "else 0 alone"),
+                "input_groups",
+                &parameters::input_groups,
+                "numbers of the inputs, or boards, of packets that have channels, in "
+                "the order of the output; empty: 0 alone"),
             parameter("rate",
                       &parameters::rate,
                       "samples a second of each input; for best2, spectra a second")

@@ -8,89 +8,113 @@
 #ifndef INCLUDED_APERTURE_FORMATS_PACKETS_PACKET_LAYOUT_H
 #define INCLUDED_APERTURE_FORMATS_PACKETS_PACKET_LAYOUT_H
 
-#include "formats/coding.h"
-#include "formats/exact_time.h"
-#include <cstdint>
+#include "formats/packets/packet_settings.h"
+#include <gnuradio/aperture/api.h>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gr::aperture::formats {
 
-//! The settings of all packets of a source, which its user gives.
-struct packet_settings {
-    int samples = 1024; //!< samples of each input in a packet
-    int inputs = 1;     //!< inputs in a packet; they are interleaved sample by sample
-    bool sc4 =
-        false; //!< a sample is a byte of type sc4, and the two members below mean nothing
-    coding written = coding::s8;
-    bool complex = true;
-    ratio rate{ 1, 1 }; //!< samples a second of an input
-
-    //! Returns the type of the samples in memory.
-    sample_type type() const
-    {
-        return sc4 ? sample_type::sc4 : type_of(written, complex);
-    }
-    //! Returns the components in a packet.
-    int bits_of_sample() const { return sc4 ? 8 : bits_of(written) * (complex ? 2 : 1); }
-    //! Returns the bytes of a payload, which packet_layout::check() makes sure are whole.
-    int64_t payload_bytes() const
-    {
-        return int64_t(samples) * inputs * bits_of_sample() / 8;
-    }
-    //! Returns the packets of a stream in a second.
-    ratio packets_per_second() const;
+/*!
+ * Quantities of a packet that a field of its header may say. They follow from the
+ * settings of a source, so that a field with one of them is the same in all of its
+ * packets.
+ */
+enum class quantity {
+    none,
+    number,        //!< a number that the layout gives
+    channels,      //!< channels in a packet
+    inputs,        //!< inputs in a packet
+    samples,       //!< samples, or spectra, in a packet
+    bits,          //!< bits of a component
+    complex,       //!< 1 if samples are complex, otherwise 0
+    packet_bytes,  //!< bytes of a packet with its header
+    payload_bytes, //!< bytes of a packet without its header
+    all_channels,  //!< channels of all packets of one time
+    all_inputs,    //!< inputs of all packets of one time
 };
 
-//! The contents of a packet's header.
-struct packet_header {
-    //! The stream of packets that it belongs to. Before a layout reads a header this is
-    //! the index of the address that the packet came to.
-    int64_t stream = 0;
-    //! The time of its first sample, in packets of that stream: 0 to below 2^62. All
-    //! streams of a source count from the same time.
-    int64_t number = 0;
+//! A field of a header: some bits of a number of `width` bytes.
+struct header_field {
+    std::string name;
+    int offset = 0; //!< bytes from the packet's first one
+    int width = 0;  //!< bytes, 1 to 8
+    bool little_endian = false;
+    int lowest_bit = 0; //!< lowest bit of the number
+    int bits = 0;
+    quantity value = quantity::none;
+    int64_t number = 0; //!< the value, if it is a number
+    //! The field has log2(value) or value / unit, and `add` more.
+    bool log2 = false;
+    int64_t unit = 1, add = 0;
+    bool checked = true; //!< packets with another value are wrong
 };
+
+//! An axis of a payload.
+enum class axis { channel, time, input };
 
 /*!
- * A layout of packets. The table of all of them is in packet_layouts.cc, which is the one
- * file to be changed for a new one.
+ * A layout of packets: the fields of their headers, and what these mean. It is read from
+ * a YAML file, which docs/packets.md describes; those in `layouts` are built into the
+ * library.
  */
 struct packet_layout {
-    const char* name;
-    const char* meaning; //!< a sentence, for documents and errors
-    int header_bytes;    //!< the payload stands behind it
-    //! True if a stream is a channel of a channelised band, and its payloads are
-    //! [time][input]. Otherwise streams have samples of different inputs.
-    bool channelised;
-    //! True if number counts from 1970. Otherwise it counts from the start of the sender.
-    bool absolute;
-    //! Throws std::invalid_argument where such packets are impossible.
-    void (*check)(const packet_settings& s);
-    //! Returns false where the header makes no sense. The packet has the right length.
-    bool (*read)(const packet_settings& s, const uint8_t* packet, packet_header& h);
-    //! Writes header_bytes.
-    void (*write)(const packet_settings& s, const packet_header& h, uint8_t* packet);
+    std::string name;
+    std::string meaning; //!< a sentence, for documents and errors
+    int header_bytes = 0;
+    std::vector<header_field> fields;
 
-    int64_t packet_bytes(const packet_settings& s) const
-    {
-        return header_bytes + s.payload_bytes();
-    }
+    // places in `fields`; -1: there is none
+    int channel = -1;    //!< number of the packet's first channel, or of its channels
+    int input = -1;      //!< number of the packet's first input, or of its inputs
+    int counter = -1;    //!< time of its first sample
+    int seconds = -1;    //!< whole seconds
+    int half_years = -1; //!< half years from 2000 to where `seconds` begin
+    bool input_is_address = false; //!< the address that a packet came to says its input
+
+    bool counts_samples = false; //!< the counter counts samples or spectra, not packets
+    int64_t first = 0;           //!< counter of the first packet
+    enum class beginning {
+        with_sender, //!< the counter begins with the sender, nobody knows when
+        each_second, //!< the counter begins with each second
+        at_seconds,  //!< the counter began at the time that `seconds` say
+    };
+    beginning begins = beginning::with_sender;
+
+    std::vector<axis> order; //!< axes of the payload, the slowest first
+    // shape and type of payloads, where the layout says it; otherwise 0 or empty
+    int channels = 0, samples = 0, inputs = 0;
+    std::vector<std::string> codings;
+    std::optional<bool> complex;
+
+    //! Returns whether packets have channels of a channelised band, and become frames.
+    bool channelised() const { return channel >= 0; }
+    //! Returns whether packets say their time, in packets since 1970.
+    bool absolute() const { return begins == beginning::each_second; }
 };
 
-const std::vector<packet_layout>& packet_layouts();
+//! Returns the layouts that are built in.
+APERTURE_API const std::vector<packet_layout>& packet_layouts();
 
-//! \throws std::invalid_argument naming the parameter, its value and what is allowed
-const packet_layout& find_packet_layout(const std::string& parameter,
-                                        const std::string& name);
+/*!
+ * Returns a layout.
+ * \param name one that is built in, or a file: with a slash, or that ends with .yml or
+ * .yaml \throws std::invalid_argument naming the parameter, its value and what is
+ * allowed, or the file, its line, the field and what is allowed
+ */
+APERTURE_API packet_layout find_packet_layout(const std::string& parameter,
+                                              const std::string& name);
 
-//! Checks what holds for all layouts, then calls check(). \throws std::invalid_argument
-void check_packets(const packet_layout& layout, const packet_settings& s);
+//! Reads a layout from a text. \param source a name of it, for errors
+APERTURE_API packet_layout read_packet_layout(const std::string& source,
+                                              const std::string& text);
 
-//! Reads "sc4", or the name of a coding. \throws std::invalid_argument
-void set_coding(packet_settings& s,
-                const std::string& parameter,
-                const std::string& name);
+/*!
+ * Sets members of the settings that are 0 to what the layout says, then checks them.
+ * \throws std::invalid_argument naming the parameter, its value and what is allowed
+ */
+void complete_settings(const packet_layout& layout, packet_settings& s);
 
 } // namespace gr::aperture::formats
 

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(packet_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(244a07cfafbd8326e1693f7d060be0d6) */
+/* BINDTOOL_HEADER_FILE_HASH(fc674579f148012ef32a1faf21492aa8) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -27,13 +27,16 @@ void bind_packet_source(py::module& m)
 
 Packets come to `addresses`, of IPv4 or IPv6, with a thread for each; multicast groups are
 joined. `transport` says whether they come to sockets, or past the system. Or they are read from
-`files` as tcpdump and Wireshark write them. `layout` says what a packet is: `plain` (a sequence number, then samples), `vdif`, or `best2` (a channel of all
-inputs). Packets of several `streams`, addresses of `plain`, threads of `vdif` and channels of
-`best2`, are numbered by one clock, and may begin at different times.
+`files` as tcpdump and Wireshark write them. `layout` says what a packet is: one that is built
+in, such as `plain` (a sequence number, then samples), `vdif`, or `best2` (a channel of all
+inputs), or a file of YAML with the fields of the header. Packets of several `streams`, addresses
+of `plain`, threads of `vdif` and channels of `best2`, are numbered by one clock, and may begin
+at different times.
 
-Out: for `plain` and `vdif` an item is a sample of each input of the port; input s * `inputs` +
-i is input i of stream s. For `best2` it is a frame [channel][input][time] of
-`packets_per_frame` * `samples` spectra.
+Out: where a header names no channel an item is a sample of each input of the port; input s *
+`inputs` + i is input i of stream s. Otherwise it is a frame [channel][input][time] of
+`packets_per_frame` * `samples` spectra: of `channels` of each of the `streams`, and of `inputs`
+of each of the `input_groups`.
 
 Samples that do not come within the `window` are zeros with tags `missing`; nothing slips. In
 frames, where one channel lacks a packet, all channels of these spectra are missing, unless

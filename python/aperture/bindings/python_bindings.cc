@@ -38,6 +38,7 @@ void bind_item_ring(py::module& m);
 void bind_flagger(py::module& m);
 void bind_logged(py::module& m);
 void bind_measure_offsets(py::module& m);
+void bind_packet_layouts(py::module& m);
 void bind_packet_sink(py::module& m);
 void bind_packet_source(py::module& m);
 void bind_pfb_channelizer(py::module& m);
@@ -93,6 +94,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_flagger(m);
     bind_logged(m);
     bind_measure_offsets(m);
+    bind_packet_layouts(m);
     bind_packet_sink(m);
     bind_packet_source(m);
     bind_pfb_channelizer(m);

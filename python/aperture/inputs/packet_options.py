@@ -8,6 +8,8 @@
 from fractions import Fraction
 
 from .. import aperture_python
+from ..aperture_python import packet_layouts
+from ..parameters.input_files import look_for
 from ..parameters.rules import number_reader, numbers_reader, whole_reader
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..parameters.times import read_time
@@ -17,7 +19,7 @@ from .recordings import describe
 from .signals import Signals
 from .values import CENTER, RATE
 
-LAYOUTS = ("plain", "vdif")
+LAYOUTS = ("plain", "vdif", "FILE.yml")
 CODINGS = ("s8", "s16", "s16_be", "f32", "f32_be", "u8", "u16", "offset1", "offset2", "offset4")
 MOST_STREAMS = 65536
 
@@ -30,10 +32,27 @@ def texts(text):
     return parts
 
 
+def layout(text):
+    """Reads the name of a layout whose packets have samples, or a file of one."""
+    if text.endswith((".yml", ".yaml")):
+        text = look_for(text) or text
+    try:
+        found = packet_layouts.find(text)
+    except ValueError as error:
+        raise ValueError(str(error).removeprefix("layout: ")) from None
+    if found["channelised"]:
+        raise ValueError(
+            f"packets of layout {found['name']} have channels; only those with samples are read "
+            "here, packet_source reads all"
+        )
+    return text
+
+
 OPTIONS = {
     "layout": Option(
-        one_of(*LAYOUTS),
-        "layout of the packets: plain (a sequence number, then samples) or vdif; default: plain",
+        layout,
+        "layout of the packets: plain (a sequence number, then samples), vdif, or a file of YAML "
+        "that says where their fields are; default: plain",
         "|".join(LAYOUTS),
     ),
     "samples": Option(
@@ -79,8 +98,9 @@ OPTIONS = {
 def parameters_of(request):
     """Parameters of packet_source, of the options that all kinds have."""
     values = request.values
+    said = packet_layouts.find(values.get("layout", "plain"))
     for key, example in (("samples", "1024"), ("rate", "4e6"), ("freq", "1420.4e6")):
-        if key not in values:
+        if key not in values and not said.get(key):
             raise request.error(
                 f"{key} is missing: packets do not say it; add {key}={example}, for example"
             )
@@ -95,12 +115,13 @@ def parameters_of(request):
         "layout": "layout",
     }
     return dict(
-        samples=values["samples"],
+        samples=values.get("samples", 0),
         complex=values.get("complex", "yes") == "yes",
         rate=float(values["rate"]),
         center_frequency=float(values["freq"]),
         start_time=(int(start), float(start % 1)),
         **{name: values[key] for key, name in given.items() if key in values},
+        **({"inputs": 0} if said["inputs"] and "inputs" not in values else {}),
     )
 
 

@@ -72,6 +72,30 @@ class qa_packets(InFolder, gr_unittest.TestCase):
         self.assertIn("rx_time", [key for _, key, _ in found])
         np.testing.assert_array_equal(read_all(signals, 999)[0], self.data[:999])
 
+    def test_layout_of_a_file(self):
+        """Packets of a layout that a file says, which says their shape as well."""
+        layout = self.path("my.yml")
+        with open(layout, "w", encoding="utf8") as file:
+            file.write(
+                "packet_layout: mine\nheader: 6\nbyte_order: little\nfields:\n"
+                "  number: {offset: 2, width: 4}\n  mark: {offset: 0, width: 2, value: 777}\n"
+                "time: {counter: number, counts: packets}\n"
+                f"payload: {{order: [time, input], samples: {SAMPLES}, inputs: 2}}\n"
+            )
+        name = self.path("mine.pcap")
+        packets = [
+            b"\x09\x03" + (500 + i).to_bytes(4, "little") + row.tobytes()
+            for i, row in enumerate(self.data.reshape(COUNT, -1))
+        ]
+        net.write_pcap(name, [net.ethernet(packet) for packet in packets])
+        rest = f"rate={RATE:g},freq=1.4e9"
+        got, _ = read_all(open_input(f"pcap:{name},layout={layout},{rest}"))
+        np.testing.assert_array_equal(got, self.data)
+        with open(layout, "a", encoding="utf8") as file:
+            file.write("header: 7\n")
+        with self.assertRaisesRegex(InputError, "my.yml:9: header: given twice"):
+            open_input(f"pcap:{name},layout={layout},{rest}")
+
     def test_correlates_as_a_file_of_samples_does(self):
         lose = set(range(100, 110)) | {300}
         kept = self.data.copy().reshape(COUNT, -1)
@@ -154,7 +178,12 @@ class qa_packets(InFolder, gr_unittest.TestCase):
             (name + ",rate=1e6,freq=1e9", "samples is missing"),
             (name + ",samples=9,freq=1e9", "rate is missing"),
             (name + ",samples=9,rate=1e6", "freq is missing"),
-            (capture + ",layout=spead", "layout=spead.*plain or vdif"),
+            (
+                capture + ",layout=spead",
+                "layout=spead: spead is not allowed; it must be .*plain, .*vdif",
+            ),
+            (capture + ",layout=best2", "layout=best2: packets of layout best2 have channels"),
+            (capture + ",layout=none.yml", "layout=none.yml"),
             (capture + ",coding=s9", "coding=s9"),
             (capture + ",streams=3-1", "streams=3-1.*ranges"),
             (capture + ",senders=a++b", "senders=a..b"),

@@ -45,8 +45,9 @@ KINDS = {
     "array[int32]": "an array of integers",
 }
 
-#: parameters of blocks in C++ that are input files: a name, or a list of names
-FILES = ("filename", "files")
+#: parameters of blocks in C++ that are input files, a name or a list of names: True, or how names
+#: end that are no names of what is built in
+FILES = {"filename": True, "files": True, "layout": (".yml", ".yaml")}
 
 
 def split(text, at=","):
@@ -125,7 +126,9 @@ def _remember(block, parameters, arguments, keywords):
 
 def _found_if(is_file, value):
     """A value as it is, or, of what names input files, a name or a list of names under which the
-    block can open them, if only to say why it cannot."""
+    block can open them, if only to say why it cannot. is_file: True, or how names of files end."""
+    if isinstance(is_file, tuple):
+        is_file = isinstance(value, str) and value.endswith(is_file)
     if is_file and isinstance(value, (list, tuple)):
         return [_found_if(True, entry) for entry in value]
     return look_for(value) or value if is_file and isinstance(value, (str, bytes)) else value
@@ -214,10 +217,11 @@ def clear_errors(block):
                 # apart from the call: type errors from within that are none of its arguments'
                 bound = signature.bind(*arguments, **keywords).arguments
             else:
-                named = [name in FILES for name in parameters][: len(ours)]
+                named = [FILES.get(name, False) for name in parameters][: len(ours)]
                 ours = [*map(_found_if, named, ours), *ours[len(named) :]]
                 keywords = {
-                    name: _found_if(name in FILES, value) for name, value in keywords.items()
+                    name: _found_if(FILES.get(name, False), value)
+                    for name, value in keywords.items()
                 }
                 _construct(function, parameters, arguments[0], ours, keywords)
                 _remember(arguments[0], parameters, ours, keywords)
