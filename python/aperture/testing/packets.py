@@ -55,6 +55,49 @@ def vdif(
     return struct.pack("<8I", *words) + bytes(payload)
 
 
+def chips(board, spectrum, first_channel, channels, payload, boards=16):
+    """
+    A packet of CHIPS, after chips_hdr_type of bifrost's src/formats/chips.hpp.
+
+    spectrum: from 0; the wire counts from 1. payload: [channel][32 inputs] of 4+4 bits.
+    """
+    head = struct.pack(">6BHQ", board, 0, channels, 11, 3, boards, first_channel, spectrum + 1)
+    return head + bytes(payload)
+
+
+def snap2(sync, spectrum, first_channel, channels, first_input, inputs, payload, all_inputs=704):
+    """
+    A packet of SNAP2, after snap2_hdr_type of bifrost's src/formats/snap2.hpp.
+
+    sync: s since 1970 at which the spectrum's number was 0. payload: [channel][input] of 4+4 bits.
+    """
+    head = struct.pack(
+        ">QI4H3I",
+        spectrum,
+        sync,
+        inputs,
+        all_inputs,
+        channels,
+        2 * channels,
+        first_channel // channels,
+        first_channel,
+        first_input,
+    )
+    return head + bytes(payload)
+
+
+def ata(antenna, spectrum, first_channel, channels, payload, eight_bits, version=0x21):
+    """
+    A voltage packet of the ATA's F-engines, after docs/source/f_manual-rfsoc.rst of ata_snap.
+
+    payload: [channel][16 spectra][2 polarisations], 4+4 or 8+8 bits; type has bit 0 for that order
+    and bit 1 for 8 bits; bit 7 of version says that these are voltages.
+    """
+    kind = 1 | eight_bits << 1
+    head = struct.pack(">BBHHHQ", 0x80 | version, kind, channels, first_channel, antenna, spectrum)
+    return head + bytes(payload)
+
+
 # ---- files of captured packets
 
 
