@@ -9,13 +9,15 @@ import argparse
 import json
 import textwrap
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from ..arguments.argument_types import number
 from ..arguments.command_parser import CommandParser
 from ..doctor.desk import Desk
 from ..doctor.findings import NOTICE, PROBLEM
 from ..doctor.flowgraphs import ENDING, examine_flowgraph
+from ..doctor.packets import SECONDS as PACKET_SECONDS
+from ..doctor.packets import examine_packets, is_complete, is_of_packets
 from ..doctor.receivers import examine_receivers
 from ..doctor.recordings import SECONDS, examine_recording, input_text
 from .running import CommandError, run_command
@@ -23,7 +25,10 @@ from .terminal import say
 
 PROGRAM = "aperture_doctor"
 WIDTH = 96
+WIDTH_OF_PAGES = 79
 RECEIVER_SECONDS = 2.0
+#: findings with which packets cannot be read as samples
+UNREADABLE = {"packets-none", "packets-layout", "packets-counter", "packets-unknown"}
 HEADINGS = {PROBLEM: "Wrong", NOTICE: "Good to know"}
 
 EPILOG = """\
@@ -37,6 +42,8 @@ Examples:
   aperture_doctor recording.dada
   aperture_doctor sigmf:a.sigmf-meta,b.sigmf-meta --seconds 1
   aperture_doctor raw:a.cu8,b.cu8,rate=2.4e6,freq=1420.4e6 --json
+  aperture_doctor udp:4015
+  aperture_doctor pcap:capture.pcap,layout=my.yml
 """
 
 
@@ -66,6 +73,25 @@ def _recording(options):
     return examine_recording(input_text(options.subject), seconds, options.array)
 
 
+def _packets(options):
+    if options.seconds == 0:
+        raise CommandError("--seconds 0: of packets, something has to be looked at")
+    seconds = PACKET_SECONDS if options.seconds is None else options.seconds
+    found = examine_packets(options.subject, seconds)
+    # their samples, where it is known how they are read, and they can be
+    if UNREADABLE & {finding.name for finding in found.problems}:
+        return found
+    if not is_complete(options.subject):
+        return found
+    samples = examine_recording(options.subject, seconds, options.array)
+    return replace(
+        samples,
+        things=[*found.things, *samples.things],
+        findings=[*found.findings, *samples.findings],
+        lines=found.lines,
+    )
+
+
 def _flowgraph(options):
     return examine_flowgraph(options.subject)
 
@@ -81,6 +107,12 @@ SUBJECTS = [
         lambda text: text.endswith(ENDING),
         "FLOWGRAPH.grc: a flowgraph of GNU Radio Companion, which is not run",
         _flowgraph,
+    ),
+    Subject(
+        is_of_packets,
+        "udp:PORT, udp:ADDRESS:PORT or pcap:FILE: packets, with what their layout is said to be "
+        "(layout=ata, layout=my.yml), or to find the layout that fits",
+        _packets,
     ),
     Subject(
         lambda text: input_text(text) is not None,
@@ -124,10 +156,10 @@ def parser():
     return found
 
 
-def _paragraph(text, indent):
+def _paragraph(text, indent, width=WIDTH):
     return textwrap.fill(
         text,
-        WIDTH,
+        width,
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,
@@ -150,11 +182,11 @@ def _thing_text(thing):
     return _paragraph(line, "    ")[2:]
 
 
-def _finding_text(finding, number):
+def _finding_text(finding, number, width):
     head = f"{number}. "
-    lines = [head + _paragraph(finding.what, " " * len(head)).lstrip()]
+    lines = [head + _paragraph(finding.what, " " * len(head), width).lstrip()]
     if finding.remedy:
-        lines.append(_paragraph(finding.remedy, "   -> ").replace("\n   -> ", "\n      "))
+        lines.append(_paragraph(finding.remedy, "   -> ", width).replace("\n   -> ", "\n      "))
     # whole, to be copied
     lines += [f"         {command}" for command in finding.commands]
     return "\n".join(lines)
@@ -162,8 +194,11 @@ def _finding_text(finding, number):
 
 def report(examination):
     """All that was found, for people."""
-    parts = []
-    if examination.things:
+    parts, width = [], WIDTH
+    if examination.lines:
+        parts.append("\n".join(examination.lines))
+        width = WIDTH_OF_PAGES
+    if examination.things and not (examination.lines and examination.subject == "packets"):
         title = examination.subject.capitalize()
         parts.append("\n".join([f"{title}:", *map(_thing_text, examination.things)]))
     for kind, heading in HEADINGS.items():
@@ -172,7 +207,10 @@ def report(examination):
             parts.append(
                 "\n".join(
                     [f"{heading}:"]
-                    + [_finding_text(finding, number) for number, finding in enumerate(found, 1)]
+                    + [
+                        _finding_text(finding, number, width)
+                        for number, finding in enumerate(found, 1)
+                    ]
                 )
             )
     if not examination.problems:

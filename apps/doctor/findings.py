@@ -31,13 +31,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """All that was found: things, each a dictionary with a `name`, findings about them, and where
-    it was sought, as " in the first 10 s", if not everywhere."""
+    """All that was found: things, each a dictionary with a `name`, findings about them, where it
+    was sought, as " in the first 10 s", if not everywhere, and lines of at most 79 letters that
+    people see instead of the things."""
 
     subject: str
     things: list
     findings: list
     where: str = ""
+    lines: tuple = ()
 
     @property
     def problems(self):
