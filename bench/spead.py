@@ -9,16 +9,28 @@ chunk receiver with the same place function and nothing behind it. The sender is
 same computer, by loopback.
 
     tools/run build/venv/bin/python bench/spead.py [GBIT_PER_SECOND ...] [seconds=4] [packet=8192]
+    tools/run build/venv/bin/python bench/spead.py chain [GBIT_PER_SECOND ...] [threads=4]
+        [device=auto] [senders=4] [cores=0+1+2+3] [sender_cores=8+9+10+11] [seconds=10]
+        [packet=8192]
+
+`chain` is heaps to a file: spead_source with so many receiving threads, each with an address and a
+process that sends to it, an X-engine, and uvh5_sink. It says what each thread of the receiving
+process took of a core, and so where the time goes; and, in the same run, what a core copies. As
+root, the kernel's buffers may be as large as they are asked for; otherwise
+`sysctl -w net.core.rmem_max=67108864` before.
 """
 
 import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 from gnuradio.aperture.packages.environment import make_importable
 
@@ -40,23 +52,21 @@ HOP = 2 * CHANNELS
 HEAP = CHANNELS * SPECTRA * 4
 
 
-def send(seconds, rate, packet):
-    """Sends heaps for a while; prints how many."""
+def send(seconds, rate, packet, first=0, count=SENDERS, port=PORT):
+    """Sends heaps of some senders for a while; prints how many."""
     flavour = spead2.Flavour(4, 64, 48, 0)
     stream = spead2.send.UdpStream(
         spead2.ThreadPool(1),
-        [("127.0.0.1", PORT)],
+        [("127.0.0.1", port)],
         spead2.send.StreamConfig(
-            max_packet_size=packet + 72,
-            rate=rate / 8 * (packet + 72) / packet,
-            max_heaps=4 * SENDERS,
+            max_packet_size=packet + 72, rate=rate / 8 * (packet + 72) / packet, max_heaps=4 * count
         ),
         buffer_size=8 << 20,
     )
     timestamp = np.zeros((), ">u8")
     item = lambda number, value: spead2.Item(number, "", "", (), format=[("u", 48)], value=value)
     data, heaps = np.zeros((CHANNELS, SPECTRA, 2, 2), np.int8), []
-    for sender in range(SENDERS):
+    for sender in range(first, first + count):
         heap = spead2.send.Heap(flavour)
         for number, value in ((0x1600, timestamp), (0x4101, sender), (0x4103, 0)):
             heap.add_item(item(number, value))
@@ -68,17 +78,14 @@ def send(seconds, rate, packet):
         timestamp[()] = slot * HOP * SPECTRA
         stream.send_heaps(heaps, spead2.send.GroupMode.SERIAL)
         slot += 1
-    for sender in range(SENDERS):
+    for sender in range(first, first + count):
         heap = spead2.send.Heap(flavour)
         heap.add_item(item(0x4101, sender))
         heap.add_end()
         stream.send_heap(heap)
     print(
         json.dumps(
-            {
-                "heaps": slot * SENDERS,
-                "rate": slot * SENDERS * HEAP * 8 / (time.monotonic() - begin),
-            }
+            {"heaps": slot * count, "rate": slot * count * HEAP * 8 / (time.monotonic() - begin)}
         )
     )
 
@@ -161,17 +168,193 @@ def receive(how):
     print(json.dumps({"heaps": heaps, "cpu": cpu() - before, "buffer": buffer}))
 
 
+def threads_used():
+    """{name: seconds of processor time} of this process's threads; those of one name together."""
+    found, tick = {}, os.sysconf("SC_CLK_TCK")
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            name = (task / "comm").read_text().strip()
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # the thread has just ended
+        found[name] = found.get(name, 0.0) + (int(fields[11]) + int(fields[12])) / tick
+    return found
+
+
+def copied_by_a_core():
+    """Gbit/s of memory, which no cache holds, that a core copies."""
+    data = np.ones(1 << 28, np.uint8)
+    out, best = np.empty_like(data), 0.0
+    for _ in range(5):
+        begin = time.thread_time()
+        np.copyto(out, data)
+        best = max(best, 8e-9 * len(data) / (time.thread_time() - begin))
+    return best
+
+
+def receive_chain(values):
+    """Heaps to a file; prints what came and where the time went."""
+    threads, senders = int(values["threads"]), int(values["senders"])
+    inputs, folder = 2 * senders, tempfile.mkdtemp(dir="/dev/shm")
+    top = gr.top_block()
+    source = aperture.spead_source(
+        address=[f"127.0.0.1:{PORT + number}" for number in range(threads)],
+        threads=threads,
+        cores=[int(core) for core in values.get("cores", "").split("+") if core],
+        sample_rate=1e9,
+        inputs=inputs,
+        channels=CHANNELS,
+        spectra_per_frame=SLOTS * SPECTRA,
+        spectra_per_heap=SPECTRA,
+        window=16,
+        silence=0.5,
+        buffer_size=threads << 26,
+    )
+    array = aperture.ArrayDescription(
+        name="bench",
+        latitude=52.0,
+        longitude=5.0,
+        height=0.0,
+        sample_rate=1e9,
+        center_frequency=1.4e9,
+        antennas=[
+            aperture.Antenna(f"A{number}", (10.0 * number, 0.0, 0.0)) for number in range(senders)
+        ],
+        inputs=[
+            aperture.Input(f"A{number}", polarization)
+            for number in range(senders)
+            for polarization in "xy"
+        ],
+    )
+    xengine = aperture.xengine(
+        channels=CHANNELS,
+        inputs=inputs,
+        spectra_per_frame=SLOTS * SPECTRA,
+        type="sc8",
+        integration=1024,
+        device=values.get("device", "auto"),
+    )
+    sink = aperture.uvh5_sink(os.path.join(folder, "a.uvh5"), array, channels=CHANNELS)
+    top.connect(source, xengine, sink)
+    copied = copied_by_a_core()
+    try:
+        top.start()
+        while not source.counts().get("buffer"):
+            time.sleep(0.01)
+        print("listens", flush=True)
+        before, used, counts = threads_used(), {}, {}
+        waiter = threading.Thread(target=top.wait)
+        waiter.start()
+        begin = None
+        while waiter.is_alive():
+            waiter.join(0.2)
+            # threads that end take their times along
+            used = {**used, **threads_used()}
+            counts = source.counts() or counts
+            if begin is None and counts.get("heaps"):
+                begin = time.monotonic()
+        seconds = time.monotonic() - (begin or time.monotonic())
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+    finally:
+        shutil.rmtree(folder)
+    names = {name: used[name] - before.get(name, 0.0) for name in used}
+    print(
+        json.dumps(
+            {
+                "heaps": counts["heaps"] - counts["stops"] - counts["other"],
+                "missing": counts["missing"],
+                "seconds": seconds,
+                "copy": copied,
+                "bytes": size,
+                "threads": {
+                    name: round(time_, 2)
+                    for name, time_ in sorted(names.items(), key=lambda entry: -entry[1])
+                    if time_ > 0.01
+                },
+            }
+        )
+    )
+
+
+def chain(rates, seconds, packet, values):
+    """Runs `chain` at each rate, and prints a table, then JSON."""
+    threads = int(values.setdefault("threads", "4"))
+    senders = int(values.setdefault("senders", str(max(4, threads))))
+    cores = [core for core in values.get("sender_cores", "").split("+") if core]
+    if senders % threads:
+        raise SystemExit(f"senders={senders}: must be a multiple of threads={threads}")
+    print(
+        f"heaps of {HEAP >> 10} KiB of {senders} senders to {threads} threads, packets of {packet} "
+        f"bytes, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
+    results = []
+    for rate in rates:
+        words = [f"{key}={value}" for key, value in values.items()]
+        receiver = subprocess.Popen(
+            [sys.executable, __file__, "receive=chain", *words], stdout=subprocess.PIPE, text=True
+        )
+        if receiver.stdout.readline() != "listens\n":
+            raise SystemExit("the receiver does not listen")
+        each = senders // threads
+        sending = [
+            subprocess.Popen(
+                [
+                    *(["taskset", "-c", cores[number % len(cores)]] if cores else []),
+                    sys.executable,
+                    __file__,
+                    f"send={rate * 1e9 / threads}",
+                    f"seconds={seconds}",
+                    f"packet={packet}",
+                    f"first={number * each}",
+                    f"count={each}",
+                    f"port={PORT + number}",
+                ],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(threads)
+        ]
+        sent = [json.loads(process.communicate()[0]) for process in sending]
+        got = json.loads(receiver.communicate()[0])
+        heaps = sum(entry["heaps"] for entry in sent)
+        gbit = 8e-9 * HEAP * got["heaps"]
+        got |= {
+            "sent": heaps,
+            "asked": rate,
+            "sent_gbit_s": sum(entry["rate"] for entry in sent) / 1e9,
+            "lost": 1 - got["heaps"] / heaps,
+            "cpu_s_a_gbit": {name: used / gbit for name, used in got["threads"].items()},
+        }
+        results.append(got)
+        print(
+            f"{got['sent_gbit_s']:6.2f} Gbit/s sent, {100 * got['lost']:6.2f} % lost, "
+            f"{sum(got['threads'].values()) / max(got['seconds'], 1e-3):5.2f} cores, a copy "
+            f"{got['copy']:.0f} Gbit/s a core\n    s of CPU a Gbit: "
+            + ", ".join(
+                f"{name} {used:.4f}" for name, used in list(got["cpu_s_a_gbit"].items())[:8]
+            ),
+            flush=True,
+        )
+    print(json.dumps(results))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*")
     words = parser.parse_args().words
     values = dict(word.split("=") for word in words if "=" in word)
-    rates = [float(word) for word in words if "=" not in word] or [4.0, 8.0, 0.0]
+    plain = [word for word in words if "=" not in word and word != "chain"]
+    rates = [float(word) for word in plain] or [4.0, 8.0, 0.0]
     seconds, packet = float(values.get("seconds", 4)), int(values.get("packet", 8192))
     if "send" in values:
-        return send(seconds, float(values["send"]), packet)
+        place = {name: int(values[name]) for name in ("first", "count", "port") if name in values}
+        return send(seconds, float(values["send"]), packet, **place)
+    if values.get("receive") == "chain":
+        return receive_chain(values)
     if "receive" in values:
         return receive(values["receive"])
+    if "chain" in words:
+        return chain(rates, float(values.get("seconds", 10)), packet, values)
     print(
         f"heaps of {HEAP >> 10} KiB of {SENDERS} senders, packets of {packet} bytes, "
         f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"

@@ -18,6 +18,7 @@ import socket
 import struct
 import threading
 import time
+import types
 
 import numpy as np
 import pmt
@@ -26,6 +27,7 @@ import spead2.recv
 import spead2.send
 from gnuradio import aperture, blocks, gr
 
+from gnuradio.aperture.formats.spead.chunk_receiver import read_by_ibverbs
 from gnuradio.aperture.formats.spead.descriptors import read_descriptors
 from gnuradio.aperture.network.addresses import parse_addresses
 from gnuradio.aperture.testing import qa_tools
@@ -465,6 +467,41 @@ class TestVoltages(unittest.TestCase):
             ),
         )
 
+    def test_several_threads(self):
+        """Addresses are spread over threads, which fill the same frames."""
+        rng = np.random.default_rng(12)
+        values, there = self.heaps(rng, 12), np.ones((12, 3), bool)
+        there[5, 1] = there[8, 0] = False
+        ports = [free_port() for _ in range(3)]
+        address = [f"127.0.0.1:{port}" for port in ports]
+        with self.receiving(address=address, threads=2, window=8) as chain:
+            senders = [Sender(port) for port in ports]
+            for slot in range(12):
+                for antenna in np.flatnonzero(there[slot]):
+                    for part in range(2):
+                        senders[antenna].send(self.one(values, slot, antenna, part))
+            for sender, number in zip(senders, (5, 9, 2)):
+                sender.send(stop_heap({0x4101: number}))
+            chain.end(self)
+            counts = chain.source.counts()
+        expected = self.frames(values, there)
+        got = chain.bytes().view(np.int8).reshape(expected.shape)
+        np.testing.assert_array_equal(got, expected)
+        self.assertEqual((counts["missing"], counts["stops"], counts["late"]), (4, 3, 0))
+
+    def test_ibverbs(self):
+        """An error says what is missing for ibverbs, and the flowgraph ends."""
+        without = types.SimpleNamespace(recv=object(), __version__="4.0")
+        with self.assertRaisesRegex(RuntimeError, "must be socket, as this spead2 .4.0. was built"):
+            read_by_ibverbs(without, None, [], "10.0.0.5", 9200, 4096)
+        source = aperture.spead_source(
+            transport="ibverbs", interface="127.0.0.1", address="127.0.0.1:7148"
+        )
+        top = gr.top_block()
+        top.connect(source, blocks.null_sink(source.output_signature().sizeof_stream_item(0)))
+        top.run()
+        self.assertRegex(str(source.error()), "ibverbs cannot be had at 127.0.0.1: .*librdmacm1")
+
     def test_align_and_gaps(self):
         """Frames begin at a multiple; gaps are filled, or end what was begun and start anew."""
         rng = np.random.default_rng(3)
@@ -868,6 +905,20 @@ class TestParameters(unittest.TestCase):
             (dict(window=0), "window: 0"),
             (dict(allowed=["example.org"]), "allowed"),
             (dict(kind="beams", inputs=2), "address"),
+            (dict(transport="dpdk"), "transport: 'dpdk'"),
+            (dict(threads=2), "threads: 2"),
+            (dict(transport="ibverbs"), "interface: ''"),
+            (dict(transport="ibverbs", interface="eth1"), "interface: 'eth1'"),
+            (dict(transport="ibverbs", interface="10.0.0.5"), "address: ''"),
+            (
+                dict(
+                    transport="ibverbs",
+                    interface="10.0.0.5",
+                    address="239.1.1.1",
+                    allowed=["10.0.0.1"],
+                ),
+                "allowed: ",
+            ),
         ):
             with self.assertRaises(ValueError) as caught:
                 aperture.spead_source(**parameters)

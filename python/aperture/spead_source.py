@@ -5,6 +5,7 @@
 #
 """Block that receives SPEAD heaps."""
 
+import ipaddress
 import math
 
 import numpy as np
@@ -26,8 +27,24 @@ from .streams.tag_values import missing_value, time_value
 
 MOST_MEMORY = 1 << 36  # bytes of all chunks
 WAIT = 0.05  # s that a call waits for heaps
+TRANSPORTS = ("socket", "ibverbs")
 #: descriptions of the arguments that both blocks of SPEAD have
 SIZES = fields_of(HeapSizes)
+
+
+def check_ibverbs(addresses, interface, allowed):
+    """Refuses what ibverbs cannot do: it knows no routes, and no filter of senders."""
+    try:
+        ipaddress.IPv4Address(interface)
+    except ValueError:
+        refuse("interface", interface, "the IPv4 address of the card with ibverbs, as 10.0.0.5")
+    for host, _ in addresses:
+        try:
+            ipaddress.IPv4Address(host)
+        except ValueError:
+            refuse("address", host, "of IPv4 addresses in digits with ibverbs, as 239.10.10.1")
+    if allowed:
+        refuse("allowed", allowed, "empty with ibverbs, which filters no senders")
 
 
 class spead_source(python_block):
@@ -122,7 +139,8 @@ class spead_source(python_block):
             "Bytes that may wait in the kernel (at most net.core.rmem_max, unless root)."
         ) = 1 << 26,
         interface: Text(
-            'Address of the network interface for multicast; "": the system chooses.'
+            'Address of the network interface for multicast; "": the system chooses; with '
+            "ibverbs that of the card."
         ) = "",
         allowed: Anything("Addresses of hosts whose packets are taken; empty: all.") = (),
         cores: Anything(
@@ -131,6 +149,16 @@ class spead_source(python_block):
         sizes: Together(
             HeapSizes, "The sizes of heaps in one object; None: by their arguments."
         ) = None,
+        transport: Text(
+            "socket, or ibverbs: heaps come past the system, by a card that has it; spead2 has "
+            "to be built with it.",
+            *TRANSPORTS,
+        ) = "socket",
+        threads: Integer(
+            "Threads that receive, over which the addresses are spread; beams have one each.",
+            1,
+            1024,
+        ) = 1,
     ):
         clock = SampleClock(sync_time, sample_rate)
         self._shape = shape = HeapShape(
@@ -177,7 +205,9 @@ class spead_source(python_block):
             streams = [([each], place) for place, each in enumerate(self._addresses)]
             ids = list(range(inputs))
         else:
-            streams = [(self._addresses, -1)]
+            if threads > len(self._addresses):
+                refuse("threads", threads, f"at most {len(self._addresses)}, as many as addresses")
+            streams = [(self._addresses[first::threads], -1) for first in range(threads)]
             ids = sender_ids(senders, shape.senders)
         self._window = int(window)
         heaps = shape.slots * shape.senders * shape.ranges
@@ -205,8 +235,11 @@ class spead_source(python_block):
         spead.placement(**self._placed)  # complains now
         self._align = int(align)
         self._most_gap = int(min(2**40, float(most_gap) * self._clock.rate // self._ticks))
+        if transport == "ibverbs":
+            check_ibverbs(self._addresses, interface, allowed)
         self._receiving = dict(
             streams=streams,
+            transport=transport,
             sender=KINDS[kind].sender,
             chunk_bytes=self._chunk_bytes,
             heaps=heaps,

@@ -25,6 +25,30 @@ SPEAD2_COUNTS = {
 }
 
 
+def read_by_ibverbs(spead2, stream, addresses, interface, packet_size, buffer_size):
+    """Lets a stream read what comes to some addresses of a card by ibverbs; RuntimeError says why
+    it cannot."""
+    if not hasattr(spead2.recv, "UdpIbvConfig"):
+        raise RuntimeError(
+            "transport: ibverbs is not allowed; it must be socket, as this spead2 "
+            f"({spead2.__version__}) was built without ibverbs"
+        )
+    try:
+        stream.add_udp_ibv_reader(
+            spead2.recv.UdpIbvConfig(
+                endpoints=addresses,
+                interface_address=interface,
+                max_size=packet_size,
+                buffer_size=buffer_size,
+            )
+        )
+    except (RuntimeError, ValueError, OSError) as error:
+        raise RuntimeError(
+            f"transport: ibverbs cannot be had at {interface}: {error}. It needs librdmacm1 and "
+            "libibverbs1, a card that has it, and CAP_NET_RAW"
+        ) from None
+
+
 class Ended(Exception):
     """All senders have ended, and all that came has been read."""
 
@@ -55,11 +79,16 @@ class ChunkReceiver:
         Processor of each stream's thread; empty: any.
     silence : float
         Seconds after which a sender that sends nothing is not waited for at the end.
+    transport : str
+        "socket", or "ibverbs": packets go from the card to memory past the system, by spead2;
+        interface is the card's address then.
 
     Raises
     ------
     OSError
         An address is not this computer's, or is in use.
+    RuntimeError
+        There is no ibverbs; the message says what is missing.
     """
 
     def __init__(
@@ -77,6 +106,7 @@ class ChunkReceiver:
         allowed,
         cores,
         silence,
+        transport="socket",
     ):
         spead2 = load_spead2()
         self._spead2, self.placement, self._silence = spead2, placement, silence
@@ -132,6 +162,11 @@ class ChunkReceiver:
         self.buffer_size = 0
         try:
             for stream, (addresses, _) in zip(self._streams, streams):
+                if transport == "ibverbs":
+                    size = each * len(addresses)
+                    read_by_ibverbs(spead2, stream, addresses, interface, packet_size, size)
+                    self.buffer_size += size
+                    continue
                 for host, port in addresses:
                     with contextlib.closing(
                         listening_socket(host, port, each, interface, allowed)

@@ -59,7 +59,14 @@ class Spead(InputFormat):
         "window": Option(
             whole_reader(1, 65536), "number of such times that a heap may be late; default: 4", "N"
         ),
-        "interface": Option(str, "address of the network interface for multicast", "ADDRESS"),
+        "interface": Option(
+            str, "address of the network interface for multicast, or of the ibverbs card", "ADDRESS"
+        ),
+        "transport": Option(
+            one_of("socket", "ibverbs"),
+            "way in which heaps come: socket, or past the system by ibverbs; default: socket",
+            "socket|ibverbs",
+        ),
     }
 
     def parse(self, text, array=None, seed=None):
@@ -109,6 +116,7 @@ class Spead(InputFormat):
             heaps_per_chunk=heaps,
             window=values.get("window", 4),
             interface=values.get("interface", ""),
+            transport=values.get("transport", "socket"),
         )
         return signals_of(description, parameters, numbers, warnings)
 
