@@ -49,6 +49,7 @@ PCIE = 51.6e9  # bytes a second, host to device, pinned
 NVLINK = 217e9  # bytes/s of an all-to-all of two H100 (anchors.md), the slowest size
 DEVICE_COPY = 4.05e12  # read plus written
 KERNEL_UDP = 14.0e9 / 8  # a core, 8 KiB packets, where the sender was the limit
+BYPASS = 8192 / 1.70e-6  # a core, of packets of 8 KiB: DPDK's net_ring, docs/performance-network.md
 LINK = 0.9 * 100e9 / 8  # bytes/s of 100 Gbit/s Ethernet, less headers and pauses
 SOCKET = 64 << 20  # bytes in the kernel
 
@@ -187,6 +188,7 @@ def gpus():
                 count(least),
                 count(network),
                 count((array.raw + array.voltages) / KERNEL_UDP),
+                count((array.raw + array.voltages) / BYPASS),
                 max(needs, key=needs.get),
             )
         )
@@ -199,6 +201,7 @@ def gpus():
             "GPUs",
             "100 GbE ports",
             "cores, kernel UDP",
+            "cores, DPDK",
             "short first",
         ),
         rows,
