@@ -466,9 +466,9 @@ class spead_source(python_block):
             values[:, conjugate] = values[:, conjugate].conj()
             counted[index[there]] = shape.spectra_per_heap
             out[:, index[there]] = values[:, there] / shape.spectra_per_heap
-        self._say(item, counted.tolist())
+        self._tag_counts(item, counted.tolist())
 
-    def _say(self, item, counted):
+    def _tag_counts(self, item, counted):
         """Tags what was counted in an integration, where it is not as before; and once a second of
         the stream all that readers do not know who begin there."""
         shape = self._shape
