@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iomanip>
 #include <numeric>
+#include <sstream>
 #include <thread>
 
 namespace gr::aperture {
@@ -36,6 +38,13 @@ constexpr int64_t watched_samples = 1 << 17;
 //! An input of this signal-to-noise does not disappear in the noise by chance: the search
 //! for slips still finds one of about 5.
 constexpr double surely_seen = 10;
+//! Cycles a second of a phase that is not followed, from which on that is reported: more
+//! than the sky makes on some kilometres.
+constexpr double fastest_phase = 1;
+//! Standard deviations of such a rate.
+constexpr double surely_walks = 8;
+//! Radians by which a followed phase may be beside what was expected.
+constexpr double most_strayed = 1;
 //! Change of a delay from stamps, in samples, after which it is tagged again.
 constexpr double delay_step = 0.1; // samples
 //! Rate in samples a second that is assumed where no tag gives it.
@@ -425,6 +434,46 @@ double stream_align_impl::phase_at(int port, int64_t tick) const
     return std::remainder(in.phase + in.phase_rate * double(tick - in.tick), 2 * pi);
 }
 
+double stream_align_impl::ppm_of(double phase_rate) const
+{
+    const double cycles = rate() > 0 ? frequency() / rate() : 0;
+    return cycles > 0 ? 1e6 * phase_rate / (2 * pi * cycles)
+                      : std::numeric_limits<double>::quiet_NaN();
+}
+
+void stream_align_impl::know_clock(int port, double ppm)
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_facts[port].ppm = ppm;
+}
+
+void stream_align_impl::tell_drift(int port, int base, const receiver_offset& o)
+{
+    auto& in = d_inputs[port];
+    const double hertz = std::abs(o.phase_rate) * rate() / (2 * pi);
+    if (in.drifts || d_p.clock_error > 0 || hertz < fastest_phase ||
+        std::abs(o.phase_rate) < surely_walks * o.sigma_phase_rate)
+        return;
+    in.drifts = true;
+    const double ppm = ppm_of(o.phase_rate);
+    std::ostringstream why;
+    why << std::setprecision(2) << "the phase of inputs " << port << " and " << base
+        << " rotates " << hertz << " times a second";
+    if (std::isfinite(ppm))
+        why << ", as their clocks differ by " << std::abs(ppm) << " ppm";
+    why << ": that is not followed, and integrations longer than " << 0.25 / hertz
+        << " s average it out. Give both one clock, or clock_error and interval, which "
+           "follow two";
+    d_logger->warn("{:s}", why.str());
+    publish("clock_drift",
+            port,
+            entries()
+                .add(tags::ppm, ppm)
+                .add(tags::phase_rate, o.phase_rate * rate())
+                .add(tags::reason, pmt::mp(why.str()))
+                .dict());
+}
+
 void stream_align_impl::place(int port, int64_t moved)
 {
     if (moved == 0)
@@ -440,6 +489,7 @@ void stream_align_impl::take(const offset_job::answer& a)
         return; // the ports have moved since
     if (!a.error.empty())
         d_logger->warn("the offsets could not be measured: {:s}", a.error);
+    know_clock(a.asked.search.reference, 0);
     if (a.asked.known.empty())
         take_offsets(a);
     else if (a.error.empty())
@@ -480,8 +530,10 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
             if (in.placed)
                 why += "; what was measured before is kept";
             d_logger->warn("inputs {:d} and {:d}: {:s}", port, base, why);
-            if (a.ppm[port])
+            if (a.ppm[port]) {
                 more.add(tags::ppm, *a.ppm[port]);
+                know_clock(port, *a.ppm[port]);
+            }
             if (a.most_ppm > 0)
                 more.add("most_ppm", a.most_ppm);
             publish("not_aligned", port, more.add(tags::reason, pmt::mp(why)).dict());
@@ -493,14 +545,37 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
             const bool slipped =
                 in.placed && in.measured && whole != 0 && d_p.clock_error == 0;
             in.delay = delay - std::round(delay);
-            in.phase =
-                std::remainder(o.phase + o.phase_rate * since + base_phase, 2 * pi);
+            const double phase = o.phase + o.phase_rate * since + base_phase;
+            if (d_p.clock_error > 0 && in.measured) {
+                const double strayed =
+                    std::remainder(phase - phase_at(port, now), 2 * pi);
+                more.add("strayed", strayed);
+                if (std::abs(strayed) > most_strayed)
+                    d_logger->warn(
+                        "the phase of input {:d} strayed by {:.0f} degrees from what the "
+                        "last measurement implied: its clock wanders; measure more often "
+                        "(interval), or more samples (search_samples)",
+                        port,
+                        strayed * 180 / pi);
+            }
+            in.phase = std::remainder(phase, 2 * pi);
             in.delay_rate = o.delay_rate + delay_rate;
             in.phase_rate = o.phase_rate + phase_rate;
             in.tick = now;
             in.placed = in.measured = true;
             place(port, whole);
             in.stamped = by_time(port) ? lag(port, now) : 0;
+            in.drifts = false;
+            if (d_p.clock_error > 0) {
+                const double ppm = ppm_of(in.phase_rate);
+                know_clock(port, ppm);
+                more.add(tags::ppm, ppm);
+                d_logger->info("the clock of input {:d} is faster than that of input "
+                               "{:d} by {:.4g} ppm, which is followed",
+                               port,
+                               base,
+                               ppm_of(o.phase_rate));
+            }
             d_logger->info(
                 "input {:d} against {:d}: {:d} samples and {:.4f} later, phase "
                 "{:.2f} degrees, signal-to-noise {:.1f}",
@@ -590,6 +665,11 @@ void stream_align_impl::take_slips(const offset_job::answer& a)
         in.seen = o.signal_to_noise;
         if (!o.found)
             continue;
+        if (o.sigma_phase_rate > 0) {
+            know_clock(port,
+                       ppm_of(o.phase_rate + in.phase_rate - d_inputs[base].phase_rate));
+            tell_drift(port, base, o);
+        }
         slips[port] = o.lag;
         any = any || o.lag != 0;
         alike = alike && (compared == 0 || o.lag == last);
@@ -844,6 +924,7 @@ void stream_align_impl::publish_state()
                 .add("offsets", numbers(offsets()))
                 .add("phases", numbers(phases()))
                 .add("signal_to_noise", numbers(snr()))
+                .add(tags::ppm, numbers(clock_ppm()))
                 .add("zeros", counts(zeros()))
                 .add("dropped", counts(dropped()))
                 .add("slips", counts(slips()))
@@ -885,6 +966,7 @@ std::vector<value> stream_align_impl::of_each(value facts::*member) const
     return values;
 }
 
+std::vector<double> stream_align_impl::clock_ppm() const { return of_each(&facts::ppm); }
 std::vector<double> stream_align_impl::offsets() const { return of_each(&facts::offset); }
 std::vector<double> stream_align_impl::phases() const { return of_each(&facts::phase); }
 std::vector<double> stream_align_impl::snr() const { return of_each(&facts::snr); }

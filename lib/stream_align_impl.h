@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <mutex>
 
 namespace gr::aperture {
@@ -40,6 +41,7 @@ public:
     std::vector<double> phases() const override;
     std::vector<double> snr() const override;
     std::vector<bool> aligned() const override;
+    std::vector<double> clock_ppm() const override;
     std::vector<std::string> reasons() const override;
     std::vector<uint64_t> zeros() const override;
     std::vector<uint64_t> dropped() const override;
@@ -60,6 +62,7 @@ private:
         double tagged = 0;  //!< delay that was tagged last, in samples
         bool watched = false; //!< the input correlated in the last search for slips
         double seen = 0;      //!< signal-to-noise ratio in that search
+        bool drifts = false;  //!< a walk of the phase was reported
         bool doubted = false; //!< the input no longer correlates, and is searched for
         int64_t next = -1;    //!< item behind the last one that was sent
         int64_t arrived = 0;  //!< items that have come
@@ -72,6 +75,7 @@ private:
     //! Facts that other threads may read while this block works.
     struct facts {
         double offset = 0, phase = 0, snr = 0;
+        double ppm = std::numeric_limits<double>::quiet_NaN(); //!< clock_ppm()
         bool aligned = false;
         uint64_t zeros = 0, dropped = 0, slips = 0;
         std::string reason; //!< reason why the last search did not find it
@@ -122,6 +126,11 @@ private:
     void take(const offset_job::answer& a);
     void take_offsets(const offset_job::answer& a);
     void take_slips(const offset_job::answer& a);
+    //! Returns millionths of the clock's rate that are a rate of the phase per sample.
+    double ppm_of(double phase_rate) const;
+    void know_clock(int port, double ppm);
+    //! Reports, once, a phase that walks away from what is known and is not followed.
+    void tell_drift(int port, int base, const receiver_offset& o);
     void place(int port, int64_t ticks);
     double delay_at(int port, int64_t tick) const;
     double phase_at(int port, int64_t tick) const;

@@ -264,7 +264,7 @@ class TestCommands(unittest.TestCase):
         of each input; None for an offset that is unknown."""
         rows = re.findall(
             r"^  R\d+x  .*?  (?:([-\d.]+) samples|unknown) +(-|[-\d.]+°) +"
-            r"(?:-|[\d.e+]+) +(\d+) +(\d+) samples +(\d+)$",
+            r"(?:-|[\d.e+]+) +(?:-|[-+\d.e]+ ppm) +(\d+) +(\d+) samples +(\d+)$",
             output,
             re.MULTILINE,
         )

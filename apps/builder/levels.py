@@ -96,21 +96,27 @@ def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
         # [sample][input], an item a sample of all of them
         source = blocks.vector_source_c(samples.T.ravel(), False, inputs)
         parameters["inputs_per_port"] = inputs
-    sink = blocks.vector_sink_c(inputs * channels)
-    if signals.channels:
-        flowgraph.connect(source, sink)
-    else:
+    per_port = parameters["inputs_per_port"]
+    sinks = [blocks.vector_sink_c(per_port * channels) for _ in range(inputs // per_port)]
+    channelizer = None
+    if not signals.channels:
         channelizer = pfb_channelizer(output_type="fc32", **parameters)
         if calibrate is not None:
             calibrate(channelizer)
-        flowgraph.connect(source, channelizer, sink)
+    for port, sink in enumerate(sinks):
+        through = [] if channelizer is None else [(channelizer, port)]
+        flowgraph.connect((source, port), *through, sink)
     flowgraph.handle_sigint = False  # a handler would swallow Ctrl-C
     try:
         flowgraph.run()
     except KeyboardInterrupt:
         flowgraph.stop()
         raise
-    spectra = np.array(sink.data(), np.complex64).reshape(-1, inputs, channels)
+    found = [
+        np.array(sink.data(), np.complex64).reshape(-1, per_port, channels) for sink in sinks
+    ]
+    length = min(map(len, found))
+    spectra = np.concatenate([of_port[:length] for of_port in found], axis=1)
     if len(spectra) == 0:
         raise RuntimeError(
             "the gain cannot be measured: the first part of the input gave no spectra"

@@ -19,7 +19,7 @@ def receivers_table(source, names):
     if not hasattr(source, "states"):
         return ""
     states = source.states()
-    rows = [("input", "receiver", "offset", "phase", "S/N", "slips", "missing", "losses")]
+    rows = [("input", "receiver", "offset", "phase", "S/N", "clock", "slips", "missing", "losses")]
     wrong = []
     for name, state in zip(names, states):
         known = state.aligned
@@ -30,6 +30,7 @@ def receivers_table(source, names):
                 f"{state.offset:.3f} samples" if known else "unknown",
                 f"{math.degrees(state.phase):.1f}°" if known else "-",
                 f"{state.snr:.3g}" if state.snr else "-",
+                f"{state.ppm:+.3g} ppm" if math.isfinite(state.ppm) else "-",
                 str(state.slips),
                 f"{state.missing} samples",
                 str(state.losses),

@@ -11,6 +11,7 @@
 #include "stream/offset_job.h"
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <iomanip>
 #include <sstream>
 
@@ -28,6 +29,61 @@ std::vector<int> compared_inputs(const offset_job::task& t)
         if (t.compared[i])
             inputs.push_back(int(i));
     return inputs;
+}
+
+/*!
+ * Measures the rate at which the phase of an aligned input still changes: a line through
+ * the phases of sections, each of which is less than half a cycle from the one before.
+ *
+ * \param rate known, in radians per sample
+ * \param o its phase_rate and sigma_phase_rate are set, the latter to 0 if the sections
+ * do not correlate
+ */
+void measure_rate(const cfloat* reference,
+                  const cfloat* other,
+                  int64_t count,
+                  double rate,
+                  receiver_offset& o)
+{
+    constexpr int sections = 8;
+    // a section of independent samples that shows nothing has about 1 sigma
+    constexpr double clear = 6;
+    const int64_t length = count / sections;
+    double power = 0, other_power = 0, sum = 0, phase = 0, slope = 0;
+    double phases[sections];
+    std::complex<double> before = 1;
+    for (int section = 0; section < sections; section++) {
+        std::complex<double> product = 0;
+        for (int64_t i = section * length; i < (section + 1) * length; i++) {
+            product += std::polar(1., rate * double(i)) *
+                       std::complex<double>(reference[i] * std::conj(other[i]));
+            power += std::norm(reference[i]);
+            other_power += std::norm(other[i]);
+        }
+        phase += std::arg(product * std::conj(before));
+        phases[section] = phase;
+        before = product;
+        sum += std::abs(product);
+    }
+    const double coherence = sum / std::max(std::sqrt(power * other_power), 1e-300);
+    if (coherence * std::sqrt(double(length)) < clear)
+        return;
+    const double middle = (sections - 1) / 2.;
+    const double squares = sections * (sections * sections - 1) / 12.;
+    double mean = 0, scatter = 0;
+    for (int section = 0; section < sections; section++) {
+        slope += (section - middle) * phases[section] / squares;
+        mean += phases[section] / sections;
+    }
+    for (int section = 0; section < sections; section++)
+        scatter += std::pow(phases[section] - mean - (section - middle) * slope, 2);
+    // by the coherence, and by how far the phases are from their line
+    const double noise =
+        std::sqrt(std::max(0., 1 - coherence * coherence) / (2 * double(length))) /
+        coherence;
+    const double sigma = std::max(noise, std::sqrt(scatter / (sections - 2)));
+    o.phase_rate = slope / double(length);
+    o.sigma_phase_rate = sigma / std::sqrt(squares) / double(length);
 }
 
 receiver_offsets look_for_slips(const offset_job::task& t,
@@ -64,7 +120,8 @@ receiver_offsets look_for_slips(const offset_job::task& t,
     tracker.add(starts, count);
     receiver_offsets found;
     found.reference = reference;
-    for (const auto& s : tracker.states()) {
+    for (size_t i = 0; i < samples.size(); i++) {
+        const auto& s = tracker.states()[i];
         receiver_offset o;
         o.found = s.found;
         o.lag = std::llround(s.delay);
@@ -74,6 +131,12 @@ receiver_offsets look_for_slips(const offset_job::task& t,
         o.signal_to_noise = s.signal_to_noise;
         o.sigma_delay = s.sigma_delay;
         o.sigma_phase = s.sigma_phase;
+        if (s.found && o.lag == 0 && int(i) != reference)
+            measure_rate(starts[reference],
+                         starts[i],
+                         count,
+                         base.phase_rate - t.known[inputs[i]].phase_rate,
+                         o);
         found.inputs.push_back(o);
     }
     return found;
@@ -93,9 +156,8 @@ std::string ppm_text(double ppm)
     return text.str();
 }
 
-//! \returns millionths by which the clocks of two inputs differ, which lie `lag` samples
-//! apart as far as known, or nothing if they do not differ, or the first result fits
-//! better
+//! \returns millionths by which the clock of another input is faster than that of the
+//! reference, or nothing if they do not differ, or the first result fits better
 std::optional<double> drift_of(const offset_job::task& t,
                                const cfloat* reference,
                                const cfloat* other,
@@ -124,8 +186,8 @@ std::optional<double> drift_of(const offset_job::task& t,
     if (!drifts.found || std::abs(drifts.phase_rate) < 6 * drifts.sigma_phase_rate ||
         (found.found && drifts.coherence < 2 * found.coherence))
         return std::nullopt;
-    return 1e6 * std::abs(t.cycles > 0 ? drifts.phase_rate / (2 * M_PI * t.cycles)
-                                       : drifts.delay_rate);
+    return 1e6 * (t.cycles > 0 ? drifts.phase_rate / (2 * M_PI * t.cycles)
+                               : -drifts.delay_rate);
 }
 
 /*!
@@ -151,7 +213,7 @@ void look_for_drifts(offset_job::answer& a,
         a.ppm[inputs[i]] = ppm;
         if (ppm) {
             o.found = false;
-            o.reason = "these inputs drift apart by " + ppm_text(*ppm) +
+            o.reason = "these inputs drift apart by " + ppm_text(std::abs(*ppm)) +
                        ", they are on two clocks: offset unknown. Without clock_error "
                        "at most " +
                        limit +
@@ -162,6 +224,34 @@ void look_for_drifts(offset_job::answer& a,
             o.reason += ". If they are on two clocks, these may differ by " + limit +
                         " at most without clock_error";
         }
+    }
+}
+
+/*!
+ * Reports the inputs whose clocks differ by more than was said, among those that were not
+ * found.
+ */
+void look_beyond(offset_job::answer& a,
+                 const offset_job::task& t,
+                 const std::vector<const cfloat*>& samples,
+                 const std::vector<int>& inputs,
+                 int reference,
+                 int64_t count,
+                 receiver_offsets& found)
+{
+    a.most_ppm = 1e6 * t.search.most_delay_rate;
+    for (size_t i = 0; i < inputs.size(); i++) {
+        auto& o = found.inputs[i];
+        if (int(i) == reference || o.found || t.search.most_delay_rate >= most_drift)
+            continue;
+        const auto ppm = drift_of(t, samples[reference], samples[i], count, o);
+        if (!ppm || std::abs(*ppm) <= a.most_ppm)
+            continue;
+        a.ppm[inputs[i]] = ppm;
+        o.reason = "the clocks of these inputs differ by " + ppm_text(std::abs(*ppm)) +
+                   ", more than the " + ppm_text(a.most_ppm) +
+                   " that are followed with clock_error " + ppm_text(a.most_ppm / 2) +
+                   ": offset unknown; give a larger clock_error";
     }
 }
 
@@ -187,6 +277,8 @@ offset_job::answer solve(offset_job::task& t)
             found = measure_offsets(samples, count, search);
             if (!search.separate_clocks())
                 look_for_drifts(a, t, samples, inputs, reference, count, found);
+            else
+                look_beyond(a, t, samples, inputs, reference, count, found);
         } else {
             found = look_for_slips(t, samples, inputs, reference, count);
         }

@@ -43,8 +43,8 @@ public:
     struct answer {
         task asked; //!< task without its samples
         receiver_offsets offsets;
-        //! [input] Millionths by which the clocks of the input and of the reference
-        //! differ, where that is why it was not found on a common one.
+        //! [input] Millionths by which the clock of the input is faster than that of the
+        //! reference, where that is why it was not found.
         std::vector<std::optional<double>> ppm;
         double most_ppm =
             0;             //!< by which they may differ on a clock that is called common

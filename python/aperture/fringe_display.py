@@ -27,6 +27,8 @@ NOT_ALIGNED = {
     "not_aligned": "nobody knows by how much one is later",
     "doubted": "they no longer correlate, and are searched for",
 }
+#: the event of `status` of an input whose phase rotates, and is not followed
+DRIFT = "clock_drift"
 
 
 class fringe_display(display_block):
@@ -84,7 +86,7 @@ class fringe_display(display_block):
         #: a FringeRecord: what is drawn
         self.record = FringeRecord(self._inputs, chosen, int(history), int(window))
         super().__init__("fringe_display", size, MOST_RATE, device)
-        self._lock, self._not_aligned = threading.Lock(), {}
+        self._lock, self._not_aligned, self._drifting = threading.Lock(), {}, {}
         self.take_status(self._take_status)
 
     def _names(self, names, array):
@@ -129,8 +131,11 @@ class fringe_display(display_block):
                 self._not_aligned[number] = (
                     pmt.symbol_to_string(reason) if pmt.is_symbol(reason) else NOT_ALIGNED[event]
                 )
+            elif event == DRIFT and number is not None and pmt.is_symbol(reason):
+                self._drifting[number] = pmt.symbol_to_string(reason)
             elif event in ("aligned", "first_stamp"):
                 self._not_aligned.pop(number, None)
+                self._drifting.pop(number, None)
             elif event == "state" and pmt.is_u64vector(aligned):
                 for number, is_aligned in enumerate(pmt.u64vector_elements(aligned)):
                     if is_aligned:
@@ -143,6 +148,12 @@ class fringe_display(display_block):
             return next(
                 (self._not_aligned[number] for number in pair if number in self._not_aligned), ""
             )
+
+    def drifting(self, pair):
+        """Returns what the port `status` was told of the clock of one of two inputs, whose phase
+        rotates and is not followed; empty if nothing was."""
+        with self._lock:
+            return next((self._drifting[number] for number in pair if number in self._drifting), "")
 
     def update(self):
         """

@@ -269,6 +269,13 @@ class qa_fringe_display(gr_unittest.TestCase):
         self.assertIn("B–C: not aligned", widget._others.text())
         display._take_status("aligned", pmt.to_pmt({"port": 2}))
         settle(widget, lambda: "not aligned" not in widget.text())
+        # a clock that is not followed is said beside the curves, until the input is measured
+        message = {"port": 2, "reason": "the phase of inputs 2 and 0 rotates 5 times a second"}
+        display._take_status("clock_drift", pmt.to_pmt(message))
+        settle(widget, lambda: "rotates 5 times a second" in widget.text())
+        self.assertEqual(display.drifting((0, 1)), "")
+        display._take_status("aligned", pmt.to_pmt({"port": 2}))
+        settle(widget, lambda: "rotates" not in widget.text())
 
     def test_size_of_the_window(self):
         """A window as GNU Radio Companion makes it opens as large as what is in it, as far as the

@@ -176,6 +176,46 @@ class qa_separate_crystals(gr_unittest.TestCase):
         chain = Chain(0.1, 170000, ppm=0, clock_error=0)
         self.assertEqual(chain.align.aligned(), [True, True])
 
+    def test_clocks_while_they_run(self):
+        """The ppm between clocks are measured while they run, signed, within what the phases of
+        eight sections of 2^17 samples say; a rotation that is not followed is said once, one
+        clock never, and the difference is that of the doubles."""
+        section, coherence = SEARCH // 8, 0.5
+        noise = np.sqrt((1 - coherence**2) / (2 * section)) / coherence
+        # a line through eight phases, in ppm
+        sigma = 1e6 * noise / np.sqrt(42) / section / (2 * np.pi * FREQUENCY / RATE)
+        for ppm, told in ((0.03, True), (-0.04, True), (0.0, False)):
+            chain = Chain(
+                coherence, 900000, ppm=ppm, clock_error=0, watch=0.02, status_interval=1e-3
+            )
+            self.assertEqual(chain.align.aligned(), [True, True])
+            found = chain.align.clock_ppm()
+            self.assertEqual(found[0], 0)
+            self.assertLess(abs(found[1] - ppm), 5 * sigma)
+            state = [m for m in chain.events("state") if np.isfinite(m["ppm"][1])][-1]
+            self.assertLess(abs(state["ppm"][1] - ppm), 5 * sigma)
+            said = chain.events("clock_drift")
+            self.assertEqual(len(said), told)
+            for message in said:
+                self.assertEqual(message["port"], 1)
+                self.assertLess(abs(message["ppm"] - ppm), 5 * sigma)
+                turns = abs(ppm) * 1e-6 * FREQUENCY
+                self.assertRegex(message["reason"], f"rotates {turns:.0f}.* times a second.*ppm")
+                self.assertIn("clock_error", message["reason"])
+
+    def test_clocks_that_are_followed(self):
+        """Followed clocks say their ppm, and what lies beyond clock_error says by how much."""
+        chain = Chain(0.5, 600000, interval=0.05, ppm=-PPM)
+        self.assertAlmostEqual(chain.align.clock_ppm()[1], -PPM, delta=1e-3 * PPM)
+        self.assertAlmostEqual(chain.events("aligned")[-1]["ppm"], -PPM, delta=1e-3 * PPM)
+        self.assertLess(abs(chain.events("aligned")[-1]["strayed"]), 0.5)
+        chain = Chain(0.9, 170000, ppm=30.0, clock_error=2)
+        self.assertEqual(chain.align.aligned(), [True, False])
+        said = chain.events("not_aligned")[0]
+        self.assertAlmostEqual(said["ppm"], 30, delta=3)
+        self.assertEqual(said["most_ppm"], 4)
+        self.assertRegex(said["reason"], "differ by 30 ppm, more than the 4 ppm .* clock_error 2 ")
+
     def test_too_faint(self):
         """A signal too faint to follow is reported, and is missing."""
         for coherence, reason in ((0.15, "too faintly"), (0.01, "do not correlate")):

@@ -177,6 +177,9 @@ public:
     //! std::invalid_argument
     virtual void set_status_interval(double seconds) = 0;
 
+    //! Returns, for each input, the millionths by which its clock is faster than that of
+    //! the reference, as measured last; not a number where nothing was.
+    virtual std::vector<double> clock_ppm() const = 0;
     //! Returns, for each input, its delay less that of the reference, in samples, counted
     //! from the first sample of each, with the part that is tagged as `delay`.
     virtual std::vector<double> offsets() const = 0;

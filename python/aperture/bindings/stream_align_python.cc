@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(957c99c42a8fc7d48ce128d1b6a93048) */
+/* BINDTOOL_HEADER_FILE_HASH(9fdb4ab9518012eaa5c89b971576bfa5) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -83,6 +83,10 @@ f_engine takes them.
              &block::snr,
              "Returns the signal-to-noise ratio of each input at the last measurement by "
              "correlation; 0: none yet.")
+        .def("clock_ppm",
+             &block::clock_ppm,
+             "Returns, for each input, the millionths by which its clock is faster than "
+             "that of the reference, as measured last; not a number where nothing was.")
         .def("aligned",
              &block::aligned,
              "Returns, for each input, whether its offset is known.")

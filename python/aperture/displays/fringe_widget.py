@@ -35,6 +35,7 @@ class FringeWidget(look.Panel):
         self._own = list(self._record.baselines)  # baselines that stay when another is chosen
         self._chosen = self._own[0]
         self._reason = ""  # the reason why the fringes are not aligned
+        self._drifting = ""  # the text on a clock that is not followed
         self._others = look.note("")
         self._make_choices()
         self._make_plots()
@@ -144,7 +145,9 @@ class FringeWidget(look.Panel):
         if isinstance(found, str):
             self._say(found)
         elif self.isVisible() and (
-            found or self._reason != self._display.not_aligned(self._chosen)
+            found
+            or self._reason != self._display.not_aligned(self._chosen)
+            or self._drifting != self._display.drifting(self._chosen)
         ):
             self._draw()
 
@@ -162,6 +165,7 @@ class FringeWidget(look.Panel):
 
     def _draw(self):
         self._reason = self._display.not_aligned(self._chosen)
+        self._drifting = self._display.drifting(self._chosen)
         if self._record.channels is None:
             if self._reason:
                 self._say(self._not_aligned())
@@ -169,6 +173,8 @@ class FringeWidget(look.Panel):
         fringes = {pair: self._record.fringe(pair) for pair in self._record.baselines}
         names = [self._display.names[number] for number in self._chosen]
         text = self._not_aligned() if self._reason else fringe_text(names, fringes[self._chosen])
+        if self._drifting:
+            text += f": {self._drifting}"
         if not self._display.told_time:
             text += " (times by this computer's clock)"
         self._say(text)

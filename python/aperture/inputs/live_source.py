@@ -5,6 +5,7 @@
 #
 """Receivers as one source, whose outputs are lined up."""
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -47,7 +48,8 @@ class InputState:
     that it was delayed by, less those of the first input; phase: rad that were added to it; snr:
     signal-to-noise of the last measurement by correlation, 0 without one; slips: jumps that were
     mended; missing: samples that are sent as zeros; losses: how often its driver said that samples
-    were lost; reason: why it was not found by correlation, where it was not.
+    were lost; reason: why it was not found by correlation, where it was not; ppm: by how many
+    millionths its clock is faster than that of the first input, not a number where nobody knows.
     """
 
     receiver: str
@@ -59,6 +61,26 @@ class InputState:
     missing: int
     losses: int
     reason: str = ""
+    ppm: float = math.nan
+
+
+def input_states(names, align, losses):
+    """An InputState of each input of a stream_align; names, losses: [input]."""
+    return [
+        InputState(*entry)
+        for entry in zip(
+            names,
+            align.aligned(),
+            align.offsets(),
+            align.phases(),
+            align.snr(),
+            align.slips(),
+            align.zeros(),
+            losses,
+            align.reasons(),
+            align.clock_ppm(),
+        )
+    ]
 
 
 class LiveSource(gr.hier_block2):
@@ -203,21 +225,7 @@ class LiveSource(gr.hier_block2):
 
     def states(self):
         """An InputState of each input."""
-        align = self.align
-        return [
-            InputState(*entry)
-            for entry in zip(
-                self._names,
-                align.aligned(),
-                align.offsets(),
-                align.phases(),
-                align.snr(),
-                align.slips(),
-                align.zeros(),
-                [said.losses() for said in self._tags],
-                align.reasons(),
-            )
-        ]
+        return input_states(self._names, self.align, [said.losses() for said in self._tags])
 
     def watch(self):
         """Watches receivers, to be called from time to time while it runs: ends the stream, with an

@@ -12,6 +12,7 @@ from fractions import Fraction
 from ...formats.recordings import Piece, Recording, check_recording, time_of_file
 from ...parameters.rules import whole_reader
 from ...parameters.times import read_time
+from ..aligned_recordings import ALIGN_OPTIONS, aligned
 from ..input_format import InputFormat, Option, one_of, split_at
 from ..line_up import signals_of
 from ..recordings import INVERTED
@@ -82,6 +83,7 @@ class Raw(InputFormat):
             "BYTES",
         ),
         "inverted": INVERTED,
+        **ALIGN_OPTIONS,
     }
 
     def open(self, request):
@@ -133,8 +135,10 @@ class Raw(InputFormat):
                 entry.approximate = True
                 (piece,) = entry.pieces
                 entry.pieces = [Piece(piece.file, piece.byte, piece.samples, start)]
-            if len(names) > 1:
+            if len(names) > 1 and values.get("align") != "correlation":
                 warnings.append(f"{', '.join(names)}: taken to have begun at the same moment")
+        if values.keys() & ALIGN_OPTIONS.keys():
+            return aligned(request, recordings, warnings)
         return signals_of(request, recordings, warnings)
 
     @staticmethod
