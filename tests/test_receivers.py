@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -18,10 +19,14 @@ from unittest import mock
 
 import numpy as np
 
+from gnuradio.aperture.arrays.array_description import save_array
 from gnuradio.aperture.commands import beams_command, fx
+from gnuradio.aperture.testing.heimdall_server import HeimdallServer, frame
 from gnuradio.aperture.testing.observations import run as run_main
+from gnuradio.aperture.testing.receivers import Receiver, Receivers
+from gnuradio.aperture.testing.recordings import small_array
 from gnuradio.aperture.testing.tiers import long_test
-from places import BUILD, PATIENCE, fresh_folder, main, run
+from places import BUILD, PATIENCE, SOURCE, fresh_folder, main, run
 
 PLUGINS = BUILD / "tests/soapy"
 RATE = 2.4e6
@@ -263,7 +268,7 @@ class TestCommands(unittest.TestCase):
         """Returns the table of receivers: offset (samples), phase (degrees), slips, missing, losses
         of each input; None for an offset that is unknown."""
         rows = re.findall(
-            r"^  R\d+x  .*?  (?:([-\d.]+) samples|unknown) +(-|[-\d.]+°) +"
+            r"^  [RA]\d+x  .*?  (?:([-\d.]+) samples|unknown) +(-|[-\d.]+°) +"
             r"(?:-|[\d.e+]+) +(?:-|[-+\d.e]+ ppm) +(\d+) +(\d+) samples +(\d+)$",
             output,
             re.MULTILINE,
@@ -491,6 +496,100 @@ class TestCommands(unittest.TestCase):
         for sink in sinks:
             said = [tag for tag in sink.tags() if str(tag.key) == "rx_freq"]
             self.assertEqual([str(tag.value) for tag in said], ["1e+08", "1.01e+08"])
+
+    # ---- the lines of docs/receivers.md, on doubles
+
+    def line(self, output, inputs, exchange, *more):
+        """
+        Runs the page's line with this output, and --array as a description of so many inputs;
+        exchange: {what the page says: what the double is called}. Returns what it printed.
+        """
+        page = (SOURCE / "docs/receivers.md").read_text(encoding="utf-8")
+        (words,) = re.findall(rf"^    tools/run (aperture_fx .* -o {output}\.uvh5)$", page, re.M)
+        words = shlex.split(words)
+        described, written = self.folder / "lab.yml", self.folder / "x.uvh5"
+        save_array(small_array(sample_rate=2.4e6, antennas=inputs), str(described))
+        asked = words[words.index("--input") + 1]
+        for said, double in exchange.items():
+            self.assertIn(said, asked)
+            asked = asked.replace(said, double)
+        words[words.index("--input") + 1] = asked
+        words[words.index("--array") + 1] = str(described)
+        words[words.index("-o") + 1] = str(written)
+        found, output = run(*words, "--channels=256", *more, env=environment())
+        self.assertEqual(found, 0, output)
+        return output
+
+    def clock(self, output):
+        """The ppm of the second input, as the table at the end has it."""
+        return float(re.search(r"^  \S+ .*?([-+][\d.e-]+) ppm .*\n.*?(\S+) ppm", output, re.M)[2])
+
+    def test_lines_of_krakensdr(self):
+        samples = np.random.default_rng(3).normal(size=(2, 1 << 15))
+        common = np.broadcast_to(samples[0] + 1j * samples[1], (5, 1 << 15)).astype(np.complex64)
+        with HeimdallServer([frame(common, index) for index in range(24)]) as server:
+            output = self.line(
+                "kraken",
+                5,
+                {"krakensdr.local": f"127.0.0.1:{server.port},control={server.control_port}"},
+                "--duration=0.2",
+            )
+        self.assertIn("5 inputs, fc32, 2.4 Msample/s", output)
+        told = [(name, int.from_bytes(rest[:8], "little")) for name, rest in server.commands]
+        self.assertIn((b"FREQ", 1_420_400_000), told)
+        self.check_fringes()
+
+    def test_lines_of_dongles(self):
+        """Dongles on one clock, and on one each."""
+        dongles = {
+            "driver=rtlsdr,serial=1": "driver=aperture_test,serial=1,paced=0",
+            "driver=rtlsdr,serial=2": "driver=aperture_test,serial=2,paced=0",
+        }
+        output = self.line("one-clock", 2, dongles, "--duration=3")
+        self.check_second(output)
+        self.check_fringes()
+        self.assertLess(abs(self.clock(output)), 1e-3)
+        dongles["driver=rtlsdr,serial=2"] += ",ppm=2"
+        output = self.line("two-clocks", 2, dongles, "--duration=3")
+        self.assertAlmostEqual(self.clock(output), 2, delta=0.01)
+        data, _ = self.visibilities()
+        aa, bb, ab = np.moveaxis(data[2], -1, 0)
+        # 200 Hz between the oscillators within channels of 9.4 kHz
+        self.assertGreater(np.abs(ab / np.sqrt(aa.real * bb.real))[20:-20].min(), 0.95, output)
+
+    @long_test
+    def test_lines_of_recordings_made_apart(self):
+        apart = Receivers(
+            [
+                Receiver(0.0, 0.3, share=0.9, stamps="none"),
+                Receiver(61234.3, -1.0, ppm=2.0, share=0.9, stamps="none"),
+            ],
+            sample_rate=2.4e6,
+            center_frequency=100e6,
+        )
+        names = {}
+        for number, name in enumerate(("a.cu8", "b.cu8")):
+            parts = apart.samples(number, 0, 3_000_000).view(np.float32)
+            path = self.folder / name
+            np.clip(np.rint(25 * parts + 127.5), 0, 255).astype(np.uint8).tofile(path)
+            names[name] = str(path)
+        output = self.line("apart", 2, names)
+        self.assertAlmostEqual(self.clock(output), 2, delta=0.01)
+        self.assertRegex(output, "(?m)^  A2x .* 612[0-9][0-9]\\.")
+
+    def test_lines_of_usrps(self):
+        if not glob.glob("/usr/lib/*/uhd/modules/libsoapySupport.so"):
+            self.skipTest("uhd-soapysdr is not installed")
+        double = "type=soapy,driver=aperture_test,hwtime=true,paced=0,serial="
+        output = self.line(
+            "two-b210",
+            2,
+            {"serial=31B5F27": double + "1", "serial=31B5F28": double + "2"},
+            "--duration=1",
+        )
+        for offset, _, slips, missing, losses in self.states(output):
+            self.assertAlmostEqual(offset % 1, 0.375 if offset else 0, delta=0.01)
+            self.assertEqual((slips, missing, losses), (0, 0, 0))
 
     def test_uhd(self):
         """Receivers that share a pulse a second are lined up by their time, and start together."""

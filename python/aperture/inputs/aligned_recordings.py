@@ -137,6 +137,7 @@ def aligned(request, recordings, warnings=()):
         ports=len(recordings),
         endless=True,
         part=None,
+        source_from=None,
     )
 
 
