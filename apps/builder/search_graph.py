@@ -13,9 +13,11 @@ from ..arrays.array_description import load_array
 from ..arrays.telescopes import array_of_recording
 from ..beams.beams import Beam
 from ..formats.power_files import PowerRecording, as_names
+from ..parameters.times import exact, exact_seconds, time_text
+from ..plan import texts
 from ..power_source import power_source
 from ..streams.silent_block import silent
-from .input import check_writable, keep_what_is_read
+from .input import EXACT, check_writable, keep_what_is_read
 from .part_graph import PartGraph
 from .powers import Powers, PowerStream
 from .units import seconds_text
@@ -42,6 +44,28 @@ class PowerFront:
     def losses(self):
         """Returns what was missing, as text: nothing."""
         return ""
+
+
+def begin_later(plan, recording):
+    """Lets a recording begin where the plan says, if it does."""
+    if plan.input.start is None:
+        return
+    from_begin, wanted = texts.start(plan.input.start)
+    length = recording.samples * exact(recording.interval)
+    if not from_begin and recording.begin is None:
+        raise plan.error(
+            "input.start", "the file does not say when it begins; expected seconds", shown=True
+        )
+    seconds = wanted if from_begin else wanted - exact_seconds(recording.begin)
+    samples = seconds / exact(recording.interval)
+    # a time is written with some digits only
+    first = round(samples) if abs(samples - round(samples)) < EXACT else math.ceil(samples)
+    if not 0 <= first < recording.samples:
+        begin = "" if recording.begin is None else f"from {time_text(sum(recording.begin))} on, "
+        raise plan.error(
+            "input.start", f"the recording lasts {begin}{seconds_text(float(length))}", shown=True
+        )
+    recording.skip(first)
 
 
 def length_of(plan, recording):
@@ -87,6 +111,7 @@ class SearchGraph(PartGraph):
         names = as_names(plan.powers.files)
         self.recording = recording = PowerRecording(names, order=plan.powers.order)
         self.warnings = list(recording.warnings)
+        begin_later(plan, recording)
         samples, warnings = length_of(plan, recording)
         self.warnings += warnings
         self.sizes = SimpleNamespace(samples=samples, sample_rate=1 / recording.interval)

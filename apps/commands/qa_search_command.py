@@ -84,6 +84,17 @@ class qa_search_command(InFolder, gr_unittest.TestCase):
         folded = read_profiles("p-profiles.fits")
         np.testing.assert_allclose(folded.channels, FREQUENCIES * 1e6)
         self.assertEqual((folded.source, folded.start), ("B0329+54", (START, INTERVAL / 2)))
+        # a stretch of it begins at its own time
+        for start in ("1.2", "2020-01-01T06:00:01.2Z"):
+            code, out, err = self.search(
+                "--plan", "plan.yml", "--start", start, "--duration", "1", "--profiles", "late.fits"
+            )
+            self.assertEqual((code, err), (0, ""))
+            self.assertRegex(out, "from 2020-01-01T06:00:01.2.*Z, 1 s")
+            late = read_profiles("late.fits")
+            self.assertEqual(late.start[0], START + 1)
+            self.assertAlmostEqual(late.start[1], 0.2 + INTERVAL / 2, places=9)
+            self.assertEqual(np.argmax(profile(late)), 6)
         # the independent model: the mean of the file's own powers in each bin
         powers = dispersed_pulses(4000, FREQUENCIES, INTERVAL, pulses)[:2000]
         levels = np.clip(np.floor(powers + 2), 0, 3)
@@ -104,6 +115,7 @@ class qa_search_command(InFolder, gr_unittest.TestCase):
             ("a.fil,b.fil --fold 1", "b.fil and .*a.fil do not fit: frequencies of channel"),
             ("psr.par --fold 1", "psr.par: neither a filterbank file"),
             ("a.fil --fold psr.par", "--fold psr.par: the times of the file are those at the bary"),
+            ("a.fil --fold 1 --start 9", "--start 9: the recording lasts from 2020.* on, 100 ms"),
             ("a.fil --fold 1 --profiles x.fil", "--profiles x.fil: expected the name of a file"),
         ):
             with self.subTest(arguments=arguments):

@@ -59,13 +59,7 @@ class Input:
         "where in a recording to begin: seconds from its beginning, or a time in UTC",
         texts.start,
         type=["number", "string"],
-    ) = key(
-        None,
-        "--start",
-        metavar="TIME|SECONDS",
-        otherwise="at its first sample",
-        programs=OF_SAMPLES,
-    )
+    ) = key(None, "--start", metavar="TIME|SECONDS", otherwise="at its first sample")
     seed: Integer("seed of a simulation", 0, 2**31 - 1) = key(
         None, "--seed", metavar="N", otherwise="1", programs=OF_SAMPLES
     )
@@ -73,7 +67,7 @@ class Input:
         "channels that are read of an input that has channels, from 0, in the order of sky "
         "frequency, both ends included",
         texts.first_and_last,
-    ) = key(None, "--select-channels", metavar="FIRST:LAST", otherwise="all")
+    ) = key(None, "--select-channels", metavar="FIRST:LAST", otherwise="all", programs=OF_SAMPLES)
 
     @property
     def selected(self):

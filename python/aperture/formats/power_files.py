@@ -10,6 +10,7 @@ import os
 import numpy as np
 
 from ..parameters.input_files import find_file
+from ..parameters.times import exact, whole_and_fraction
 from .filterbank.header import HEADER_START
 from .filterbank.reader import FilterbankFile
 from .powers import TOTAL, PowerFileError
@@ -124,7 +125,7 @@ class PowerRecording:
         self.source, self.telescope = first.source, first.telescope
         self.barycentric = any(file.barycentric for file in self.files)
         lengths = [file.samples for file in self.files]
-        self.samples = min(lengths)
+        self.samples, self._first = min(lengths), 0
         if self.samples == 0:
             shortest = self.files[lengths.index(0)]
             raise PowerFileError(f"{shortest.filename}: there are no samples in it")
@@ -201,10 +202,18 @@ class PowerRecording:
             found = [f"{stem}-{number}" for number, stem in enumerate(found)]
         return found
 
+    def skip(self, samples):
+        """Begins so many samples later, of which one at least must be left."""
+        seconds, part = self.clock(samples)
+        if self.begin is not None:
+            self.begin = whole_and_fraction(seconds + exact(part) - exact(self.interval) / 2)
+        self._first += samples
+        self.samples -= samples
+
     def read_into(self, first, to):
         """Puts samples from `first` on into float32 [sample][beam][product][channel]. Raises
         OSError, PowerFileError."""
-        row = 0
+        row, first = 0, first + self._first
         for file in self.files:
             rows = file.rows * (len(self.names) // sum(each.rows for each in self.files))
             part = to[:, row : row + rows]
@@ -225,8 +234,9 @@ class PowerRecording:
     @property
     def jumps(self):
         """Samples before which some are missing."""
-        return [sample for sample, _ in self.files[0].jumps]
+        found = [sample - self._first for sample, _ in self.files[0].jumps]
+        return [sample for sample in found if sample > 0]
 
     def clock(self, sample):
         """(Whole seconds, fraction) of the middle of a sample."""
-        return self.files[0].clock(sample)
+        return self.files[0].clock(self._first + sample)
