@@ -247,6 +247,8 @@ class TestConversion(unittest.TestCase):
             rtol=0,
             atol=1e-9,
         )
+        # nothing says where antennas point
+        self.assertEqual(table(str(target / "POINTING"), ack=False).nrows(), 0)
         rows = table(str(target), ack=False)
         self.assertEqual(rows.nrows(), 18)
         self.assertEqual(rows.getcolkeyword("DATA", "QuantumUnits"), "Jy")

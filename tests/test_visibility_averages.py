@@ -283,7 +283,7 @@ class TestAverages(unittest.TestCase):
         )
         self.assertEqual(rows.getcol("SCAN_NUMBER")[order].tolist(), [1, 1, 2, 2, 3, 3])
         np.testing.assert_allclose(rows.getcol("EXPOSURE")[order] / LENGTH, [2, 1] * 3)
-        # and back, from pieces of the measurement set
+        # the way back, from pieces of the measurement set
         with mock.patch.object(visibility_files, "PIECE", 900):
             convert(str(made), str(self.result))
         back = UVData.from_file(str(self.result))

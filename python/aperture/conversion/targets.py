@@ -192,9 +192,6 @@ def _append(dataset, values):
 class _MeasurementSet:
     """A measurement set: pyuvdata writes each piece, and rows of all but the first are moved."""
 
-    #: the subtable with rows for each time
-    TIMED = "POINTING"
-
     def __init__(self, path, folder, _):
         self._path, self._folder = path, folder
         self._first = True
@@ -218,12 +215,11 @@ class _MeasurementSet:
         with tempfile.TemporaryDirectory(prefix=".piece-", dir=self._folder) as folder:
             piece = os.path.join(folder, "piece.ms")
             data.write_ms(piece, **CHECKS)
-            for name in ("", f"/{self.TIMED}"):
-                with (
-                    table(piece + name, ack=False) as source,
-                    table(self._path + name, ack=False, readonly=False) as target,
-                ):
-                    source.copyrows(target)
+            with (
+                table(piece, ack=False) as source,
+                table(self._path, ack=False, readonly=False) as target,
+            ):
+                source.copyrows(target)
 
     def finish(self):
         from casacore.tables import table
@@ -237,6 +233,9 @@ class _MeasurementSet:
             rows.putcol("SCAN_NUMBER", scans)
         with table(self._path + "/ANTENNA", ack=False, readonly=False) as antennas:
             antennas.putcol("MOUNT", [mount.upper() for mount in antennas.getcol("MOUNT")])
+        with table(self._path + "/POINTING", ack=False, readonly=False) as pointing:
+            # pyuvdata says that all antennas point to the zenith, of which the file says nothing
+            pointing.removerows(list(range(pointing.nrows())))
         with table(self._path + "/OBSERVATION", ack=False, readonly=False) as observation:
             span = (np.array(self._span) - 2400000.5) * SECONDS_PER_DAY
             observation.putcell("TIME_RANGE", 0, span)
