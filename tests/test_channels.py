@@ -29,8 +29,10 @@ from gnuradio.aperture.testing.channel_files import (
     write_guppi,
     write_vdif,
 )
+from gnuradio.aperture.testing.mutilation import check_reader, mutilate
 from gnuradio.aperture.testing.played_inputs import read_all
 from gnuradio.aperture.testing.recordings import visibilities
+from gnuradio.aperture.testing.tiers import ALL
 
 
 class TestChannels(unittest.TestCase):
@@ -400,6 +402,35 @@ class TestChannels(unittest.TestCase):
             file.write(bytes(10000))
         with self.assertRaisesRegex(ValueError, "has no frame of DRX"):
             open_input(f"drx:{path}")
+
+    def test_mutilated(self):
+        """Files that are spoilt, mostly in their headers: one line says why they cannot be read, or
+        they are; nothing hangs."""
+        files = 250 if ALL else 15
+        made, codes = self.made(4, 1, 6, 40, 2), self.rng.integers(0, 16, (1200, 2, 1, 8, 2))
+        times = made[0].transpose(2, 0, 1, 3, 4)
+        for kind, write, head, options in (
+            ("guppi", lambda path: write_guppi(path, made), 1800, ""),
+            ("dada", lambda path: write_dada_channels(path, times, "TFP"), 600, ""),
+            ("vdif", lambda path: write_vdif(path, codes), 80, ",band=rising,freq=1e9,rate=1kHz"),
+            (
+                "drx",
+                lambda path: write_drx(path, self.made(3, 2, 2, 4096, bits=4)),
+                64,
+                ",tuning=1",
+            ),
+        ):
+            path, rng, read = self.folder / f"spoilt.{kind}", np.random.default_rng(8), 0
+            write(path)
+            good, text = path.read_bytes(), f"{kind}:{path}{options}"
+            for number in range(files):
+                what, spoilt = mutilate(good, rng, head)
+                path.write_bytes(spoilt)
+                told = f"{kind} {number}, {what}"
+                read += check_reader(
+                    self, lambda text=text: open_input(text), str(path), spoilt, told
+                )
+            self.assertGreater(read, 0.2 * files, kind)
 
     def test_refused(self):
         """Options that need an F-engine are refused."""

@@ -22,8 +22,9 @@ constexpr int64_t window_bytes = 1 << 20;
 // Bytes of a row of a window, above which the time of a system call does not count, and
 // of a window that grows for that.
 constexpr int64_t row_bytes = 1 << 11, most_window_bytes = 1 << 25;
-// Channels and spectra of a tile, which stays in the first-level cache.
-constexpr int64_t tile_channels = 64, tile_spectra = 64;
+// Channels and spectra of a tile, which stays in the second-level cache: of many rows,
+// each is read for some cache lines in a row.
+constexpr int64_t tile_channels = 64, tile_spectra = 256;
 // Spectra that are transposed together: so many cache lines are written at a time.
 constexpr int64_t together = 8;
 

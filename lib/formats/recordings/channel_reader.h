@@ -69,7 +69,7 @@ struct channel_layout {
  * missing, and all its channels are zeros.
  *
  * Windows of some spectra are read at a time, so that rows of a file are long; their
- * bytes are unpacked and transposed in tiles that stay in the first-level cache.
+ * bytes are unpacked and transposed in tiles that stay in the second-level cache.
  */
 class channel_reader : public piece_reader
 {
