@@ -207,6 +207,30 @@ class TestChannels(unittest.TestCase):
         signals = open_input(f"guppi:{first},{self.path('n1.raw')}")
         self.assertEqual((signals.inputs, signals.samples), (4, 4 * 150))
 
+    def test_stations(self):
+        """One channel, for the filter bank, of stations with files of their own, one of which
+        begins later."""
+        blocks = self.made(5, 2, 4, 50, 2)
+        names = [self.path(f"station{number}.raw") for number in range(2)]
+        for number, name in enumerate(names):
+            own, offset = blocks[number:, number : number + 1], 0.5 + 0.005 * number
+            write_guppi(name, own, TELESCOP=f"'S{number}'", STT_OFFS=offset)
+        signals = open_input(f"guppi:{','.join(names)},channel=2")
+        self.assertEqual((signals.samples, signals.channels), (250, 0))
+        self.assertEqual(signals.description.input_names, ["S0x", "S0y", "S1x", "S1y"])
+        self.assertEqual(signals.center_frequency, 1400.505e6)
+        data, tags = read_all(signals)
+        expected = blocks[:, :, 2].transpose(0, 2, 1, 3, 4).reshape(250, 4, 2)
+        expected[:50, 2:] = 0
+        np.testing.assert_array_equal(data, expected)
+        gaps = [(tag["input"], tag["count"]) for _, key, tag in tags if key == "missing"]
+        self.assertEqual(sorted(gaps), [(2, 50), (3, 50)])
+        write_guppi(names[1], blocks[:, 1:], OBSFREQ=1400.6)
+        with self.assertRaisesRegex(
+            ValueError, "station1.raw: has a centre frequency of .*station0"
+        ):
+            open_input(f"guppi:{','.join(names)},channel=2")
+
     def test_cut_off(self):
         """The last block is not whole: its spectra lack channels, and a warning counts them."""
         blocks = self.made(3, 1, 4, 50, 2)

@@ -38,7 +38,8 @@ class Recording:
     name: for messages; inputs: interleaved sample by sample; coding, complex: as recording_source
     has them; rate: samples a second, a Fraction; center_frequency: Hz; pieces: in the order of
     time; telescope: by name; place: (latitude, longitude, height) in degrees and m, or None;
-    antennas: names of those that it tells of, or None; approximate: the times are a guess.
+    antennas: names of those that it tells of, or None; approximate: the times are a guess; places:
+    (offset, stride) of each input, as recording_source has them, None: they are interleaved.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Recording:
     antennas: list = None
     warnings: list = field(default_factory=list)
     approximate: bool = False
+    places: list = None
 
 
 @dataclass

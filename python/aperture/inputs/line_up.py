@@ -130,7 +130,7 @@ def _ends(recordings, rows, rate):
     return warnings
 
 
-def signals_of(request, recordings, warnings=(), polarizations=False):
+def signals_of(request, recordings, warnings=(), polarizations=False, within=True, antennas=None):
     """
     The Signals of recordings that are read side by side.
 
@@ -143,6 +143,10 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
         Further texts for the user.
     polarizations : bool
         True if two inputs are the polarisations of one antenna, where nobody says what they are.
+    within : bool
+        As of line_up().
+    antennas : list of str
+        Names of the antennas of several recordings, None: nobody says them.
 
     Raises
     ------
@@ -151,7 +155,7 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
     """
     _agree(recordings)
     first = recordings[0]
-    start, rows, more = line_up(recordings)
+    start, rows, more = line_up(recordings, within)
     warnings = [*warnings, *(text for entry in recordings for text in entry.warnings), *more]
     files = list(dict.fromkeys(piece.file for row in rows for piece, _ in row))
     pieces = [
@@ -160,9 +164,9 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
         for piece, number in row
     ]
     layout = [
-        (place, index, entry.inputs)
+        (place, *each)
         for place, entry in enumerate(recordings)
-        for index in range(entry.inputs)
+        for each in entry.places or [(index, entry.inputs) for index in range(entry.inputs)]
     ]
     return signals_of_pieces(
         request,
@@ -183,7 +187,7 @@ def signals_of(request, recordings, warnings=(), polarizations=False):
         telescope=first.telescope,
         place=first.place,
         polarizations=polarizations,
-        antennas=first.antennas if len(recordings) == 1 else None,
+        antennas=first.antennas if len(recordings) == 1 else antennas,
     )
 
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_after
 from ..header_values import HeaderValues
-from ..recordings import ChannelRecording, Piece
+from ..recordings import ChannelRecording, Piece, Recording
 from ..voltages import GUPPI_ENDING
 from .header import CARD, MOST_HEADER, number_of, numbered, parse_header, sequence
 
@@ -583,6 +583,43 @@ def pieces_of(stream, channel):
         for pol in range(stream.polarizations)
     ]
     return pieces, layout
+
+
+def samples_of(stream, names, channel):
+    """Recordings of one channel of a stream, one for each antenna, to be read beside others."""
+    pieces, layout = pieces_of(stream, channel)
+    antennas = stream.antenna_names() or [str(stream.header.get("TELESCOP", ""))]
+    recordings = [
+        Recording(
+            names[0],
+            stream.polarizations,
+            stream.coding,
+            stream.complex,
+            stream.rate,
+            stream.frequency(channel),
+            [
+                Piece(names[file], byte, count, utc_after(stream.start, number / stream.rate))
+                for file, byte, count, number, set_ in pieces
+                if set_ == antenna
+            ],
+            stream.width < 0,
+            str(stream.header.get("TELESCOP", "")),
+            antennas=[antennas[antenna]] if antenna < len(antennas) else None,
+            warnings=stream.warnings if not antenna else [],
+            places=[place for set_, *place in layout if set_ == antenna],
+        )
+        for antenna in range(stream.antennas)
+    ]
+    for entry in recordings:
+        if not entry.pieces:
+            raise ValueError(f"{entry.name}: has no samples of channel {channel}")
+    return recordings
+
+
+def end_of(stream):
+    """Returns the end of the last block of a stream, s since 1970, a Fraction."""
+    block, number = stream.blocks[-1]
+    return utc_after(stream.start, (number + stream.samples_in(block.size)) / stream.rate)
 
 
 def channels_of(stream, names):

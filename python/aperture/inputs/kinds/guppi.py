@@ -5,12 +5,19 @@
 #
 """`guppi:`, recordings of GUPPI raw."""
 
-from ...formats.guppi.reader import channels_of, following, pieces_of, read_stream, streams_of
+from ...formats.guppi.reader import (
+    channels_of,
+    end_of,
+    pieces_of,
+    read_stream,
+    samples_of,
+    streams_of,
+)
 from ...formats.recordings import check_recording
 from ...parameters.rules import whole_reader
 from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option
-from ..line_up import signals_of_pieces
+from ..line_up import signals_of, signals_of_pieces
 
 
 class Guppi(InputFormat):
@@ -36,22 +43,24 @@ class Guppi(InputFormat):
 
     def open(self, request):
         npol = request.values.get("npol")
-        if "channel" not in request.values:
-            streams = []
-            for names in streams_of(request.names):
-                for name in names:
-                    check_recording(name)
-                streams.append((read_stream(names, npol), names))
-            # the voltages of a single channel can only be cut up
-            if any(stream.channels > 1 for stream, _ in streams):
-                return signals_of_channels(
-                    request, [channels_of(stream, names) for stream, names in streams]
-                )
-        # NAME.0000.raw brings those that follow it
-        names = following(request.names[0]) if len(request.names) == 1 else list(request.names)
-        for name in names:
-            check_recording(name)
-        stream = read_stream(names, npol)
+        streams = []
+        for names in streams_of(request.names):
+            for name in names:
+                check_recording(name)
+            streams.append((read_stream(names, npol), names))
+        # the voltages of a single channel can only be cut up
+        if "channel" not in request.values and any(stream.channels > 1 for stream, _ in streams):
+            return signals_of_channels(
+                request, [channels_of(stream, names) for stream, names in streams]
+            )
+        in_time = sorted((stream for stream, _ in streams), key=lambda stream: stream.start)
+        if any(later.start < end_of(before) for before, later in zip(in_time, in_time[1:])):
+            return self._side_by_side(request, streams)
+        stream, names = streams[0]
+        if len(streams) > 1:
+            # files of whatever names that follow each other are one stream
+            names = list(request.names)
+            stream = read_stream(names, npol)
         channel = self._channel(request, stream)
         what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         pieces, layout = pieces_of(stream, channel)
@@ -78,6 +87,19 @@ class Guppi(InputFormat):
             telescope=str(stream.header.get("TELESCOP", "")),
             antennas=stream.antenna_names(),
         )
+
+    def _side_by_side(self, request, streams):
+        """The Signals of one channel of files of the same time, which are of antennas."""
+        recordings = [
+            entry
+            for stream, names in streams
+            for entry in samples_of(stream, names, self._channel(request, stream))
+        ]
+        antennas = [name for entry in recordings for name in entry.antennas or [""]]
+        known = all(antennas) and len(set(antennas)) == len(antennas)
+        if not known:
+            antennas = [f"A{number + 1}" for number in range(len(recordings))]
+        return signals_of(request, recordings, within=False, antennas=antennas)
 
     @staticmethod
     def _channel(request, stream):
