@@ -207,6 +207,22 @@ class TestChannels(unittest.TestCase):
         signals = open_input(f"guppi:{first},{self.path('n1.raw')}")
         self.assertEqual((signals.inputs, signals.samples), (4, 4 * 150))
 
+    def test_resume(self):
+        """A run that was stopped goes on, and its file is as if it had not been."""
+        blocks = self.made(10, 2, 4, 50, 1)
+        write_guppi(self.path("resume.raw"), blocks, lost=(6,))
+        options = "--integration 0.005", f"guppi:{self.path('resume.raw')}"
+        self.correlate(options[1], *f"{options[0]} --duration 0.022".split())
+        self.correlate(options[1], *f"{options[0]} --resume".split())
+        found = visibilities(self.path("out.uvh5"))
+        spectra = spectra_of(blocks)
+        spectra[300:350] = 0
+        self.assertEqual(len(found["visdata"]), 10)
+        whole = [*range(6), *range(7, 10)]
+        part = {**found, "visdata": found["visdata"][whole]}
+        self.check(part, np.concatenate([spectra[:300], spectra[350:]]), 50)
+        self.assertFalse(found["nsamples"][6].any())
+
     def test_stations(self):
         """One channel, for the filter bank, of stations with files of their own, one of which
         begins later."""

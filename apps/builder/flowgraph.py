@@ -262,8 +262,6 @@ class Flowgraph(PartGraph):
         refuse = lambda why: plan.error("outputs.resume", f"{plan.input.source} {why}")
         if signals.source_from is None or self.sizes.spectra is None:
             raise refuse("is not read twice: only recordings are")
-        if signals.channels:
-            raise refuse("has channels already: its runs begin anew")
         before = 0
         if plan.tracking.direction is not None:
             before = 2 * tracked_delay(signals, self._calibrator)
