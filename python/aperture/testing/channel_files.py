@@ -30,11 +30,12 @@ def packed(voltages, bits):
 
 
 def random_voltages(rng, shape, bits):
-    """Components of some bits, as integers [...][re, im]."""
+    """Components of some bits, as integers [...][re, im]; none is 0, as what is missing is."""
     if bits == 2:
         return rng.choice(LEVELS, (*shape, 2))
     most = {4: 7, 8: 127, 16: 3000}[bits]
-    return np.clip(np.rint(rng.normal(0, most / 4, (*shape, 2))), -most, most).astype(int)
+    values = np.clip(np.rint(rng.normal(0, most / 4, (*shape, 2))), -most, most).astype(int)
+    return np.where(values == 0, 1, values)
 
 
 def guppi_block(voltages, bits, **keys):
