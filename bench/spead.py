@@ -293,7 +293,8 @@ def chain(rates, seconds, packet, values):
         receiver = subprocess.Popen(
             [sys.executable, __file__, "receive=chain", *words], stdout=subprocess.PIPE, text=True
         )
-        if receiver.stdout.readline() != "listens\n":
+        # the log of the flowgraph comes by the same way
+        if not any(line == "listens\n" for line in iter(receiver.stdout.readline, "")):
             raise SystemExit("the receiver does not listen")
         each = senders // threads
         sending = [
@@ -315,7 +316,7 @@ def chain(rates, seconds, packet, values):
             for number in range(threads)
         ]
         sent = [json.loads(process.communicate()[0]) for process in sending]
-        got = json.loads(receiver.communicate()[0])
+        got = json.loads(receiver.communicate()[0].splitlines()[-1])
         heaps = sum(entry["heaps"] for entry in sent)
         gbit = 8e-9 * HEAP * got["heaps"]
         got |= {
