@@ -13,14 +13,14 @@ tracked, and without, by turns, on one machine that may be loaded.
 The recording, 8-bit complex samples in one file, stands in a folder (a RAM disk is best). A row is
 a number of inputs: seconds of processors and of a clock that the run without takes, its rate in
 megasamples a second of all inputs, and what the same with `--track` takes in addition, in percent;
-medians of the turns. A run takes about a second to start: the file is to last some more.
+medians of the turns. Each is the difference of runs over all of the file and over a tenth of it, so
+that the start of a run, which loads the positions of the sky, stands beside it, in seconds.
 """
 
 import argparse
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import time
@@ -32,6 +32,7 @@ from gnuradio.aperture.arrays.array_description import Input, save_array
 from gnuradio.aperture.testing.arrays import make_array
 
 RATE, CENTER, CHANNELS = 4e6, 1.4e9, 256
+SHORT = 0.1  # part of the recording of a run that shows what the start takes
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -67,8 +68,11 @@ def main():
         end="",
     )
     print(f"{options.turns} turns, medians; {os.cpu_count()} processors")
-    print("| inputs | CPU s | wall s | Msample/s | --track: CPU % | wall % | least, most CPU % |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| inputs | CPU s | wall s | Msample/s | --track: CPU % | wall % | start, CPU s | "
+        "least, most CPU % |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for row in rows:
         print(
             "| " + " | ".join(f"{value:.4g}" for value in row[:-2]) + " | "
@@ -100,22 +104,26 @@ def measure(options, inputs):
             *("--device", options.device, "--gain", "1", "--output", str(written)),
         ]
         tracked = [*command, "--track", "Cas A"]
+        short = ["--duration", str(SHORT * samples / RATE)]
         run(tracked)  # warms up: files of the page cache, and plans of FFTW
-        turns = [(run(command), run(tracked)) for _ in range(options.turns)]
+        # [turn][plain, tracked, and both of a short run][CPU, wall]
+        turns = np.array(
+            [
+                [run(each) for each in (command, tracked, [*command, *short], [*tracked, *short])]
+                for _ in range(options.turns)
+            ]
+        )
     finally:
         for path in (recording, array, written):
             path.unlink(missing_ok=True)
-    cpu, wall = (statistics.median(plain[i] for plain, _ in turns) for i in (0, 1))
-    added = [[100 * (with_[i] / plain[i] - 1) for plain, with_ in turns] for i in (0, 1)]
-    return (
-        inputs,
-        cpu,
-        wall,
-        samples * inputs / wall / 1e6,
-        *(statistics.median(values) for values in added),
-        min(added[0]),
-        max(added[0]),
-    )
+    streams = turns[:, :2] - turns[:, 2:]
+    added = 100 * (streams[:, 1] / streams[:, 0] - 1)
+    start = np.median(turns[:, 3, 0] - turns[:, 2, 0])
+    cpu, wall = np.median(streams[:, 0], axis=0)
+    rate = (1 - SHORT) * samples * inputs / wall / 1e6
+    return [
+        float(value) for value in (inputs, cpu, wall, rate, *np.median(added, axis=0), start)
+    ] + [float(added[:, 0].min()), float(added[:, 0].max())]
 
 
 if __name__ == "__main__":
