@@ -30,6 +30,7 @@ from gnuradio.aperture.conversion.visibility_files import VisibilityReader
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.observations import run as run_main
+from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.testing.uvh5_files import write_file
 from gnuradio.aperture.tracking.directions import parse_direction
 
@@ -228,6 +229,7 @@ class TestAverages(unittest.TestCase):
         data = UVData.from_file(str(source))
         self.compare(found, self.averaged(data, INTEGRATIONS, allow_drift=True))
 
+    @long_test
     def test_other_formats(self):
         """Pieces of measurement sets and UVFITS, read and written, are what the whole is."""
         expected = self.data.select(freq_chans=np.arange(2, 10), inplace=False)
