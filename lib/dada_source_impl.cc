@@ -32,6 +32,8 @@ dada_source::sptr dada_source::make(const parameters& p)
     r.start = file.start;
     r.center_frequency = file.center;
     r.inverted = file.inverted();
+    r.layout.conjugated = r.inverted && r.layout.complex;
+    r.readers = p.readers;
     r.begin = p.begin;
     r.samples = p.samples ? p.samples : file.samples - p.begin;
     r.repeat = p.repeat;

@@ -5,20 +5,23 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "formats/recordings/conjugation.h"
 #include "recording_source_impl.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <stdexcept>
 
 namespace gr::aperture {
 
 namespace {
 
-// Large enough that a read is not dominated by its system call.
-constexpr int64_t buffer_bytes = int64_t(1) << 22;
+// Bytes of all ports' buffers together, and at least so many for each thread: a call gets
+// up to half of them, and each thread some blocks of it.
+constexpr int64_t buffer_bytes = int64_t(1) << 22, bytes_of_thread = int64_t(1) << 20;
+// Bytes of each of many ports' buffers, as each call wakes the readers of all of them;
+// and what all have at most because of that.
+constexpr int64_t bytes_of_port = int64_t(1) << 18, most_bytes = int64_t(1) << 26;
 // Longest gap in seconds, as most_gap of the blocks that read the samples.
 constexpr double most_gap = 60;
 
@@ -33,38 +36,6 @@ public:
     {
     }
 };
-
-// Negates the imaginary parts of `count` items [input][sample of it][re, im], with `each`
-// samples of an input. The one integer that has
-// no negative is clamped and counted for its input.
-template <typename integer>
-void conjugate_items(integer* items,
-                     int64_t count,
-                     int64_t inputs,
-                     int64_t each,
-                     std::atomic<uint64_t>* clamped)
-{
-    constexpr integer lowest = std::numeric_limits<integer>::min();
-    constexpr integer highest = std::numeric_limits<integer>::max();
-    const int64_t numbers = count * inputs * each * 2;
-    // two passes of simple loops, because counting per input in the first would keep the
-    // compiler from using vector instructions; the second is seldom needed
-    int64_t found = 0;
-    for (int64_t i = 1; i < numbers; i += 2)
-        found += items[i] == lowest;
-    if (found != 0)
-        for (int64_t i = 1; i < numbers; i += 2)
-            if (items[i] == lowest)
-                ++clamped[(i / 2 / each) % inputs];
-    for (int64_t i = 1; i < numbers; i += 2)
-        items[i] = items[i] == lowest ? highest : integer(-items[i]);
-}
-
-void conjugate_items(float* items, int64_t count, int64_t inputs)
-{
-    for (int64_t i = 1; i < count * inputs * 2; i += 2)
-        items[i] = -items[i];
-}
 
 // Returns a text for the row of a table, for errors.
 std::string place_in(const char* table, size_t row)
@@ -123,7 +94,8 @@ std::unique_ptr<formats::piece_reader> reader_of(const recording& r)
     if (r.channelised)
         return std::make_unique<formats::channel_reader>(
             *r.channelised, r.files, r.pieces, gap);
-    return std::make_unique<formats::recording_reader>(r.layout, r.files, r.pieces, gap);
+    return std::make_unique<formats::recording_reader>(
+        r.layout, r.files, r.pieces, gap, r.readers);
 }
 
 } // namespace
@@ -228,6 +200,7 @@ recording_source::sptr recording_source::make(const parameters& p)
     r.layout = layout_of(p);
     set_common(r, p, rate);
     r.approximate = p.approximate;
+    r.readers = p.readers;
     r.pieces = pieces_of(
         p.pieces, p.inputs, *r.files, false, [&](const formats::piece& piece, int set) {
             return bytes_of_piece(r.layout, set, piece.samples);
@@ -243,11 +216,13 @@ recording_source_impl::recording_source_impl(recording r)
       d_missing(d_r.inputs()),
       d_not_numbers(d_r.inputs())
 {
-    for (int port = 0; port < d_r.ports(); port++)
+    const int64_t ports = d_r.ports();
+    const int64_t bytes = std::max({ buffer_bytes,
+                                     bytes_of_thread * d_reader->threads(),
+                                     std::min(bytes_of_port * ports, most_bytes) });
+    for (int port = 0; port < ports; port++)
         set_min_output_buffer(
-            port,
-            long(std::max<int64_t>(
-                4, buffer_bytes / d_r.ports() / int64_t(d_r.item_bytes()))));
+            port, long(std::max<int64_t>(4, bytes / ports / int64_t(d_r.item_bytes()))));
 }
 
 std::pair<uint64_t, double> recording_source_impl::start_time() const
@@ -358,19 +333,10 @@ void recording_source_impl::note_not_numbers(const formats::piece_reader::gap& s
 
 void recording_source_impl::conjugate(int port, void* items, int64_t count)
 {
-    if (!d_r.inverted || !d_r.complex())
-        return;
     const int64_t inputs = inputs_per_port(), each = d_r.channels();
-    auto* clamped = &d_clamped[port * inputs];
-    switch (d_r.type()) {
-    case sample_type::sc8:
-        return conjugate_items(static_cast<int8_t*>(items), count, inputs, each, clamped);
-    case sample_type::sc16:
-        return conjugate_items(
-            static_cast<int16_t*>(items), count, inputs, each, clamped);
-    default:
-        return conjugate_items(static_cast<float*>(items), count, inputs * each);
-    }
+    formats::conjugate(d_r.type(), items, count * inputs * each, [&](int64_t i) {
+        ++d_clamped[size_t(port * inputs + i / each % inputs)];
+    });
 }
 
 int recording_source_impl::work(int noutput_items,
@@ -401,7 +367,10 @@ int recording_source_impl::work(int noutput_items,
         tag_missing(gap);
     for (const auto& some : got.not_numbers)
         note_not_numbers(some);
-    for (int port = 0; port < d_r.ports(); port++)
+    for (const auto& [input, count] : got.clamped)
+        d_clamped[size_t(input)] += count;
+    // samples that are no spectra are conjugated where they are read
+    for (int port = 0; d_r.channelised && d_r.inverted && port < d_r.ports(); port++)
         conjugate(port, ports[port], got.samples);
     return int(got.samples);
 }

@@ -42,6 +42,7 @@ struct recording {
     int64_t begin = 0;
     int64_t samples = 0; //!< samples in a pass
     bool repeat = false;
+    int readers = 0; //!< threads that read; 0: as many as there are cores, at most 16
 
     int inputs() const
     {
@@ -121,6 +122,7 @@ void set_common(recording& r, const Parameters& p, const formats::ratio& rate)
                 std::llround(p.start_time.second * formats::exact_time::per_second) };
     r.center_frequency = p.center_frequency;
     r.inverted = p.inverted;
+    r.layout.conjugated = p.inverted && r.layout.complex;
     r.begin = p.begin;
     r.repeat = p.repeat;
 }
@@ -168,7 +170,7 @@ private:
     //! Counts samples that are NaN or infinite, and warns once.
     void note_not_numbers(const formats::piece_reader::gap& some);
     void fail(const std::string& error);
-    // Conjugates items in place, if the band is inverted.
+    // Conjugates spectra in place.
     void conjugate(int port, void* items, int64_t count);
 
     const recording d_r;

@@ -103,6 +103,7 @@ vdif_source::sptr vdif_source::make(const parameters& p)
     }
     set_common(r, p, { p.frames_per_second * stream.samples(), 1 });
     r.samples = p.samples;
+    r.readers = p.readers;
     const auto frames = std::make_shared<formats::vdif_frames>(stream, r.files);
     r.pieces = frames;
     return gnuradio::make_block_sptr<vdif_source_impl>(r, frames);

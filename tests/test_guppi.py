@@ -156,6 +156,14 @@ class TestGuppi(unittest.TestCase):
             expected = np.minimum(expected[:, :, ::-1] * [1, -1], 127)
         np.testing.assert_array_equal(data[: len(decoded)], expected)
 
+    def test_readers(self):
+        """Several threads read what one does."""
+        path, decoded = self.write("readers.raw", 2, 2, samples=4096, blocks_of_file=40)
+        for readers in (1, 2, 7):
+            data, _, source = run(open_input(f"guppi:{path},channel=1,readers={readers}"))
+            np.testing.assert_array_equal(data, np.minimum(components(decoded[:, :, 1]), 127))
+            self.assertEqual(source.error(), "")
+
     def test_recordings(self):
         """Files of telescopes, which come with baseband; with quoted numbers, DIRECTIO, overlap."""
         for name, channel, rate, _sign in (

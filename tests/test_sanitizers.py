@@ -100,6 +100,7 @@ class TestOwnObjects(Sanitizers):
                         "qa_device_runtime",
                         "qa_timed_beam_settings",
                         "qa_packet_window",
+                        "qa_recording_reader",
                     ],
                 )
             ],

@@ -130,6 +130,29 @@ class TestVdif(unittest.TestCase):
                             self.assertEqual(source.error(), "")
                             self.assertEqual(set(source.counts().values()), {0})
 
+    def test_readers(self):
+        """Several threads read what one does, with frames that are lost and swapped."""
+        path, expected = self.write("readers.vdif", 2, threads=3, channels=2, frames=1000)
+        frame = 32 + 320
+        content = path.read_bytes()
+        frames = [content[i : i + frame] for i in range(0, len(content), frame)]
+        del frames[1500]  # a thread lacks time 500 then
+        frames[2000], frames[2007] = frames[2007], frames[2000]
+        path.write_bytes(b"".join(frames))
+        results = []
+        for readers in (1, 2, 7):
+            data, tags, source = run(
+                open_input(f"vdif:{path},freq=1e9,inverted=yes,readers={readers}")
+            )
+            results.append((gaps(tags), source.counts(), source.missing()))
+            lost = np.zeros((len(data), 6, 1), bool)
+            for number, first, count in gaps(tags):
+                lost[first : first + count, number] = True
+            self.assertEqual(np.count_nonzero(lost), 2 * 640)
+            np.testing.assert_array_equal(data, np.where(lost, 0, expected))
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(results[0], results[2])
+
     def test_edv_3_and_a_station_of_numbers(self):
         path, expected = self.write(
             "edv3.vdif", 2, edv=3, samples_per_frame=20000, rate=1e6, station=65

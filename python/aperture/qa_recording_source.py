@@ -300,6 +300,61 @@ class qa_recording_source(InFolder, gr_unittest.TestCase):
                     np.stack(expected, 1),
                 )
 
+    def test_readers(self):
+        """
+        One to 64 ports of two files whose samples go on across their ends, read by 1, 2 and 7
+        threads, as they are and conjugated: the same samples, counts and tags.
+        """
+        for coding, dtype, inputs, inputs_per_port in (
+            ("s8", np.int8, 1, 1),
+            ("s8", np.int8, 13, 1),
+            ("s8", np.int8, 16, 16),
+            ("s16_be", ">i2", 16, 1),
+            ("s8", np.int8, 63, 3),
+            ("s8", np.int8, 64, 1),
+        ):
+            limits = np.iinfo(dtype)
+            samples = 600_000 // (2 * inputs * np.dtype(dtype).itemsize)
+            data = self.rng.integers(
+                limits.min, limits.max, (samples, inputs, 2), endpoint=True
+            ).astype(dtype)
+            lowest = data[..., 1] == limits.min
+            first = samples * 3 // 7
+            files = [
+                self.write(b"head" + data[:first].tobytes(), "a"),
+                self.write(b"x" + data[first:].tobytes(), "b"),
+            ]
+            lost = 5003
+            pieces = [(0, 4, first, 0, 0), (1, 1, samples - first, first + lost, 0)]
+            for inverted in (False, True):
+                expected = data.astype(int)
+                if inverted:
+                    expected[..., 1] = np.minimum(-expected[..., 1], limits.max)
+                expected = np.insert(expected, [first] * lost, 0, axis=0)
+                for readers in (1, 2, 7):
+                    with self.subTest(coding=coding, inputs=inputs, readers=readers):
+                        source = recording_source(
+                            files,
+                            pieces,
+                            coding=coding,
+                            inputs=inputs,
+                            inputs_per_port=inputs_per_port,
+                            inverted=inverted,
+                            rate=(10**6, 1),
+                            readers=readers,
+                        )
+                        ports = inputs // inputs_per_port
+                        out, found = self.run_source(source, ports)
+                        out, found = (out, found) if ports > 1 else ([out], [found])
+                        np.testing.assert_array_equal(np.concatenate(out, 1), expected)
+                        self.assertEqual(source.clamped(), (inverted * lowest.sum(axis=0)).tolist())
+                        self.assertEqual(source.missing(), [lost] * inputs)
+                        for tags_of_port in found:
+                            self.assertEqual(
+                                sum(count for _, _, count in self.gaps(tags_of_port)),
+                                lost * inputs_per_port,
+                            )
+
     # ---- gaps and times
 
     def test_gaps(self):

@@ -52,6 +52,7 @@ public:
         bool repeat = false;
         int64_t begin = 0;
         int64_t samples = 0;
+        int readers = 0;
     };
 
     //! Describes the parameters.
@@ -72,7 +73,8 @@ public:
             parameter("samples",
                       &parameters::samples,
                       "samples of each input in a pass; 0: all to the end of the file")
-                .range(0));
+                .range(0),
+            readers_parameter<parameters>());
     }
 
     /*!

@@ -19,6 +19,19 @@
 
 namespace gr::aperture {
 
+//! The parameter `readers` of all sources of recordings.
+template <class Parameters>
+auto readers_parameter()
+{
+    return parameter(
+               "readers",
+               &Parameters::readers,
+               "threads that read and unpack; 0: one for each core that the process "
+               "may use, at most 16")
+        .range(0, 256)
+        .under("Advanced");
+}
+
 /*!
  * \brief Reads the samples of a recording whose headers have been read already.
  * \ingroup aperture
@@ -73,6 +86,7 @@ public:
         int64_t samples = 0;
         bool repeat = false;
         bool approximate = false;
+        int readers = 0;
     };
 
     //! Describes the parameters.
@@ -129,7 +143,8 @@ public:
             parameter("approximate",
                       &parameters::approximate,
                       "whether start_time is a guess: rx_time_approximate stands "
-                      "beside rx_time"));
+                      "beside rx_time"),
+            readers_parameter<parameters>());
     }
 
     /*!

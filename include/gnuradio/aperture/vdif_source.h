@@ -61,6 +61,7 @@ public:
         int64_t begin = 0;
         int64_t samples = 0;
         bool repeat = false;
+        int readers = 0;
     };
 
     //! Describes the parameters.
@@ -124,7 +125,8 @@ public:
             parameter("repeat",
                       &parameters::repeat,
                       "start again at `begin` after the last sample; the clock goes on, "
-                      "without a gap"));
+                      "without a gap"),
+            readers_parameter<parameters>());
     }
 
     /*!

@@ -186,10 +186,9 @@ channel_reader::read_stretch(const piece& p, int64_t first, int64_t end, stretch
     d_used += size_t(bytes);
     if (d_bytes.size() < d_used)
         d_bytes.resize(std::max(d_used, 2 * d_bytes.size()));
-    const int64_t got =
-        d_files->read(p.file, p.offset + from, bytes, d_bytes.data() + to.at);
+    const int64_t got = d_files->read(
+        p.file, p.offset + from, bytes, d_bytes.data() + to.at, d_error_behind);
     if (got < bytes) {
-        d_error_behind = d_files->error();
         return std::max<int64_t>(0, (from + got) * 8 / bits - first);
     }
     return end - first;
@@ -457,7 +456,7 @@ void channel_reader::find_not_numbers(int64_t first, int64_t end, result& r)
 channel_reader::result
 channel_reader::read(const std::vector<char*>& ports, int64_t spectra, int64_t end)
 {
-    result r{ 0, false, {}, {} };
+    result r{ 0, false, {}, {}, {} };
     d_ports = ports;
     while (r.samples < spectra && d_error.empty()) {
         if (d_sent == d_found) {

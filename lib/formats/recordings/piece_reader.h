@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gr::aperture::formats {
@@ -24,6 +25,8 @@ class piece_reader
 public:
     virtual ~piece_reader() = default;
 
+    //! Returns how many threads read.
+    virtual int threads() const { return 1; }
     //! Begins anew at a sample, and forgets an error.
     virtual void restart(int64_t sample) = 0;
     //! Returns the index of the next sample.
@@ -42,6 +45,9 @@ public:
         std::vector<gap> gaps; //!< gaps in them
         //! Samples in a row that are NaN or infinite: their beginning and number.
         std::vector<gap> not_numbers;
+        //! Inputs, and how many of their samples became the highest integer, since their
+        //! imaginary part is the lowest, which has no negative.
+        std::vector<std::pair<int, uint64_t>> clamped;
     };
     /*!
      * Reads up to `samples` samples of each input, not beyond number `end`. There are

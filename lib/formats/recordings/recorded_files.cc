@@ -8,6 +8,7 @@
 #include "formats/recordings/recorded_files.h"
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -53,56 +54,97 @@ recorded_files::recorded_files(std::vector<std::string> names)
     }
 }
 
-recorded_files::~recorded_files() { close_all(); }
-
-void recorded_files::close_all()
+class recorded_files::descriptor
 {
-    for (const auto& o : d_open)
-        close(o.descriptor);
-    d_open.clear();
-}
+public:
+    descriptor(int file, const std::string& name)
+        : d_file(file), d_number(open_to_read(name)), d_error(d_number < 0 ? errno : 0)
+    {
+        if (d_number >= 0)
+            posix_fadvise(d_number, 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
+    ~descriptor()
+    {
+        if (d_number >= 0)
+            close(d_number);
+    }
+    descriptor(const descriptor&) = delete;
+    descriptor& operator=(const descriptor&) = delete;
 
-int recorded_files::descriptor(int file)
+    int file() const { return d_file; }
+    bool is_open() const { return d_number >= 0; }
+    /*!
+     * Reads as pread() does, and returns its error below zero. Sets `waited` if the bytes
+     * are not in memory.
+     */
+    ssize_t read(void* out, size_t bytes, off_t offset, std::atomic<bool>& waited) const
+    {
+        if (d_number < 0)
+            return -d_error;
+        const iovec to{ out, bytes };
+        const ssize_t there = preadv2(d_number, &to, 1, offset, RWF_NOWAIT);
+        if (there > 0)
+            return there;
+        if (there < 0 && errno == EAGAIN)
+            waited = true;
+        for (;;) {
+            const ssize_t got = pread(d_number, out, bytes, offset);
+            if (got >= 0 || errno != EINTR)
+                return got < 0 ? -errno : got;
+        }
+    }
+    void read_ahead(off_t offset, off_t bytes) const
+    {
+        if (d_number >= 0)
+            posix_fadvise(d_number, offset, bytes, POSIX_FADV_WILLNEED);
+    }
+
+private:
+    const int d_file, d_number, d_error;
+};
+
+std::shared_ptr<const recorded_files::descriptor> recorded_files::opened(int file) const
 {
+    std::lock_guard<std::mutex> guard(d_mutex);
     const auto found = std::find_if(
-        d_open.begin(), d_open.end(), [&](const opened& o) { return o.file == file; });
+        d_open.begin(), d_open.end(), [&](const auto& d) { return d->file() == file; });
     if (found != d_open.end()) {
         std::rotate(found, found + 1, d_open.end());
-        return d_open.back().descriptor;
+        return d_open.back();
     }
-    const int d = open_to_read(name(file));
-    if (d < 0)
-        return d;
-    posix_fadvise(d, 0, 0, POSIX_FADV_SEQUENTIAL);
-    if (d_open.size() == most_open) {
-        close(d_open.front().descriptor);
+    const auto made = std::make_shared<const descriptor>(file, name(file));
+    if (!made->is_open())
+        return made;
+    if (d_open.size() == most_open)
         d_open.erase(d_open.begin());
-    }
-    d_open.push_back({ file, d });
-    return d;
+    d_open.push_back(made);
+    return made;
 }
 
-int64_t recorded_files::read(int file, int64_t offset, int64_t bytes, void* out)
+int64_t recorded_files::read(
+    int file, int64_t offset, int64_t bytes, void* out, std::string& error) const
 {
-    const int d = descriptor(file);
+    const auto from = opened(file);
     int64_t done = 0;
     while (done < bytes) {
-        const ssize_t got = d < 0 ? -1
-                                  : pread(d,
-                                          static_cast<char*>(out) + done,
-                                          size_t(bytes - done),
-                                          off_t(offset + done));
-        if (got < 0 && d >= 0 && errno == EINTR)
-            continue;
+        const ssize_t got = from->read(static_cast<char*>(out) + done,
+                                       size_t(bytes - done),
+                                       off_t(offset + done),
+                                       d_waited);
         if (got <= 0) {
-            d_error = name(file) + ": cannot be read at byte " +
-                      std::to_string(offset + done) + ": " +
-                      (got < 0 ? std::strerror(errno) : "the file became shorter");
+            error = name(file) + ": cannot be read at byte " +
+                    std::to_string(offset + done) + ": " +
+                    (got < 0 ? std::strerror(int(-got)) : "the file became shorter");
             break;
         }
         done += got;
     }
     return done;
+}
+
+void recorded_files::read_ahead(int file, int64_t offset, int64_t bytes) const
+{
+    opened(file)->read_ahead(off_t(offset), off_t(bytes));
 }
 
 } // namespace gr::aperture::formats

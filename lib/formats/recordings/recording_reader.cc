@@ -6,54 +6,87 @@
  */
 
 #include "formats/recordings/columns.h"
+#include "formats/recordings/conjugation.h"
 #include "formats/recordings/recording_reader.h"
 #include "kernels/common/not_numbers.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
 namespace gr::aperture::formats {
 
 namespace {
 
-// Bytes of a block in files: they stay in the second-level cache until they are unpacked.
-constexpr int64_t block_bytes = 1 << 18;
-// Bytes of all planes of a block, which samples are interleaved from, in the cache.
-constexpr int64_t planes_bytes = 1 << 19;
-// Bytes of a block that is read to its place: large beside the time of a system call.
-constexpr int64_t direct_bytes = 1 << 24;
+// Bytes of a block: they stay in the second-level cache until they are unpacked, with
+// what they become.
+constexpr int64_t block_bytes = 1 << 17;
+// Bytes of a block that is read to its place and not looked at, large beside the time of
+// a system call; and those of a part of a block that is read by one, where there are
+// many.
+constexpr int64_t copied_bytes = 1 << 20;
+constexpr int64_t least_bytes = 1 << 14;
+// Bytes between two parts that are read with them, rather than by two system calls.
+constexpr int64_t most_between = 512;
+constexpr int64_t line_bytes = 64;
+// Bytes that one thread reads ahead.
+constexpr int64_t ahead_bytes = 1 << 20;
+
+int64_t whole_lines(int64_t bytes)
+{
+    return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+template <class memory>
+void make_room(memory& m, int64_t size)
+{
+    if (int64_t(m.size()) < size)
+        m.resize(size_t(size));
+}
 
 } // namespace
 
 recording_reader::recording_reader(const recording_layout& layout,
                                    std::shared_ptr<recorded_files> files,
                                    std::shared_ptr<pieces> where,
-                                   int64_t most_gap)
+                                   int64_t most_gap,
+                                   int threads)
     : d_layout(layout),
       d_files(std::move(files)),
       d_pieces(std::move(where)),
       d_most_gap(most_gap),
       d_element(int64_t(size_of(layout.type()))),
       d_stretches(stretches_of()),
-      d_newest_gap(layout.inputs.size())
+      d_block(samples_of_block()),
+      // not a power of two, for which the planes would share a few lines of the cache
+      d_plane(whole_lines(d_block * d_element) + line_bytes),
+      d_interleaved(size_t(layout.ports()), layout.inputs_per_port > 1),
+      d_newest_gap(layout.inputs.size()),
+      d_pool(threads)
 {
-    int64_t widest = 1;
-    bool direct = true;
+    for (const auto& s : d_stretches)
+        if (s.direct)
+            d_interleaved[size_t(s.inputs.front() / d_layout.inputs_per_port)] = false;
+    d_scratch.resize(size_t(d_pool.threads()));
+}
+
+int64_t recording_reader::samples_of_block() const
+{
+    const int64_t bits = d_layout.bits_of_sample();
+    constexpr int64_t most = int64_t(1) << 60; // more than any block
+    int64_t of_all = 0, widest = 1;
+    // floats are looked at, as they may be NaN
+    bool copied = is_plain(d_layout.written) && d_layout.written != coding::f32 &&
+                  !d_layout.conjugated;
     for (const auto& s : d_stretches) {
+        of_all += s.stride * (s.whole() ? bits : std::max(bits, 8 * d_element));
+        of_all = std::min(of_all, most);
         widest = std::max(widest, s.stride);
-        direct = direct && s.direct;
+        copied = copied && s.direct;
     }
-    const int64_t bits = widest * d_layout.bits_of_sample();
-    // floats are checked for NaN, and should be in the cache for it
-    const bool read_in_place =
-        direct && is_plain(d_layout.written) && d_layout.written != coding::f32;
-    d_block =
-        std::max<int64_t>(1, (read_in_place ? direct_bytes : block_bytes) * 8 / bits);
-    if (!direct) {
-        const int64_t plane_item = int64_t(layout.inputs.size()) * d_element;
-        d_block = std::min(d_block, std::max<int64_t>(1024, planes_bytes / plane_item));
-        d_planes.resize(size_t(plane_item * d_block));
-    }
+    const int64_t bytes = copied ? copied_bytes : block_bytes;
+    return std::max(
+        { int64_t(1), bytes * 8 / of_all, least_bytes * 8 / (widest * bits) });
 }
 
 std::vector<recording_reader::stretch> recording_reader::stretches_of() const
@@ -120,16 +153,16 @@ std::vector<recording_reader::part> recording_reader::parts_of(int set, int64_t 
     return parts;
 }
 
-int64_t recording_reader::find_parts(int64_t samples)
+void recording_reader::find_parts(block& b, int64_t samples)
 {
     struct interval {
         int64_t first, end;
     };
     std::vector<interval> common{ { 0, samples } }; // samples that no set has
     for (const auto& s : d_stretches) {
-        if (d_parts.size() <= size_t(s.set))
-            d_parts.resize(size_t(s.set) + 1);
-        auto& parts = d_parts[size_t(s.set)];
+        if (b.parts.size() <= size_t(s.set))
+            b.parts.resize(size_t(s.set) + 1);
+        auto& parts = b.parts[size_t(s.set)];
         parts = parts_of(s.set, samples);
         std::vector<interval> still;
         for (const auto& c : common)
@@ -142,87 +175,187 @@ int64_t recording_reader::find_parts(int64_t samples)
     for (const auto& c : common)
         if (c.first > 0)
             samples = std::min(samples, c.first);
-    for (auto& parts : d_parts) {
+    for (auto& parts : b.parts) {
         while (!parts.empty() && parts.back().first >= samples)
             parts.pop_back();
         if (!parts.empty())
             parts.back().samples =
                 std::min(parts.back().samples, samples - parts.back().first);
     }
-    return samples;
+    b.samples = samples;
 }
 
-int64_t
-recording_reader::unpack_part(const stretch& s, const part& p, char* port, bool& good)
+char* recording_reader::item(const block& b,
+                             const std::vector<char*>& ports,
+                             int port,
+                             int64_t sample) const
 {
-    good = true;
+    return ports[size_t(port)] +
+           (b.first + sample) * d_layout.inputs_per_port * d_element;
+}
+
+char* recording_reader::place(const block& b,
+                              const std::vector<char*>& ports,
+                              scratch& m,
+                              int input,
+                              int64_t sample) const
+{
+    return d_layout.inputs_per_port == 1
+               ? item(b, ports, input, sample)
+               : m.planes.data() + input * d_plane + sample * d_element;
+}
+
+void recording_reader::read_together(scratch& m) const
+{
+    struct run {
+        size_t first, end; // indices of the sorted ones
+        int64_t from, bytes, at;
+    };
+    std::sort(m.sorted.begin(), m.sorted.end(), [](const reading* a, const reading* b) {
+        return std::tie(a->p->from->file, a->from) < std::tie(b->p->from->file, b->from);
+    });
+    std::vector<run> runs;
+    int64_t room = 0;
+    for (size_t i = 0; i < m.sorted.size(); i++) {
+        const reading& r = *m.sorted[i];
+        const bool continues =
+            i > 0 && r.p->from->file == m.sorted[i - 1]->p->from->file &&
+            r.from - (runs.back().from + runs.back().bytes) <= most_between;
+        if (!continues) {
+            room += runs.empty() ? 0 : whole_lines(runs.back().bytes);
+            runs.push_back({ i, i, r.from, 0, room });
+        }
+        runs.back().end = i + 1;
+        runs.back().bytes =
+            std::max(runs.back().bytes, r.from + r.bytes - runs.back().from);
+    }
+    if (!runs.empty())
+        make_room(m.file, room + runs.back().bytes);
+    for (const run& all : runs) {
+        char* at = m.file.data() + all.at;
+        const int file = m.sorted[all.first]->p->from->file;
+        std::string error;
+        const int64_t got = d_files->read(file, all.from, all.bytes, at, error);
+        for (size_t i = all.first; i < all.end; i++) {
+            reading& r = *m.sorted[i];
+            const int64_t before = r.from - all.from;
+            r.at = at + before;
+            r.got = std::clamp<int64_t>(got - before, 0, r.bytes);
+            if (r.got < r.bytes)
+                r.error = error;
+        }
+    }
+}
+
+void recording_reader::read_files(block& b,
+                                  const std::vector<char*>& ports,
+                                  scratch& m) const
+{
     const int64_t bits = d_layout.bits_of_sample();
-    const int64_t first = s.offset + p.skipped * s.stride;
-    // the columns behind the last one of the last sample may be behind the end of a file
-    const int64_t last_column = *std::max_element(s.columns.begin(), s.columns.end());
-    const int64_t count = (p.samples - 1) * s.stride + last_column + 1;
-    const int64_t from = first * bits / 8;
-    const int64_t bytes = ((first + count) * bits + 7) / 8 - from;
-    const bool in_place = s.direct && is_plain(d_layout.written);
-    if (!in_place && int64_t(d_file_bytes.size()) < bytes)
-        d_file_bytes.resize(size_t(bytes));
-    char* file = in_place ? port : d_file_bytes.data();
-    const int64_t got = d_files->read(p.from->file, p.from->offset + from, bytes, file);
-    int64_t samples = p.samples;
-    if (got < bytes) {
-        d_error = d_files->error();
-        samples = std::min(samples, got * 8 / (bits * s.stride));
+    m.readings.clear();
+    for (const auto& s : d_stretches) {
+        // the columns behind the last one of the last sample may be behind the end of a
+        // file
+        const int64_t last = *std::max_element(s.columns.begin(), s.columns.end());
+        for (const auto& p : b.parts[size_t(s.set)])
+            if (p.from) {
+                const int64_t first = s.offset + p.skipped * s.stride;
+                const int64_t end = first + (p.samples - 1) * s.stride + last + 1;
+                const int64_t from = first * bits / 8;
+                m.readings.push_back({ &s,
+                                       &p,
+                                       p.from->offset + from,
+                                       (end * bits + 7) / 8 - from,
+                                       nullptr,
+                                       0,
+                                       {} });
+            }
     }
-    if (in_place && d_layout.written == coding::f32)
-        good = kernels::host::all_numbers(reinterpret_cast<const float*>(file),
-                                          size_t(samples * s.stride) *
-                                              d_layout.components());
-    if (in_place || samples == 0)
-        return samples;
+    m.sorted.clear();
+    for (auto& r : m.readings) {
+        if (!r.s->whole() || !is_plain(d_layout.written)) {
+            m.sorted.push_back(&r);
+            continue;
+        }
+        const int input = r.s->inputs.front();
+        r.at = r.s->direct ? item(b, ports, input / d_layout.inputs_per_port, r.p->first)
+                           : place(b, ports, m, input, r.p->first);
+        r.got = d_files->read(r.p->from->file, r.from, r.bytes, r.at, r.error);
+    }
+    read_together(m);
+}
 
-    const int64_t components = samples < p.samples ? samples * s.stride : count;
-    const int skipped = int(first * bits % 8 / bits_of(d_layout.written));
-    const bool to_plane = !s.direct && s.stride == 1 && s.inputs.size() == 1;
-    char* unpacked = port;
-    if (to_plane) {
-        unpacked = plane(s.inputs[0]) + p.first * d_element;
-    } else if (!s.direct) {
-        const auto size = size_t(components * d_element);
-        if (d_unpacked.size() < size)
-            d_unpacked.resize(size);
-        unpacked = d_unpacked.data();
+int64_t recording_reader::unpack_part(block& b,
+                                      const reading& bytes,
+                                      const std::vector<char*>& ports,
+                                      scratch& m) const
+{
+    const stretch& s = *bytes.s;
+    const part& p = *bytes.p;
+    const int64_t bits = d_layout.bits_of_sample();
+    const int64_t bits_before = (s.offset + p.skipped * s.stride) * bits % 8;
+    int64_t samples = p.samples;
+    if (bytes.got < bytes.bytes)
+        samples = std::clamp<int64_t>(
+            (bytes.got * 8 - bits_before) / (bits * s.stride), 0, samples);
+    if (samples == 0)
+        return 0;
+    const bool plain = is_plain(d_layout.written);
+    const bool floats = d_layout.written == coding::f32;
+    const int64_t count =
+        (samples < p.samples
+             ? samples * s.stride
+             : (samples - 1) * s.stride +
+                   *std::max_element(s.columns.begin(), s.columns.end()) + 1) *
+        d_layout.components();
+    const int skipped = int(bits_before / bits_of(d_layout.written));
+    bool numbers = true;
+    if (s.whole()) {
+        const int input = s.inputs.front();
+        if (plain)
+            numbers = !floats || kernels::host::all_numbers(
+                                     reinterpret_cast<const float*>(bytes.at),
+                                     size_t(samples * s.stride) * d_layout.components());
+        else
+            numbers = unpack(
+                d_layout.written,
+                bytes.at,
+                skipped,
+                count,
+                s.direct ? item(b, ports, input / d_layout.inputs_per_port, p.first)
+                         : place(b, ports, m, input, p.first));
+    } else {
+        const char* from = bytes.at;
+        if (!plain || floats || reinterpret_cast<uintptr_t>(from) % size_t(d_element)) {
+            make_room(m.unpacked, count / d_layout.components() * d_element);
+            numbers =
+                unpack(d_layout.written, bytes.at, skipped, count, m.unpacked.data());
+            from = m.unpacked.data();
+        }
+        m.columns.clear();
+        for (const int input : s.inputs)
+            m.columns.push_back(place(b, ports, m, input, p.first));
+        take_columns(from, s.stride, s.columns, samples, size_t(d_element), m.columns);
     }
-    good = unpack(
-        d_layout.written, file, skipped, components * d_layout.components(), unpacked);
-    if (!s.direct && !to_plane)
-        for (size_t i = 0; i < s.inputs.size(); i++)
-            take_column(unpacked + s.columns[i] * d_element,
-                        s.stride,
-                        samples,
-                        size_t(d_element),
-                        plane(s.inputs[i]) + p.first * d_element);
+    if (!numbers)
+        clear_part(b, s, p, samples, ports, m);
     return samples;
 }
 
-void recording_reader::add_gap(int input, int64_t first, int64_t count, result& r)
-{
-    auto& newest = d_newest_gap[input];
-    if (newest && r.gaps[newest - 1].first + r.gaps[newest - 1].count == first) {
-        r.gaps[newest - 1].count += count;
-    } else {
-        r.gaps.push_back({ input, first, count });
-        newest = r.gaps.size();
-    }
-}
-
-void recording_reader::clear_part(
-    const stretch& s, const part& p, int64_t samples, char* port, result& r)
+void recording_reader::clear_part(block& b,
+                                  const stretch& s,
+                                  const part& p,
+                                  int64_t samples,
+                                  const std::vector<char*>& ports,
+                                  scratch& m) const
 {
     const int parts = d_layout.components();
     for (size_t i = 0; i < s.inputs.size(); i++) {
         const int input = s.inputs[i];
-        char* first = s.direct ? port + s.columns[i] * d_element
-                               : plane(input) + p.first * d_element;
+        char* first = s.direct
+                          ? item(b, ports, input / d_layout.inputs_per_port, p.first) +
+                                s.columns[i] * d_element
+                          : place(b, ports, m, input, p.first);
         int64_t begin = -1;
         const int64_t count = kernels::host::clear_not_numbers(
             reinterpret_cast<float*>(first),
@@ -232,86 +365,230 @@ void recording_reader::clear_part(
             [&](int64_t at, int64_t length) {
                 if (begin < 0)
                     begin = at;
-                add_gap(input, r.samples + p.first + at, length, r);
+                b.gaps.push_back({ input, p.first + at, length });
             });
         if (count > 0)
-            r.not_numbers.push_back({ input, r.samples + p.first + begin, count });
+            b.not_numbers.push_back({ input, p.first + begin, count });
     }
 }
 
-int64_t
-recording_reader::read_block(const std::vector<char*>& ports, int64_t samples, result& r)
+void recording_reader::clear_gap(block& b,
+                                 const stretch& s,
+                                 const part& p,
+                                 const std::vector<char*>& ports,
+                                 scratch& m) const
 {
-    const int64_t item = d_layout.inputs_per_port * d_element;
-    samples = find_parts(samples);
-    int64_t good = samples;
-    for (const auto& s : d_stretches) {
-        const int port = s.inputs.front() / d_layout.inputs_per_port;
-        for (const auto& p : d_parts[size_t(s.set)]) {
-            char* items = s.direct ? ports[port] + (r.samples + p.first) * item : nullptr;
-            if (p.from) {
-                bool numbers;
-                const int64_t got = unpack_part(s, p, items, numbers);
-                if (!numbers)
-                    clear_part(s, p, got, items, r);
-                if (got < p.samples)
-                    good = std::min(good, p.first + got);
-                continue;
-            }
-            if (s.direct)
-                std::memset(items, 0, size_t(p.samples * item));
-            for (const int input : s.inputs) {
-                if (!s.direct)
-                    std::memset(plane(input) + p.first * d_element,
-                                0,
-                                size_t(p.samples * d_element));
-                add_gap(input, r.samples + p.first, p.samples, r);
-            }
-        }
+    if (s.direct)
+        std::memset(item(b, ports, s.inputs.front() / d_layout.inputs_per_port, p.first),
+                    0,
+                    size_t(p.samples * s.stride * d_element));
+    for (const int input : s.inputs) {
+        if (!s.direct)
+            std::memset(
+                place(b, ports, m, input, p.first), 0, size_t(p.samples * d_element));
+        b.gaps.push_back({ input, p.first, p.samples });
     }
-    for (int port = 0; !d_planes.empty() && port < d_layout.ports(); port++)
-        interleave_port(port, good, ports[port] + r.samples * item);
-    return good;
 }
 
-void recording_reader::interleave_port(int port, int64_t samples, char* items)
+void recording_reader::interleave_port(const block& b,
+                                       int port,
+                                       char* items,
+                                       scratch& m) const
 {
-    for (const auto& s : d_stretches)
-        if (s.direct && s.inputs.front() / d_layout.inputs_per_port == port)
-            return;
-    interleave_columns(plane(port * d_layout.inputs_per_port),
-                       d_block,
-                       d_layout.inputs_per_port,
-                       samples,
+    const int inputs = d_layout.inputs_per_port;
+    interleave_columns(m.planes.data() + port * inputs * d_plane,
+                       d_plane / d_element,
+                       inputs,
+                       b.good,
                        size_t(d_element),
                        items);
 }
 
-recording_reader::result
-recording_reader::read(const std::vector<char*>& ports, int64_t samples, int64_t end)
+void recording_reader::conjugate_port(block& b, int port, char* items) const
 {
-    result r{ 0, false, {}, {} };
-    std::fill(d_newest_gap.begin(), d_newest_gap.end(), 0);
-    while (r.samples < samples && d_error.empty()) {
-        int64_t n = std::min(samples - r.samples, d_block);
+    const int inputs = d_layout.inputs_per_port;
+    std::vector<uint64_t> clamped;
+    conjugate(d_layout.type(), items, b.good * inputs, [&](int64_t i) {
+        clamped.resize(size_t(inputs));
+        clamped[size_t(i % inputs)]++;
+    });
+    for (size_t i = 0; i < clamped.size(); i++)
+        if (clamped[i] > 0)
+            b.clamped.push_back({ port * inputs + int(i), clamped[i] });
+}
+
+void recording_reader::read_block(block& b,
+                                  const std::vector<char*>& ports,
+                                  scratch& m) const
+{
+    b.good = b.samples;
+    b.error.clear();
+    b.gaps.clear();
+    b.not_numbers.clear();
+    b.clamped.clear();
+    if (d_layout.inputs_per_port > 1 &&
+        std::find(d_interleaved.begin(), d_interleaved.end(), true) !=
+            d_interleaved.end())
+        make_room(m.planes, int64_t(d_layout.inputs.size()) * d_plane);
+    read_files(b, ports, m);
+    auto next = m.readings.begin();
+    for (const auto& s : d_stretches)
+        for (const auto& p : b.parts[size_t(s.set)]) {
+            if (!p.from) {
+                clear_gap(b, s, p, ports, m);
+                continue;
+            }
+            const reading& bytes = *next++;
+            const int64_t got = unpack_part(b, bytes, ports, m);
+            if (got < p.samples && p.first + got < b.good) {
+                b.good = p.first + got;
+                b.error = bytes.error;
+            }
+        }
+    for (int port = 0; port < d_layout.ports(); port++) {
+        char* items = item(b, ports, port, 0);
+        if (d_interleaved[size_t(port)])
+            interleave_port(b, port, items, m);
+        if (d_layout.conjugated && d_layout.complex)
+            conjugate_port(b, port, items);
+    }
+}
+
+void recording_reader::add_gap(const gap& g, result& r)
+{
+    auto& newest = d_newest_gap[size_t(g.input)];
+    if (newest && r.gaps[newest - 1].first + r.gaps[newest - 1].count == g.first) {
+        r.gaps[newest - 1].count += g.count;
+    } else {
+        r.gaps.push_back(g);
+        newest = r.gaps.size();
+    }
+}
+
+void recording_reader::gather(block& b, result& r)
+{
+    for (const auto& g : b.gaps)
+        add_gap({ g.input, b.first + g.first, g.count }, r);
+    for (const auto& g : b.not_numbers)
+        r.not_numbers.push_back({ g.input, b.first + g.first, g.count });
+    r.clamped.insert(r.clamped.end(), b.clamped.begin(), b.clamped.end());
+    r.samples += b.good;
+}
+
+size_t recording_reader::find_blocks(int64_t samples, int64_t end, result& r, bool& ends)
+{
+    size_t blocks = 0;
+    for (int64_t found = 0; found < samples;) {
+        int64_t n = std::min(samples - found, d_block);
         n = std::min({ n, end - d_position, d_pieces->end(d_position + n) - d_position });
-        // samples that were found before an error are read first
         if (n <= 0) {
-            d_error = d_pieces->error();
+            ends = true;
             break;
         }
         d_pieces->release(d_position);
         if (const auto behind = end_of_long_gap()) {
-            if (r.samples > 0)
+            if (found > 0)
                 break;
             d_position = *behind;
             r.jumped = true;
             continue;
         }
-        const int64_t good = read_block(ports, n, r);
-        r.samples += good;
-        d_position += good;
+        if (d_blocks.size() == blocks)
+            d_blocks.emplace_back();
+        block& b = d_blocks[blocks++];
+        b.first = found;
+        find_parts(b, n);
+        found += b.samples;
+        d_position += b.samples;
     }
+    return blocks;
+}
+
+void recording_reader::find_ahead(size_t blocks)
+{
+    // The bytes of a stretch in a file, in this call, and the end of its last piece.
+    struct span {
+        int file = -1;
+        int64_t begin = 0, end = 0, piece_end = 0, bytes = 0;
+    };
+    const int64_t bits = d_layout.bits_of_sample();
+    std::vector<span> spans;
+    for (const auto& s : d_stretches) {
+        const auto byte = [&](const part& p, int64_t sample) {
+            return p.from->offset + (s.offset + sample * s.stride) * bits / 8;
+        };
+        span of;
+        for (size_t i = 0; i < blocks; i++)
+            for (const auto& p : d_blocks[i].parts[size_t(s.set)])
+                if (p.from) {
+                    if (p.from->file != of.file)
+                        of = { p.from->file, byte(p, p.skipped), 0, 0, 0 };
+                    of.end = byte(p, p.skipped + p.samples);
+                    of.piece_end = byte(p, p.from->samples);
+                    of.bytes += p.samples * s.stride * bits / 8;
+                }
+        if (of.file >= 0)
+            spans.push_back(of);
+    }
+    std::sort(spans.begin(), spans.end(), [](const span& a, const span& b) {
+        return std::tie(a.file, a.begin) < std::tie(b.file, b.begin);
+    });
+    // Stretches whose pieces alternate in a file become one.
+    std::vector<span> apart;
+    for (const auto& s : spans) {
+        if (apart.empty() || apart.back().file != s.file || apart.back().end <= s.begin) {
+            apart.push_back(s);
+            continue;
+        }
+        auto& other = apart.back();
+        other.end = std::max(other.end, s.end);
+        other.piece_end = std::max(other.piece_end, s.piece_end);
+        other.bytes += s.bytes;
+    }
+    for (const auto& s : apart) {
+        // The bytes behind a piece are wanted only where most of those between pieces
+        // are.
+        const bool dense = 2 * s.bytes > s.end - s.begin;
+        const int64_t end =
+            std::min(s.end + s.bytes, dense ? d_files->size(s.file) : s.piece_end);
+        for (int64_t at = s.end; at < end; at += ahead_bytes)
+            d_ahead.push_back({ s.file, at, std::min(ahead_bytes, end - at) });
+    }
+}
+
+recording_reader::result
+recording_reader::read(const std::vector<char*>& ports, int64_t samples, int64_t end)
+{
+    result r{ 0, false, {}, {}, {} };
+    if (!d_error.empty())
+        return r;
+    bool ends = false;
+    const size_t blocks = find_blocks(samples, end, r, ends);
+    // a disk is not to rest while the samples of this call are made use of
+    d_ahead.clear();
+    if (d_files->waited())
+        find_ahead(blocks);
+    d_pool.run(int64_t(blocks + d_ahead.size()), [&](int64_t job, int thread) {
+        const auto i = size_t(job);
+        if (i < blocks) {
+            read_block(d_blocks[i], ports, d_scratch[size_t(thread)]);
+        } else {
+            const auto& next = d_ahead[i - blocks];
+            d_files->read_ahead(next.file, next.from, next.bytes);
+        }
+    });
+    std::fill(d_newest_gap.begin(), d_newest_gap.end(), 0);
+    for (size_t i = 0; i < blocks && d_error.empty(); i++) {
+        gather(d_blocks[i], r);
+        if (d_blocks[i].good < d_blocks[i].samples)
+            d_error = d_blocks[i].error;
+    }
+    if (blocks > 0)
+        d_position +=
+            r.samples - d_blocks[blocks - 1].first - d_blocks[blocks - 1].samples;
+    // samples that were found before an error are read first
+    if (d_error.empty() && ends)
+        d_error = d_pieces->error();
     for (auto& g : r.gaps)
         g.count = std::min(g.count, r.samples - g.first);
     r.gaps.erase(std::remove_if(r.gaps.begin(),

@@ -78,8 +78,10 @@ int64_t vdif_frames::late(const vdif_header& h) const
 bool vdif_frames::has_header(int file, int64_t offset)
 {
     header words;
+    std::string error;
     return d_files->size(file) - offset >= int64_t(sizeof words) &&
-           d_files->read(file, offset, sizeof words, words.data()) == sizeof words &&
+           d_files->read(file, offset, sizeof words, words.data(), error) ==
+               sizeof words &&
            is_ours(words.data());
 }
 
@@ -87,12 +89,14 @@ int64_t vdif_frames::search(int file, int64_t offset)
 {
     std::vector<char> bytes(search_bytes + sizeof(header));
     const int64_t size = d_files->size(file);
+    std::string error;
     for (; offset + int64_t(sizeof(header)) <= size; offset += search_bytes) {
         const int64_t got =
             d_files->read(file,
                           offset,
                           std::min<int64_t>(int64_t(bytes.size()), size - offset),
-                          bytes.data());
+                          bytes.data(),
+                          error);
         for (int64_t i = 0; i < search_bytes && i + int64_t(sizeof(header)) <= got; i++) {
             header words;
             std::memcpy(words.data(), bytes.data() + i, sizeof words);
@@ -147,11 +151,9 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
             continue;
         }
         header words;
-        if (d_files->read(d_file, d_offset, sizeof words, words.data()) !=
-            int64_t(sizeof words)) {
-            d_error = d_files->error();
+        if (d_files->read(d_file, d_offset, sizeof words, words.data(), d_error) !=
+            int64_t(sizeof words))
             return {};
-        }
         if (!is_ours(words.data())) {
             find_header();
             continue;

@@ -16,6 +16,8 @@ namespace gr::aperture::kernels {
 // These vectors may lie anywhere in arrays of whatever type.
 typedef uint8_t bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint16_t words8 __attribute__((vector_size(16), aligned(2), may_alias));
+typedef uint32_t words4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
 
 //! Interleaves a0 b0 a1 b1 ..., of the first halves and of the second ones.
 inline void interleave(bytes16& a, bytes16& b)
@@ -31,6 +33,20 @@ inline void interleave(words8& a, words8& b)
 {
     const words8 first = __builtin_shuffle(a, b, words8{ 0, 8, 1, 9, 2, 10, 3, 11 });
     b = __builtin_shuffle(a, b, words8{ 4, 12, 5, 13, 6, 14, 7, 15 });
+    a = first;
+}
+
+inline void interleave(words4& a, words4& b)
+{
+    const words4 first = __builtin_shuffle(a, b, words4{ 0, 4, 1, 5 });
+    b = __builtin_shuffle(a, b, words4{ 2, 6, 3, 7 });
+    a = first;
+}
+
+inline void interleave(words2& a, words2& b)
+{
+    const words2 first = __builtin_shuffle(a, b, words2{ 0, 2 });
+    b = __builtin_shuffle(a, b, words2{ 1, 3 });
     a = first;
 }
 

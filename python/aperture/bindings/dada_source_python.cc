@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(dada_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(b786d6c36e78568cf4d54fca36ab8e6a) */
+/* BINDTOOL_HEADER_FILE_HASH(23b6aaf0f826c190ac5461110579bcee) */
 /***********************************************************************************/
 
 #include "block_binding.h"

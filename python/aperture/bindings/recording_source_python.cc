@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(recording_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ce21658cf71856335977a275f6905b53) */
+/* BINDTOOL_HEADER_FILE_HASH(fe08a74cc28a6b248c75814fb29d7aeb) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(vdif_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d13ef9f50e86d9def8621320087258ae) */
+/* BINDTOOL_HEADER_FILE_HASH(e034253a07472cc5d24cdd96d7f933d6) */
 /***********************************************************************************/
 
 #include "block_binding.h"

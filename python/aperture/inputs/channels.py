@@ -223,6 +223,8 @@ def signals_of_channels(request, recordings, warnings=()):
     InputError
         There are no such channels.
     """
+    if "readers" in request.values:
+        raise request.error("readers: one thread reads recorded channels")
     _agree(recordings)
     recordings = continued(recordings)
     table = bands_of(recordings)

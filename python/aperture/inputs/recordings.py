@@ -10,6 +10,7 @@ import os
 
 from ..arrays.array_description import ArrayDescription, load_array
 from ..arrays.telescopes import array_of_recording
+from ..parameters.rules import whole_reader
 from ..streams.silent_block import silent
 from .input_format import InputError, Option, one_of
 from .signals import Signals
@@ -18,6 +19,12 @@ INVERTED = Option(
     one_of("yes", "no"),
     "yes: the sky frequency falls where that of the baseband rises (lower sideband); default: no",
     "yes|no",
+)
+
+READERS = Option(
+    whole_reader(1, 256),
+    "threads that read the files; default: one for each core that may be used, at most 16",
+    "N",
 )
 
 
@@ -125,6 +132,9 @@ def signals_of_block(
     about
         What else describe() takes.
     """
+
+    readers = request.values.get("readers")
+    parameters = dict(parameters, **({"readers": readers} if readers else {}))
 
     def source(count, first=0):
         read = count or (max(samples - first, 0) if samples else 0)

@@ -18,7 +18,7 @@ from ...streams.silent_block import silent
 from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option, one_of
 from ..line_up import signals_of
-from ..recordings import signals_of_block
+from ..recordings import READERS, signals_of_block
 
 
 def open_file(filename):
@@ -45,6 +45,7 @@ class Dada(InputFormat):
             "as many as have RESOLUTION bytes",
             "N",
         ),
+        "readers": READERS,
     }
 
     def open(self, request):
@@ -58,7 +59,7 @@ class Dada(InputFormat):
             )
         if "heap" in request.values:
             raise request.error("heap: the files have one channel")
-        if len(request.names) > 1 or request.values:
+        if len(request.names) > 1 or "type" in request.values:
             return self._open_several(request)
         (name,) = request.names
         first = open_file(name)

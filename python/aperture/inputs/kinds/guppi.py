@@ -18,6 +18,7 @@ from ...parameters.rules import whole_reader
 from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option
 from ..line_up import signals_of, signals_of_pieces
+from ..recordings import READERS
 
 
 class Guppi(InputFormat):
@@ -39,6 +40,7 @@ class Guppi(InputFormat):
             "what PIPERBLK and PKTIDX say",
             "1|2",
         ),
+        "readers": READERS,
     }
 
     def open(self, request):

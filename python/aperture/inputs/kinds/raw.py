@@ -15,7 +15,7 @@ from ...parameters.times import read_time
 from ..aligned_recordings import ALIGN_OPTIONS, aligned
 from ..input_format import InputFormat, Option, one_of, split_at
 from ..line_up import signals_of
-from ..recordings import INVERTED
+from ..recordings import INVERTED, READERS
 from ..values import CENTER, RATE
 
 #: type -> (coding, whether it is complex)
@@ -84,6 +84,7 @@ class Raw(InputFormat):
         ),
         "inverted": INVERTED,
         **ALIGN_OPTIONS,
+        "readers": READERS,
     }
 
     def open(self, request):

@@ -8,7 +8,7 @@
 from ...parameters.times import TIME_RULE, read_time
 from ..input_format import InputFormat, Option, one_of
 from ..line_up import signals_of
-from ..recordings import INVERTED
+from ..recordings import INVERTED, READERS
 from ..values import CENTER, RATE
 
 
@@ -30,6 +30,7 @@ class SigMF(InputFormat):
             "TIME",
         ),
         "inverted": INVERTED,
+        "readers": READERS,
         "sha512": Option(
             one_of("check", "ignore"),
             "check: all samples are read first to compare them with the sum in the "

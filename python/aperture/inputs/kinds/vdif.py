@@ -13,7 +13,7 @@ from ...parameters.rules import numbers_reader
 from ...parameters.times import whole_and_fraction
 from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option, one_of
-from ..recordings import INVERTED, describe, encoded, listed, signals_of_block
+from ..recordings import INVERTED, READERS, describe, encoded, listed, signals_of_block
 from ..values import CENTER, RATE
 
 MOST_INPUTS = 65536
@@ -55,6 +55,7 @@ class Vdif(InputFormat):
             "them; default: each channel is an input",
             "rising|falling",
         ),
+        "readers": READERS,
     }
 
     def open(self, request):
