@@ -13,7 +13,7 @@ import pmt
 
 from . import tags
 from .arrays.array_description import load_array
-from .dumps.voltage_edge import VoltageEdge
+from .dumps.voltage_edge import VoltageEdge, inputs_last
 from .files import file_lock
 from .files.checked_file import part_name
 from .files.file_names import TIME, check_fields, check_text, is_taken, names_at
@@ -437,7 +437,5 @@ class voltage_sink(RecordingSink, python_block):
             out = self._room[len(numbers)] = np.empty(
                 (len(channels), self._shape[2], len(numbers)), self._edge.file_dtype
             )
-        for place, number in enumerate(numbers):
-            row = part[:, number]
-            out[:, :, place] = AS_SC8[row] if self._edge.type == "sc4" else row
+        inputs_last(AS_SC8[part] if self._edge.type == "sc4" else part, numbers, out)
         return out

@@ -35,6 +35,7 @@ void bind_exchange(py::module& m);
 void bind_f_engine(py::module& m);
 void bind_folder(py::module& m);
 void bind_item_ring(py::module& m);
+void bind_file_order(py::module& m);
 void bind_flagger(py::module& m);
 void bind_logged(py::module& m);
 void bind_measure_offsets(py::module& m);
@@ -91,6 +92,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_f_engine(m);
     bind_folder(m);
     bind_item_ring(m);
+    bind_file_order(m);
     bind_flagger(m);
     bind_logged(m);
     bind_measure_offsets(m);

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import file_order
 from ..formats.voltages import sc4_to_sc8
 from ..parameters.rules import as_whole, item_bytes, one_of
 from ..parameters.sample_types import FRAME_TYPES, SAMPLE_TYPES
@@ -130,28 +131,41 @@ def arranged(samples, channels, inputs):
             len(channels), items * spectra, len(inputs)
         )
     out = np.empty((len(channels), items, spectra, len(inputs)), samples.dtype)
-    if items == 1 and _neighbours(channels):
-        # a block of GUPPI raw: few steps, as each is small
-        part = samples[0, channels[0] : channels[0] + len(channels)]
-        for place, number in enumerate(inputs):
-            out[:, 0, :, place] = part[:, number]
-        return out.reshape(len(channels), spectra, len(inputs))
-    for to, channel in enumerate(channels):
-        for place, number in enumerate(inputs):
-            out[to, :, :, place] = samples[:, channel, number]
+    for item, part in enumerate(samples):
+        inputs_last(_some(part, channels), inputs, out[:, item])
     return out.reshape(len(channels), items * spectra, len(inputs))
+
+
+def inputs_last(samples, inputs, out):
+    """Puts some inputs, by their place, of [channel][input][time] into an array
+    [channel][time][input]."""
+    part = samples.swapaxes(0, 1)
+    part = _some(part, inputs).swapaxes(0, 1)
+    if len(inputs) == 1:
+        np.copyto(out[..., 0], part[:, 0])
+    else:
+        file_order.transpose(part if part.strides[2] == part.itemsize else part.copy(), out)
 
 
 def time_first(samples, channels, inputs):
     """[time][channel][input] of the same, contiguous."""
-    part = (
-        samples[:, channels[0] : channels[0] + len(channels)]
-        if _neighbours(channels)
-        else samples[:, channels]
-    )
+    items, _, _, spectra = samples.shape
+    part = samples.swapaxes(0, 1)
+    part = _some(part, channels).swapaxes(0, 1)
     if inputs != list(range(samples.shape[2])):
         part = part[:, :, inputs]
-    return np.ascontiguousarray(part.transpose(0, 3, 1, 2)).reshape(-1, len(channels), len(inputs))
+    if spectra == 1:
+        return np.ascontiguousarray(part).reshape(-1, len(channels), len(inputs))
+    out = np.empty((items, spectra, len(channels) * len(inputs)), samples.dtype)
+    file_order.transpose(part.reshape(items, -1, spectra), out)
+    return out.reshape(-1, len(channels), len(inputs))
+
+
+def _some(samples, places):
+    """Those of the first axis, without a copy where they are neighbours."""
+    if _neighbours(places):
+        return samples[places[0] : places[0] + len(places)]
+    return samples[places]
 
 
 def _neighbours(channels):

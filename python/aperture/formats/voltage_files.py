@@ -146,6 +146,8 @@ def missing_of(inputs, missing):
 
     missing: list of (input, first, count, ...); an input of None: of all.
     """
+    if not missing:
+        return []
     of_all = [(None, *run[1:]) for run in missing if run[0] is None]
     runs = [[run[1:] for run in missing if run[0] == number] for number in inputs]
     if all(run == runs[0] for run in runs):

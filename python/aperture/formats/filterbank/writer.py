@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ... import file_order
 from ...files import file_lock
 from ...files.checked_file import whole_file
 from ...parameters.ascii_text import ascii_text
@@ -19,7 +20,6 @@ from ...parameters.ascii_text import ascii_text
 # signal-to-noise ratio is lost
 LEVEL, SIGNED_LEVEL = 64.0, 128.0
 DEVIATION = 10.0
-SCALED_AT_ONCE = 1 << 16  # values: what stays in the cache
 MISSING = ".missing"  # the ending of the list's file
 SETTINGS = ".settings"  # the ending of the list of settings
 ALL_IFS = -1
@@ -56,19 +56,12 @@ class Levels:
         return cls(mean - level * step, step)
 
     def write_bytes(self, powers, to):
-        """Puts the bytes of powers [sample][if][channel] into a uint8 array of that shape."""
-        count = max(1, SCALED_AT_ONCE // self.step.size)
-        scratch = np.empty((min(count, len(powers)), *self.step.shape))
-        for first in range(0, len(powers), count):
-            part = powers[first : first + count]
-            scaled = scratch[: len(part)]
-            np.subtract(part, self.offset, out=scaled)
-            scaled /= self.step
-            np.rint(scaled, out=scaled)
-            # fmax of a number and NaN is the number
-            np.fmax(scaled, 0, out=scaled)
-            np.minimum(scaled, 255, out=scaled)
-            np.copyto(to[first : first + count], scaled, casting="unsafe")
+        """Puts the bytes of powers [sample][if][channel], or more axes, into a uint8 array of that
+        shape, in which channels may be reversed."""
+        contiguous = np.ascontiguousarray
+        file_order.to_bytes(
+            contiguous(powers, np.float32), contiguous(self.offset), contiguous(self.step), to
+        )
 
 
 def runs(flags):
