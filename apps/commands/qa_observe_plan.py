@@ -417,9 +417,7 @@ outputs: {{file: "{self.folder}/v-{{time}}.uvh5"}}
         options = fx.parser().parse_args(
             "--input sim:y8 -o y8-{time}.uvh5 --track sun --flag --integration 2".split()
         )
-        text = "\n".join(
-            line for line in plan_text(options.plan).splitlines() if "keep_uvh5" not in line
-        )
+        text = plan_text(options.plan)
         self.write(text)
         self.assertEqual(
             0, run(observe, "--check", self.path)[0], run(observe, "--check", self.path)

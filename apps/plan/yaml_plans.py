@@ -127,7 +127,12 @@ def load_plan(path, program):
 
 
 def plan_text(plan):
-    """The plan as YAML; what has no value is left to the program, again."""
+    """
+    The plan as YAML, for any program that has its sections.
+
+    What has no value is left to the program, again, and so is a field of some programs only that
+    has its default: the others would refuse it.
+    """
     lines = []
     for section, fields in fields_for(plan.program).items():
         found = getattr(plan, section)
@@ -143,5 +148,9 @@ def plan_text(plan):
 
 
 def _entries(fields, section):
-    values = {key: getattr(section, key) for key in fields}
-    return [f"{key}: {written(value)}" for key, value in values.items() if value is not None]
+    return [
+        f"{key}: {written(value)}"
+        for key, field in fields.items()
+        if (value := getattr(section, key)) is not None
+        and (field.place.programs is None or value != field.default)
+    ]
