@@ -109,7 +109,7 @@ public:
             parameter("coding", &parameters::coding, "coding of a component; see above"),
             parameter("type", &parameters::type, "type of the voltages that are sent")
                 .one_of("sc8", "fc32"),
-            parameter("gain", &parameters::gain, "gain of all inputs"),
+            parameter("gain", &parameters::gain, "gain of all inputs").can_be_set(),
             parameter("width", &parameters::width, "width of a channel")
                 .above(0)
                 .in("Hz"),

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(channel_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4b8e3367cc4f931989e486a0367bcdba) */
+/* BINDTOOL_HEADER_FILE_HASH(97adb9a04947441969142acc43b9f87b) */
 /***********************************************************************************/
 
 #include "block_binding.h"

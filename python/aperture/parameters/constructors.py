@@ -28,6 +28,7 @@ from .rules import refuse
 KINDS = {
     "int": "an integer",
     "float": "a number",
+    "complex": "a number",
     "str": "text",
     "bool": "True or False",
     "buffer": "bytes, or an array",
