@@ -34,8 +34,8 @@ from gnuradio import gr
 from gnuradio.aperture import filterbank_sink, tags, voltage_sink
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.dumps.voltage_edge import VoltageEdge, time_first
-from gnuradio.aperture.formats.dada import DadaWriter
-from gnuradio.aperture.formats.psrfits import write_profiles
+from gnuradio.aperture.formats.dada.writer import DadaWriter
+from gnuradio.aperture.formats.psrfits.profiles import write_profiles
 from gnuradio.aperture.formats.voltages import Moment, Recording
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.qa_tools import gr_tags

@@ -235,7 +235,16 @@ DEPENDS = {
 RECOMMENDS = {"aiohttp", "prometheus_client"}
 FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 # modules of the bindings that everybody may know
-IN_CPP = {"baselines", "logged", "packet_layouts", "references", "spead", "stream_states", "tags"}
+IN_CPP = {
+    "baselines",
+    "file_order",
+    "logged",
+    "packet_layouts",
+    "references",
+    "spead",
+    "stream_states",
+    "tags",
+}
 
 
 # modules that scripts of users import from where they once were: public_names.yml has their names

@@ -162,7 +162,7 @@ def time_first(samples, channels, inputs):
 
 
 def _some(samples, places):
-    """Those of the first axis, without a copy where they are neighbours."""
+    """Samples at places of the first axis, without a copy where they are neighbours."""
     if _neighbours(places):
         return samples[places[0] : places[0] + len(places)]
     return samples[places]
