@@ -145,7 +145,12 @@ class qa_search_file(InFolder, gr_unittest.TestCase):
                 "OBSFREQ is 1500 MHz, and the middle of DAT_FREQ 1401.75",
             ),
             (dict(POL_TYPE="AABBCRCI"), "POL_TYPE is AABBCRCI and NPOL 1: the latter is taken"),
-            (dict(PRIMARY_STT_IMJD=0), "STT_IMJD is before 1970"),
+            (dict(PRIMARY_STT_IMJD=0), "STT_IMJD is 0, and must be a number from 40587 to"),
+            (dict(PRIMARY_STT_SMJD="*"), r"STT_SMJD is \*, and must be a number from 0 to 86400"),
+            (dict(PRIMARY_STT_OFFS=1e300), "STT_OFFS is 1e.300, and must .* is not known"),
+            (dict(NSUBOFFS=1e300, offsets=[0, 0, 0]), "begins .* s after the start, before 1970"),
+            (dict(offsets=[0.01, 1e300, 0.05]), "OFFS_SUB of row 1 is 1e.300 s, and must be at"),
+            (dict(offsets=[np.nan, 0.03, 0.05]), "OFFS_SUB of row 0 is nan s, and must be at most"),
             (dict(NSUBOFFS=5), "OFFS_SUB of the first row is 0.01 s, and NSUBOFFS of 5 rows says"),
         ):
             with self.subTest(text=text):
@@ -180,6 +185,23 @@ class qa_search_file(InFolder, gr_unittest.TestCase):
             file.truncate(3000)
         with self.assertRaisesRegex(PowerFileError, "a.sf: "):
             self.read()
+        # cards that no keyword and no number of a writer could make
+        for before, after, text in (
+            (
+                b"NAXIS2  =                    3",
+                b"NAXIS2  =                   -3",
+                "has -3 rows .NAXIS2",
+            ),
+            (b"NSBLK   =", b"NSBLK   = zz", "read as FITS: Unparsable card .NSBLK"),
+            (b"TFORM7  = '160B", b"TFORM7  = '-10B", "read as FITS: Format '-10B'"),
+        ):
+            self.write(rows, 8)
+            with open(self.path("a.sf"), "r+b") as file:
+                data = file.read()
+                file.seek(data.index(before))
+                file.write(after)
+            with self.assertRaisesRegex(PowerFileError, text):
+                self.read()
 
 
 if __name__ == "__main__":

@@ -14,13 +14,20 @@ from fractions import Fraction
 import numpy as np
 
 from ...parameters.input_files import find_file
-from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, whole_and_fraction
+from ...parameters.times import END_OF_TIME, SECONDS_PER_DAY, UNIX_EPOCH_MJD, whole_and_fraction
 from ..powers import PowerFile, PowerFileError, convert, unpack
 
 #: the bytes at the begin of every FITS file
 FITS_START = b"SIMPLE  ="
 BITS = (1, 2, 4, 8, 16, 32)
 MOST_CHANNELS = 1 << 24
+MOST_OFFSET = 1e10  # s, of OFFS_SUB
+#: keys of the start -> least and most
+START = {
+    "STT_IMJD": (UNIX_EPOCH_MJD, END_OF_TIME // SECONDS_PER_DAY + UNIX_EPOCH_MJD - 1),
+    "STT_SMJD": (0, SECONDS_PER_DAY),
+    "STT_OFFS": (-SECONDS_PER_DAY, SECONDS_PER_DAY),
+}
 #: POL_TYPE of one product -> whether it is one polarisation
 ONE = {"AA", "BB", "XX", "YY", "LL", "RR"}
 #: POL_TYPE -> products
@@ -62,6 +69,7 @@ class SearchFile(PowerFile):
 
     def __init__(self, filename):
         from astropy.io import fits
+        from astropy.io.fits import VerifyError
 
         self.filename = filename = find_file(filename)
         self.warnings = []
@@ -78,15 +86,20 @@ class SearchFile(PowerFile):
                     )
                 table = file["SUBINT"]
                 self._begin, self._rows = table.fileinfo()["datLoc"], table.header["NAXIS2"]
+                if self._rows < 0:
+                    self._refuse(
+                        f"the table SUBINT has {self._rows} rows (NAXIS2), expected 0 or more"
+                    )
                 # a copy, as the header goes with the file
                 self._take_table(table.header.copy(), table.columns)
                 self._take_primary(primary)
-        except (KeyError, TypeError, IndexError) as error:
-            raise PsrfitsError(f"{filename}: {' '.join(str(error).split())}") from None
-        except OSError as error:
-            if error.filename is None:  # astropy's words of a file that it cannot read
-                raise PsrfitsError(f"{filename}: {' '.join(str(error).split())}") from None
+        except PsrfitsError:
             raise
+        # astropy's words of a file that it cannot read
+        except (ArithmeticError, LookupError, TypeError, ValueError, OSError, VerifyError) as error:
+            if getattr(error, "filename", None) is not None:
+                raise
+            self._refuse(f"cannot be read as FITS: {' '.join(str(error).split())}")
 
     def _refuse(self, text):
         raise PsrfitsError(f"{self.filename}: {text}")
@@ -151,7 +164,7 @@ class SearchFile(PowerFile):
     def _number(self, header, key, default=None):
         value = header.get(key, default)
         # "*" and texts stand for what is not known
-        if isinstance(value, str) or value is None or not math.isfinite(value):
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
             if default is None:
                 self._refuse(f"{key} of the table SUBINT is missing, or is no number")
             return default
@@ -187,7 +200,7 @@ class SearchFile(PowerFile):
             self.frequencies, self.width = np.arange(self._channels) + 1.0, 1.0
             return
         frequencies = 1e6 * self._fields(0, ["DAT_FREQ"]).get("DAT_FREQ", np.zeros(0))
-        middle, width = header.get("OBSFREQ", 0.0) or 0.0, header.get("OBSBW", 0.0) or 0.0
+        middle, width = (self._number(header, key, 0.0) for key in ("OBSFREQ", "OBSBW"))
         if len(frequencies) != self._channels or not (frequencies > 0).all():
             if not middle or not width:
                 self._refuse("DAT_FREQ has no frequencies, nor do OBSFREQ and OBSBW say them")
@@ -207,17 +220,29 @@ class SearchFile(PowerFile):
                 f"OBSFREQ is {middle:.10g} MHz, and the middle of DAT_FREQ "
                 f"{self.frequencies.mean() / 1e6:.10g} MHz: the latter is taken"
             )
-        day, seconds, part = (
-            header.get(key, 0) or 0 for key in ("STT_IMJD", "STT_SMJD", "STT_OFFS")
-        )
-        start = (
-            Fraction(int(day) - UNIX_EPOCH_MJD) * SECONDS_PER_DAY + int(seconds) + Fraction(part)
-        )
-        late = self._times()
-        if start + late < 0 or not day:
-            self.warnings.append("STT_IMJD is before 1970: the time of the samples is not known")
-        else:
+        late, start = self._times(), self._start(header)
+        if start is None:
+            return
+        if 0 <= start + late < END_OF_TIME:
             self.begin = whole_and_fraction(start + late)
+        else:
+            self.warnings.append(
+                f"the first row begins {float(late):.10g} s after the start, before 1970 or after "
+                "9999: the time of the samples is not known"
+            )
+
+    def _start(self, header):
+        """Returns the start, s since 1970, exactly; None: the header does not say it."""
+        values = [header.get(key, 0) for key in START]
+        for value, (key, (low, high)) in zip(values, START.items()):
+            if not isinstance(value, (int, float)) or not low <= value <= high:
+                self.warnings.append(
+                    f"{key} is {value}, and must be a number from {low} to {high}: the time of the "
+                    "samples is not known"
+                )
+                return None
+        day, *seconds = map(Fraction, values)
+        return (day - UNIX_EPOCH_MJD) * SECONDS_PER_DAY + sum(seconds)
 
     def _times(self):
         """Returns when the first row begins after the start, s, and finds the jumps of others."""
@@ -227,7 +252,14 @@ class SearchFile(PowerFile):
             self._fields(number, ["OFFS_SUB"]).get("OFFS_SUB", np.zeros(1))[0]
             for number in range(self._rows)
         ]
-        if not np.isfinite(offsets).all() or (np.array(offsets) == 0).all():
+        if (np.array(offsets) == 0).all():
+            return counted
+        wrong = np.flatnonzero(~(np.abs(offsets) <= MOST_OFFSET))
+        if len(wrong):
+            self.warnings.append(
+                f"OFFS_SUB of row {wrong[0]} is {offsets[wrong[0]]:.10g} s, and must be at most "
+                f"{MOST_OFFSET:g}: rows are taken to follow on each other"
+            )
             return counted
         begins = [Fraction(float(value)) - length / 2 for value in offsets]
         half = Fraction(self.interval) / 2
@@ -289,7 +321,9 @@ class SearchFile(PowerFile):
                     self._say_shorter(row)
                 if self._scales[0] != row:
                     self._scales = row, self._fields(row, ("DAT_WTS", "DAT_SCL", "DAT_OFFS"))
-                self._scale(data, self._scales[1], values[done : done + count])
+                # powers that are too large for a float are infinite
+                with np.errstate(over="ignore", invalid="ignore"):
+                    self._scale(data, self._scales[1], values[done : done + count])
                 done += count
 
     def _scale(self, data, row, to):
