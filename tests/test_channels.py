@@ -362,6 +362,11 @@ class TestChannels(unittest.TestCase):
         said = " ".join(open_input(f"dada:{path}").warnings)
         self.assertIn("2600 of 5000 bytes (FILE_SIZE)", said)
         self.assertIn("BYTES_PER_SECOND 7 is not the 240000", said)
+        # three parts of each antenna are no two polarisations: each is a stream of its own
+        made = self.made(1, 2, 6, 100, 3)[0].transpose(2, 0, 1, 3, 4)
+        write_dada_channels(path, made, "TAFP")
+        signals = open_input(f"dada:{path}")
+        self.assertEqual((signals.inputs, len(signals.description.inputs)), (6, 6))
 
     # ---- VDIF, DRX
 

@@ -98,10 +98,10 @@ def array_of_recording(
 
     name: the telescope's, from the header (may be empty); inputs: streams in the recording; place:
     (latitude, longitude, height) in degrees and m, where the header says it. antennas: names of
-    those that the header tells of, each with as many streams as fall to it, polarisation x or x
-    and y. Where it tells of none, with `polarizations` two streams are the polarisations x and y
-    of one antenna; otherwise, and of any other number, streams are as many antennas with
-    polarisation x, all at one place, because the header does not say where.
+    those that the header tells of, each with one stream or two, polarisation x or x and y. Where
+    it tells of none, or there are other streams than theirs, with `polarizations` two streams are
+    the polarisations x and y of one antenna; otherwise, and of any other number, streams are as
+    many antennas with polarisation x, all at one place, because the header does not say where.
     Returns the description and a list of warnings about what had to be assumed.
     """
     place = (name or "recording", *place) if place else find_telescope(name)
@@ -112,7 +112,7 @@ def array_of_recording(
         warnings.append(
             f"{named}: taken to be at latitude 0°, longitude 0° (--array gives the right place)"
         )
-    if not antennas:
+    if not antennas or inputs not in (len(antennas), 2 * len(antennas)):
         antennas = (
             [place[0]]
             if inputs == 1 or inputs == 2 and polarizations
