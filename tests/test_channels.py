@@ -443,6 +443,25 @@ class TestChannels(unittest.TestCase):
             file.write(b"\0\0")
         said = " ".join(open_input(f"drx:{path},tuning=1").warnings)
         self.assertIn("4128 bytes are in no frame", said)
+        # one time that is damaged takes no other frame with it
+        for tag in (0, 40, 1 << 63, (1 << 64) - 1):
+            write_drx(path, made)
+            with open(path, "r+b") as file:
+                file.seek(4128 * 5 + 16)
+                file.write(tag.to_bytes(8, "big"))
+            signals = open_input(f"drx:{path},tuning=1")
+            said = " ".join(signals.warnings)
+            self.assertIn("tuning 1: 1 frames have times that do not fit", said)
+            self.assertIn("1 frames of polarisation 1 are missing", said)
+            expected = made[:, 0].transpose(0, 2, 1, 3).reshape(-1, 2, 2).copy()
+            expected[4096 : 2 * 4096, 1] = 0
+            np.testing.assert_array_equal(read_all(signals)[0], expected)
+        with open(path, "r+b") as file:
+            for frame in range(48):
+                file.seek(4128 * frame + 16)
+                file.write(bytes(8))
+        with self.assertRaisesRegex(ValueError, "tuning 1: no frame has a time tag since 1970"):
+            open_input(f"drx:{path},tuning=1")
         with open(path, "wb") as file:
             file.write(bytes(10000))
         with self.assertRaisesRegex(ValueError, "has no frame of DRX"):

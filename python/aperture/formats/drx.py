@@ -106,7 +106,7 @@ def read_streams(names):
     Raises
     ------
     ValueError
-        There are no frames, or more than can be listed.
+        There are no frames, none of them has a time, or there are more than can be listed.
     """
     headers, places, files, warnings = [], [], [], []
     for number, name in enumerate(names):
@@ -156,10 +156,18 @@ def _stream(where, headers, places, files, chosen, warnings):
     of_stream = headers[chosen]
     decimation = int(of_stream["decimation"][0])
     ticks = of_stream["tag"].astype(np.int64) - of_stream["offset"].astype(np.int64)
-    first, step = int(ticks.min()), decimation * SAMPLES
-    numbers, rest = np.divmod(ticks - first, step)
-    # a frame that begins between two others has a damaged time
-    good = (rest == 0) & (numbers <= 2 * len(chosen) + 64)
+    # a frame that begins between most others, or far from them, has a damaged time
+    rests, counts = np.unique(ticks % (decimation * SAMPLES), return_counts=True)
+    rest = int(rests[np.argmax(counts)])
+    numbers, away = np.divmod(ticks - rest, decimation * SAMPLES)
+    good = (away == 0) & (ticks >= 0)
+    if not good.any():
+        raise ValueError(f"{where}: no frame has a time tag since 1970")
+    near = 2 * len(chosen) + 64
+    good &= np.abs(numbers - int(np.median(numbers[good]))) <= near
+    begin = int(numbers[good].min())
+    numbers -= begin
+    first = begin * decimation * SAMPLES + rest
     parts = sorted(set((of_stream["id"] >> 7).tolist()))
     stream = DrxStream(
         int(of_stream["id"][0] & 7),
