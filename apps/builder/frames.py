@@ -17,6 +17,9 @@ BEST_FRAME = 8 << 20
 FRAME_MULTIPLE = 2 << 20  # granularity of device memory
 #: fraction by which an integration may differ from what was asked for
 TOLERANCE = 0.01
+#: fraction up to which lengths that are not the wanted one are as good as each other, so that frames
+#: have a size that is fast: kernels sum multiples of 32 spectra
+ALIKE = 0.001
 MOST_FRAMES = 20_000  # in an integration, where that can be
 MOST_TRIES = 100  # lengths of an integration of powers that are tried
 
@@ -62,6 +65,12 @@ class Wanted:
         if self.whole:
             return np.zeros(np.shape(spectra), bool)
         return np.abs(spectra - self.exact) > TOLERANCE * self.exact * (1 + 1e-9)
+
+    def off(self, spectra):
+        """By which fraction so many are not the spectra that are wanted: 0 where they are, at least
+        ALIKE elsewhere."""
+        fraction = np.abs(spectra - self.spectra) / self.spectra
+        return np.where(fraction > 0, np.maximum(fraction, ALIKE), 0)
 
     def refused(self, spectra):
         """Returns whether so many must not take the place of what was asked."""
@@ -132,7 +141,8 @@ class Frames:
 
         An integration that fits into a frame of up to 8 MiB is one. In a longer one the frames have
         1 to 128 MB, where a single spectrum is not larger, and together exactly the wanted length,
-        where it has such a divisor, else the nearest to it.
+        where it has such a divisor; else they are as large as is fast, within 0.1 % of it where
+        that can be.
 
         Returns
         -------
@@ -158,7 +168,7 @@ class Frames:
             sum(each.refused(count) for each, count in zip(wanted, counts)) + huge,
             sum(each.far(count) for each, count in zip(wanted, counts)),
             large,
-            sum(np.abs(count - each.spectra) / each.spectra for each, count in zip(wanted, counts)),
+            sum(each.off(count) for each, count in zip(wanted, counts)),
             times * self.spectrum % FRAME_MULTIPLE != 0,
             times % 32 != 0,
             np.abs(np.log2(times * self.spectrum / self.best)),

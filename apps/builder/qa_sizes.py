@@ -106,6 +106,19 @@ class qa_sizes(gr_unittest.TestCase):
         self.assertEqual((found.spectra_per_frame, found.frames), (4000, 4))
         self.assertIn("1.024 s instead of 1 s: rounded to 4 frames of 4000 spectra", found.notes[0])
 
+    def test_frames_are_fast_where_no_length_is_exact(self):
+        """2 s of 20 MHz are 39062.5 spectra. The nearest multiple of 16 is 16 x 2441, a prime: frames
+        of 16 spectra, where kernels sum 32 at a time. As good within 0.1 % is 64 x 610."""
+        found = plan_for(
+            sample_rate=20e6, inputs=64, channels=1024, integration=2.0, multiple=16, samples=None
+        )
+        self.assertEqual((found.spectra_per_frame, found.frames), (64, 610))
+        # a length that can be had exactly is not changed
+        found = plan_for(
+            sample_rate=20e6, inputs=64, channels=1000, integration=2.0, multiple=16, samples=None
+        )
+        self.assertEqual((found.visibilities, found.notes), (40000, ()))
+
     def test_what_cannot_be_is_refused_with_what_can(self):
         """1 s is 15625 spectra, and 3 frames of 4000 are 0.768 s, 4 of them 1.024 s."""
         with self.assertRaisesRegex(
