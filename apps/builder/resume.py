@@ -77,10 +77,19 @@ class Resumption:
                     raise ValueError(
                         f"{len(header['time_array'])} rows are not {count} integrations of {rows}"
                     )
-                times, lengths = header["time_array"][::rows], header["integration_time"][::rows]
+                times, lengths = (
+                    header[name][::rows].astype(float) for name in ("time_array", "integration_time")
+                )
                 last = file["Data/nsamples"][-rows:] if count else np.zeros(0)
-                if len(lengths) != count:
-                    raise ValueError(f"{count} times, and {len(lengths)} lengths")
+                if times.shape != (count,) or lengths.shape != (count,):
+                    raise ValueError(
+                        f"{count} integrations have times {list(times.shape)} and lengths "
+                        f"{list(lengths.shape)}"
+                    )
+                if not np.isfinite(times).all():
+                    raise ValueError("a time is no finite number")
+                if count and not last.size:
+                    raise ValueError("the last integration has no nsamples")
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise self._refuse(f"it is no file of visibilities that can go on: {error}") from None
         if channels != sizes.channels:

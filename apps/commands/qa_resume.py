@@ -215,6 +215,31 @@ class qa_resume(InFolder, gr_unittest.TestCase):
             with h5py.File(self.path("out.uvh5"), "r+") as file:
                 file[f"Header/{name}"][()] = kept
 
+    def test_broken(self):
+        """Datasets that no run writes are refused in a line, and the file stays as it is."""
+        self.correlate("out.uvh5", "--duration", 0.1)
+        with open(self.path("out.uvh5"), "rb") as file:
+            good = file.read()
+        count = len(self.contents("out.uvh5")["Header/time_array"])
+        for name, value, problem in (
+            ("Header/time_array", np.zeros((count, 2)), r"integrations have times \[\d+, 2\]"),
+            ("Header/time_array", np.full(count, b"x"), "could not convert string to float"),
+            ("Header/time_array", np.full(count, np.inf), "a time is no finite number"),
+            ("Header/integration_time", np.full(count, b"x"), "could not convert"),
+            ("Header/integration_time", np.zeros(1), r"and lengths \[1\]"),
+            ("Data/nsamples", np.zeros((0, CHANNELS, 1)), "last integration has no nsamples"),
+        ):
+            with open(self.path("out.uvh5"), "wb") as file:
+                file.write(good)
+            with h5py.File(self.path("out.uvh5"), "r+") as file:
+                del file[name]
+                file[name] = value
+            before = self.contents("out.uvh5")
+            code, _, error = observations.run(fx, *self.words("out.uvh5", "--resume"))
+            self.assertEqual((code, error.count("\n")), (1, 1), (name, error))
+            self.assertRegex(error, r"out\.uvh5: it is no file of .* that can go on: .*" + problem)
+            self.expect_same("out.uvh5", before)
+
     def test_refused(self):
         """Outputs and inputs that cannot go on are named."""
         save_array(small_array(sample_rate=RATE), self.path("line.yaml"))
