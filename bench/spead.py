@@ -50,10 +50,12 @@ CHANNELS, SPECTRA, SENDERS = 128, 64, 4
 SLOTS = 8  # heaps of a sender in a frame, of 1 MiB
 HOP = 2 * CHANNELS
 HEAP = CHANNELS * SPECTRA * 4
+MISPLACED = ("late", "jumped")  # counts of heaps that came outside the window
 
 
 def send(seconds, rate, packet, first=0, count=SENDERS, port=PORT):
-    """Sends heaps of some senders for a while; prints how many."""
+    """Sends heaps of some senders for a while, from a line of standard input on; prints how
+    many."""
     flavour = spead2.Flavour(4, 64, 48, 0)
     stream = spead2.send.UdpStream(
         spead2.ThreadPool(1),
@@ -73,6 +75,8 @@ def send(seconds, rate, packet, first=0, count=SENDERS, port=PORT):
         heap.add_item(spead2.Item(0x4300, "", "", shape=data.shape, dtype=data.dtype, value=data))
         heap.repeat_pointers = True
         heaps.append(spead2.send.HeapReference(heap))
+    print("ready", flush=True)
+    sys.stdin.readline()
     begin, slot = time.monotonic(), 0
     while time.monotonic() < begin + seconds:
         timestamp[()] = slot * HOP * SPECTRA
@@ -262,7 +266,7 @@ def receive_chain(values):
         json.dumps(
             {
                 "heaps": counts["heaps"] - counts["stops"] - counts["other"],
-                "missing": counts["missing"],
+                **{name: counts[name] for name in ("missing", *MISPLACED, "restarts")},
                 "seconds": seconds,
                 "copy": copied,
                 "bytes": size,
@@ -310,27 +314,41 @@ def chain(rates, seconds, packet, values):
                     f"count={each}",
                     f"port={PORT + number}",
                 ],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
             )
             for number in range(threads)
         ]
+        # One that began later than the others, as Python starts slowly, would send heaps of
+        # before the window until its end.
+        for process in sending:
+            process.stdout.readline()
+        for process in sending:
+            process.stdin.write("\n")
+            process.stdin.flush()
         sent = [json.loads(process.communicate()[0]) for process in sending]
         got = json.loads(receiver.communicate()[0].splitlines()[-1])
         heaps = sum(entry["heaps"] for entry in sent)
         gbit = 8e-9 * HEAP * got["heaps"]
+        # heaps that are in frames, and those that zeros stand for
+        misplaced = sum(got[name] for name in MISPLACED)
+        frames = 8e-9 * HEAP * (got["heaps"] - misplaced + got["missing"])
         got |= {
             "sent": heaps,
             "asked": rate,
             "sent_gbit_s": sum(entry["rate"] for entry in sent) / 1e9,
             "lost": 1 - got["heaps"] / heaps,
+            "frames_gbit": frames,
             "cpu_s_a_gbit": {name: used / gbit for name, used in got["threads"].items()},
         }
         results.append(got)
         print(
             f"{got['sent_gbit_s']:6.2f} Gbit/s sent, {100 * got['lost']:6.2f} % lost, "
             f"{sum(got['threads'].values()) / max(got['seconds'], 1e-3):5.2f} cores, a copy "
-            f"{got['copy']:.0f} Gbit/s a core\n    s of CPU a Gbit: "
+            f"{got['copy']:.0f} Gbit/s a core\n    received {gbit:.2f} Gbit, of which "
+            f"{8e-9 * HEAP * misplaced:.2f} outside the window; frames of {frames:.2f} Gbit, zeros "
+            f"where heaps are missing; {got['restarts']} restarts of time\n    s of CPU a Gbit: "
             + ", ".join(
                 f"{name} {used:.4f}" for name, used in list(got["cpu_s_a_gbit"].items())[:8]
             ),
@@ -375,9 +393,10 @@ def main():
                         f"seconds={seconds}",
                         f"packet={packet}",
                     ],
+                    input="\n",
                     stdout=subprocess.PIPE,
                     text=True,
-                ).stdout
+                ).stdout.splitlines()[-1]
             )
             got = json.loads(receiver.communicate()[0])
             print(
