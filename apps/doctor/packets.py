@@ -314,6 +314,8 @@ def _step(layout, packets):
             for name in ("channel", "input", "counter")
             if name in roles
         ]
+        if None in said:
+            continue  # they are shorter than the header
         place = (packet.sender, packet.address, *said[:-1])
         step = said[-1] - newest.get(place, said[-1])
         if step > 0:
