@@ -7,6 +7,7 @@ file, and a mean in float64 by NumPy; in pieces of a few visibilities, and as a 
 """
 
 import itertools
+import shutil
 import tracemalloc
 import unittest
 from unittest import mock
@@ -328,6 +329,56 @@ class TestAverages(unittest.TestCase):
         self.assertIn("dependent.uvh5: its baselines have integrations of different", errors)
         code, _, errors = run_main(plot, source, "-o", self.folder / "p.png")
         self.assertEqual(code, 0, errors)
+
+    def test_order_of_rows(self):
+        """Rows in the order of baselines, in a file that does not say so, and missing rows:
+        pyuvdata finds each baseline where the header says that it is."""
+        data = self.data.copy()
+        missing = np.flatnonzero((data.ant_1_array == 0) & (data.ant_2_array == 0))[::4]
+        for rows in (np.arange(data.Nblts), np.setdiff1d(np.arange(data.Nblts), missing)):
+            data = self.data.select(blt_inds=rows, inplace=False)
+            data.reorder_blts(order="baseline", minor_order="time")
+            source = self.folder / "baselines.uvh5"
+            data.write_uvh5(str(source), clobber=True)
+            with h5py.File(source, "r+") as file:
+                del file["Header/blt_order"]
+            for piece in (1000, None):
+                with self.subTest(rows=len(rows), piece=piece):
+                    self.run_with(source=source, piece=piece)
+                    check = UVData.from_file(str(self.result))
+                    self.assertEqual(check.Nblts, len(rows))
+                    self.assertEqual(bool(check.blts_are_rectangular), len(rows) == data.Ntimes * 6)
+                    for pair in data.get_antpairs():
+                        np.testing.assert_array_equal(check.get_data(pair), data.get_data(pair))
+
+    def test_no_weights(self):
+        """Weights that are none, NaN or negative, are flagged and counted, and spoil no mean; for
+        lengths that are none there is no mean."""
+        source = self.folder / "weights.uvh5"
+        shutil.copy(self.path, source)
+        with h5py.File(source, "r+") as file:
+            wrong = np.zeros(file["Data/flags"].shape, bool)
+            wrong[4], wrong[9, 2] = True, True
+            samples, flags = file["Data/nsamples"][()], file["Data/flags"][()]
+            samples[4], samples[9, 2] = np.nan, -1
+            file["Data/nsamples"][...] = samples
+        count = np.count_nonzero(wrong & ~flags)
+        self.assertGreater(count, 4)
+        data = self.data.copy()
+        data.flag_array[wrong], data.nsample_array[wrong] = True, 0
+        for times, piece in ((1, None), (4, None), (4, 400)):
+            found, output = self.run_with(
+                "--average-integrations", times, source=source, piece=piece
+            )
+            self.compare(found, self.averaged(data, times))
+            self.assertTrue(all(np.isfinite(found[name]).all() for name in ("visdata", "nsamples")))
+            self.assertIn(f"{count} visibilities that were not flagged have nsamples that", output)
+        with h5py.File(source, "r+") as file:
+            file["Header/integration_time"][...] = 0
+        self.run_with(source=source)
+        code, _, errors = run_main(command, source, self.result, "--average-integrations", 2)
+        self.assertEqual(code, 1)
+        self.assertIn("weights.uvh5: an integration of 0 s; --average-integrations", errors)
 
     def test_refused(self):
         for words, text in (

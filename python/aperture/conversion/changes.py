@@ -121,9 +121,10 @@ class Corrections:
     def apply(self, data):
         """Corrects visibilities; flags those of inputs that the calibration did not find."""
         frequencies = data.freq_array
-        seconds = (data.time_array - UNIX_EPOCH_JD) * SECONDS_PER_DAY
+        times, place = np.unique(data.time_array, return_inverse=True)
+        seconds = (times - UNIX_EPOCH_JD) * SECONDS_PER_DAY
         nearest = np.argmin(np.abs(np.subtract.outer(seconds, self._middles)), axis=1)
-        keys = np.stack([nearest, data.ant_1_array, data.ant_2_array])
+        keys = np.stack([nearest[np.ravel(place)], data.ant_1_array, data.ant_2_array])
         unique, which = np.unique(keys, axis=1, return_inverse=True)
         which = np.ravel(which)
         for place, (number, first, second) in enumerate(unique.T.tolist()):

@@ -109,10 +109,13 @@ class _Uvh5:
         self._compression = COMPRESSIONS[compression]
         self._file = None
         self._times, self._pairs = set(), set()
+        #: baselines of an integration, in the order of the rows, if it is the same in all of them
+        self._sequence = None
         self._rectangular = True
 
     def add(self, data):
-        if data.blt_order not in (None, ("time", "baseline")) and data.blt_order[0] != "time":
+        if np.any(np.diff(data.time_array) < 0):
+            data.blt_order = None  # other programs say it wrongly, or not at all
             data.reorder_blts(order="time", minor_order="baseline")
         data.check(**CHECKS)
         if self._file is None:
@@ -126,11 +129,15 @@ class _Uvh5:
             ("nsamples", data.nsample_array),
         ):
             _append(group[name], values)
-        times = set(data.time_array.tolist())
-        pairs = set(zip(data.ant_1_array.tolist(), data.ant_2_array.tolist()))
-        self._rectangular &= data.Nblts == len(times) * len(pairs) and pairs >= self._pairs
-        self._times |= times
-        self._pairs |= pairs
+        times, begins = np.unique(data.time_array, return_index=True)
+        pairs = list(zip(data.ant_1_array.tolist(), data.ant_2_array.tolist()))
+        count = data.Nblts // len(times)
+        self._sequence = self._sequence or pairs[:count]
+        self._rectangular &= pairs == self._sequence * len(times) and np.array_equal(
+            begins, count * np.arange(len(times))
+        )
+        self._times.update(times.tolist())
+        self._pairs.update(pairs)
 
     def _begin(self, data):
         """The file with a header, and datasets without rows."""
@@ -171,10 +178,10 @@ class _Uvh5:
             ("Nants_data", len(antennas)),
         ):
             header[name][()] = value
-        self._rectangular &= len(header["time_array"]) == len(self._times) * len(self._pairs)
-        for name in ("blts_are_rectangular", "time_axis_faster_than_bls"):
-            if name in header and not self._rectangular:
-                del header[name]
+        for name, value in (("blts_are_rectangular", True), ("time_axis_faster_than_bls", False)):
+            header.pop(name, None)
+            if self._rectangular:
+                header[name] = value
         self.close()
 
     def close(self):

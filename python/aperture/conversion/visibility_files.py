@@ -126,7 +126,7 @@ class VisibilityReader:
             raise ConversionError(f"{self.path}: no such file")
         self._ending = format_of(self.path)
         self._folder = folder or os.path.dirname(self.path) or "."
-        self._notes, self._not_numbers = {}, 0
+        self._notes, self._not_numbers, self._no_weights = {}, 0, 0
         #: baselines, channels and polarisations of pieces: see `choose`
         self._rows, self._axes = None, {}
         if self._ending == ".uvh5":
@@ -196,15 +196,18 @@ class VisibilityReader:
 
     @property
     def notes(self):
-        count = self._not_numbers
-        return list(self._notes) + (
-            [
-                f"{count} visibilities that were not flagged are no numbers (NaN, or "
+        told = list(self._notes)
+        if self._not_numbers:
+            told.append(
+                f"{self._not_numbers} visibilities that were not flagged are no numbers (NaN, or "
                 "infinite): they are flagged now"
-            ]
-            if count
-            else []
-        )
+            )
+        if self._no_weights:
+            told.append(
+                f"{self._no_weights} visibilities that were not flagged have nsamples that are "
+                "negative, NaN or infinite: they are flagged now"
+            )
+        return told
 
     def choose(self, pairs=None, channels=None, polarizations=None):
         """
@@ -243,6 +246,9 @@ class VisibilityReader:
             key: dict(entry) for key, entry in self.meta.phase_center_catalog.items()
         }
         found.Nphase = len(found.phase_center_catalog)
+        wrong = ~(np.isfinite(found.nsample_array) & (found.nsample_array >= 0))
+        self._no_weights += np.count_nonzero(wrong & ~found.flag_array)
+        found.nsample_array[wrong], found.flag_array[wrong] = 0, True
         self._not_numbers += clear_not_numbers(
             found.data_array, found.nsample_array, found.flag_array
         )
