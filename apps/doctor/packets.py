@@ -315,7 +315,7 @@ def _step(layout, packets):
             if name in roles
         ]
         if None in said:
-            continue  # they are shorter than the header
+            continue  # shorter than the header
         place = (packet.sender, packet.address, *said[:-1])
         step = said[-1] - newest.get(place, said[-1])
         if step > 0:
