@@ -16,17 +16,17 @@ def check_recorded(plan, signals):
     """Refuses what only an F-engine could do, of an input that has channels already."""
     if not signals.channels:
         return
-    has = f"the input has {signals.channels} channels, which no F-engine makes"
+    has = f"the {signals.channels} channels of the input are as recorded, without an F-engine"
     for field in OF_FILTER_BANK:
         if field in plan.source.options or field in plan.source.keys:
             raise plan.error(
-                field, f"is not allowed: {has} (channel= of the input cuts up one of some formats)"
+                field, f"is not allowed: {has} (channel= of guppi: chooses one, to be cut up)"
             )
     if plan.tracking.direction is not None:
         centers = plan.naming("tracking.phase_centers")
         raise plan.error(
             "tracking.direction",
-            f"is not allowed: {has}, and delays are its work; {centers} rotates phases",
+            f"is not allowed: {has}, which alone sets delays; {centers} rotates phases",
         )
     if plan.calibration.file is not None and plan.calibration.by == "f-engine":
         raise plan.error("calibration.by", f"must be sink or nobody: {has}", shown=True)

@@ -51,7 +51,7 @@ class Resumption:
         self.passed_over = min(self.kept, math.ceil(before / step))
         self.first = (self.kept - self.passed_over) * step
         if self.kept * sizes.visibilities >= sizes.spectra:
-            raise Complete(f"{plan.outputs.file}: all {self.kept} integrations are there")
+            raise Complete(f"{plan.outputs.file}: every integration is there ({self.kept})")
 
     def rest_of(self, sizes):
         """The Sizes of what is left to be read."""
@@ -93,7 +93,7 @@ class Resumption:
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise self._refuse(f"it is no file of visibilities that can go on: {error}") from None
         if channels != sizes.channels:
-            raise self._refuse(f"it has {channels} channels, and by this plan {sizes.channels}")
+            raise self._refuse(f"it has {channels} channels, but this plan makes {sizes.channels}")
         expected = sum(signals.start_time) + (
             (np.arange(count) + 0.5) * length
             + ((sizes.taps - 1) * sizes.hop - 1) / 2 / sizes.sample_rate

@@ -339,8 +339,8 @@ def parser():
     result = CommandParser(
         prog=PROGRAM,
         description="Measures by what the inputs of an array differ - cables, phases, bandpasses - "
-        "from visibilities of a known source, and writes what makes them equal. aperture_fx "
-        "--calibration and aperture_beams --calibration use it.",
+        "from visibilities of a known source, and writes what makes them equal, for --calibration "
+        "of aperture_fx, aperture_beams and aperture_convert.",
     )
     add = result.add_argument
     add(

@@ -199,7 +199,9 @@ def draw_bandpasses(axis, file, autos, power, unit, size):
     axis.set_xlabel(f"frequency ({unit})")
     # a narrow band shows the digits that are all the same, too: no "+1.42e3" at the end
     axis.ticklabel_format(axis="x", useOffset=False)
-    axis.set_ylabel("power (dB, not calibrated)")
+    axis.set_ylabel(
+        f"power (dB above 1 {file.unit})" if file.unit else "power (dB, not calibrated)"
+    )
     axis.set_title("Bandpasses (autocorrelations)", loc="left", fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8, ncol=4, loc="lower center")

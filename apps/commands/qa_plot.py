@@ -53,6 +53,20 @@ class qa_plot(InFolder, gr_unittest.TestCase):
         self.assertGreater(len(colours), 50)
         return picture
 
+    def test_power_has_the_unit_of_the_file(self):
+        write_array(self.uvh5, 1, ("xx", "yy", "xy", "yx"))
+        for unit, label in (
+            ("uncalib", "power (dB, not calibrated)"),
+            ("Jy", "power (dB above 1 Jy)"),
+        ):
+            with h5py.File(self.uvh5, "r+") as file:
+                if "vis_units" in file["Header"]:
+                    del file["Header/vis_units"]
+                file["Header/vis_units"] = np.bytes_(unit)
+            with VisibilityFile(self.uvh5) as file:
+                figure = plot.make_figure(file)
+            self.assertIn(label, [axis.get_ylabel() for axis in figure.axes])
+
     def test_one_antenna_shows_the_coherence_of_its_polarisations(self):
         frequencies = write_array(self.uvh5, 1, ("xx", "yy", "xy", "yx"), flagged=(5,))
         self.assertEqual(run(self.uvh5, "-o", self.png, "--dpi", "50"), (0, ""))

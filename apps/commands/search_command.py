@@ -78,8 +78,9 @@ def parser():
     """The command line of aperture_search."""
     return PlanParser(
         PROGRAM,
-        "Pulses and pulsars in files of powers: searches filterbank files for dispersed pulses, "
-        "with a table and pictures of the candidates, and folds them with the period of a pulsar.",
+        "Pulses and pulsars in files of powers: searches filterbank files and PSRFITS in "
+        "search mode for dispersed pulses, with a table and pictures of the candidates, and "
+        "folds them with the period of a pulsar.",
     )
 
 

@@ -132,7 +132,7 @@ def _choose(reader, selection, averages):
         whole = count - count % averages.channels
         raise ConversionError(
             f"--average-channels {averages.channels}: {count} channels are no multiple of it"
-            + (f"; --select-channels {first}:{first + whole - 1} are" if whole else "")
+            + (f"; --select-channels {first}:{first + whole - 1} would be" if whole else "")
         )
     if selection.polarizations is not None:
         codes = {LETTERS.get(code, str(code)): code for code in meta.polarization_array.tolist()}
