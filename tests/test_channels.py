@@ -500,6 +500,8 @@ class TestChannels(unittest.TestCase):
         """Options that need an F-engine are refused."""
         write_guppi(self.path("r.raw"), self.made(3, 1, 4, 50, 2))
         text = f"guppi:{self.path('r.raw')}"
+        with self.assertRaisesRegex(ValueError, "r.raw: is named twice; expected each file once"):
+            open_input(f"{text},{self.path('r.raw')}")
         for options, *words in (
             ("--channels 8", "--channels", "the input has 4 channels"),
             ("--taps 4", "--taps", "the input has 4 channels"),

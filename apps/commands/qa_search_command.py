@@ -109,7 +109,9 @@ class qa_search_command(InFolder, gr_unittest.TestCase):
         self.file("b.fil", [], samples=100, fch1=1400.0)
         with open("psr.par", "w") as file:
             file.write("PSR J0000+0000\nRAJ 00:00:00\nDECJ 60:00:00\nF0 1\nPEPOCH 60310\nDM 1\n")
+        os.mkfifo("pipe.fil")
         for arguments, text in (
+            ("pipe.fil --fold 1", "pipe.fil: this is a FIFO; a recording of powers must be a file"),
             ("a.fil", "--search: is missing, and so is --fold: nothing is done with the powers"),
             ("none.fil --fold 1", "none.fil: No such file in "),
             ("a.fil,b.fil --fold 1", "b.fil and .*a.fil do not fit: frequencies of channel"),

@@ -10,6 +10,7 @@ import os
 import numpy as np
 
 from ..parameters.input_files import find_file
+from ..parameters.regular_file import check_regular
 from ..parameters.times import exact, whole_and_fraction
 from .filterbank.header import HEADER_START
 from .filterbank.reader import FilterbankFile
@@ -30,9 +31,11 @@ def open_power_file(path):
     ------
     PowerFileError
         It is none that is known, or makes no sense.
-    OSError
+    ValueError, OSError
+        It is no file on a disk, or cannot be read.
     """
     path = find_file(path)
+    check_regular(path, "a recording of powers")
     with open(path, "rb") as file:
         begin = file.read(len(HEADER_START))
     if not begin:

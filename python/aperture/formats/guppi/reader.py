@@ -693,9 +693,12 @@ def channels_of(stream, names):
 
 def streams_of(names):
     """Lists of names that follow each other: those of a sequence, of which NAME.0000.raw stands for
-    all with higher numbers where it is alone; any other name is a list of its own."""
+    all with higher numbers where it is alone; any other name is a list of its own. ValueError: one
+    is there twice."""
     streams = {}
-    for name in names:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ValueError(f"{name}: is named twice; expected each file once")
         found = number_of(name)
         streams.setdefault(found[0] if found else name, []).append(name)
     return [
