@@ -308,6 +308,18 @@ class qa_packet_layouts(InFolder, gr_unittest.TestCase):
                 10,
                 "input: kind is not allowed; it must be a field wi",
             ),
+            (
+                "offset: 1, width: 3",
+                "offset: 0, width: 4",
+                8,
+                "fields.sample: a field with bits of ",
+            ),
+            (
+                "input: board",
+                "input: sample",
+                11,
+                "time.counter: sample is not allowed; it must be a field that is nothing else yet",
+            ),
             ("counts: samples, ", "", 11, "time.counts is missing: packets or samples"),
             ("first: 700", "seconds: board", 11, "time.seconds: this is not allowed"),
             ("first: 700", "begins: each_second", 11, "time.seconds is missing"),

@@ -182,8 +182,22 @@ private:
 
     void read_fields(const value& from, bool little_endian, packet_layout& layout) const
     {
-        for (const auto& [name, v] : members(from, {}))
-            layout.fields.push_back(read_field(name, v, little_endian, layout));
+        std::vector<std::string> owners(8 * size_t(layout.header_bytes));
+        for (const auto& [name, v] : members(from, {})) {
+            const header_field f = read_field(name, v, little_endian, layout);
+            for (int bit = f.lowest_bit; bit < f.lowest_bit + f.bits; bit++) {
+                const int byte =
+                    f.offset + (f.little_endian ? bit / 8 : f.width - 1 - bit / 8);
+                std::string& owner = owners[size_t(8 * byte + bit % 8)];
+                if (!owner.empty())
+                    refuse(v,
+                           "a field with bits of " + owner + ", in byte " +
+                               std::to_string(byte) + ",",
+                           "apart from other fields");
+                owner = name;
+            }
+            layout.fields.push_back(f);
+        }
         if (layout.fields.empty() || layout.fields.size() > most_fields)
             refuse(from,
                    std::to_string(layout.fields.size()) + " fields",
@@ -301,6 +315,8 @@ private:
             if (layout.fields[i].name == text) {
                 if (layout.fields[i].value != quantity::none)
                     refuse(v, text, "a field without a value, as it differs");
+                if (!d_taken.insert(text).second)
+                    refuse(v, text, "a field that is nothing else yet");
                 return int(i);
             }
             names += (i ? ", " : "") + layout.fields[i].name;
@@ -381,6 +397,8 @@ private:
     }
 
     const std::string d_source;
+    mutable std::set<std::string>
+        d_taken; //!< fields that are a channel, an input, a time
 };
 
 } // namespace
