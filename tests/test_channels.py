@@ -503,8 +503,8 @@ class TestChannels(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "r.raw: is named twice; expected each file once"):
             open_input(f"{text},{self.path('r.raw')}")
         for options, *words in (
-            ("--channels 8", "--channels", "the input has 4 channels"),
-            ("--taps 4", "--taps", "the input has 4 channels"),
+            ("--channels 8", "--channels", "the 4 channels of the input are as recorded"),
+            ("--taps 4", "--taps", "the 4 channels of the input are as recorded"),
             ("--track sun", "--track", "--phase-centers"),
             ("--select-channels 2:4", "--select-channels 2:4", "0 to 3"),
             ("--select-channels 3:2", "--select-channels", "FIRST:LAST"),
