@@ -144,18 +144,6 @@ void channel_reader::restart(int64_t spectrum)
     d_found = d_sent = 0;
 }
 
-std::optional<int64_t> channel_reader::end_of_long_gap()
-{
-    int64_t end = std::numeric_limits<int64_t>::max();
-    for (const auto& b : d_bundles) {
-        const auto found = d_pieces->find(b.set, d_position);
-        end = std::min(end, found.next ? found.next->first : found.none_before);
-    }
-    if (end == std::numeric_limits<int64_t>::max() || end - d_position <= d_most_gap)
-        return {};
-    return end;
-}
-
 std::vector<channel_reader::part> channel_reader::parts_of(int set, int64_t spectra)
 {
     std::vector<part> parts;
@@ -471,7 +459,8 @@ channel_reader::read(const std::vector<char*>& ports, int64_t spectra, int64_t e
                 break;
             }
             d_pieces->release(d_position);
-            if (const auto behind = end_of_long_gap()) {
+            if (const auto behind =
+                    end_of_long_gap(*d_pieces, d_bundles, d_position, d_most_gap)) {
                 if (r.samples > 0)
                     break;
                 d_position = *behind;

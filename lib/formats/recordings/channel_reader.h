@@ -117,7 +117,6 @@ private:
     {
         return d_layout.places[size_t(b.places.front())];
     }
-    std::optional<int64_t> end_of_long_gap();
     std::vector<part> parts_of(int set, int64_t spectra);
     // Reads the window that begins at the position, of at most so many spectra.
     void read_window(int64_t spectra);

@@ -8,7 +8,9 @@
 #ifndef INCLUDED_APERTURE_FORMATS_PIECES_H
 #define INCLUDED_APERTURE_FORMATS_PIECES_H
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +55,25 @@ public:
     //! Says why no more pieces of a file can be found; may be empty.
     virtual std::string error() const { return {}; }
 };
+
+/*!
+ * Returns the sample up to which none of the parts of a recording, each with its `set`,
+ * has any behind a position; nothing if it is at most `most_gap` away, or nothing
+ * follows.
+ */
+template <class Parts>
+std::optional<int64_t>
+end_of_long_gap(pieces& from, const Parts& parts, int64_t position, int64_t most_gap)
+{
+    int64_t end = std::numeric_limits<int64_t>::max();
+    for (const auto& part : parts) {
+        const auto found = from.find(part.set, position);
+        end = std::min(end, found.next ? found.next->first : found.none_before);
+    }
+    if (end == std::numeric_limits<int64_t>::max() || end - position <= most_gap)
+        return {};
+    return end;
+}
 
 //! Pieces that are known from the start.
 class listed_pieces : public pieces

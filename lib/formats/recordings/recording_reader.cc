@@ -11,7 +11,6 @@
 #include "kernels/common/not_numbers.h"
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <tuple>
 
 namespace gr::aperture::formats {
@@ -119,18 +118,6 @@ void recording_reader::restart(int64_t sample)
     d_pieces->restart();
     d_position = sample;
     d_error.clear();
-}
-
-std::optional<int64_t> recording_reader::end_of_long_gap()
-{
-    int64_t end = std::numeric_limits<int64_t>::max();
-    for (const auto& s : d_stretches) {
-        const auto found = d_pieces->find(s.set, d_position);
-        end = std::min(end, found.next ? found.next->first : found.none_before);
-    }
-    if (end == std::numeric_limits<int64_t>::max() || end - d_position <= d_most_gap)
-        return {};
-    return end;
 }
 
 std::vector<recording_reader::part> recording_reader::parts_of(int set, int64_t samples)
@@ -486,7 +473,8 @@ size_t recording_reader::find_blocks(int64_t samples, int64_t end, result& r, bo
             break;
         }
         d_pieces->release(d_position);
-        if (const auto behind = end_of_long_gap()) {
+        if (const auto behind =
+                end_of_long_gap(*d_pieces, d_stretches, d_position, d_most_gap)) {
             if (found > 0)
                 break;
             d_position = *behind;

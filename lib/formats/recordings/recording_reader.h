@@ -132,8 +132,6 @@ private:
 
     std::vector<stretch> stretches_of() const;
     int64_t samples_of_block() const;
-    // Returns the sample up to which no input has any, if that is far away.
-    std::optional<int64_t> end_of_long_gap();
     std::vector<part> parts_of(int set, int64_t samples);
     // Finds the parts of all sets in a block, of at most so many samples: there are fewer
     // where no set has any behind them, so that a long gap begins a block.
