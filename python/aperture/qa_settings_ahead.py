@@ -48,20 +48,24 @@ def place(array):
     return dict(ra=float(ra), dec=float(dec))
 
 
-class slow_tracker(delay_tracker):
+class slow:
     """Computes longer than the samples take to be read."""
 
+    waits_for = None  # an F-engine: nothing is sent before it has read half of the samples
+
     def _send(self, begin):
+        if self.waits_for is not None:
+            comes_true(lambda: self.waits_for.nitems_read(0) > SAMPLES // 2)
         time.sleep(2e-3)
         super()._send(begin)
 
 
-class slow_pointing(pointing):
-    """Computes longer than the samples take to be read."""
+class slow_tracker(slow, delay_tracker):
+    pass
 
-    def _send(self, begin):
-        time.sleep(2e-3)
-        super()._send(begin)
+
+class slow_pointing(slow, pointing):
+    pass
 
 
 class failing_tracker(delay_tracker):
@@ -141,6 +145,7 @@ class qa_settings_ahead(gr_unittest.TestCase):
         else:
             top.connect(source, *between, engine)
             top.connect(source_of() if separate else source, tracker)
+            tracker.waits_for = engine if separate else None
         top.connect(engine, sink)
         top.msg_connect(tracker, "delays", engine, "delays")
         self.ends(top)
@@ -195,6 +200,7 @@ class qa_settings_ahead(gr_unittest.TestCase):
             else:
                 top.connect(source, engine)
                 top.connect(source if name == "beside" else source_of(), points)
+                points.waits_for = engine if name == "another stream" else None
             top.connect(engine, power, sink)
             top.msg_connect(points, "weights", power, "weights")
             self.ends(top)
