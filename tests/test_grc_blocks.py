@@ -174,6 +174,11 @@ REFUSED = cases(
     fx_correlator: channels=7 | channels=2 | integration=0 | inputs=0 | integration=float('nan') |
         inputs=3; inputs_per_port=2 | sample_rate=-1 | center_frequency=float('inf') | inputs=1001 |
         inputs=512; inputs_per_port=512; channels=65536 | device=gpu
+    spectrometer: channels=7 | channels=2 | integration=0 | inputs=0 | t_hot=5 | t_hot=0 |
+        inputs=3; inputs_per_port=2 | mode=load; settling=1 | settling=61 | period=0 | t_cold=-1 |
+        sample_rate=-1 | throw=2e9 | t_load=0 | t_receiver=0 | inputs=65 | device=gpu
+    hydrogen_source: sample_rate=0 | center_frequency=0 | period=0 | throw=2e9 | throw=-2e9 |
+        dish=0 | t_receiver=0 | gain=61 | drift=1 | samples=-1 | seed=-1
     fringe_display: channels=0 | inputs=1 | inputs=4097 | history=9 | window=257 | names=['A'] |
         channels=2**27 | device=gpu
     waterfall_display: channels=0 | rows=0 | history=9 | names=['A', 'B'] | channels=2**28 |
@@ -318,6 +323,11 @@ ALLOWED = cases(
     fx_correlator: inputs=4; inputs_per_port=2; input_type=s10 | input_type=sc4 |
         sample_rate=2.4e6; center_frequency=1420.4e6 | device=cpu |
         channels=4; integration=1e-3; inverted=True; sample_rate=8e3
+    spectrometer: inputs=4; inputs_per_port=2; input_type=s10 | mode=load; settling=0.5 |
+        mode=frequency; throw=1e6; period=5 | look=cold; t_cold=20 | integration=0.1; device=cpu |
+        sample_rate=2.4e6; center_frequency=1420e6; inverted=True
+    hydrogen_source: target=hot; gain=20; drift=0 | switching=frequency; throw=-1e6 |
+        switching=load; period=4; direction=sun | direction=l=80, b=0; dish=5; samples=7
     fringe_display: inputs=5; channels=7; baselines=[(0, 4), (3, 2)] | array=two-dish |
         names=['A', 'B']; baselines=[('B', 'A')] | device=cpu; history=10; window=1
     waterfall_display: type=f32; rows=4; names=list('IQUV'); scale=linear | type=sc8; channels=63 |

@@ -54,6 +54,7 @@ ANYTHING = {
     "plan",
     "parameters",
     "plots",
+    "spectrometry",
     "streams",
     "testing",
     "tracking",
@@ -125,6 +126,7 @@ MAY_IMPORT = {
         "tracking",
         "transients",
     },
+    "spectrometry": {"arrays", "files", "parameters", "tracking"},
     "streams": {"parameters"},
     "inputs": {
         "arrays",
@@ -160,6 +162,7 @@ MAY_IMPORT = {
         "imaging",
         "network",
         "parameters",
+        "spectrometry",
         "streams",
         "tracking",
         "transients",

@@ -57,6 +57,8 @@ EDGES = {
     "flagger": (FRAME, FRAME),
     "xengine": (FRAME, VISIBILITIES),
     "fx_correlator": (SAMPLES, VISIBILITIES),
+    "spectrometer": (SAMPLES, {}),
+    "hydrogen_source": ({}, {}),
     "beamformer": (
         FRAME,
         dict(channels="channels", beams="beams", spectra="spectra_per_frame", type="output_type"),

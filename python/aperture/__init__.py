@@ -52,6 +52,7 @@ from .folder import folder
 from .fringe_display import fringe_display
 from .fx_correlator import fx_correlator
 from .heimdall_source import heimdall_source
+from .hydrogen_source import hydrogen_source
 from .inputs.input_source import input_source
 from .join_channels import join_channels
 from .pointing import pointing
@@ -60,6 +61,7 @@ from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
 from .spead_sink import spead_sink
 from .spead_source import spead_source
+from .spectrometer import spectrometer
 from .tap import tap
 from .uvh5_sink import uvh5_sink
 from .voltage_ring import voltage_ring
@@ -79,6 +81,7 @@ for _block in (
     fringe_display,
     fx_correlator,
     heimdall_source,
+    hydrogen_source,
     input_source,
     join_channels,
     pointing,
@@ -87,6 +90,7 @@ for _block in (
     sky_display,
     spead_sink,
     spead_source,
+    spectrometer,
     uvh5_sink,
     voltage_ring,
     voltage_sink,

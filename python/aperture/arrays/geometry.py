@@ -144,6 +144,18 @@ def azel_to_radec(azimuth, elevation, time, latitude, longitude, height=0.0):
     return np.degrees(ra) % 360, np.degrees(dec)
 
 
+def radec_to_galactic(ra, dec):
+    """Galactic longitude (0 to 360) and latitude of ICRS right ascension and declination."""
+    longitude, latitude = _erfa("icrs2g", np.radians(ra), np.radians(dec))
+    return np.degrees(longitude) % 360, np.degrees(latitude)
+
+
+def galactic_to_radec(longitude, latitude):
+    """ICRS right ascension (0 to 360) and declination; the inverse of radec_to_galactic()."""
+    ra, dec = _erfa("g2icrs", np.radians(longitude), np.radians(latitude))
+    return np.degrees(ra) % 360, np.degrees(dec)
+
+
 def observer_place(time, latitude, longitude, height=0.0):
     """Barycentric place [...][3] of an observer on the ground, in astronomical units (ICRS)."""
     astrom, _ = _erfa("apco13", *_observer(time, latitude, longitude, height))

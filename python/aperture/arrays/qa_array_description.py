@@ -207,7 +207,8 @@ class qa_array_description(InFolder, gr_unittest.TestCase):
             aperture.load_array(self.path)
         missing = str(self.folder / "none.yml")
         with self.assertRaisesRegex(
-            FileNotFoundError, "none.yml.*best-2, best-2-pulsar, mwa-32t, two-dish, y16, y8"
+            FileNotFoundError,
+            "none.yml.*best-2, best-2-pulsar, mwa-32t, one-dish, two-dish, y16, y8",
         ):
             aperture.load_array(missing)
         for value in (5, None, ["y8"]):
@@ -339,7 +340,15 @@ class qa_array_description(InFolder, gr_unittest.TestCase):
         inputs = {name: len(aperture.load_array(name).inputs) for name in aperture.shipped_arrays()}
         self.assertEqual(
             inputs,
-            {"best-2": 32, "best-2-pulsar": 32, "mwa-32t": 64, "two-dish": 2, "y16": 16, "y8": 8},
+            {
+                "best-2": 32,
+                "best-2-pulsar": 32,
+                "mwa-32t": 64,
+                "one-dish": 1,
+                "two-dish": 2,
+                "y16": 16,
+                "y8": 8,
+            },
         )
 
     def test_shipped_rules(self):

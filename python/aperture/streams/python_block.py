@@ -200,3 +200,24 @@ class python_block(gr.sync_block):
 
     def _say(self, error):
         return text_of(error)
+
+
+class rate_block(python_block):
+    """
+    A python_block that gives fewer items than it takes, or none.
+
+    _work(input_items, output_items) returns how many it has made, and calls consume_each() with how
+    many it has read.
+    """
+
+    def __init__(self, name, in_sig, out_sig):
+        python_block.__init__(self, name, in_sig, out_sig)
+        self._block_type = gr.GW_BLOCK_GENERAL
+
+    def forecast(self, noutput_items, ninputs):
+        """GNU Radio's: one item is enough for a call."""
+        return [1] * ninputs
+
+    def general_work(self, input_items, output_items):
+        """GNU Radio's name for work() where what is consumed is not what is produced."""
+        return python_block.work(self, input_items, output_items)

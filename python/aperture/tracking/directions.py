@@ -10,6 +10,7 @@ Cas A, M 87, 3C 461, B0329+54, PSR J0332+5434      (catalogue.yml)
 23:23:24 +58:48:54      23h23m24s +58d48m54s       (ICRS right ascension, declination)
 350.85, 58.815          350.85d +58.815d           (the same in degrees)
 az=180, el=45           azel 180 45                (degrees; azimuth from north through east)
+l=30, b=0               galactic 30 0              (degrees; galactic longitude and latitude)
 """
 
 import functools
@@ -40,9 +41,15 @@ _HORIZONTAL = re.compile(
     rf"(?:\s*,\s*|\s+)(?:el|elevation|alt|altitude)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?",
     re.IGNORECASE,
 )
+_GALACTIC = re.compile(
+    rf"(?:galactic\s*:?\s*|(?=l\s*=))(?:l\s*=)?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?(?:\s*,\s*|\s+)"
+    rf"(?:b\s*=)?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?",
+    re.IGNORECASE,
+)
 RULE = (
     "a name (sun, moon, a planet, Cas A, B0329+54, ...), ICRS right ascension and declination "
-    "such as '23:23:24 +58:48:54' or '350.85, 58.815' (degrees), or 'az=180, el=45'"
+    "such as '23:23:24 +58:48:54' or '350.85, 58.815' (degrees), 'az=180, el=45', or "
+    "galactic 'l=30, b=0'"
 )
 
 
@@ -255,6 +262,12 @@ def _of_text(field, text):
         return Direction(
             f"az {azimuth:.3f}° el {elevation:.3f}°", azimuth=azimuth, elevation=elevation
         )
+    if match := _GALACTIC.fullmatch(text.replace("−", "-").replace("–", "-").strip()):
+        longitude, latitude = float(match[1]), float(match[2])
+        if not -90 <= latitude <= 90 or not -360 <= longitude <= 360:
+            refuse(field, text, "galactic longitude -360 to 360 and latitude -90 to 90 degrees")
+        ra, dec = (float(value) for value in geometry.galactic_to_radec(longitude, latitude))
+        return Direction(f"l {longitude:g}° b {latitude:+g}°", ra=ra, dec=dec)
     place = _coordinates(field, text)
     if place is None:
         shown = text if len(text) <= 80 else text[:77] + "..."
