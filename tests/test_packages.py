@@ -13,7 +13,7 @@ import numpy as np
 
 from places import SOURCE, enter_environment, fresh_folder, main, run, run_or_fail
 
-enter_environment("compression", "conversion", "formats", "imaging", "timing")
+enter_environment("compression", "conversion", "digitalrf", "formats", "imaging", "timing")
 
 from gnuradio.aperture.arrays.array_description import load_array
 from gnuradio.aperture.commands import convert, fx, packages_command
@@ -36,6 +36,7 @@ class TestPackages(unittest.TestCase):
         import astropy
         import baseband
         import casacore
+        import digital_rf
         import ducc0
         import h5py
         import hdf5plugin
@@ -48,7 +49,17 @@ class TestPackages(unittest.TestCase):
         from gnuradio.aperture.conversion import convert  # noqa: F401 (tells pyuvdata of the tree)
 
         inside = str(environment.folder())
-        for module in (astropy, baseband, casacore, ducc0, h5py, hdf5plugin, pyuvdata, sigmf):
+        for module in (
+            astropy,
+            baseband,
+            casacore,
+            digital_rf,
+            ducc0,
+            h5py,
+            hdf5plugin,
+            pyuvdata,
+            sigmf,
+        ):
             self.assertTrue(module.__file__.startswith(inside), module.__file__)
         system = subprocess.run(
             [SYSTEM_PYTHON, "-c", VERSIONS], text=True, capture_output=True, check=True

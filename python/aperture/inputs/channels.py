@@ -242,10 +242,7 @@ def signals_of_channels(request, recordings, warnings=()):
             set_, channel = set_ + 1, channel + entry.channels
         input_ += row[0].inputs
     channels = sum(entry.channels for entry in table[0])
-    low, high = request.selected or (0, channels - 1)
-    if high >= channels:
-        problem = f"expected channels from 0 to {channels - 1}, which the input has"
-        raise InputError("selected", f"{low}:{high}", problem)
+    low, high = chosen_channels(request, channels)
     layout, count = select(layout, low, high), high - low + 1
     files = list(dict.fromkeys(piece.file for row in rows for piece, _ in row))
     places = {name: number for number, name in enumerate(files)}
@@ -276,38 +273,82 @@ def signals_of_channels(request, recordings, warnings=()):
         approximate=any(entry.approximate for entry in entries),
     )
 
-    def source_from(samples, first, type="sc8" if narrow else "fc32"):
+    return signals_of_spectra(
+        request,
+        listed([entry.name for entry in entries]),
+        aperture_python.channel_source,
+        parameters,
+        "sc8" if narrow else "fc32",
+        rate=rate,
+        files=files,
+        warnings=warnings,
+        unused=max(entry.unused for entry in entries),
+        telescope=first.telescope,
+        place=first.place,
+        antennas=_antennas_of(table),
+    )
+
+
+def chosen_channels(request, channels):
+    """(first, last) of the channels that are read, of so many."""
+    low, high = request.selected or (0, channels - 1)
+    if high >= channels:
+        problem = f"expected channels from 0 to {channels - 1}, which the input has"
+        raise InputError("selected", f"{low}:{high}", problem)
+    return low, high
+
+
+def signals_of_spectra(
+    request, what, block, parameters, type, *, rate, files, warnings=(), unused=0.0, **about
+):
+    """
+    The Signals of a block that sends spectra of each input, channel_source or packaged_source.
+
+    Parameters
+    ----------
+    request : Request
+    what : str
+        The recording's name in messages.
+    block : callable
+        Makes the block from the parameters, a dictionary, with `type`, `begin` and `samples`.
+    type : str
+        Of the voltages that it sends where nobody asks for another.
+    rate : Fraction
+        Spectra a second.
+    files, warnings, unused
+        Those of Signals.
+    about
+        What else describe() takes.
+    """
+    count = parameters["channels"]
+    sample_rate = float(rate * count)
+
+    def source_from(samples, first, type=type):
         return silent(
-            aperture_python.channel_source,
-            **parameters,
-            type=type,
-            begin=first // count,
-            samples=-(-samples // count),
+            block, **parameters, type=type, begin=first // count, samples=-(-samples // count)
         )
 
     made = source_from(0, 0)
-    bandwidth = first.width * count
+    center = parameters["center_frequency"]
     description, told = describe(
         request,
-        listed([entry.name for entry in entries]),
-        first.telescope,
-        inputs=inputs,
-        sample_rate=bandwidth,
+        what,
+        inputs=made.inputs(),
+        sample_rate=sample_rate,
         center_frequency=center,
-        place=first.place,
-        antennas=_antennas_of(table),
+        **about,
     )
     return Signals(
         description,
         made.type(),
-        bandwidth,
+        sample_rate,
         center,
         made.samples() * count,
         lambda samples, *more: source_from(samples, 0, *more),
         made.start_time(),
-        files=files,
+        files=list(files),
         warnings=[*warnings, *told],
-        unused=max(entry.unused for entry in entries),
+        unused=unused,
         source_from=source_from,
         channels=count,
     )

@@ -16,7 +16,7 @@ MOST_OFF = Fraction(1, 100)  # part of a sample: inputs that are less apart are 
 LARGEST_TERM = 10**18  # largest term of a rate as a fraction
 
 
-def _agree(recordings):
+def agree(recordings):
     """Refuses recordings that cannot be read side by side."""
     first = recordings[0]
     for other in recordings[1:]:
@@ -153,7 +153,7 @@ def signals_of(request, recordings, warnings=(), polarizations=False, within=Tru
     ValueError
         They do not agree in type, rate or frequency.
     """
-    _agree(recordings)
+    agree(recordings)
     first = recordings[0]
     start, rows, more = line_up(recordings, within)
     warnings = [*warnings, *(text for entry in recordings for text in entry.warnings), *more]

@@ -100,6 +100,28 @@ def describe_with(request, what, made, inputs, sample_rate, center_frequency):
     ]
 
 
+def center_of(request, what, format, inputs, sample_rate):
+    """
+    The sky frequency, Hz, of the middle of a band that a format does not say: that of freq=, of the
+    request's array, or 0.
+
+    what, format: names of the recording and of its format in messages; inputs, sample_rate: as of
+    describe(). Returns it, and a list of warnings.
+    """
+    if "freq" in request.values:
+        return float(request.values["freq"]), []
+    center = 0.0
+    if request.array is not None:
+        described, _ = describe(
+            request, what, inputs=inputs, sample_rate=sample_rate, center_frequency=0.0
+        )
+        center = described.center_frequency
+    return center, [
+        f"{what}: {format} does not say at which frequency it was recorded: "
+        "0 Hz is taken; freq= or --array says it"
+    ] if not center else []
+
+
 def encoded(names):
     """Names of files as they go to C++: a name need not be UTF-8."""
     return [os.fsencode(name) for name in names]

@@ -26,6 +26,10 @@ ENDINGS = {
     ".sigmf-collection": "sigmf",
     ".dada": "dada",
     ".drx": "drx",
+    ".m4": "mark4",
+    ".m5a": "mark4",
+    ".m5b": "mark5b",
+    ".timestamp": "gsb",
     ".vdif": "vdif",
     ".raw": "guppi",
     **{
@@ -123,7 +127,7 @@ def open_input(text, array=None, seed=None, selected=None):
 
         make_importable(found.packages)
         require(found.packages)
-    if found.names.startswith("FILE"):
+    if found.names.startswith(("FILE", "FOLDER", "TIMESTAMPS")):
         request = replace(request, names=tuple(look_for(name) or name for name in request.names))
     request = replace(request, selected=selected)
     try:

@@ -45,8 +45,10 @@ GROUPS = {
         "aperture_convert and aperture_fx -o x.ms or x.uvfits (pyuvdata, python-casacore)",
     ),
     "formats": Group(
-        ("sigmf", "baseband"), "recordings as inputs: sigmf:, vdif: and guppi: (sigmf, baseband)"
+        ("sigmf", "baseband"),
+        "recordings as inputs: sigmf:, vdif:, guppi:, mark4:, mark5b: and gsb: (sigmf, baseband)",
     ),
+    "digitalrf": Group(("digital_rf",), "recordings of Digital RF as inputs: drf: (digital_rf)"),
     "network": Group(
         ("spead2",),
         "spead_source and spead_sink, inputs spead: and hosts that share "

@@ -13,7 +13,7 @@ from ...parameters.rules import numbers_reader
 from ...parameters.times import whole_and_fraction
 from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option, one_of
-from ..recordings import INVERTED, READERS, describe, encoded, listed, signals_of_block
+from ..recordings import INVERTED, READERS, center_of, encoded, listed, signals_of_block
 from ..values import CENTER, RATE
 
 MOST_INPUTS = 65536
@@ -80,22 +80,8 @@ class Vdif(InputFormat):
                 f"{what}: {rate} samples a second were found by counting the frames of "
                 f"{seconds}, since no header says it; rate= would"
             )
-        center = float(values.get("freq", 0))
-        if "freq" not in values:
-            if request.array is not None:
-                described, _ = describe(
-                    request,
-                    what,
-                    inputs=len(selected),
-                    sample_rate=float(rate),
-                    center_frequency=0.0,
-                )
-                center = described.center_frequency
-            if not center:
-                warnings.append(
-                    f"{what}: VDIF does not say at which frequency it was recorded: "
-                    "0 Hz is taken; freq= or --array says it"
-                )
+        center, told = center_of(request, what, "VDIF", len(selected), float(rate))
+        warnings += told
         parameters = dict(
             files=encoded(request.names),
             frame_bytes=stream.frame_bytes,
