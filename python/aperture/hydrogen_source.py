@@ -86,7 +86,7 @@ class hydrogen_source(python_block):
         ) = 0.0,
         drift: Number("part by which the gain drifts to each side", 0, 0.5) = 0.01,
         samples: Integer("samples, then the stream ends; 0: no end", 0) = 0,
-        seed: Integer("equal seeds give equal samples", 0) = 1,
+        seed: Integer("equal seeds give equal samples, of one target and start", 0) = 1,
     ):
         self._lock = threading.Lock()
         self._rate, self._frequency = float(sample_rate), float(center_frequency)
@@ -137,7 +137,10 @@ class hydrogen_source(python_block):
             )
 
     def _start(self):
-        self._random = np.random.default_rng(self._seed)
+        # the noise of a load is another one than that of the sky, which it is compared with
+        self._random = np.random.default_rng(
+            [self._seed, TARGETS.index(self._target), self._start_time[0]]
+        )
         self._before = self._noise(TAPS)  # the samples of white noise before the next one
         self._sent, self._finished, self._tuned, self._known = 0, False, None, {}
 

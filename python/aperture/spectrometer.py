@@ -5,6 +5,7 @@
 #
 """A whole spectrometer in one block: from samples to spectra in kelvin."""
 
+import math
 import threading
 
 import numpy as np
@@ -25,6 +26,8 @@ from .streams.tag_values import dict_value, dictionary, time_value
 LOOKED, OF = 8192, 16
 #: part of them at their limit from which on it is told; and their limit in units of the rms
 CLIPPED, CREST = 1e-3, 3.5
+#: part by which the lengths of integrations may differ that have one rate
+SAME_RATE = 1e-3
 #: types whose items NumPy reads as they are
 COMPONENTS = {
     "fc32": np.float32,
@@ -81,6 +84,7 @@ class _kelvin_scale(rate_block):
         self._shape = inputs, channels
         self._spectra, self._period, self._throw = spectra, period, throw
         self._lock = threading.RLock()
+        self.listeners, self.faults = [], []
         self._port = {name: pmt.intern(name) for name in ("spectra", "status", "command", "look")}
         for name in ("spectra", "status", "command"):
             self.message_port_register_out(self._port[name])
@@ -113,6 +117,8 @@ class _kelvin_scale(rate_block):
         """Publishes an event on `status`, and writes faults into the log."""
         if event == "fault":
             self.logger.warn(values["reason"])
+            if values["reason"] not in self.faults:
+                self.faults.append(values["reason"])
         self.message_port_pub(self._port["status"], dictionary({tags.event: event, **values}))
 
     def _look(self, message):
@@ -130,7 +136,8 @@ class _kelvin_scale(rate_block):
 
     def _start(self):
         self._follow = IntegrationTags(self._shape[1], self._shape[0])
-        self._commanded = None
+        self._commanded, self._rate = None, 0.0
+        self.faults.clear()
         with self._lock:
             self._spectra.clear()
 
@@ -182,8 +189,22 @@ class _kelvin_scale(rate_block):
             return
         self.message_port_pub(self._port["command"], dictionary(message))
 
+    def _rate_of(self, spectrum):
+        """Spectra a second: it stays what it is where times, in seconds since 1970, differ by
+        rounding."""
+        length = spectrum.end - spectrum.begin
+        if self._period:
+            # the first one may have begun within a cycle
+            cycles = math.ceil(self._spectra.integration / self._period - 1e-6)
+            length = max(cycles, 1) * self._period
+        if abs(self._rate * length - 1) > SAME_RATE:
+            self._rate = 1 / length
+        return self._rate
+
     def _tell(self, spectrum, item):
         inputs, channels = self._shape
+        for function in self.listeners:
+            function(spectrum)
         about = {
             tags.rx_time: time_value(spectrum.begin),
             tags.rx_freq: pmt.from_double(spectrum.frequency),
@@ -192,7 +213,7 @@ class _kelvin_scale(rate_block):
         count = max(1, round(spectrum.seconds * spectrum.bandwidth / channels))
         states = {
             **about,
-            tags.rx_rate: pmt.from_double(1 / (spectrum.end - spectrum.begin)),
+            tags.rx_rate: pmt.from_double(self._rate_of(spectrum)),
             tags.spectra: pmt.from_uint64(count),
             tags.counted: pmt.init_u64vector(1, [count]),
         }
@@ -318,6 +339,12 @@ class spectrometer(gr.hier_block2):
             unit="Hz",
         ) = 0.0,
         inverted: Switch("the mixer mirrored the band") = False,
+        spectra_per_frame: Integer(
+            "spectra that are summed before anything looks at them, which must last much less than "
+            "an integration and half a cycle; 0: chosen, for 1 MB or by sample_rate",
+            0,
+            1 << 20,
+        ) = 0,
         device: Text("auto, cpu, cuda or cuda:N") = "auto",
     ):
         if t_hot <= t_cold:
@@ -328,7 +355,7 @@ class spectrometer(gr.hier_block2):
         spectra_a_second = sample_rate / max(int(channels), 1) / (2 if real else 1)
         # items are much shorter than an integration, and than half a cycle, whose edges they lose
         shortest = min(integration, period / 2) if mode == "load" else integration
-        spectra = spectra_in_frame(
+        spectra = spectra_per_frame or spectra_in_frame(
             max(int(channels), 1), max(int(inputs), 1), shortest, spectra_a_second
         )
         item_bytes("channels", 4, channels=channels, inputs=inputs)
@@ -446,6 +473,15 @@ class spectrometer(gr.hier_block2):
     def take_scale(self, scale):
         """Takes a Scale that was measured before, in the place of hot and cold."""
         self._kelvin.take_scale(scale)
+
+    def on_spectrum(self, function):
+        """Calls function(spectrum) with each spectrometry.switching.Spectrum, by the block's
+        thread."""
+        self._kelvin.listeners.append(function)
+
+    def faults(self):
+        """Returns what is wrong, as far as it was seen since the start: a list of texts."""
+        return list(self._kelvin.faults)
 
     def loads(self):
         """Returns mean powers [input][channel] of the loads that were measured: {"hot": ...}."""

@@ -167,6 +167,11 @@ def frequency_switched(signal, reference, scale, shift):
     return folded
 
 
-def radiometer_noise(t_system, width, seconds):
-    """The standard deviation in kelvin that noise leaves in a channel: T_sys/sqrt(B t)."""
-    return t_system / np.sqrt(width * seconds)
+def radiometer_noise(t_system, width, seconds, mode="total"):
+    """
+    The standard deviation in kelvin that noise leaves in a channel of a width in Hz, by the
+    radiometer equation: T_sys/sqrt(B t). seconds: of the signal; with load switching, a reference
+    of the same length makes it larger by sqrt(2), and with frequency switching folding takes that
+    back.
+    """
+    return t_system / np.sqrt(width * seconds) * (np.sqrt(2) if mode == "load" else 1.0)

@@ -210,6 +210,9 @@ class qa_kelvin(unittest.TestCase):
             self.assertEqual(len(reasons), 1, (mode, reasons))
             self.assertRegex(reasons[0], words)
         notices = []
+        feed(spectra("load", notices, period=0.2), sky, 1000.0, 1.0)
+        self.assertRegex(notices[0][1]["reason"], "an item lasts 0.125 s, and half a cycle 0.1 s")
+        notices = []
         made = spectra("total", notices)
         for target in ("hot", "cold", "sky"):
             made.look_at(target)

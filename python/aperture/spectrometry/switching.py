@@ -155,6 +155,7 @@ class SwitchedSpectra:
             self._changed, self._after = False, begin + max(self.settling, BY_HAND)
         if last is None:
             self._check_band(frequency, bandwidth)
+            self._check_length(end - begin)
             return None
         if last[3:] != item[3:]:
             # the item before may have both
@@ -222,6 +223,15 @@ class SwitchedSpectra:
             return self._finish(end, bandwidth, end - begin)
         self._watch(state, begin)
         return made
+
+    def _check_length(self, length):
+        """Tells where no item fits into half a cycle."""
+        if self.mode == "load" and length > self.period / 2 - self.settling:
+            self._fault(
+                "frames",
+                f"an item lasts {length:.3g} s, and half a cycle {self.period / 2:g} s, of which "
+                f"{self.settling:g} s settle: take fewer spectra per frame, or a longer period",
+            )
 
     def _watch(self, state, begin):
         """Says that references do not come."""
