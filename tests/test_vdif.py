@@ -67,6 +67,7 @@ class TestVdif(unittest.TestCase):
         frames=5,
         samples_per_frame=640,
         rate=6.4e4,
+        start=START,
         **more,
     ):
         """A file of noise by baseband, and what it decodes of that, as [time][input][re, im]."""
@@ -88,7 +89,7 @@ class TestVdif(unittest.TestCase):
             **settings,
             **({"sample_rate": rate * u.Hz} if edv in (1, 3) else {}),
             **({"frame_length": 629} if edv == 3 else {}),
-            time=START,
+            time=start,
             **({} if edv in (1, 3) else {"frame_rate": rate / samples_per_frame * u.Hz}),
         )
         with vdif.open(
@@ -404,9 +405,8 @@ class TestVdif(unittest.TestCase):
     def test_files_that_do_not_continue(self):
         first, _ = self.write("first.vdif", 2, frames=100)
         for name, form, problem in (
-            ("station.vdif", {"station": "Xx"}, "no frames of the station and the form"),
-            ("bits.vdif", {"bits": 4}, "no frames of the station and the form"),
-            ("again.vdif", {}, "begins 0.99 s before .*first.vdif ends"),
+            ("bits.vdif", {"bits": 4}, "has samples of real integers of 4 bits, but .*first.vdif"),
+            ("single.vdif", {"frames": 1, "edv": 0}, "begins 0.99 s before .*first.vdif ends"),
         ):
             second, _ = self.write(name, **{"bits": 2, **form})
             with self.assertRaisesRegex(ValueError, f"{name}: .*{problem}"):
@@ -618,6 +618,66 @@ class TestVdif(unittest.TestCase):
         data, _, source = run(signals)
         self.assertEqual(signals.samples, 40000)
         self.assertEqual([bool(count) for count in source.missing()], [True, False] * 4)
+
+    def test_stations(self):
+        """Files of two stations side by side, of other frames, that begin and end at other times,
+        with a frame that is lost: lined up, and named by their IDs. Files of one station that have
+        the same time are side by side, too, and others follow each other."""
+        east, left = self.write("ef.vdif", 2, threads=2, frames=12, station="Ef")
+        later = START + 0.05 * u.s
+        form = dict(channels=2, samples_per_frame=320, start=later)
+        west, right = self.write("wb.vdif", 2, frames=20, station="Wb", **form)
+        # 160 bytes of samples behind 32 of a header
+        data = west.read_bytes()
+        west.write_bytes(data[: 3 * 192] + data[4 * 192 :])
+        expected, lost = np.zeros((9600, 4, 1), int), np.ones((9600, 4), bool)
+        expected[:7680, :2], lost[:7680, :2] = left, False
+        expected[3200:, 2:], lost[3200:, 2:] = right, False
+        expected[4160:4480, 2:], lost[4160:4480, 2:] = 0, True
+        signals = open_input(f"vdif:{east},{west},freq=1e9")
+        self.assertEqual((signals.samples, signals.inputs), (9600, 4))
+        self.assertEqual(signals.description.input_names, ["Efx", "Efy", "Wbx", "Wby"])
+        said = " ".join(signals.warnings)
+        self.assertIn("wb.vdif: begins 50 ms after", said)
+        self.assertIn("ef.vdif: ends 30 ms before", said)
+        data, tags, source = run(signals)
+        np.testing.assert_array_equal(data, expected)
+        told = np.zeros(lost.shape, bool)
+        for number, first, count in gaps(tags):
+            told[first : first + count, number] = True
+        np.testing.assert_array_equal(told, lost)
+        self.assertEqual(source.counts()["damaged"], 0)
+        check_after(self, signals, 1, 3199, 8000)
+        # the station that begins later, named first, and a part of its channels
+        data, _, _ = run(open_input(f"vdif:{west},{east},channel=0,freq=1e9"))
+        np.testing.assert_array_equal(data, expected[:, [2, 0, 1]])
+        # halves of a station's file, in the wrong order
+        whole = east.read_bytes()
+        halves = self.folder / "ef1.vdif", self.folder / "ef2.vdif"
+        cut = len(whole) // 2
+        for path, part in zip(halves, (whole[:cut], whole[cut:])):
+            path.write_bytes(part)
+        data, _, _ = run(open_input(f"vdif:{halves[1]},{west},{halves[0]},freq=1e9"))
+        np.testing.assert_array_equal(data, expected)
+        # one station, one time
+        twin, other = self.write("twin.vdif", 2, frames=70, station="Ef")
+        single, first = self.write("first.vdif", 2, frames=72, station="Ef")
+        data, _, _ = run(open_input(f"vdif:{single},{twin},freq=1e9"))
+        other = np.concatenate([other, np.zeros((2 * 640, 1, 1), int)])
+        np.testing.assert_array_equal(data, np.concatenate([first, other], axis=1))
+        for form, wrong in (
+            (
+                dict(rate=3.2e4, samples_per_frame=320),
+                "on.vdif: has a sample rate of 32000 Hz, but .*ef.vdif has 64000 Hz",
+            ),
+            (
+                dict(is_complex=True),
+                "on.vdif: has samples of complex integers of 2 bits, but .*ef.vdif has real",
+            ),
+        ):
+            path, _ = self.write("on.vdif", 2, station="On", **form)
+            with self.assertRaisesRegex(ValueError, wrong):
+                open_input(f"vdif:{east},{path},freq=1e9")
 
     def test_mutilated(self):
         """A thousand files, most of them spoilt in one of their headers; in the quick tier the

@@ -27,7 +27,8 @@ namespace gr::aperture {
  * The parameters say what all frames have in common. Each frame's header is read when its
  * time comes, so that recordings of any length start at once. Samples are offset binary,
  * and are decoded as offset1, offset2, offset4, offset8 and u16 of recording_source; an
- * input is a channel of a thread.
+ * input is a channel of a thread. Stations with files of their own, which may have other
+ * frames and begin at other times, are inputs beside each other on one clock.
  *
  * Frames may be out of order by up to 64 frames of a thread. Frames that are not there,
  * or that the recorder marked as invalid, are zeros with tags `missing`. Frames that come
@@ -52,9 +53,11 @@ public:
         int channels = 1;
         int station = 0;
         int64_t frames_per_second = 0;
-        std::vector<std::pair<int, int>> selected;
+        std::vector<std::vector<int64_t>> selected;
         int inputs_per_port = 0;
         std::vector<int64_t> first_frame{ 0, 0, 0 };
+        int64_t first_sample = 0;
+        std::vector<std::vector<int64_t>> others;
         std::pair<uint64_t, double> start_time{ 0, 0 };
         double center_frequency = 0;
         bool inverted = false;
@@ -70,7 +73,8 @@ public:
         return std::make_tuple(
             required_parameter("files",
                                &parameters::files,
-                               "names of the files, which follow each other"),
+                               "names of the files, which follow each other, those of "
+                               "a station behind those of another"),
             required_parameter("frame_bytes",
                                &parameters::frame_bytes,
                                "bytes of a frame with its header, a multiple of 8"),
@@ -78,8 +82,10 @@ public:
                                &parameters::frames_per_second,
                                "frames of a thread in a second")
                 .range(1, 1 << 24),
-            required_parameter(
-                "selected", &parameters::selected, "(thread, channel) of each input"),
+            required_parameter("selected",
+                               &parameters::selected,
+                               "(thread, channel) of each input, or (thread, channel, "
+                               "station), counted from 0"),
             required_parameter("samples",
                                &parameters::samples,
                                "samples of each input in a pass, from `begin` on")
@@ -106,8 +112,18 @@ public:
                 .range(0, 65536),
             parameter("first_frame",
                       &parameters::first_frame,
-                      "(reference epoch, second, frame) whose first sample is sample 0 "
-                      "of the clock"),
+                      "(reference epoch, second, frame) whose first sample is "
+                      "first_sample of the clock"),
+            parameter("first_sample",
+                      &parameters::first_sample,
+                      "where first_frame begins on the clock")
+                .range(0),
+            parameter("others",
+                      &parameters::others,
+                      "further stations, whose files are behind those of the first: rows "
+                      "of (files, frame_bytes, legacy, channels, frames_per_second, "
+                      "station, epoch, second, frame, first_sample), how many files, and "
+                      "what the parameters of these names are for the first"),
             parameter(
                 "start_time",
                 &parameters::start_time,

@@ -42,7 +42,7 @@ vdif_frames::vdif_frames(const vdif_stream& stream, std::shared_ptr<recorded_fil
 
 void vdif_frames::restart()
 {
-    d_file = 0;
+    d_file = d_stream.first_file;
     d_offset = 0;
     d_pending.reset();
     d_begun = d_ended = false;
@@ -137,7 +137,7 @@ bool vdif_frames::drop_frame_before()
 
 std::optional<vdif_frames::frame> vdif_frames::next_frame()
 {
-    while (d_file < d_files->count()) {
+    while (d_file < d_stream.first_file + d_stream.files) {
         const int64_t left = d_files->size(d_file) - d_offset;
         if (left < d_stream.frame_bytes) {
             d_counts.skipped += uint64_t(left);
@@ -172,7 +172,7 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
         f.thread = h.thread;
         f.number = seconds * d_stream.frames_per_second + h.frame - d_stream.frame;
         f.where = {
-            d_file, d_offset + d_stream.header_bytes, d_samples, f.number * d_samples
+            d_file, d_offset + d_stream.header_bytes, d_samples, sample_of(f.number)
         };
         d_offset += d_stream.frame_bytes;
         return f;
@@ -255,7 +255,7 @@ pieces::answer vdif_frames::find(int set, int64_t sample)
         if (found && next->first <= sample)
             return { *next, 0 };
         // frames that would come before it may still be behind others in the file
-        const int64_t passed = (d_newest - window) * d_samples;
+        const int64_t passed = sample_of(d_newest - window);
         if (d_ended || passed >= (found ? next->first : sample + d_samples)) {
             if (found)
                 return { *next, 0 };

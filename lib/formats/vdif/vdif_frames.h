@@ -27,10 +27,13 @@ struct vdif_stream {
     bool complex = false;
     int station = 0;
     int64_t frames_per_second = 0;
-    //! The frame whose first sample is sample 0.
+    //! The frame from which on samples are read.
     int epoch = 0; //!< in half years since 2000; frames may be of the next one, too
     int64_t second = 0, frame = 0;
     std::vector<int> threads; //!< threads that are read: a set each
+    int64_t first = 0;        //!< sample of the clock that this frame begins with
+    int first_file = 0;       //!< index of its first file
+    int files = 0;            //!< number of its files, which follow each other
 
     //! Returns the samples of each channel in a frame.
     int64_t samples() const
@@ -96,7 +99,12 @@ private:
     // Reads one frame more and puts it into its set; returns false at the end.
     bool walk();
     void take(const frame& f);
-    int64_t number_of_end() const { return (d_newest + 1) * d_samples; }
+    // Returns the sample of the clock with which a frame begins.
+    int64_t sample_of(int64_t number) const
+    {
+        return number * d_samples + d_stream.first;
+    }
+    int64_t number_of_end() const { return sample_of(d_newest + 1); }
 
     const vdif_stream d_stream;
     const int64_t d_samples;       // samples of a frame

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(vdif_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e034253a07472cc5d24cdd96d7f933d6) */
+/* BINDTOOL_HEADER_FILE_HASH(96e75dd7d8cecc3ca57b9529ec61caa6) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -28,7 +28,8 @@ void bind_vdif_source(py::module& m)
 The parameters say what all frames have in common. Each frame's header is read when its time
 comes, so that recordings of any length start at once. Samples are offset binary, and are
 decoded as offset1, offset2, offset4, offset8 and u16 of recording_source; an input is a channel
-of a thread.
+of a thread. Stations with files of their own, which may have other frames and begin at other
+times, are inputs beside each other on one clock.
 
 Frames may be out of order by up to 64 frames of a thread. Frames that are not there, or that
 the recorder marked as invalid, are zeros with tags `missing`. Frames that come twice are used

@@ -396,6 +396,57 @@ def _with_company(numbers):
     return numbers[np.concatenate([near, [False]]) | np.concatenate([[False], near])]
 
 
+def stations_of(names, rate=None):
+    """
+    The files of each station, which follow each other: a list of names for each, in the order of
+    their first files. Files of one station that have the same time are taken for stations, too.
+
+    rate: as of read_stream().
+    """
+    groups = {}
+    for name in names:
+        byte = find_first(name)
+        if byte is None:
+            groups.setdefault(None, []).append(name)  # read_stream() says it
+            continue
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            head = os.pread(descriptor, 16, _usual_header(descriptor, byte))
+        finally:
+            os.close(descriptor)
+        groups.setdefault(int(np.frombuffer(head, "<u4")[3] & 0xFFFF), []).append(name)
+    return [found for group in groups.values() for found in _in_a_row(group, rate)]
+
+
+def _in_a_row(names, rate):
+    """The files of a station as lists of those that follow each other, in the order of time."""
+    if len(names) == 1:
+        return [names]
+    try:
+        streams = [(read_stream([name], rate), name) for name in names]
+    except ValueError:
+        return [names]  # files that are too short alone, or that read_stream() refuses
+    rows = []
+    for stream, name in sorted(streams, key=lambda entry: entry[0].start):
+        for row in rows:
+            before, _ = row[-1]
+            late = elapsed(before.start, stream.start) * before.frames_per_second
+            if late >= before.frames - NEAR and stream.samples == before.samples:
+                row.append((stream, name))
+                break
+        else:
+            rows.append([(stream, name)])
+    rows.sort(key=lambda row: names.index(row[0][1]))
+    return [[name for _, name in row] for row in rows]
+
+
+def name_of_station(station):
+    """The two characters of a station's ID, "" if it is a number."""
+    letters = chr(station >> 8) + chr(station & 0xFF)
+    named = letters[0] >= "0" and letters.isascii() and letters.isprintable()
+    return letters.strip() if named else ""
+
+
 def read_stream(names, rate=None):
     """
     Returns the contents of VDIF files that follow each other.

@@ -5,14 +5,17 @@
 #
 """`vdif:`, recordings of the VLBI Data Interchange Format."""
 
+from fractions import Fraction
+
 from ... import aperture_python
-from ...formats.recordings import check_recording
+from ...formats.recordings import Piece, Recording, check_recording
 from ...formats.vdif.channels import channels_of
-from ...formats.vdif.reader import read_stream
+from ...formats.vdif.reader import name_of_station, read_stream, stations_of
 from ...parameters.rules import numbers_reader
 from ...parameters.times import whole_and_fraction
 from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option, one_of
+from ..line_up import agree, line_up
 from ..recordings import INVERTED, READERS, center_of, encoded, listed, signals_of_block
 from ..values import CENTER, RATE
 
@@ -64,12 +67,78 @@ class Vdif(InputFormat):
             check_recording(name)
         if "band" in values:
             return self._open_band(request)
-        stream = read_stream(request.names, values.get("rate"))
-        what = listed(request.names)
-        selected = self._selected(request, stream)
-        warnings = []
+        groups = stations_of(request.names, values.get("rate"))
+        streams = [read_stream(names, values.get("rate")) for names in groups]
+        what, first = listed(request.names), streams[0]
+        selected = [
+            (*place, number)
+            for number, (stream, names) in enumerate(zip(streams, groups))
+            for place in self._selected(request, stream, listed(names))
+        ]
+        if len(selected) > MOST_INPUTS:
+            raise request.error(
+                f"{len(selected)} channels of threads are more than {MOST_INPUTS} inputs; "
+                "thread= and channel= choose"
+            )
+        rate = first.frames_per_second * first.samples
+        center, told = center_of(request, what, "VDIF", len(selected), float(rate))
+        recordings = [
+            self._recording(listed(names), stream, center, values.get("inverted") == "yes")
+            for stream, names in zip(streams, groups)
+        ]
+        agree(recordings)
+        start, rows, more = line_up(recordings)
+        numbers = [row[0][1] for row in rows]
+        warnings = [text for entry in recordings for text in entry.warnings] + told + more
+        files = [name for names in groups for name in names]
+        parameters = dict(
+            files=encoded(files),
+            frame_bytes=first.frame_bytes,
+            legacy=first.legacy,
+            bits=first.bits,
+            complex=first.complex,
+            channels=first.channels,
+            station=first.station,
+            frames_per_second=first.frames_per_second,
+            selected=selected,
+            first_frame=[first.epoch, *first.first],
+            first_sample=numbers[0],
+            others=[
+                (
+                    len(names),
+                    stream.frame_bytes,
+                    stream.legacy,
+                    stream.channels,
+                    stream.frames_per_second,
+                    stream.station,
+                    stream.epoch,
+                    *stream.first,
+                    number,
+                )
+                for stream, names, number in list(zip(streams, groups, numbers))[1:]
+            ],
+            start_time=whole_and_fraction(start),
+            center_frequency=center,
+            inverted=values.get("inverted") == "yes",
+        )
+        return signals_of_block(
+            request,
+            what,
+            aperture_python.vdif_source,
+            parameters,
+            files,
+            warnings,
+            max(
+                number + stream.frames * stream.samples for stream, number in zip(streams, numbers)
+            ),
+            antennas=self._antennas(streams, selected),
+        )
+
+    @staticmethod
+    def _recording(what, stream, center, inverted):
+        """A Recording of the files of a station, for agree() and line_up()."""
         rate = stream.frames_per_second * stream.samples
-        warnings += [f"{what}: {text}" for text in stream.warnings]
+        warnings = [f"{what}: {text}" for text in stream.warnings]
         if stream.counted:
             seconds = (
                 f"{stream.counted} seconds"
@@ -80,32 +149,29 @@ class Vdif(InputFormat):
                 f"{what}: {rate} samples a second were found by counting the frames of "
                 f"{seconds}, since no header says it; rate= would"
             )
-        center, told = center_of(request, what, "VDIF", len(selected), float(rate))
-        warnings += told
-        parameters = dict(
-            files=encoded(request.names),
-            frame_bytes=stream.frame_bytes,
-            legacy=stream.legacy,
-            bits=stream.bits,
-            complex=stream.complex,
-            channels=stream.channels,
-            station=stream.station,
-            frames_per_second=stream.frames_per_second,
-            selected=selected,
-            first_frame=[stream.epoch, *stream.first],
-            start_time=whole_and_fraction(stream.start),
-            center_frequency=center,
-            inverted=values.get("inverted") == "yes",
-        )
-        return signals_of_block(
-            request,
+        return Recording(
             what,
-            aperture_python.vdif_source,
-            parameters,
-            request.names,
-            warnings,
-            stream.frames * stream.samples,
+            1,
+            f"integers of {stream.bits} bits",
+            stream.complex,
+            Fraction(rate),
+            center,
+            [Piece(what, 0, stream.frames * stream.samples, stream.start)],
+            inverted,
+            warnings=warnings,
         )
+
+    @staticmethod
+    def _antennas(streams, selected):
+        """Names of stations that have one or two inputs each; None: of a single one, or others."""
+        if len(streams) == 1:
+            return None
+        counts = {sum(place[2] == number for place in selected) for number in range(len(streams))}
+        names = [name_of_station(stream.station) for stream in streams]
+        if len(counts) > 1 or max(counts) > 2:
+            return None
+        distinct = all(names) and len(set(names)) == len(names)
+        return names if distinct else [f"A{number + 1}" for number in range(len(names))]
 
     @staticmethod
     def _open_band(request):
@@ -138,26 +204,22 @@ class Vdif(InputFormat):
         return signals_of_channels(request, recordings, warnings)
 
     @staticmethod
-    def _selected(request, stream):
-        """(thread, channel) of each input."""
+    def _selected(request, stream, what):
+        """(thread, channel) of each input of a station."""
         threads = request.values.get("thread", stream.threads)
         channels = request.values.get("channel", range(stream.channels))
         for thread in threads:
             if thread not in stream.threads:
                 raise request.error(
-                    f"there is no thread {thread}: expected some of "
+                    f"{what}: there is no thread {thread}: expected some of "
                     + ", ".join(map(str, stream.threads))
                 )
         for channel in channels:
             if channel >= stream.channels:
                 raise request.error(
-                    f"there is no channel {channel}: expected some of 0 to {stream.channels - 1}"
+                    f"{what}: there is no channel {channel}: expected some of 0 to "
+                    f"{stream.channels - 1}"
                 )
-        if len(threads) * len(channels) > MOST_INPUTS:
-            raise request.error(
-                f"{len(threads)} threads of {len(channels)} channels are more than "
-                f"{MOST_INPUTS} inputs; thread= and channel= choose"
-            )
         return [(thread, channel) for thread in threads for channel in channels]
 
 
