@@ -179,6 +179,7 @@ REFUSED = cases(
         sample_rate=-1 | throw=2e9 | t_load=0 | t_receiver=0 | inputs=65 | device=gpu
     hydrogen_source: sample_rate=0 | center_frequency=0 | period=0 | throw=2e9 | throw=-2e9 |
         dish=0 | t_receiver=0 | gain=61 | drift=1 | samples=-1 | seed=-1
+    spectrum_display: inputs=0 | rest_frequency=-1 | averaging=-1 | names=['A', 'B']
     fringe_display: channels=0 | inputs=1 | inputs=4097 | history=9 | window=257 | names=['A'] |
         channels=2**27 | device=gpu
     waterfall_display: channels=0 | rows=0 | history=9 | names=['A', 'B'] | channels=2**28 |
@@ -328,6 +329,8 @@ ALLOWED = cases(
         sample_rate=2.4e6; center_frequency=1420e6; inverted=True
     hydrogen_source: target=hot; gain=20; drift=0 | switching=frequency; throw=-1e6 |
         switching=load; period=4; direction=sun | direction=l=80, b=0; dish=5; samples=7
+    spectrum_display: inputs=2; names=['x', 'y']; averaging=10 | rest_frequency=0 |
+        direction=l=30, b=0
     fringe_display: inputs=5; channels=7; baselines=[(0, 4), (3, 2)] | array=two-dish |
         names=['A', 'B']; baselines=[('B', 'A')] | device=cpu; history=10; window=1
     waterfall_display: type=f32; rows=4; names=list('IQUV'); scale=linear | type=sc8; channels=63 |

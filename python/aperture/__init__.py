@@ -62,6 +62,7 @@ from .sky_display import sky_display
 from .spead_sink import spead_sink
 from .spead_source import spead_source
 from .spectrometer import spectrometer
+from .spectrum_display import spectrum_display
 from .tap import tap
 from .uvh5_sink import uvh5_sink
 from .voltage_ring import voltage_ring
@@ -91,6 +92,7 @@ for _block in (
     spead_sink,
     spead_source,
     spectrometer,
+    spectrum_display,
     uvh5_sink,
     voltage_ring,
     voltage_sink,

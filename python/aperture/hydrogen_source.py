@@ -17,11 +17,10 @@ from .parameters.description import Anything, Integer, Number, Text
 from .parameters.rules import as_number, one_of, refuse
 from .parameters.times import as_time, exact, utc_after, whole_and_fraction
 from .spectrometry.dish import Dish
-from .spectrometry.switching import in_reference
+from .spectrometry.switching import TARGETS, in_reference
 from .streams.python_block import python_block, vector_of
-from .streams.tag_values import dict_value, time_value
+from .streams.tag_values import dict_value, looked_at, time_value
 
-TARGETS = ("sky", "hot", "cold")
 SWITCHING = ("none", "load", "frequency")
 START_TIME = 1718967600  # 2024-06-21T11:00:00Z
 #: taps of the filter that gives noise its spectrum, and samples that are made at once
@@ -50,7 +49,7 @@ class hydrogen_source(python_block):
 
     One port out: samples, fc32, with the tags rx_time, rx_rate and rx_freq on the first one, and
     rx_time and rx_freq where the tuning changes. Message port `command`: a dictionary with `freq`
-    (Hz), as receivers have it.
+    (Hz), as receivers have it. Message port `look`: sky, hot or cold, as that of `spectrometer`.
 
     Raises:
         ValueError: names the parameter, its value and what is allowed
@@ -99,9 +98,9 @@ class hydrogen_source(python_block):
         self.set_target(target)
         self.set_gain(gain)
         super().__init__("hydrogen_source", None, [vector_of(np.complex64, 1)])
-        port = pmt.intern("command")
-        self.message_port_register_in(port)
-        self.set_msg_handler(port, self._command)
+        for name, handler in (("command", self._command), ("look", self._look)):
+            self.message_port_register_in(pmt.intern(name))
+            self.set_msg_handler(pmt.intern(name), handler)
 
     # ---- what users set and see
 
@@ -135,6 +134,12 @@ class hydrogen_source(python_block):
             self.logger.error(
                 f"command: {message} is not allowed; it must be a dictionary with freq (Hz)"
             )
+
+    def _look(self, message):
+        try:
+            self.set_target(looked_at(message))
+        except ValueError as error:
+            self.logger.error(str(error))
 
     def _start(self):
         # the noise of a load is another one than that of the sky, which it is compared with

@@ -7,6 +7,7 @@
 
 import math
 import threading
+import time
 
 import numpy as np
 import pmt
@@ -20,10 +21,11 @@ from .parameters.rules import as_number, item_bytes, one_of, refuse
 from .spectrometry.switching import MODES, TARGETS, SwitchedSpectra, in_reference
 from .streams.integration_tags import IntegrationTags
 from .streams.python_block import python_block, rate_block, vector_of
-from .streams.tag_values import dict_value, dictionary, time_value
+from .streams.tag_values import dictionary, looked_at, time_value
 
 #: values of re and im that are looked at for clipping, of as many times more
-LOOKED, OF = 8192, 16
+LOOKED, OF, MOST_LOOKED = 8192, 16, 1 << 16
+CLIPPED_AGAIN = 2.0  # s
 #: part of them at their limit from which on it is told; and their limit in units of the rms
 CLIPPED, CREST = 1e-3, 3.5
 #: part by which the lengths of integrations may differ that have one rate
@@ -56,21 +58,22 @@ def clipped_part(values):
 
 
 class _level_probe(python_block):
-    """Looks at samples, and tells `found(part)` where they are clipped, once a run."""
+    """Looks at samples, and tells `found(part)` where they are clipped, at most once in
+    CLIPPED_AGAIN seconds."""
 
     def __init__(self, dtype, components, found):
         super().__init__("level_probe", [vector_of(dtype, components)], None)
-        self._found, self._told = found, False
+        self._found = found
 
     def _start(self):
-        self._told = False
+        self._next = 0.0  # of the host's clock, when it may be told again
 
     def _work(self, input_items, _):
         values = input_items[0].reshape(-1)
-        if not self._told and len(values) >= LOOKED // 4:
-            part = clipped_part(values)
+        if len(values) >= LOOKED // 4 and time.monotonic() >= self._next:
+            part = clipped_part(values[:MOST_LOOKED])
             if part:
-                self._told = True
+                self._next = time.monotonic() + CLIPPED_AGAIN
                 self._found(part)
         return len(input_items[0])
 
@@ -84,7 +87,7 @@ class _kelvin_scale(rate_block):
         self._shape = inputs, channels
         self._spectra, self._period, self._throw = spectra, period, throw
         self._lock = threading.RLock()
-        self.listeners, self.faults = [], []
+        self.listeners, self.faults = [], {}  # faults: key -> text
         self._port = {name: pmt.intern(name) for name in ("spectra", "status", "command", "look")}
         for name in ("spectra", "status", "command"):
             self.message_port_register_out(self._port[name])
@@ -116,16 +119,13 @@ class _kelvin_scale(rate_block):
     def notify(self, event, values):
         """Publishes an event on `status`, and writes faults into the log."""
         if event == "fault":
-            self.logger.warn(values["reason"])
-            if values["reason"] not in self.faults:
-                self.faults.append(values["reason"])
+            if values["fault"] not in self.faults:
+                self.logger.warn(values["reason"])
+            self.faults[values["fault"]] = values["reason"]
         self.message_port_pub(self._port["status"], dictionary({tags.event: event, **values}))
 
     def _look(self, message):
-        value = dict_value(message, "look") if pmt.is_dict(message) else message
-        if pmt.is_pair(value):
-            value = pmt.cdr(value)
-        target = pmt.symbol_to_string(value) if pmt.is_symbol(value) else str(value)
+        target = looked_at(message)
         if target not in TARGETS:
             self.logger.error(
                 f"look: {target!r} is not allowed; it must be {', '.join(TARGETS)}, or a "
@@ -225,11 +225,13 @@ class _kelvin_scale(rate_block):
                 {
                     **about,
                     "kelvin": np.asarray(spectrum.kelvin).reshape(-1),
+                    "power": np.asarray(spectrum.power).reshape(-1),
                     "inputs": pmt.from_long(inputs),
                     "system": spectrum.system,
                     "end": time_value(spectrum.end),
                     "seconds": float(spectrum.seconds),
                     "measured": pmt.from_bool(spectrum.measured),
+                    "mode": self._spectra.mode,
                 }
             ),
         )
@@ -258,10 +260,11 @@ class spectrometer(gr.hier_block2):
     Ports in: inputs / inputs_per_port, of samples as f_engine has them. Out: [input][channel] of
     f32 in kelvin, an item an integration, of the sky only, with the tags rx_time, rx_rate, rx_freq,
     bandwidth, spectra and counted. An integration that is not full when the samples end is not
-    sent. Message ports: `spectra`, each spectrum as a dictionary (kelvin, inputs, system, rx_time,
-    end, seconds, rx_freq, bandwidth, measured); `status`: dictionaries of `event`, which are
-    `measured` (target, seconds; y and receiver, kelvin, of each input) and `fault` (fault, reason:
-    samples are clipped, no switching is seen, hot equals cold, the band has no hydrogen line).
+    sent. Message ports: `spectra`, each spectrum as a dictionary (kelvin, power, inputs, system,
+    rx_time, end, seconds, rx_freq, bandwidth, measured, mode); `status`: dictionaries of `event`,
+    which are `measured` (target, seconds; y and receiver, kelvin, of each input) and `fault`
+    (fault, reason: samples are clipped, no switching is seen, hot equals cold, the band has no
+    hydrogen line).
 
     Raises:
         ValueError: names the parameter, its value and what is allowed
@@ -481,7 +484,7 @@ class spectrometer(gr.hier_block2):
 
     def faults(self):
         """Returns what is wrong, as far as it was seen since the start: a list of texts."""
-        return list(self._kelvin.faults)
+        return list(self._kelvin.faults.values())
 
     def loads(self):
         """Returns mean powers [input][channel] of the loads that were measured: {"hot": ...}."""

@@ -30,13 +30,15 @@ class Spectrum:
     """
     A calibrated spectrum.
 
-    kelvin: [input][channel]; system: system temperature of each input in kelvin, the median of the
-    channels; begin, end: UTC seconds since 1970; seconds: how long each input was integrated, the
-    shorter of signal and reference where it is switched; frequency, bandwidth: Hz; measured: False
-    while the scale is assumed, and not from hot and cold.
+    kelvin: [input][channel]; power: mean power of the sky [input][channel], before calibration;
+    system: system temperature of each input in kelvin, the median of the channels; begin, end: UTC
+    seconds since 1970; seconds: how long each input was integrated, the shorter of signal and
+    reference where it is switched; frequency, bandwidth: Hz; measured: False while the scale is
+    assumed, and not from hot and cold.
     """
 
     kelvin: np.ndarray
+    power: np.ndarray
     system: np.ndarray
     begin: float
     end: float
@@ -270,6 +272,7 @@ class SwitchedSpectra:
                 values = kelvin.frequency_switched(signal, reference, self.scale, shift)
         return Spectrum(
             values,
+            signal,
             kelvin.middle(self.scale.system(signal))[:, 0],
             sums.begin,
             sums.end,

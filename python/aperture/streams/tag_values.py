@@ -49,6 +49,14 @@ def dict_value(message, key):
     return pmt.dict_ref(message, pmt.intern(key), pmt.PMT_NIL)
 
 
+def looked_at(message):
+    """The text of a message `look`: a symbol, or a dictionary or pair with one as `look`."""
+    value = dict_value(message, "look") if pmt.is_dict(message) else message
+    if pmt.is_pair(value):
+        value = pmt.cdr(value)
+    return pmt.symbol_to_string(value) if pmt.is_symbol(value) else pmt.write_string(value)
+
+
 def missing_value(number, first, count):
     """The value of a `missing` tag: an input, the first spectrum and the number of spectra."""
     return dictionary(

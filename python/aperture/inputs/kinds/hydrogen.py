@@ -9,8 +9,9 @@ from dataclasses import replace
 from inspect import signature
 
 from ...arrays.array_description import load_array
-from ...hydrogen_source import START_TIME, SWITCHING, TARGETS, hydrogen_source
+from ...hydrogen_source import START_TIME, SWITCHING, hydrogen_source
 from ...parameters.times import read_time, whole_and_fraction
+from ...spectrometry.switching import TARGETS
 from ..input_format import InputFormat, Option, one_of
 from ..signals import Signals
 from ..values import CENTER, RATE
