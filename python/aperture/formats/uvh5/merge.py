@@ -43,6 +43,7 @@ OF_CHANNELS = ("freq_array", "channel_width", "flex_spw_id_array")
 EPHEMERIS = ("cat_times", "cat_lon", "cat_lat")
 #: entries of a phase centre that say where its name is from, and the like
 OF_NO_PLACE = ("info_source", "cat_epoch")
+MOST_EMPTY = 16  # times the channels that the files have, of the whole band
 SAME_TIME = 0.25  # parts of an integration
 SAME_CHANNEL = 1e-3  # parts of a channel
 
@@ -72,17 +73,29 @@ class _Part:
             raise Uvh5Error(f"{path}: not a readable HDF5 file ({error})") from None
         try:
             self.header, self.data = self.file["Header"], self.file["Data"]
-            self.frequencies = self.header["freq_array"][()]
-            self.widths = self.header["channel_width"][()]
+            self.frequencies = self._numbers("freq_array")
+            self.widths = self._numbers("channel_width", above_0=True)
+            if not 0 < len(self.frequencies) == len(self.widths):
+                raise Uvh5Error(
+                    f"{path}: freq_array and channel_width are of {len(self.frequencies)} and "
+                    f"{len(self.widths)} channels"
+                )
             self.baselines = int(self.header["Nbls"][()])
-            rows = self.header["time_array"][()]
+            if self.baselines < 1:
+                raise Uvh5Error(f"{path}: Nbls is {self.baselines}, expected 1 or more")
+            rows = self._numbers("time_array")
             if (
                 len(rows) % self.baselines
                 or (rows.reshape(-1, self.baselines) != rows[:: self.baselines, None]).any()
             ):
                 raise Uvh5Error(f"{path}: its rows are not all baselines of a time after another")
             self.times = rows[:: self.baselines]
-            self.lengths = self.header["integration_time"][:: self.baselines]
+            self.lengths = self._numbers("integration_time", above_0=True)[:: self.baselines]
+            if len(self.lengths) != len(self.times):
+                raise Uvh5Error(
+                    f"{path}: integration_time has {len(self.lengths)} integrations, time_array "
+                    f"{len(self.times)}"
+                )
             self.antennas = [
                 self.header[name][: self.baselines] for name in ("ant_1_array", "ant_2_array")
             ]
@@ -107,6 +120,20 @@ class _Part:
             if isinstance(error, Uvh5Error):
                 raise
             raise Uvh5Error(f"{path}: damaged, or not a UVH5 file: {error}") from None
+
+    def _numbers(self, name, above_0=False):
+        """An entry of the header of one axis; refuses what is no finite number, or not above 0."""
+        values = np.asarray(self.header[name][()], float)
+        if values.ndim != 1:
+            raise Uvh5Error(f"{self.path}: {name} has {values.ndim} axes instead of one")
+        wrong = ~np.isfinite(values) | (above_0 & (values <= 0))
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            rule = "finite, and above 0" if above_0 else "finite"
+            raise Uvh5Error(
+                f"{self.path}: {name}[{place}] is {values[place]:g}, which is to be {rule}"
+            )
+        return values
 
     @property
     def calibrated(self):
@@ -296,11 +323,14 @@ def merge(paths, output):
         width = float(parts[0].widths[0])
         lowest = min(part.frequencies[0] for part in parts)
         for part in parts:
-            exact = (part.frequencies - lowest) / width
-            part.first = int(round(exact[0]))
-            if np.abs(exact - part.first - np.arange(len(exact))).max() > SAME_CHANNEL:
+            with np.errstate(over="ignore"):
+                exact = (part.frequencies - lowest) / width
+            off = exact - np.round(exact[0]) - np.arange(len(exact))
+            if not np.abs(off).max() <= SAME_CHANNEL:  # NaN is not below it
                 raise Uvh5Error(f"{part.path}: its channels do not continue those of the others")
+            part.first = int(round(exact[0]))
         channels = max(part.first + len(part.frequencies) for part in parts)
+        _check_gaps(parts, channels)
         times, places = _union(parts)
         _check_scales(parts, places)
         fields = _join_fields(parts, places)
@@ -312,6 +342,25 @@ def merge(paths, output):
         if any("InputStatistics" in part.file for part in parts):
             notes.append("statistics of the inputs stay in the parts")
         return dict(integrations=len(times), channels=channels, flagged=1 - there, notes=notes)
+
+
+def _check_gaps(parts, channels):
+    """Refuses parts so far from each other in frequency that hardly any channel would be theirs."""
+    here = len(
+        set().union(*(range(each.first, each.first + len(each.frequencies)) for each in parts))
+    )
+    if channels <= MOST_EMPTY * here:
+        return
+    ordered = sorted(parts, key=lambda each: each.first)
+    ends = np.maximum.accumulate([each.first + len(each.frequencies) for each in ordered])
+    gaps = np.array([each.first for each in ordered[1:]]) - ends[:-1]
+    place = int(np.argmax(gaps))
+    below = ordered[int(np.flatnonzero(ends == ends[place])[0])]
+    raise Uvh5Error(
+        f"{below.path} and {ordered[place + 1].path}: {gaps[place]} channels lie between theirs, "
+        f"and the files have {here} in all: these are not parts of one band (at most "
+        f"{MOST_EMPTY - 1} of {MOST_EMPTY} channels may be in no file)"
+    )
 
 
 def _write_header(file, parts, fields, times, places, lowest, width, channels):

@@ -310,6 +310,30 @@ class qa_uvh5_merge(InFolder, gr_unittest.TestCase):
         other = self.write("b.uvh5", range(3, 7), range(2), offset=0.3 * WIDTH)
         with self.assertRaisesRegex(Uvh5Error, "b.uvh5: its channels do not continue"):
             merge([first, other], self.path("all.uvh5"))
+        far = self.write("far.uvh5", range(3), range(2), offset=1e5 * WIDTH)
+        with self.assertRaisesRegex(
+            Uvh5Error,
+            "a.uvh5 and .*far.uvh5: 99997 channels lie between theirs, and the files have 6 in all",
+        ):
+            merge([far, first], self.path("all.uvh5"))
+        for name, value, problem in (
+            ("Nbls", 0, "Nbls is 0, expected 1 or more"),
+            ("channel_width", np.full(3, np.nan), r"channel_width\[0\] is nan, which is to be fin"),
+            ("channel_width", WIDTH, "channel_width has 0 axes instead of one"),
+            ("channel_width", np.full(2, WIDTH), "freq_array and channel_width are of 3 and 2 ch"),
+            ("freq_array", [1e9, 2e9, np.inf], r"freq_array\[2\] is inf, which is to be finite"),
+            ("freq_array", np.zeros(0), "freq_array and channel_width are of 0 and 3 channels"),
+            ("time_array", np.full(6, np.nan), r"time_array\[0\] is nan"),
+            ("integration_time", [2, 2, 2, np.nan, 2, 2], r"integration_time\[3\] is nan, .*above"),
+            ("integration_time", np.zeros(6), r"integration_time\[0\] is 0, which is to be"),
+            ("integration_time", [2.0], "integration_time has 1 integrations, time_array 2"),
+        ):
+            damaged = self.write("damaged.uvh5", range(3), range(2))
+            with h5py.File(damaged, "r+") as file:
+                del file[f"Header/{name}"]
+                file[f"Header/{name}"] = value
+            with self.assertRaisesRegex(Uvh5Error, "damaged.uvh5: " + problem):
+                merge([first, damaged], self.path("all.uvh5"))
         self.array = load_array("y8")
         self.products = 36
         self.values = np.zeros((TIMES, CHANNELS, 36), np.complex64)
