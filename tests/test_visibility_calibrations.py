@@ -189,7 +189,8 @@ class TestCalibrations(unittest.TestCase):
         names = [self.folder / "first.yml", self.folder / "later.yml"]
         for calibration, name in zip((first, later), names):
             save_calibration(calibration, name)
-        self.convert(self.raw, "--calibration", *names)
+        self.convert(self.raw, "--calibration", *names, "--interpolation", "nearest")
+        self.assertIn(b"; 2 calibrations, the nearest one", contents(self.result)[3]["CALIB"])
         found, alone = contents(self.result)[0], contents(self.calibrated)[0]
         rows = len(found) // len(times)
         for number, time in enumerate(times):
@@ -198,6 +199,125 @@ class TestCalibrations(unittest.TestCase):
             np.testing.assert_allclose(
                 found[part], factor * alone[part], rtol=0, atol=1e-5 * np.abs(found).max()
             )
+
+    def interpolated(self, moments, corrections, times):
+        """
+        Corrections [time][input][channel] between some, [moment][input][channel], by the
+        definition: magnitudes are linear, and so are phases that are unwrapped along the band
+        from its middle, where they go the shorter way; before and after all these they stay.
+        """
+        sizes, middle = np.abs(corrections), CHANNELS // 2
+        above = np.unwrap(np.angle(corrections[..., middle:]), axis=-1)
+        below = np.unwrap(np.angle(corrections[..., middle::-1]), axis=-1)[..., :0:-1]
+        phases = np.concatenate([below, above], axis=-1)
+        straight = np.unwrap(phases[..., middle], axis=0)
+        phases += (straight - phases[..., middle])[..., None]
+        at = lambda values: np.array(
+            [
+                [[np.interp(time, moments, values[:, i, k]) for k in range(CHANNELS)] for i in ins]
+                for time in times
+            ]
+        )
+        ins = range(len(self.names))
+        return at(sizes) * np.exp(1j * at(phases))
+
+    def test_interpolated(self):
+        """Between calibrations, one of which may have another reference, and beyond them."""
+        with VisibilityFile(self.raw) as file:
+            times, frequencies = (file.times - 2440587.5) * 86400, file.frequencies
+        rng = np.random.default_rng(8)
+        # files say times to the millisecond
+        moments = np.round(times[0] + np.array([0.002, 0.027, 0.036]), 3)
+        width = CHANNELS * self.calibration.band.width
+        series = []
+        for number, moment in enumerate(moments):
+            entries = [
+                InputCalibration(
+                    name,
+                    # by up to three cycles over the band, the reference aside
+                    (place > 0) * rng.uniform(-1.5, 1.5) / width,
+                    (place > 0) * (2.0 + 0.9 * number * (-1) ** place),
+                    rng.uniform(0.5, 2, CHANNELS)
+                    * np.exp((place > 0) * 1j * rng.uniform(-0.3, 0.3, CHANNELS)),
+                )
+                for place, name in enumerate(self.names)
+            ]
+            series.append(
+                replace(
+                    self.calibration,
+                    inputs=entries,
+                    references=self.names[:1],
+                    measured=(moment, moment),
+                )
+            )
+        corrections = np.array([each.corrections(frequencies, self.names) for each in series])
+        expected = self.interpolated(moments, corrections, times)
+        plain = self.convert_with(*series)
+        with VisibilityFile(self.raw) as file:
+            raw = contents(self.raw)[0][..., 0]
+            levels = gains_of(file.keywords["GAINS"])
+            place_of = {number: self.names.index(name + "x") for number, name in file.names.items()}
+            level = np.array([levels[name] for name in self.names])
+            first, second = (
+                np.array([place_of[number] for number in ants])
+                for ants in (file.first, file.second)
+            )
+            time_of = np.repeat(np.arange(len(times)), len(raw) // len(times))
+        factors = (
+            expected[time_of, first].conj()
+            * expected[time_of, second]
+            / (level[first] * level[second])[:, None]
+        )
+        scale = np.abs(raw * factors).max()
+        np.testing.assert_allclose(plain, raw * factors, rtol=0, atol=3e-6 * scale)
+        # the same corrections with another reference: a phase of all inputs in common
+        other = series[1].inputs[3]
+        bend = np.exp(-1j * np.angle(other.bandpass))
+        series[1] = replace(
+            series[1],
+            references=[other.name],
+            inputs=[
+                replace(
+                    entry,
+                    delay=entry.delay - other.delay,
+                    phase=entry.phase - other.phase,
+                    bandpass=entry.bandpass * bend,
+                )
+                for entry in series[1].inputs
+            ],
+        )
+        np.testing.assert_allclose(
+            self.convert_with(*reversed(series)), plain, rtol=0, atol=3e-6 * scale
+        )
+        # an input that one of them did not find has nothing up to the next ones
+        lost = replace(series[2].inputs[5], bandpass=np.zeros(CHANNELS))
+        series[2] = replace(series[2], inputs=[*series[2].inputs[:5], lost, *series[2].inputs[6:]])
+        self.convert_with(*series)
+        flagged = contents(self.result)[1].all(axis=(1, 2))
+        mine = (first == 5) | (second == 5)
+        late = times[time_of] > moments[1]
+        np.testing.assert_array_equal(flagged, mine & late)
+
+    def convert_with(self, *series):
+        """Visibilities that some calibrations correct."""
+        names = [self.folder / f"of-{number}.yml" for number in range(len(series))]
+        for calibration, name in zip(series, names):
+            save_calibration(calibration, name)
+        self.convert(self.raw, "--calibration", *names)
+        return contents(self.result)[0][..., 0]
+
+    def test_steep(self):
+        """A phase of which nobody knows the way around is told."""
+        turned = [replace(entry, phase=entry.phase + 2.5) for entry in self.calibration.inputs[1:]]
+        later = replace(
+            self.calibration,
+            inputs=[self.calibration.inputs[0], *turned],
+            measured=(self.middle + 90, self.middle + 90),
+        )
+        path = self.folder / "turned.yml"
+        save_calibration(later, path)
+        output = self.convert(self.raw, "--calibration", self.file, path)
+        self.assertRegex(output, r"changes by 143° from \S+Z to \S+Z, and perhaps the other way")
 
     def test_intervals(self):
         """aperture_calibrate --interval, and its calibrations applied: phases that drift stand
@@ -231,7 +351,7 @@ class TestCalibrations(unittest.TestCase):
         path = self.folder / "lost.yml"
         save_calibration(replace(self.calibration, inputs=inputs), path)
         output = self.convert(self.raw, "--calibration", path)
-        self.assertIn(f"the calibration found no signal in {self.names[1]}", output)
+        self.assertIn(f"the calibration has no correction for {self.names[1]}, ", output)
         with VisibilityFile(self.result) as file:
             number = file.antennas[1]
             mine = (file.first == number) | (file.second == number)
@@ -251,7 +371,10 @@ class TestCalibrations(unittest.TestCase):
             (("--calibration", other), "channels are outside"),
             (("--calibration", self.file, bare), "some are in Jy, others are not"),
             (("--calibration", self.folder / "none.yml"), "none.yml"),
-            (("--calibration", self.file, "--scale", "kelvin"), "a hot and a cold load"),
+            (
+                ("--calibration", self.file, "--scale", "kelvin"),
+                "scale: kelvin is not known for input",
+            ),
         ):
             with self.subTest(words):
                 self.result.unlink(missing_ok=True)

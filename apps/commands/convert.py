@@ -9,7 +9,7 @@ import os
 
 from ..arguments.argument_types import names, numbers, whole_number
 from ..arguments.command_parser import CommandParser
-from ..calibration.calibration import SCALES
+from ..calibration.calibration import INTERPOLATIONS, SCALES
 from ..calibration.calibration_file import load_calibration
 from ..files.growing_file import check_path
 from ..formats.uvh5.header import COMPRESSIONS
@@ -36,6 +36,7 @@ def calibration_of(options):
         ", ".join(map(shown, map(os.path.basename, options.calibration[:MOST_NAMES])))
         + ", ..." * (len(options.calibration) > MOST_NAMES),
         options.scale,
+        options.interpolation,
     )
 
 
@@ -95,7 +96,15 @@ def parser():
         nargs="+",
         metavar="CAL.yml",
         help="calibration that is applied, of aperture_calibrate (.yml) or pyuvdata (.calh5); of "
-        "several, each integration gets the one that was measured nearest to it",
+        "several, each integration gets what --interpolation says",
+    )
+    add(
+        "--interpolation",
+        choices=INTERPOLATIONS,
+        default=INTERPOLATIONS[0],
+        help="with several calibrations: between two of them magnitude and phase of corrections "
+        "are linear, or those of the one that was measured nearest to the integration (default: "
+        "%(default)s)",
     )
     add(
         "--scale",

@@ -31,6 +31,8 @@ from ..parameters.errors import ParameterError
 from ..parameters.times import utc_text
 
 SCALES = ("model", "kelvin")
+#: rules for the time between two calibrations
+INTERPOLATIONS = ("linear", "nearest")
 MOST_DELAY = 1.0  # s
 UNITS = ("", "Jy")
 
@@ -322,9 +324,9 @@ class Calibration:
             if scale == "kelvin":
                 if entry.kelvin is None:
                     raise CalibrationError(
-                        "kelvin",
-                        f"input {entry.name} of the calibration has none: it must have "
-                        "been measured with a hot and a cold load",
+                        "scale",
+                        f"kelvin is not known for input {entry.name} of the calibration: it must "
+                        "have been measured with a hot and a cold load",
                     )
                 size = np.abs(values)
                 phasor = np.divide(values, size, out=np.ones_like(values), where=size > 0)
@@ -405,7 +407,8 @@ class Calibration:
         lost = [entry.name for entry in self.inputs if not entry.found]
         if lost:
             texts.append(
-                f"the calibration found no signal in {', '.join(lost[:8])}"
-                f"{', ...' if len(lost) > 8 else ''}: the correction is 0 there"
+                f"the calibration has no correction for {', '.join(lost[:8])}"
+                f"{', ...' if len(lost) > 8 else ''}, where no signal was found or which were left "
+                "out: it is 0 there"
             )
         return texts

@@ -167,8 +167,8 @@ class qa_calibration(InFolder, gr_unittest.TestCase):
         self.assertFalse(without.has_kelvin)
         with self.assertRaisesRegex(
             CalibrationError,
-            "kelvin: input Ax of the calibration has "
-            "none: it must have been measured with a hot and a cold load",
+            "scale: kelvin is not known for input Ax of the calibration: it must have been "
+            "measured with a hot and a cold load",
         ):
             without.corrections([FIRST], scale="kelvin")
         with self.assertRaisesRegex(CalibrationError, "scale: 'Jy' is not allowed"):
@@ -179,7 +179,10 @@ class qa_calibration(InFolder, gr_unittest.TestCase):
         calibration = calibration_of(inputs=[dead], references=[])
         self.assertEqual(
             calibration.warnings(1704065000),
-            ["the calibration found no signal in Cx: the correction is 0 there"],
+            [
+                "the calibration has no correction for Cx, where no signal was found or which were "
+                "left out: it is 0 there"
+            ],
         )
         self.assertRegex(
             calibration.warnings(1704080000)[0],
