@@ -18,6 +18,7 @@ enter_environment("conversion")
 
 import h5py
 import numpy as np
+from astropy.io import fits
 from casacore.tables import table
 from pyuvdata import UVData
 
@@ -293,21 +294,67 @@ class TestAverages(unittest.TestCase):
         self.assertEqual(sorted(set(names(back))), ["Cas A", "Cyg A"])
         self.assertEqual(names(back)[::6], ["Cas A"] * 2 + ["Cyg A"] * 2 + ["Cas A"] * 2)
 
+    def test_uvfits_in_pieces(self):
+        """Header and rows of UVFITS that was put together of pieces are, byte for byte, what
+        pyuvdata writes at once; past midnight its times, which count from the day of each piece,
+        are those of the input."""
+        whole, pieces = self.folder / "whole.uvfits", self.folder / "pieces.uvfits"
+        convert(str(self.path), str(whole))
+        with mock.patch.object(visibility_files, "PIECE", 900):
+            convert(str(self.path), str(pieces))
+        with fits.open(pieces) as opened, fits.open(whole) as expected:
+            end = expected[1].fileinfo()["hdrLoc"]
+            self.assertEqual(pieces.read_bytes()[:end], whole.read_bytes()[:end])
+            self.assertEqual(pieces.stat().st_size, whole.stat().st_size)
+            self.assertEqual([hdu.name for hdu in opened], [hdu.name for hdu in expected])
+            # places of antennas are computed for each piece, and rounded
+            np.testing.assert_allclose(
+                opened["AIPS AN"].data["STABXYZ"],
+                expected["AIPS AN"].data["STABXYZ"],
+                rtol=0,
+                atol=1e-8,
+            )
+        late = self.folder / "late.uvh5"
+        write(late, start=START + 86400 - 3.5 * LENGTH)
+        with mock.patch.object(visibility_files, "PIECE", 900):
+            convert(str(late), str(pieces))
+            convert(str(pieces), str(self.result))
+        with fits.open(pieces) as opened, h5py.File(late) as file:
+            times = file["Header/time_array"][()]
+            self.assertEqual(np.ptp(np.floor(times - 0.5)), 1)
+            # two numbers of single precision: 2^-48 of a day and a half
+            np.testing.assert_allclose(opened[0].data.par("DATE"), times, rtol=0, atol=1e-9)
+            self.assertEqual(opened[0].header["GCOUNT"], len(times))
+        found, expected = contents(self.result), contents(late)
+        rows = np.lexsort((found["ant_2_array"], found["ant_1_array"], found["time_array"]))
+        places = [found["polarization_array"].tolist().index(n) for n in (-5, -6, -7, -8)]
+        there = ~expected["flags"]
+        for name in ("visdata", "nsamples"):
+            np.testing.assert_allclose(
+                found[name][rows][..., places][there], expected[name][there], atol=2e-6, rtol=0
+            )
+
     def test_memory(self):
         """A file of 9 MB of visibilities, flags and samples never is in memory as a whole."""
         source = self.folder / "large.uvh5"
         write(source, integrations=600, channels=48)
-        with mock.patch.object(visibility_files, "PIECE", 1 << 15):
-            convert(str(self.path), str(self.result))  # loads packages
-            tracemalloc.start()
-            try:
-                convert(str(source), str(self.result), averages=Averages(10, 2))
-                most = tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
-        size = source.stat().st_size
-        self.assertGreater(size, 6e6)
-        self.assertLess(most, 0.6 * size)
+        made = self.folder / "large.uvfits"
+        for path, result, averages in (
+            (source, self.result, Averages(10, 2)),
+            (source, made, Averages()),
+            (made, self.result, Averages(10, 2)),
+        ):
+            with mock.patch.object(visibility_files, "PIECE", 1 << 15):
+                convert(str(self.path), str(self.result))  # loads packages
+                tracemalloc.start()
+                try:
+                    convert(str(path), str(result), averages=averages)
+                    most = tracemalloc.get_traced_memory()[1]
+                finally:
+                    tracemalloc.stop()
+            size = path.stat().st_size
+            self.assertGreater(size, 6e6)
+            self.assertLess(most, 0.6 * size, (path, result))
 
     def test_baseline_dependent(self):
         """Baseline-dependent averages are converted as they are, and not averaged, by name."""
@@ -373,12 +420,17 @@ class TestAverages(unittest.TestCase):
             self.compare(found, self.averaged(data, times))
             self.assertTrue(all(np.isfinite(found[name]).all() for name in ("visdata", "nsamples")))
             self.assertIn(f"{count} visibilities that were not flagged have nsamples that", output)
-        with h5py.File(source, "r+") as file:
-            file["Header/integration_time"][...] = 0
-        self.run_with(source=source)
-        code, _, errors = run_main(command, source, self.result, "--average-integrations", 2)
-        self.assertEqual(code, 1)
-        self.assertIn("weights.uvh5: an integration of 0 s; --average-integrations", errors)
+        for row, length, text in ((3, 0, "0"), (7, np.nan, "nan"), (0, -8, "-8")):
+            with h5py.File(source, "r+") as file:
+                file["Header/integration_time"][row] = length
+            code, _, errors = run_main(command, source, self.result)
+            self.assertEqual(code, 1)
+            self.assertIn(
+                f"weights.uvh5: integration_time of row {row} is {text} s, which is to be above 0",
+                errors,
+            )
+            with h5py.File(source, "r+") as file:
+                file["Header/integration_time"][row] = LENGTH
 
     def test_refused(self):
         for words, text in (

@@ -140,12 +140,6 @@ def _choose(reader, selection, averages):
             if name not in codes:
                 raise ConversionError(f"--polarizations {name}: the file has {', '.join(codes)}")
         polarizations = [codes[name] for name in selection.polarizations]
-    wrong = reader.lengths[~(np.isfinite(reader.lengths) & (reader.lengths > 0))]
-    if averages.integrations > 1 and len(wrong):
-        raise ConversionError(
-            f"{reader.path}: an integration of {wrong[0]:g} s; --average-integrations needs "
-            "lengths above 0"
-        )
     if averages.integrations > 1 and reader.is_baseline_dependent:
         raise ConversionError(
             f"{reader.path}: its baselines have integrations of different lengths "
@@ -256,7 +250,7 @@ def convert(
     calibrations=None,
 ):
     """
-    Converts a file, of which a piece at a time is in memory; UVFITS is written as a whole.
+    Converts a file, of which a piece at a time is in memory.
 
     Parameters
     ----------

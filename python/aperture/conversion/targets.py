@@ -13,6 +13,7 @@ import numpy as np
 
 from ..formats.uvh5.header import COMPRESSIONS, OF_ROWS, create_data
 from ..parameters.times import SECONDS_PER_DAY
+from .uvfits_groups import GrowingGroups
 from .visibility_files import ConversionError, format_of, quiet, remove
 
 #: pyuvdata's warning of units that are not Jy, of which the caller is told otherwise
@@ -114,9 +115,7 @@ class _Uvh5:
         self._rectangular = True
 
     def add(self, data):
-        if np.any(np.diff(data.time_array) < 0):
-            data.blt_order = None  # other programs say it wrongly, or not at all
-            data.reorder_blts(order="time", minor_order="baseline")
+        _sort_times(data)
         data.check(**CHECKS)
         if self._file is None:
             self._begin(data)
@@ -252,23 +251,32 @@ class _MeasurementSet:
 
 
 class _Uvfits:
-    """UVFITS: all that is to be written is put together in memory, as pyuvdata needs it."""
+    """UVFITS: pyuvdata writes each piece, and the rows of all are put one after the other."""
 
-    def __init__(self, path, *_):
-        self._path, self._whole, self._pieces = path, None, []
+    def __init__(self, path, folder, _):
+        self._folder, self._whole = folder, GrowingGroups(path)
 
     def add(self, data):
-        self._pieces.append(data)
+        _sort_times(data)
+        _number_from_one(data)
+        with tempfile.TemporaryDirectory(prefix=".piece-", dir=self._folder) as folder:
+            piece = os.path.join(folder, "piece.uvfits")
+            data.write_uvfits(piece, **CHECKS)
+            self._whole.add(piece)
 
     def finish(self):
-        first, *others = self._pieces
-        if others:
-            first.fast_concat(others, axis="blt", inplace=True, run_check=False)
-        _number_from_one(first)
-        first.write_uvfits(self._path, **CHECKS)
+        self._whole.finish()
 
     def close(self):
-        self._pieces = []
+        self._whole.close()
+
+
+def _sort_times(data):
+    """Brings rows into the order of their times, which other programs say wrongly, or not at
+    all."""
+    if np.any(np.diff(data.time_array) < 0):
+        data.blt_order = None
+        data.reorder_blts(order="time", minor_order="baseline")
 
 
 def _number_from_one(data):

@@ -37,6 +37,7 @@ from ..formats.uvh5.header import (
 )
 from ..parameters.ascii_text import ascii_names, ascii_text
 from ..parameters.times import SECONDS_PER_DAY
+from .uvfits_groups import Groups, GroupsError
 
 #: ending -> what a format is called
 FORMATS = {".uvh5": "UVH5", ".ms": "measurement set", ".uvfits": "UVFITS"}
@@ -134,8 +135,11 @@ class VisibilityReader:
             with contextlib.suppress(OSError, KeyError), h5py.File(self.path) as file:
                 if has_bitshuffle(file["Data/visdata"]):
                     load_bitshuffle()
+        self._groups = None
         if self._ending == ".ms":
             self._open_measurement_set()
+        elif self._ending == ".uvfits" and self._open_groups():
+            pass
         else:
             self.meta = self._read(self.path, read_data=False)
             self._ant_1, self._ant_2 = self.meta.ant_1_array, self.meta.ant_2_array
@@ -160,6 +164,30 @@ class VisibilityReader:
         for warning in caught:
             self._notes[str(warning.message)] = None
         return found
+
+    def _open_groups(self):
+        """Opens UVFITS, of which pieces are copied; False: pyuvdata is to read it as a whole, as a
+        file without lengths of integrations, which only all of its times say."""
+        try:
+            groups = Groups(self.path)
+        except (GroupsError, OSError, LookupError):
+            return False  # pyuvdata says what is wrong with it
+        if "INTTIM" not in groups.parameters or groups.count == 0:
+            return False
+        self._groups = groups
+        with self._copy(".uvfits") as copy:
+            groups.copy_parameters(copy)
+            rows = self._read(copy, read_data=False)
+        self._ant_1, self._ant_2 = rows.ant_1_array, rows.ant_2_array
+        self._sort(rows.time_array, rows.integration_time, rows.phase_center_id_array)
+        self.meta = self._copied(np.flatnonzero(self._integration == 0), read_data=False)
+        return True
+
+    @contextlib.contextmanager
+    def _copy(self, ending):
+        """The name of a copy of a piece, which is removed after use."""
+        with tempfile.TemporaryDirectory(prefix=".piece-", dir=self._folder) as folder:
+            yield os.path.join(folder, "piece" + ending)
 
     def _open_measurement_set(self):
         # not at the top: what is no measurement set needs no casacore
@@ -190,6 +218,13 @@ class VisibilityReader:
         self.times, first, self._integration = np.unique(
             times, return_index=True, return_inverse=True
         )
+        wrong = ~(np.isfinite(lengths) & (lengths > 0))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            name = "EXPOSURE" if self._ending == ".ms" else "integration_time"
+            raise ConversionError(
+                f"{self.path}: {name} of row {row} is {lengths[row]:g} s, which is to be above 0"
+            )
         self.lengths, self.fields = lengths[first].astype(float), fields[first]
         seconds = times if self._ending == ".ms" else times * SECONDS_PER_DAY
         self.is_baseline_dependent = is_baseline_dependent(seconds, lengths)
@@ -263,6 +298,8 @@ class VisibilityReader:
                 rows &= self._rows(self._ant_1, self._ant_2)
             if not rows.any():
                 return None
+            if self._groups is not None:
+                return self._copied(np.flatnonzero(rows), **self._axes)
             if rows.all() and not self._axes:
                 return self._read(self.path)
             return self._read(self.path, blt_inds=np.flatnonzero(rows), **self._axes)
@@ -282,12 +319,16 @@ class VisibilityReader:
                 found.select(**chosen, **self._axes)
         return found
 
-    def _copied(self, rows):
-        """Reads rows of a measurement set, which pyuvdata reads as a whole, from a copy of them."""
-        from casacore.tables import table
+    def _copied(self, rows, **options):
+        """Reads rows of a measurement set or UVFITS, which pyuvdata reads as a whole, from a copy
+        of them."""
+        with self._copy(self._ending) as copy:
+            if self._groups is not None:
+                self._groups.copy(rows, copy)
+                return self._read(copy, **options)
+            # not at the top: what is no measurement set needs no casacore
+            from casacore.tables import table
 
-        with tempfile.TemporaryDirectory(prefix=".piece-", dir=self._folder) as folder:
-            copy = os.path.join(folder, "piece.ms")
             with quiet(), table(self.path, ack=False) as whole:
                 with whole.selectrows(rows) as chosen:
                     chosen.copy(copy, deep=True).close()
