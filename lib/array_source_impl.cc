@@ -124,13 +124,17 @@ simulator::parameters kernel_parameters(const array_source::parameters& p)
     for (size_t i = 0; i < p.sources.size(); i++) {
         const auto& s = p.sources[i];
         const auto place = "sources[" + std::to_string(i) + "].";
+        std::vector<simulator::waypoint> path;
+        for (const auto& point : s.path)
+            path.push_back({ point.time, point.position, point.velocity });
         k.sources.push_back({ s.name,
                               s.azimuth,
                               s.elevation,
                               s.moving,
                               s.flux,
                               s.drift,
-                              pulses_of(s, place, p.start_time) });
+                              pulses_of(s, place, p.start_time),
+                              path });
     }
     for (const auto& t : p.interference)
         k.interference.push_back({ t.name,
@@ -212,8 +216,8 @@ void array_source_impl::warn_of_hidden_sources()
                            "sample: {:s}",
                            s.name,
                            -s.elevation,
-                           s.moving ? "it is not seen until it rises"
-                                    : "it is never seen");
+                           s.moving || !s.path.empty() ? "it is not seen until it rises"
+                                                       : "it is never seen");
 }
 
 bool array_source_impl::start()

@@ -83,7 +83,7 @@ MAY_IMPORT = {
         "transients",
     },
     "conversion": {"arrays", "calibration", "formats", "parameters"},
-    "doctor": {"arrays", "blocks", "inputs", "network", "parameters", "streams"},
+    "doctor": {"arrays", "blocks", "inputs", "network", "parameters", "streams", "tracking"},
     "dumps": {"arrays", "files", "formats", "parameters", "streams"},
     "files": {"parameters"},
     "formats": {

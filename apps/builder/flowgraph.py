@@ -26,7 +26,7 @@ from ..monitoring.beam_values import beams_section
 from ..parameters.errors import ParameterError
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..plan.signal_sections import DEFAULT_INTEGRATION
-from ..tracking.directions import azimuth_elevation
+from ..tracking.directions import age_warnings, azimuth_elevation
 from ..tracking.smearing import FINE_CYCLES, MOST_CYCLES, Smearing, half_power_radius
 from .beams import Beams, Sky, blind_beams
 from .calibrating import Calibrator
@@ -155,8 +155,10 @@ def smeared(plan, array, sizes):
 
 def set_directions(direction, signals):
     """Returns what to tell a user of a direction that has set at the start."""
-    below = azimuth_elevation(direction, sum(signals.start_time), signals.description)[1] < 0
-    return [f"{direction.name} is below the horizon at the start"] if below else []
+    start = sum(signals.start_time)
+    below = azimuth_elevation(direction, start, signals.description)[1] < 0
+    found = [f"{direction.name} is below the horizon at the start"] if below else []
+    return found + age_warnings([direction], start)
 
 
 class Flowgraph(PartGraph):

@@ -9,10 +9,9 @@ import math
 
 import numpy as np
 
-from ..arrays.geometry import SPEED_OF_LIGHT
+from ..arrays.geometry import SPEED_OF_LIGHT, longest_baseline
 from ..delay_tracker import delay_tracker
 from ..streams.silent_block import silent
-from ..tracking.delay_model import longest_baseline
 from .f_engines import FEngines, shared_tracker
 from .flags import flagging_parameters
 from .levels import channelizer_parameters

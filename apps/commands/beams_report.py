@@ -7,6 +7,7 @@
 
 import os
 
+from ..arrays.satellites import satellite
 from .receivers_report import receivers_table
 from .tables import (
     clamped_row,
@@ -27,11 +28,12 @@ def beam_text(beam):
         return "incoherent"
     if beam.body is not None:
         return f"{beam.body}, follows"
-    return (
-        f"ra {beam.ra:.4f}° dec {beam.dec:+.4f}°, follows"
-        if beam.moving
-        else f"az {beam.azimuth:.3f}° el {beam.elevation:.3f}°"
-    )
+    if beam.tle is not None:
+        return f"satellite {satellite(beam.tle).number}, follows"
+    if beam.moving:
+        return f"ra {beam.ra:.4f}° dec {beam.dec:+.4f}°, follows"
+    near = "" if beam.distance is None else f", {beam.distance:.6g} m away"
+    return f"az {beam.azimuth:.3f}° el {beam.elevation:.3f}°{near}"
 
 
 def antennas_text(beam):

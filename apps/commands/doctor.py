@@ -20,6 +20,7 @@ from ..doctor.packets import SECONDS as PACKET_SECONDS
 from ..doctor.packets import examine_packets, is_complete, is_of_packets
 from ..doctor.receivers import examine_receivers
 from ..doctor.recordings import SECONDS, examine_recording, input_text
+from ..doctor.satellites import examine_satellites, is_of_satellites
 from .running import CommandError, run_command
 from .terminal import say
 
@@ -42,6 +43,7 @@ Examples:
   aperture_doctor recording.dada
   aperture_doctor sigmf:a.sigmf-meta,b.sigmf-meta --seconds 1
   aperture_doctor raw:a.cu8,b.cu8,rate=2.4e6,freq=1420.4e6 --json
+  aperture_doctor weather.tle
   aperture_doctor udp:4015
   aperture_doctor pcap:capture.pcap,layout=my.yml
 """
@@ -107,6 +109,11 @@ SUBJECTS = [
         lambda text: text.endswith(ENDING),
         "FLOWGRAPH.grc: a flowgraph of GNU Radio Companion, which is not run",
         _flowgraph,
+    ),
+    Subject(
+        is_of_satellites,
+        "tle=FILE, or a name that ends in .tle: elements of satellites, damaged or old ones",
+        lambda options: examine_satellites(options.subject),
     ),
     Subject(
         is_of_packets,

@@ -63,9 +63,10 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
 python3 (>= ${python_version}), python3 (<< ${CMAKE_MATCH_1}.${next_python}), \
 python3-astropy, python3-h5py, python3-jsonschema, python3-matplotlib, python3-numpy, \
 python3-packaging, python3-pil, python3-scipy, python3-yaml, python3-pyqt5, python3-pyqtgraph")
-# packages from PyPI; the page of an instrument in the browser
+# packages from PyPI; the page of an instrument in the browser; satellites
 set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS
-    "python3-venv, python3-pip, python3-aiohttp, python3-prometheus-client, libjs-dygraphs")
+    "python3-venv, python3-pip, python3-aiohttp, python3-prometheus-client, python3-sgp4, \
+libjs-dygraphs")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "gr-aperture-doc, gr-aperture-cuda, gr-osmosdr, wsclean")
 # byte code is made when it is installed, and removed with it
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA

@@ -16,10 +16,13 @@ from .arrays.pulses import after_start
 from .parameters.description import Anything, Integer, Number, Text
 from .parameters.rules import inputs_of, refuse
 from .parameters.times import as_time
-from .tracking.directions import azimuth_elevation, parse_direction
+from .tracking.directions import azimuth_elevation, distance, parse_direction
 
 DEFAULT_START_TIME = 1704067200  # 2024-01-01T00:00:00Z
 DRIFT_INTERVAL = 3600.0  # s, over which the motion of a body is taken
+#: s of a satellite's path from one waypoint to the next, between which it is good to millimetres
+PATH_STEP = 10.0
+LONGEST_PATH = 3600.0  # s, of an endless stream
 
 
 def _drift(place, array, time):
@@ -63,18 +66,44 @@ def _pulses(source, array, start):
     )
 
 
-def _block_source(source, array, start):
+def _path(source, place, array, start, length):
+    """The way of a source near the Earth, a list of the block's waypoints, for `length` seconds;
+    [] of one that is far away."""
+    waypoint = aperture_python.array_source.waypoint
+    if place.distance is not None:
+        towards = direction(place.azimuth, place.elevation)
+        return [waypoint(0.0, tuple(place.distance * towards), tuple(source.velocity or (0, 0, 0)))]
+    if place.tle is None:
+        return []
+    seconds = PATH_STEP * np.arange(math.ceil(length / PATH_STEP) + 1)
+
+    def at(offset):
+        times = start + seconds + offset
+        towards = direction(*azimuth_elevation(place, times, array))
+        return towards * distance(place, times, array)[:, None]
+
+    # times since 1970 are good to 0.2 us, a length of 1 s to 2e-7 of the velocity
+    velocities = at(0.5) - at(-0.5)
+    return [
+        waypoint(float(time), tuple(position), tuple(velocity))
+        for time, position, velocity in zip(seconds, at(0.0), velocities)
+    ]
+
+
+def _block_source(source, array, start, length):
     time = start[0] + start[1]
     place = parse_direction(source)
     azimuth, elevation = azimuth_elevation(place, time, array)
     drift = (0.0, 0.0, 0.0) if place.body is None else _drift(place, array, time)
+    path = _path(source, place, array, time, length)
     return aperture_python.array_source.source(
         source.name,
         float(azimuth),
         float(elevation),
-        source.moving,
+        source.moving and not path,
         source.flux,
         tuple(drift),
+        path,
         **_pulses(source, array, start),
     )
 
@@ -110,7 +139,9 @@ def array_source(
         "fraction); sources with ra and dec are where they are then, and move on from "
         "there. Bodies (sun, moon, planets) also drift among the stars, as in the hour "
         "after it: the Sun and the planets are good to an arc second for six hours, the "
-        "Moon, whose parallax changes, to 30 arc seconds for one hour"
+        "Moon, whose parallax changes, to 30 arc seconds for one hour. Satellites are on "
+        "their orbits for all samples, an hour of an endless stream, and fly straight on "
+        "after it; transmitters with a distance move with their velocity from there on"
     ) = DEFAULT_START_TIME,
     seed: Integer("equal seeds give equal samples", 0) = 1,
     inputs_per_port: Integer("interleaved sample by sample", 1, 65536) = 1,
@@ -150,6 +181,7 @@ def array_source(
         if not isinstance(source, Source):
             refuse(f"sources[{index}]", source, "a Source")
     start = as_time("start_time", start_time)
+    length = samples / array.sample_rate if samples else LONGEST_PATH
     return aperture_python.array_source(
         inputs=[
             aperture_python.array_source.input(
@@ -157,7 +189,7 @@ def array_source(
             )
             for entry, position in zip(array.inputs, array.input_positions())
         ],
-        sources=[_block_source(source, array, start) for source in sources],
+        sources=[_block_source(source, array, start, length) for source in sources],
         sample_rate=array.sample_rate,
         center_frequency=array.center_frequency,
         latitude=array.latitude,

@@ -84,7 +84,9 @@ class delay_tracker(following_block):
     -2 pi f d, f the sky frequency of the middle channel. One message follows another when a
     straight line would be off by `phase_error` on the longest baseline at the highest frequency,
     and comes `lead` seconds before its time. The accuracy of delays is described in
-    `aperture.tracking.delay_model`; a warning is logged where the Earth's rotation is not known.
+    `aperture.tracking.delay_model`; a warning is logged where the Earth's rotation is not known,
+    or the elements of a satellite are old. Delays towards a satellite, or a transmitter with a
+    distance, are the differences of the paths.
 
     Message port `direction` in: another direction to follow from now on, a text (or a pair with one
     behind it, as GNU Radio Companion's edit boxes send, or a dictionary with `direction`).
@@ -101,8 +103,8 @@ class delay_tracker(following_block):
         self,
         array: Text("An array description, or the file or shipped name of one.") = "two-dish",
         direction: Text(
-            'sun, Cas A, B0329+54, "23:23:24 +58:48:54", "az=180, el=45", as '
-            "`aperture.parse_direction` has them."
+            'sun, Cas A, B0329+54, "23:23:24 +58:48:54", "az=180, el=45", "tle=FILE, NAME" (a '
+            "satellite), as `aperture.parse_direction` has them."
         ) = "zenith",
         channels: Integer(
             "Channels of the F-engine; it makes a difference for real samples of an inverted "
@@ -170,6 +172,7 @@ class delay_tracker(following_block):
             self._direction = found
             self._model = DelayModel(self._array, found)
             self._due = self._up = None
+            self._aged = False
 
     def set_phase_error(self, phase_error):
         """Sets degrees; from the next model on."""
@@ -198,7 +201,7 @@ class delay_tracker(following_block):
     def interval(self):
         """Seconds from one model to the next; infinite where the direction stands still."""
         with self._lock:
-            return self._interval()
+            return self._interval(self._time)
 
     def center_frequency(self):
         """Hz, of channel channels//2, as it is now."""
@@ -220,8 +223,8 @@ class delay_tracker(following_block):
         self._frequency = self._given or band.center
         self._highest = self._frequency + band.width / 2
 
-    def _interval(self):
-        interval = self._model.interval(self._highest, self._phase_error)
+    def _interval(self, time):
+        interval = self._model.interval(self._highest, self._phase_error, time)
         if interval < SHORTEST:
             refuse(
                 "phase_error",
@@ -252,8 +255,8 @@ class delay_tracker(following_block):
     def _send(self, begin):
         """Sends a model that holds from `begin` on."""
         if self._direction.moving:
-            self._warn_of_rotation(begin)
-        end = self._end_of(begin, self._interval())
+            self._warn_of_sky([self._direction], begin)
+        end = self._end_of(begin, self._interval(begin))
         segment = self._model.segment(begin, end)
         self._publish(delays_message(segment, self._frequency, direction=self._direction))
         self._sent(end)

@@ -17,6 +17,7 @@ from .parameters.rules import LARGEST_ITEM, as_number, as_whole, inputs_of
 from .streams.item_clock import ItemClock
 from .streams.python_block import python_block, vector_of
 from .streams.stream_band import Band, StreamBand
+from .tracking.directions import age_warnings
 
 LONGEST_LEAD = 3600.0  # s, for which all settings are made at the start
 MAX_CHANNELS = 1 << 24  # the most that blocks take
@@ -66,6 +67,7 @@ class following_block(python_block):
             self._samples,
         )
         self._asked = False  # true once the Earth's rotation was asked for
+        self._aged = False  # true once elements of satellites were said to be old
         self._updates = 0
 
     def _start(self):
@@ -118,10 +120,15 @@ class following_block(python_block):
         if not math.isinf(end) and end not in self._later:
             self._later.append(end)
 
-    def _warn_of_rotation(self, time):
-        """Warns once a run where the Earth's rotation is not known well."""
+    def _warn_of_sky(self, directions, time):
+        """Warns once a run where the Earth's rotation is not known well, and once where the
+        elements of satellites are old."""
         if not self._asked:
             self._asked = True
             whole = math.floor(time)
             if text := earth_rotation.warning(earth_rotation.julian_date(whole, time - whole)):
+                self.logger.warn(text)
+        if not self._aged:
+            for text in age_warnings(directions, time):
+                self._aged = True
                 self.logger.warn(text)

@@ -13,16 +13,16 @@ import numpy as np
 import pmt
 
 from . import c32vector, tags
-from .arrays.geometry import EARTH_ROTATION_RATE, SPEED_OF_LIGHT
+from .arrays.geometry import SPEED_OF_LIGHT
 from .beams.beams import Beam, beams_of, coherent, in_order
-from .beams.weights import beam_directions, beam_weights, channel_frequencies
+from .beams.weights import beam_weights, channel_frequencies
 from .following_block import following_block
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, is_number, refuse
 from .streams.settings import place_value
 from .streams.stream_band import Band
 from .streams.tag_values import dictionary, time_value
-from .tracking.directions import Direction, parse_direction
+from .tracking.directions import Direction, angular_rate, motions, parse_direction
 
 SHORTEST = 1e-6  # s for which weights hold; times in a double are good to 0.2 us
 
@@ -62,7 +62,8 @@ class Drift:
 
     With a source's direction s, which rotates with the sky (w), the phase of an input at r rotates
     by 2 pi f/c r.(w x s) a second, and that rate changes by w^2 |r| 2 pi f/c a second at most.
-    rate: rad/s, change: rad/s^2, of the input and the beam that drift the most.
+    rate: rad/s, change: rad/s^2, of the input and the beam that drift the most; longest: seconds
+    for which these hold. For satellites w is that of directions.angular_rate().
     """
 
     def __init__(self, array, beams, frequencies, time=None, tracked=None):
@@ -76,36 +77,36 @@ class Drift:
         followed = [tracked] if tracked is not None and tracked.moving else []
         moving = [beam for beam in beams if beam.moving] + followed
         self.rate = self.change = 0.0
+        self.longest = math.inf
         if not moving:
             return
-        latitude = np.radians(array.latitude)
-        pole = np.array([0.0, math.cos(latitude), math.sin(latitude)])
         positions = array.input_positions()
-        per_metre = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT * EARTH_ROTATION_RATE
+        lengths = np.linalg.norm(positions, axis=1)
+        per_metre = 2 * np.pi * np.max(np.abs(frequencies)) / SPEED_OF_LIGHT
+        rates = [angular_rate(entry, time, array) for entry in beams + followed]
+        fastest = max(rates)
         if time is None:
-            # lengths of baselines across the pole, along which the source moves
+            # lengths of baselines across the pole, along which a star moves
+            latitude = np.radians(array.latitude)
+            pole = np.array([0.0, math.cos(latitude), math.sin(latitude)])
             across = np.linalg.norm(np.cross(positions, pole), axis=1)
-            speed = (
-                (1 + len(followed))
-                * np.max(across)
-                * max(
-                    1.0 if beam.dec is None else math.cos(math.radians(beam.dec)) for beam in moving
-                )
+            speed = (1 + len(followed)) * max(
+                np.max(lengths) * rate
+                if entry.tle is not None
+                else np.max(across)
+                * rate
+                * (1.0 if entry.dec is None else math.cos(math.radians(entry.dec)))
+                for entry, rate in zip(beams + followed, rates)
+                if entry.moving
             )
         else:
-            # the sky rotates against the Earth: from east over south to west
-            moves = [[entry.moving] for entry in beams + followed]
-            motion = -np.cross(pole, beam_directions(array, beams + followed, time)) * moves
+            motion = motions(beams + followed, time, array)
             if followed:
                 motion = motion[:-1] - motion[-1]
             speed = np.max(np.abs(motion @ positions.T))
         self.rate = per_metre * speed
-        self.change = (
-            (1 + len(followed))
-            * per_metre
-            * EARTH_ROTATION_RATE
-            * np.max(np.linalg.norm(positions, axis=1))
-        )
+        self.change = (1 + len(followed)) * per_metre * fastest**2 * np.max(lengths)
+        self.longest = 1 / fastest if any(entry.tle for entry in beams + followed) else math.inf
 
     def span(self, phase_error):
         """
@@ -116,7 +117,7 @@ class Drift:
         # half of it is x: rate x + 3/2 change x^2 = error in the second half, at most; solved
         # without the cancellation of the usual formula
         root = self.rate + math.sqrt(self.rate * self.rate + 6 * self.change * error)
-        return 2 * (2 * error / root) if root > 0 else math.inf
+        return min(2 * (2 * error / root) if root > 0 else math.inf, self.longest)
 
     def error(self, span):
         """The inverse of span(): degrees by which phases stray within so many seconds."""
@@ -409,7 +410,7 @@ class pointing(following_block):
         tracked = self._made["tracked"]
         followed = self._beams if tracked is None else [*self._beams, tracked]
         if any(entry.moving for entry in followed):
-            self._warn_of_rotation(begin)
+            self._warn_of_sky(followed, begin)
         # the rate at which phases rotate is nearly the same half an interval later
         drift = Drift(self._array, self._beams, self._frequencies, begin, tracked)
         span = drift.span(self._phase_error)

@@ -18,8 +18,9 @@ from scipy.interpolate import CubicSpline
 from gnuradio.aperture import Antenna, Input, Source
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.testing import arrays
+from gnuradio.aperture.testing.satellites import EPOCH, ORBITS
 from gnuradio.aperture.testing.simulator_noise import model_noise, philox
-from gnuradio.aperture.tracking.directions import Direction, azimuth_elevation
+from gnuradio.aperture.tracking.directions import Direction, azimuth_elevation, distance
 
 ZENITH = Source("zenith", azimuth=0, elevation=90)
 
@@ -380,6 +381,37 @@ class qa_array_source(gr_unittest.TestCase):
                     CubicSpline(coarse, delays[:, 1] - delays[:, 0])(np.arange(n) / rate),
                     limit,
                 )
+
+    def test_satellites_and_transmitters_nearby(self):
+        """Delays and phases are the differences of paths, at every sample: of a satellite that
+        rises, for 20 s, and of a car that passes the antennas."""
+        rate, n = 10e3, 200000
+        times = np.arange(n) / rate
+        # a satellite: known every second, where a cubic line is good to 1e-6 of a wave
+        array = make_array([(0, 0, 0), (300, 90, 5)], sample_rate=rate, latitude=52.1)
+        look = Direction("s", tle=ORBITS["station"])
+        coarse = np.linspace(0, n / rate, 21)
+        towards = geometry.direction(*azimuth_elevation(look, EPOCH + coarse, array))
+        away = distance(look, EPOCH + coarse, array)
+        paths = np.linalg.norm(
+            away[:, None, None] * towards[:, None] - array.input_positions(), axis=-1
+        )
+        delays = CubicSpline(coarse, (paths[:, 1] - paths[:, 0]) / geometry.SPEED_OF_LIGHT)(times)
+        samples, _, _ = collect(
+            array, n, sources=[Source("s", tle=look.tle, flux=1e9)], start_time=EPOCH
+        )
+        self.check_fringes(array, samples, delays, 0.2)
+        array = make_array([(-10, 3, 0), (15, -4, 2)], sample_rate=rate)
+        velocity = (7.0, -3.0, 0.1)
+        source = Source(
+            "car", azimuth=300.0, elevation=5.0, distance=80.0, velocity=velocity, flux=1e9
+        )
+        place = 80.0 * geometry.direction(300.0, 5.0) + np.multiply.outer(times, velocity)
+        paths = np.linalg.norm(place[:, None] - array.input_positions(), axis=-1)
+        samples, _, _ = collect(array, n, sources=[source])
+        self.check_fringes(
+            array, samples, (paths[:, 1] - paths[:, 0]) / geometry.SPEED_OF_LIGHT, 0.2
+        )
 
     def test_fast_fringes(self):
         """100 km at a rate of 2 kHz: some 20 fringes a second, their rate changing, and no jump

@@ -19,9 +19,12 @@ from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.beams.weights import beam_weights, channel_frequencies
+from gnuradio.aperture.pointing import Drift
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.item_stream import Log, clock, stream
 from gnuradio.aperture.testing.qa_tools import run_chain
+from gnuradio.aperture.testing.satellites import EPOCH, ORBITS
+from gnuradio.aperture.tracking.directions import parse_direction
 
 START = 1704067200
 
@@ -131,6 +134,30 @@ def tags_of(found):
         made.append(gr.tag_t())
         made[-1].offset, made[-1].key, made[-1].value = item, pmt.intern(key), value
     return made
+
+
+class qa_drift(gr_unittest.TestCase):
+    def test_satellites(self):
+        """Weights made for the middle of the time in which they hold are wrong by no more than was
+        asked for at its ends, all along an orbit, beside a star and with tracked delays; by some
+        of it where the satellite is near."""
+        array = array_of(extent=200.0)
+        satellite = Beam("s", tle=ORBITS["station"])
+        frequency = [1.5e8]
+        used = []
+        for tracked in (None, parse_direction("Cas A")):
+            for begin in EPOCH + np.arange(0, 86400, 4001.0):
+                drift = Drift(array, [satellite, Beam("z", 0.0, 90.0)], frequency, begin, tracked)
+                span = drift.span(2.0)
+                middle, *ends = (
+                    beam_weights(array, [satellite], frequency, time, tracked=tracked)[0, 0]
+                    for time in (begin + span / 2, begin, begin + span)
+                )
+                off = max(np.degrees(np.abs(np.angle(end / middle))).max() for end in ends)
+                self.assertLess(off, 2.0 + 1e-3)
+                used.append(off)
+        self.assertGreater(max(used), 0.3)
+        self.assertLess(Drift(array, [satellite], frequency).span(2.0), 1.0)
 
 
 class qa_pointing(gr_unittest.TestCase):
@@ -547,4 +574,4 @@ class qa_pointing(gr_unittest.TestCase):
 
 
 if __name__ == "__main__":
-    gr_unittest.run(qa_pointing)
+    gr_unittest.main()

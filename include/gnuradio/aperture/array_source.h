@@ -42,8 +42,10 @@ namespace gr::aperture {
  * spectrum is flat within 1e-4 for |f| < 0.495 of the sample rate (99 % of the band) and
  * falls to zero at half the rate. Sources stand still, or move with the sky, from azimuth
  * and elevation at the first sample on, and drift among the stars on a great circle as
- * the Sun does: delay and phase follow at every sample. A source below the horizon is not
- * seen (checked once every few thousand samples).
+ * the Sun does: delay and phase follow at every sample. A source with a path is at p(t)
+ * near the Earth, between its waypoints on a smooth curve and after them on a straight
+ * line, and tau_is = (|p - r_i| - |p|)/c + cable delay_i. A source below the horizon is
+ * not seen (checked once every few thousand samples).
  *
  * A source may also have pulses: flux_s is then a function of time, the steady flux and
  *
@@ -156,6 +158,26 @@ public:
         }
     };
 
+    //! The place of a source near the Earth at a time.
+    struct waypoint {
+        double time = 0;
+        std::array<double, 3> position = { 0, 0, 1 };
+        std::array<double, 3> velocity = { 0, 0, 0 };
+
+        //! Describes the members.
+        static auto describe()
+        {
+            return std::make_tuple(
+                parameter("time", &waypoint::time, "seconds from the first sample"),
+                parameter("position",
+                          &waypoint::position,
+                          "(east, north, up) of the array's origin, metres"),
+                parameter("velocity",
+                          &waypoint::velocity,
+                          "metres a second [east, north, up]"));
+        }
+    };
+
     //! A point source in the sky.
     struct source {
         std::string name = "";
@@ -164,6 +186,7 @@ public:
         bool moving = false;
         double flux = 1;
         std::array<double, 3> drift = { 0, 0, 0 };
+        std::vector<waypoint> path = {};
         std::vector<pulsar> pulsars = {};
         std::vector<pulse> pulses = {};
         double dm = 0;
@@ -194,6 +217,11 @@ public:
                           "rad/s [east, north, up], of the direction among the stars at "
                           "the first sample, perpendicular to it; up to 1e-3, and 0 "
                           "where it does not move"),
+                parameter("path",
+                          &source::path,
+                          "list of array_source.waypoint in order of time, of a source "
+                          "near the Earth, whose wavefronts are curved; azimuth, "
+                          "elevation and drift then say nothing"),
                 parameter("pulsars",
                           &source::pulsars,
                           "list of array_source.pulsar: trains of pulses"),

@@ -9,6 +9,7 @@
 #include "kernels/common/makers.h"
 #include "signal/simulator/array_simulator.h"
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace gr::aperture::kernels {
@@ -58,6 +59,33 @@ void check_inputs(const array_simulator::parameters& p)
     }
 }
 
+void check_path(const std::string& place,
+                const std::vector<array_simulator::waypoint>& path)
+{
+    double before = -std::numeric_limits<double>::infinity();
+    for (size_t k = 0; k < path.size(); k++) {
+        const auto& point = path[k];
+        const auto name = place + "path[" + std::to_string(k) + "].";
+        require(point.time > before && std::isfinite(point.time),
+                name + "time",
+                text_of(point.time),
+                "seconds, later than those of the waypoint before");
+        before = point.time;
+        for (const double coordinate : point.position)
+            require_between(name + "position",
+                            coordinate,
+                            -1e12,
+                            1e12,
+                            "within 1e12 m of the array's origin");
+        require(std::hypot(point.position[0], point.position[1], point.position[2]) > 0,
+                name + "position",
+                "0",
+                "away from the array's origin");
+        for (const double speed : point.velocity)
+            require_between(name + "velocity", speed, -1e5, 1e5, "within 1e5 m/s of 0");
+    }
+}
+
 void check_sources(const array_simulator::parameters& p)
 {
     std::set<std::string> names;
@@ -86,6 +114,7 @@ void check_sources(const array_simulator::parameters& p)
                         source.moving ? 1e-3 : 0,
                         source.moving ? "up to 1e-3 rad/s"
                                       : "0 of a source that stands still");
+        check_path(place, source.path);
         source.pulses.check(place, p.sample_rate, p.center_frequency);
     }
 }

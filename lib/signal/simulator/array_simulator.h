@@ -35,6 +35,13 @@ public:
         double cable_delay; //!< s
     };
 
+    //! The place of a source near the Earth at a time since the first sample, s: east,
+    //! north, up of the array's origin in m, and its velocity, m/s.
+    struct waypoint {
+        double time;
+        std::array<double, 3> position, velocity;
+    };
+
     struct source {
         std::string name; //!< the signal depends on the name, not on the index
         double azimuth;   //!< degrees from north through east, of the first sample
@@ -44,6 +51,9 @@ public:
         //! Rotation in rad/s [east, north, up] among the stars, at the first sample.
         std::array<double, 3> drift;
         pulsed_source pulses = {};
+        //! The way of a source whose wavefronts are curved, in order of time. It is
+        //! where these say, and not where azimuth, elevation and drift do.
+        std::vector<waypoint> path = {};
     };
 
     struct parameters {

@@ -32,6 +32,9 @@ constexpr size_t longest_transform = 1 << 20;
 //! error is f r (Earth's rate)^2 / c T^2 / 8 cycles: 3e-5 even for 1.4 GHz, 10 km and 1
 //! kHz.
 constexpr size_t phase_segment = 1024;
+//! The same for sources that pass nearby: the fewest, and the error in cycles.
+constexpr size_t shortest_segment = 16;
+constexpr double phase_error = 2e-4;
 //! Largest error of a moving source's delay at the ends of a stretch, in samples.
 constexpr double delay_error = 0.0005;
 
@@ -91,6 +94,17 @@ layout lay_out(const array_simulator::parameters& p,
     return l;
 }
 
+//! Returns the samples over which a source's phase is taken to be linear.
+size_t segment_of(const source_track& track, const array_simulator::parameters& p)
+{
+    // a parabola strays from its chord by an eighth of its curvature
+    const double curvature = track.greatest_curvature() * p.center_frequency;
+    if (curvature <= 0)
+        return phase_segment;
+    const double samples = std::sqrt(8 * phase_error / curvature) * p.sample_rate;
+    return size_t(std::clamp(samples, double(shortest_segment), double(phase_segment)));
+}
+
 class host_array_simulator : public array_simulator
 {
 public:
@@ -105,6 +119,7 @@ public:
 private:
     struct signal {
         source_track track;
+        size_t segment; //!< samples over which its phase is taken to be linear
         dispersed_signal sent;
         std::map<polarization, fft_buffer> spectra;
         bool present = false; //!< the source is above the horizon, in this stretch
@@ -150,6 +165,7 @@ host_array_simulator::host_array_simulator(const parameters& p)
     for (size_t i = 0; i < tracks.size(); i++) {
         const auto name = "source " + p.sources[i].name;
         d_signals.push_back({ tracks[i],
+                              segment_of(tracks[i], p),
                               dispersed_signal({ p.sources[i].pulses,
                                                  p.sources[i].flux,
                                                  p.sample_rate,
@@ -187,7 +203,7 @@ void host_array_simulator::prepare(signal& s, int64_t first)
         return;
     if (s.track.moving()) {
         s.segments.clear();
-        for (size_t i = 0; i < d_layout.length; i += phase_segment)
+        for (size_t i = 0; i < d_layout.length; i += s.segment)
             s.segments.push_back(s.track.at(time(i)));
         s.segments.push_back(s.track.at(time(d_layout.length)));
     }
@@ -245,8 +261,8 @@ void host_array_simulator::add_moving(const signal& s, size_t input)
     add_delayed_spectrum(s, input, 0.0);
     execute_in_place(transform_of(d_layout.transform).backward, d_spectrum.get());
     for (size_t i = 0; i + 1 < s.segments.size(); i++) {
-        const size_t start = i * phase_segment;
-        const size_t count = std::min(phase_segment, d_layout.length - start);
+        const size_t start = i * s.segment;
+        const size_t count = std::min(s.segment, d_layout.length - start);
         const double cycles = cycles_at_center(s.track.delay(input, s.segments[i]));
         const double end = cycles_at_center(s.track.delay(input, s.segments[i + 1]));
         add_rotated(d_spectrum.get() + 2 * (d_layout.lead + start),

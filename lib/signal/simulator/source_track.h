@@ -20,6 +20,10 @@ namespace gr::aperture::kernels::host {
  * latitude) by the angle a = -(Earth's rate) t: s(t) = R(a) (s cos b + u sin b), with
  * R(a) s = p (p.s) + (s - p (p.s)) cos a + (p x s) sin a, and so do the delays -r.s/c,
  * each of whose two parts is constant + cosine cos a + sine sin a.
+ *
+ * A source with a path is at p(t), a cubic between two waypoints that has their
+ * positions and velocities (Hermite), and a straight line before the first and after the
+ * last; its delays are the differences of paths, (|p - r| - |p|)/c.
  */
 class source_track
 {
@@ -29,9 +33,10 @@ public:
     //! Angles by which the sky has rotated, and the source drifted.
     struct angle {
         double cosine, sine, drift_cosine, drift_sine;
+        std::array<double, 3> place = {}; //!< if it has a path, m
     };
 
-    bool moving() const { return d_moving; }
+    bool moving() const { return d_moving || !d_path.empty(); }
     //! \param time since the first sample, s; may be negative
     angle at(double time) const;
     //! Returns the delay in s, with the input's cable.
@@ -43,6 +48,9 @@ public:
     double greatest_delay(size_t input) const;
     //! Returns the fastest change of any input's delay, s/s.
     double greatest_rate() const;
+    //! Returns about the greatest change of that rate for a source with a path, s/s^2,
+    //! which may be infinite.
+    double greatest_curvature() const;
 
 private:
     using vector3 = std::array<double, 3>;
@@ -61,6 +69,12 @@ private:
             return start.value(a) * a.drift_cosine + drift.value(a) * a.drift_sine;
         }
     };
+    //! Returns where a source with a path is.
+    vector3 place(double time) const;
+    //! Returns a distance, m, that a source with a path keeps from a place at least.
+    double least_distance(const vector3& from) const;
+    //! Returns about the greatest speed of a source with a path, m/s.
+    double greatest_speed() const;
     //! Returns the projection of the direction on `axis`.
     projection along(const vector3& axis) const;
     //! Returns the largest difference of a delay from its mean, s.
@@ -68,8 +82,9 @@ private:
     double mean(size_t input) const;
 
     struct path {
-        double cable;  //!< delay of the cable, s
-        double length; //!< distance from the origin, s
+        double cable;     //!< delay of the cable, s
+        double length;    //!< distance from the origin, s
+        vector3 position; //!< m
         projection geometric;
     };
     const bool d_moving;
@@ -77,6 +92,7 @@ private:
     double d_drift;             //!< rad/s
     std::vector<path> d_delays; //!< [input]
     projection d_up;
+    const std::vector<array_simulator::waypoint> d_path;
 };
 
 } // namespace gr::aperture::kernels::host

@@ -387,9 +387,16 @@ def save_array(description, path):
     for source in description.sources:
         if source.body is not None:
             place = f"body: {source.body}"
+        elif source.tle is not None:
+            place = f"tle: {quoted(source.tle)}"
         else:
-            pair = ("ra", "dec") if source.moving else ("azimuth", "elevation")
-            place = ", ".join(f"{key}: {_written(getattr(source, key))}" for key in pair)
+            keys = ("azimuth", "elevation", "distance", "ra", "dec")
+            given = {key: getattr(source, key) for key in keys}
+            place = ", ".join(
+                f"{key}: {_written(value)}" for key, value in given.items() if value is not None
+            )
+        if source.velocity is not None:
+            place += f", velocity: {_written_list(source.velocity)}"
         flux = _written(source.flux)
         lines.append(
             f"  - {{name: {quoted(source.name)}, {place}, flux: {flux}"

@@ -17,6 +17,7 @@ from .description_error import ArrayDescriptionError, as_number, refuse
 from .description_keys import NAME_RULE, Gain, Name, Parts, Place, Quantity, check_numbers
 from .geometry import enu_to_ecef_rotation, geodetic_to_ecef, height_above_ellipsoid
 from .pulses import Pulsar, Pulse
+from .satellites import satellite, two_lines
 
 POLARIZATIONS = "xylr"
 #: mounts of antennas, in the words of measurement sets and UVH5
@@ -33,6 +34,7 @@ MOUNTS = (
     "bizarre",
 )
 PLACE_RULE = "three numbers: metres east, north and up, each within 2e7"
+VELOCITY_RULE = "three numbers: metres a second east, north and up, each within 1e5"
 GAIN_RULE = "a number or [re, im], of magnitude up to 1e15"
 
 
@@ -46,6 +48,17 @@ def _text(field, value):
     ):
         refuse(field, value, NAME_RULE)
     return str(value)
+
+
+def _three(field, value, most, rule):
+    """Three numbers within `most`, a tuple."""
+    try:
+        values = tuple(value)
+    except TypeError:
+        values = ()
+    if isinstance(value, str) or len(values) != 3:
+        refuse(field, value, rule)
+    return tuple(as_number(field, number, -most, most, rule=rule) for number in values)
 
 
 #: m; antennas that are further from the site are held against the ground,
@@ -72,20 +85,7 @@ class Antenna:
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
-        try:
-            position = tuple(self.position)
-        except TypeError:
-            position = ()
-        if isinstance(self.position, str) or len(position) != 3:
-            refuse("position", self.position, PLACE_RULE)
-        object.__setattr__(
-            self,
-            "position",
-            tuple(
-                as_number("position", coordinate, -2e7, 2e7, rule=PLACE_RULE)
-                for coordinate in position
-            ),
-        )
+        object.__setattr__(self, "position", _three("position", self.position, 2e7, PLACE_RULE))
         check_numbers(self)
         if self.mount is not None:
             mount = self.mount.lower() if isinstance(self.mount, str) else self.mount
@@ -130,10 +130,21 @@ class Input:
         return self.antenna + self.polarization
 
 
+#: the keys that say where a target is, of which it has those of one line
+_PLACES = (
+    ("azimuth", "elevation"),
+    ("azimuth", "elevation", "distance"),
+    ("ra", "dec"),
+    ("body",),
+    ("tle",),
+)
+
+
 @dataclass(frozen=True)
 class Target:
-    """A direction with a name: azimuth and elevation, or ra and dec (ICRS), in degrees, or a body
-    of the solar system."""
+    """A direction with a name: azimuth and elevation in degrees, and the distance of a transmitter
+    nearby in metres, or ra and dec (ICRS) in degrees, or a body of the solar system, or a
+    satellite of the Earth."""
 
     name: Name("The name of the source.")
     azimuth: Quantity(
@@ -145,31 +156,43 @@ class Target:
     )
     dec: Quantity("Declination (ICRS), beside ra.", -90, 90, "degrees") = None
     body: Text("A body of the solar system, which moves as that does.", *BODIES) = None
+    distance: Quantity(
+        "Distance from the site of a transmitter nearby, beside azimuth and elevation; without it "
+        "waves are plane.",
+        0,
+        1e12,
+        "metres",
+        open=True,
+    ) = None
+    tle: Text(
+        "A satellite of the Earth: the two lines of its elements.",
+        allowed="two lines of 69 characters",
+    ) = None
 
     def __post_init__(self):
         object.__setattr__(self, "name", _text("name", self.name))
-        given = [
-            key
-            for key in ("azimuth", "elevation", "ra", "dec", "body")
-            if getattr(self, key) is not None
-        ]
-        if given == ["body"]:
-            if self.body not in BODIES:
-                refuse("body", self.body, ", ".join(BODIES))
-            check_numbers(self)
-            return
-        if given not in (["azimuth", "elevation"], ["ra", "dec"]):
+        keys = dict.fromkeys(key for place in _PLACES for key in place)
+        given = tuple(key for key in keys if getattr(self, key) is not None)
+        if given not in _PLACES:
             raise ArrayDescriptionError(
                 "",
                 f"{type(self).__name__.lower()} {self.name!r} has "
                 f"{', '.join(given) or 'no direction'}; it must have azimuth and elevation "
-                "(stands still), or ra and dec, or body (moves with the sky)",
+                "(stands still; with distance, if it is near), or ra and dec, or body (moves with "
+                "the sky), or tle (a satellite)",
             )
+        if self.body is not None and self.body not in BODIES:
+            refuse("body", self.body, ", ".join(BODIES))
         check_numbers(self)
+        if self.tle is not None:
+            if not isinstance(self.tle, str):
+                refuse("tle", self.tle, "a text")
+            object.__setattr__(self, "tle", "\n".join(two_lines(self.tle)))
+            satellite(self.tle)
 
     @property
     def moving(self):
-        """Rotates with the sky (ra and dec, or a body) or stands still (azimuth and elevation)."""
+        """Moves (ra and dec, a body, a satellite) or stands still (azimuth and elevation)."""
         return self.azimuth is None
 
 
@@ -180,7 +203,8 @@ class Source(Target):
 
     pulsars, pulses: lists of Pulsar and Pulse; dm: their dispersion measure, pc/cm^3;
     scattering_time: s, at scattering_frequency (Hz; None: the centre frequency), with the power
-    scattering_index of the frequency."""
+    scattering_index of the frequency; velocity: (east, north, up) in m/s of one with a distance,
+    from the first sample on."""
 
     flux: Quantity(
         "Its steady power in an input; 1 if not given, 0 of a source with pulses.",
@@ -203,9 +227,20 @@ class Source(Target):
     scattering_index: Quantity(
         "Power of the frequency with which the scattering time goes.", -20, 20
     ) = -4.0
+    velocity: Place(
+        "Metres a second to the east, to the north and up, of a transmitter with a distance, from "
+        "the first sample on.",
+        VELOCITY_RULE,
+    ) = None
 
     def __post_init__(self):
         super().__post_init__()
+        if self.velocity is not None:
+            if self.distance is None:
+                refuse("velocity", self.velocity, "left out of a source without a distance")
+            object.__setattr__(
+                self, "velocity", _three("velocity", self.velocity, 1e5, VELOCITY_RULE)
+            )
         for key, kind in (("pulsars", Pulsar), ("pulses", Pulse)):
             object.__setattr__(self, key, tuple(_list_of(key, getattr(self, key), kind)))
         if self.flux is None:

@@ -45,14 +45,41 @@ def azimuth_elevation(direction):
     )
 
 
-def delays(positions, direction):
-    """Returns by how many seconds later than at the origin a wave arrives: tau = -r.s/c.
+def delays(positions, direction, distance=np.inf):
+    """Returns by how many seconds later than at the origin a wave arrives: tau = -r.s/c, and for a
+    source at a distance d tau = (|d s - r| - d)/c, the difference of the paths.
 
     positions: [antenna][east, north, up]; direction: unit vectors [...][east, north, up] towards
-    the source. Returns [...][antenna].
+    the source; distance: its metres [...] from the origin. Returns [...][antenna].
     """
     positions = np.asarray(positions, dtype=float)
-    return -(np.asarray(direction, dtype=float) @ positions.T) / SPEED_OF_LIGHT
+    along = np.asarray(direction, dtype=float) @ positions.T
+    curvature = 1 / np.asarray(distance, dtype=float)[..., None]
+    if not np.any(curvature):
+        return -along / SPEED_OF_LIGHT
+    # the difference of two long paths, without the loss of its digits
+    squares = np.sum(positions**2, axis=-1)
+    path = np.sqrt(np.maximum(1 - 2 * curvature * along + curvature**2 * squares, 0))
+    return (curvature * squares - 2 * along) / (path + 1) / SPEED_OF_LIGHT
+
+
+def longest_baseline(positions):
+    """Metres between the two that are the furthest apart of positions [antenna][3]."""
+    places = np.unique(np.asarray(positions, float), axis=0)
+    return max(
+        (float(np.linalg.norm(places - place, axis=1).max()) for place in places), default=0.0
+    )
+
+
+def fraunhofer_distance(positions, frequency):
+    """
+    Metres from which on a wave is plane across an array: 2 D^2 f/c.
+
+    D is the longest baseline of positions [antenna][east, north, up]. There the
+    wavefront strays from a plane by a sixteenth of a wave at the edge, seen from the middle of D;
+    the origin of positions may be elsewhere.
+    """
+    return 2 * longest_baseline(positions) ** 2 * frequency / SPEED_OF_LIGHT
 
 
 def rotate_with_sky(direction, latitude, seconds):
@@ -72,8 +99,8 @@ def rotate_with_sky(direction, latitude, seconds):
 # --- the sky -------------------------------------------------------------------------------------
 
 
-def _julian_date(time):
-    """UTC as ERFA wants it: a whole (plus 1/2) and a fractional number of days."""
+def julian_parts(time):
+    """UTC seconds since 1970 as ERFA wants them: days, a whole number plus 1/2 and the rest."""
     from .earth_rotation import MJD_ZERO_JD, day_and_fraction
 
     midnight, fraction = day_and_fraction(np.asarray(time, dtype=float))
@@ -93,7 +120,7 @@ def _observer(time, latitude, longitude, height):
     """The arguments of ERFA's atco13 and atoc13 from utc1 on. Pressure 0: no refraction."""
     from .earth_rotation import pole, ut1_minus_utc
 
-    day, fraction = _julian_date(time)
+    day, fraction = julian_parts(time)
     return (
         day,
         fraction,
@@ -166,7 +193,7 @@ def local_sidereal_time(time, longitude):
     """Apparent sidereal time, in degrees (0 to 360), at a longitude (east is positive)."""
     from .earth_rotation import sidereal_time
 
-    day, fraction = _julian_date(time)
+    day, fraction = julian_parts(time)
     return np.degrees(sidereal_time(day, longitude, fraction))
 
 

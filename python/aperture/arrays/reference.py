@@ -32,7 +32,8 @@ SECTIONS = (
     ("inputs", "An input is one antenna and one polarisation.", keys_of(Input)),
     (
         "sources",
-        "A source has `azimuth` and `elevation`, or `ra` and `dec`, or `body`.",
+        "A source has `azimuth` and `elevation` (with `distance` where it is near), or `ra` and "
+        "`dec`, or `body`, or `tle`.",
         keys_of(Source),
     ),
     ("pulsars of a source", "A pulsar has `mean_flux` or `peak_flux`.", keys_of(Pulsar)),

@@ -7,7 +7,9 @@
 
 A YAML file has them as a list, each with azimuth (from north through east) and elevation, where
 it stands still, or with ra and dec (ICRS), where it moves with the sky, all in degrees, or with
-`direction`, a text such as sun, Cas A or "23:23:24 +58:48:54" (tracking/directions.py):
+`direction`, a text such as sun, Cas A, "23:23:24 +58:48:54" or "tle=FILE, NAME"
+(tracking/directions.py). `distance` (metres) beside azimuth and elevation focuses a beam on a
+transmitter nearby:
 
     beams:
       - {name: zenith, azimuth: 0, elevation: 90}
@@ -107,10 +109,10 @@ def offset(longitude, latitude, east, north):
 
 def _beams_at(centre, east, north):
     """Beams at offsets [number] in degrees from a Beam, in its own coordinates."""
-    if centre.body is not None:
+    if centre.body is not None or centre.tle is not None:
         refuse(
             "direction",
-            centre.body,
+            centre.name,
             "ra and dec, or azimuth and elevation, for a grid "
             "or a tiling, which would not move with the body",
         )
@@ -310,7 +312,7 @@ def tile(array, centre, width, overlap=0.5, time=None):
 
 # --- files and command lines ---------------------------------------------------------------------
 
-_NUMBERS = ("azimuth", "elevation", "ra", "dec", "spacing", "width", "overlap")
+_NUMBERS = ("azimuth", "elevation", "distance", "ra", "dec", "spacing", "width", "overlap")
 _COUNTS = ("columns", "rows")
 _FIELDS = ("name", "direction", *_NUMBERS, *_COUNTS, "antennas", "incoherent")
 #: booleans as YAML has them
@@ -379,7 +381,7 @@ def _beams_of(field, entry, array, time):
         values.setdefault("name", "incoherent")
     try:
         if "direction" in values:
-            place = sorted({"azimuth", "elevation", "ra", "dec"} & set(values))
+            place = sorted({"azimuth", "elevation", "distance", "ra", "dec"} & set(values))
             if place:
                 refuse(place[0], values[place[0]], "left out beside direction")
             direction = parse_direction(values.pop("direction"))

@@ -69,6 +69,23 @@ class qa_weights(gr_unittest.TestCase):
         x = voltages(array, 35.0, 50.0, frequencies[0])
         self.assertLess(abs(found[16, 0] @ x), 0.5)
 
+    def test_a_transmitter_nearby(self):
+        """A beam with a distance adds up what comes from there, by the lengths of paths; one of
+        the same direction without it does not."""
+        array = array_of()
+        place = 400.0 * geometry.direction(35.0, 20.0)
+        paths = np.linalg.norm(place - array.input_positions(), axis=1) - 400.0
+        late = paths / C + [entry.cable_delay for entry in array.inputs]
+        x = np.exp(-2j * np.pi * 1.5e8 * late) * [entry.gain for entry in array.inputs]
+        near, far = weights.beam_weights(
+            array,
+            [Beam("near", 35.0, 20.0, distance=400.0), Beam("far", 35.0, 20.0)],
+            [1.5e8],
+            normalise="signal",
+        )[0]
+        self.assertLess(abs(near @ x - 1), 7 * 2 * EPSILON)
+        self.assertLess(abs(far @ x), 0.7)
+
     def test_normalisation(self):
         array = array_of()
         frequencies = weights.array_frequencies(array, 5)

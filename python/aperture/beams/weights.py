@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import geometry
 from ..parameters.rules import refuse
-from ..tracking.directions import unit_vectors
+from ..tracking.directions import distances, unit_vectors
 
 TAPERS = ("none", "gaussian", "hamming")
 NORMS = ("noise", "signal", "none")
@@ -37,10 +37,18 @@ def array_frequencies(array, channels):
     return channel_frequencies(channels, array.center_frequency, array.sample_rate)
 
 
-def input_delays(array, directions):
-    """Seconds [...][input] by which waves from directions [...][east, north, up] come late."""
+def input_delays(array, directions, distances=np.inf):
+    """Seconds [...][input] by which waves from directions [...][east, north, up] come late, at
+    distances [...] in metres."""
     cables = np.array([entry.cable_delay for entry in array.inputs])
-    return geometry.delays(array.input_positions(), directions) + cables
+    return geometry.delays(array.input_positions(), directions, distances) + cables
+
+
+def _delays_towards(array, directions, time):
+    """Seconds [direction][input] of a list of Direction."""
+    return input_delays(
+        array, unit_vectors(directions, time, array), distances(directions, time, array)
+    )
 
 
 def find_polarizations(array):
@@ -233,11 +241,9 @@ def beam_weights(
     polarizations = len(find_polarizations(array))
     factors = beam_masks(array, beams) * taper_of(array, taper)  # [beam][input]
     calibration = _calibration_of(array, calibration, len(frequencies))  # [channel or 1][input]
-    delays = np.repeat(
-        input_delays(array, beam_directions(array, beams, time)), polarizations, axis=0
-    )
+    delays = np.repeat(_delays_towards(array, beams, time), polarizations, axis=0)
     if tracked is not None:
-        delays -= input_delays(array, unit_vectors([tracked], time, array)[0])
+        delays -= _delays_towards(array, [tracked], time)[0]
     if normalise == "signal":
         factors = factors / np.maximum(np.abs(factors).sum(axis=-1, keepdims=True), 1e-300)
     found = np.empty((len(frequencies), *delays.shape), np.complex64)

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(array_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(068231f54266b89d81a40b9230ef966b) */
+/* BINDTOOL_HEADER_FILE_HASH(fa7b84a1559d51428f3461f010343142) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -43,7 +43,9 @@ The delays are exact, whole samples and fractions, over the band of the sources:
 is flat within 1e-4 for |f| < 0.495 of the sample rate (99 % of the band) and falls to zero at
 half the rate. Sources stand still, or move with the sky, from azimuth and elevation at the
 first sample on, and drift among the stars on a great circle as the Sun does: delay and phase
-follow at every sample. A source below the horizon is not seen (checked once every few thousand
+follow at every sample. A source with a path is at p(t) near the Earth, between its waypoints on
+a smooth curve and after them on a straight line, and tau_is = (|p - r_i| - |p|)/c + cable
+delay_i. A source below the horizon is not seen (checked once every few thousand
 samples).
 
 A source may also have pulses: flux_s is then a function of time, the steady flux and
@@ -75,6 +77,8 @@ The block computes on the CPU, whatever the other blocks run on.
                 "pulsar",
                 "A train of pulses of a source, or one component of such a train.\n");
             bind_struct<block::pulse>(scope, "pulse", "A single pulse of a source.\n");
+            bind_struct<block::waypoint>(
+                scope, "waypoint", "The place of a source near the Earth at a time.\n");
             bind_struct<block::source>(scope, "source", "A point source in the sky.\n");
             bind_struct<block::transmitter>(
                 scope,

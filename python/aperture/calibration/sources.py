@@ -43,6 +43,11 @@ class SkyModel:
     sources: tuple = ()
     unit: str = ""
 
+    def __post_init__(self):
+        for direction, _ in self.sources:
+            if direction.distance is not None:
+                refuse("source", str(direction), "far away: the model's waves are plane")
+
     @property
     def is_noise(self):
         return not self.sources

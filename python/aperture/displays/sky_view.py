@@ -21,7 +21,7 @@ from ..imaging.weighting import RULE, parse_weighting
 from ..parameters.rules import as_number, as_whole, refuse
 from ..parameters.times import utc_text
 from ..tracking.angle_text import angle_text, hours_text
-from ..tracking.directions import parse_direction, unit_vectors
+from ..tracking.directions import distances, parse_direction, unit_vectors
 from ..tracking.phase_center import place_at
 
 #: centre of an image of all that is above the horizon
@@ -226,7 +226,11 @@ class SkyView:
             tracked = (
                 None
                 if self._tracked is None
-                else unit_vectors([self._tracked], time, self._array)[0]
+                else geometry.delays(
+                    self._matrices.places,
+                    unit_vectors([self._tracked], time, self._array)[0],
+                    distances([self._tracked], time, self._array)[0],
+                )
             )
             self._keep(
                 time,

@@ -108,8 +108,9 @@ class VisibilityMatrices:
             From (east, north, up) to (u, v, w) of the centre to which they are phased.
         bins : int
             Numbers of neighbouring channels.
-        tracked : array [east, north, up]
-            Unit vector to where phases are zero as they come; None: nowhere (unprojected).
+        tracked : array [place]
+            Seconds by which a wave from where phases are zero, as they come, is late at `places`;
+            None: nowhere (unprojected).
         """
         if values.shape != (self._channels, self._inputs * (self._inputs + 1) // 2):
             raise ImagingError(
@@ -118,10 +119,12 @@ class VisibilityMatrices:
             )
         weights = np.broadcast_to(np.asarray(weights, np.float32), values.shape[1:])
         waves = np.asarray(frequencies) / SPEED_OF_LIGHT
-        towards = to_uvw[2] if tracked is None else to_uvw[2] - tracked
+        paths = self.places @ to_uvw[2]
+        if tracked is not None:
+            paths = paths + SPEED_OF_LIGHT * tracked
         powers = values[:, self._autos].real
         there = (powers > 0) & np.isfinite(powers) & (weights[self._autos] > 0)
-        cycles = np.multiply.outer(waves, (self.places @ towards)[self._antenna_of])
+        cycles = np.multiply.outer(waves, paths[self._antenna_of])
         angles = (2 * np.pi * (cycles - np.rint(cycles))).astype(np.float32)
         # each input's own part: phased to the centre, and of power 1 [channel][input]
         scale = np.zeros(powers.shape, np.float32)

@@ -142,11 +142,12 @@ class qa_direct_image(gr_unittest.TestCase):
         # the F-engine takes the phases out of a direction
         tracked = geometry.direction(100.0, 60.0)
         a, b = np.tril_indices(len(array.inputs))
-        lengths = array.input_positions() @ tracked / geometry.SPEED_OF_LIGHT
+        lengths = -geometry.delays(array.input_positions(), tracked)
         cycles = np.multiply.outer(FREQUENCIES, lengths[a] - lengths[b])
+        late = geometry.delays(matrices.places, tracked)
         moved = (values * np.exp(-2j * np.pi * cycles)).astype(np.complex64)
         other = on_grid(
-            *self.parts(matrices.reduce(moved, 1, FREQUENCIES, SKY, 3, tracked=tracked)), field
+            *self.parts(matrices.reduce(moved, 1, FREQUENCIES, SKY, 3, tracked=late)), field
         )
         np.testing.assert_allclose(other, plain, atol=1e-4 * np.nanmax(plain), rtol=0)
 

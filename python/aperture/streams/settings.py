@@ -87,6 +87,10 @@ def place_text(place):
         for key in ("ra", "dec", "azimuth", "elevation")
         if key in place
     ]
+    if "distance" in place:
+        angles.append(f"distance {place['distance']:.6g} m")
+    if "tle" in place:
+        angles.append(f"satellite {place['tle'][2:7].strip()}")
     return f"{place.get('name', '')} ({', '.join(angles) or place.get('body', '')})"
 
 

@@ -14,9 +14,13 @@ channels is the same in all inputs.
 A straight line between two times h apart strays from the delay by w^2 b/c h^2/8 at most, b being a
 baseline and w the Earth's rotation.
 
+Of a satellite, or a transmitter at a distance d, tau is the difference of the paths, (|d s - r| -
+d)/c: closer than 2 b^2/lambda (Fraunhofer's distance) a plane wave would be wrong by more than a
+sixteenth of a wave. A satellite's w is at most 2 v/d (directions.angular_rate).
+
 What is left out: the ionosphere and the troposphere, tides of the solid Earth, the curvature of
-wavefronts (for the Moon b^2/(2 x 384000 km): 1.3 mm at 1 km), and the way by which an antenna moves
-while the wave passes the array (w b^2/c: 0.02 mm at 10 km).
+the wavefronts of bodies (for the Moon b^2/(2 x 384000 km): 1.3 mm at 1 km), and the way by which an
+antenna moves while the wave passes the array (w b^2/c: 0.02 mm at 10 km).
 """
 
 import math
@@ -25,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import geometry
-from .directions import azimuth_elevation
+from .directions import angular_rate, azimuth_elevation, distance
 
 LONGEST_INTERVAL = 60.0  # s, also of small arrays, so that a change of the direction soon shows
 
@@ -37,14 +41,6 @@ class Segment:
     time: float
     delays: np.ndarray
     rates: np.ndarray
-
-
-def longest_baseline(positions):
-    """Metres between the two that are the furthest apart of positions [antenna][3]."""
-    places = np.unique(np.asarray(positions, float), axis=0)
-    return max(
-        (float(np.linalg.norm(places - place, axis=1).max()) for place in places), default=0.0
-    )
 
 
 class DelayModel:
@@ -62,27 +58,33 @@ class DelayModel:
         self.array, self.direction = array, direction
         self._cables = np.array([entry.cable_delay for entry in array.inputs])
         self._positions = array.input_positions()
-        self._baseline = longest_baseline(self._positions)
+        self._baseline = geometry.longest_baseline(self._positions)
 
-    def interval(self, frequency, phase_error):
+    def interval(self, frequency, phase_error, time=None):
         """
         Seconds between two exact delays, for which a straight line between them is off by at most
         `phase_error` (degrees) at a frequency (Hz) on the longest baseline.
 
+        time: UTC seconds since 1970 from which on it counts, which matters for satellites; None:
+        at any time.
+
         Infinite where the direction stands still.
         """
-        if not self.direction.moving:
+        rate = angular_rate(self.direction, time, self.array)
+        if rate == 0:
             return math.inf
         cycles = frequency * self._baseline / geometry.SPEED_OF_LIGHT
-        curvature = 360 * cycles * geometry.EARTH_ROTATION_RATE**2
+        curvature = 360 * cycles * rate**2
+        longest = min(LONGEST_INTERVAL, 1 / rate)
         if curvature == 0:
-            return LONGEST_INTERVAL
-        return min(LONGEST_INTERVAL, math.sqrt(8 * phase_error / curvature))
+            return longest
+        return min(longest, math.sqrt(8 * phase_error / curvature))
 
     def delays(self, time):
         """tau [...][input] in seconds at times (UTC seconds since 1970)."""
         towards = geometry.direction(*azimuth_elevation(self.direction, time, self.array))
-        return geometry.delays(self._positions, towards) + self._cables
+        away = distance(self.direction, time, self.array)
+        return geometry.delays(self._positions, towards, away) + self._cables
 
     def compensation(self, time):
         """d = max tau - tau, [...][input], in seconds."""

@@ -11,6 +11,8 @@ Cas A, M 87, 3C 461, B0329+54, PSR J0332+5434      (catalogue.yml)
 350.85, 58.815          350.85d +58.815d           (the same in degrees)
 az=180, el=45           azel 180 45                (degrees; azimuth from north through east)
 l=30, b=0               galactic 30 0              (degrees; galactic longitude and latitude)
+az=180, el=4, distance=120                         (a transmitter nearby: its metres from the site)
+tle=weather.txt, NOAA 19                           (a satellite in a file of elements: tle_file.py)
 """
 
 import functools
@@ -24,8 +26,10 @@ import numpy as np
 from ..arrays import geometry
 from ..arrays.array_model import Target
 from ..arrays.bodies import BODIES, body_radec
+from ..arrays.satellites import age_warning, satellite
 from ..parameters.errors import ParameterError
 from ..parameters.rules import refuse
+from . import tle_file
 
 CATALOGUE = Path(__file__).parent / "catalogue.yml"
 
@@ -38,7 +42,8 @@ _SEXAGESIMAL = re.compile(
 )
 _HORIZONTAL = re.compile(
     rf"(?:azel\s*:?|altaz\s*:?)?\s*(?:az|azimuth)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?"
-    rf"(?:\s*,\s*|\s+)(?:el|elevation|alt|altitude)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?",
+    rf"(?:\s*,\s*|\s+)(?:el|elevation|alt|altitude)?\s*[=:]?\s*([+-]?{_NUMBER})\s*(?:d|deg|°)?"
+    rf"(?:(?:\s*,\s*|\s+)(?:d|distance)\s*[=:]?\s*({_NUMBER})\s*(k?m)?)?",
     re.IGNORECASE,
 )
 _GALACTIC = re.compile(
@@ -48,9 +53,13 @@ _GALACTIC = re.compile(
 )
 RULE = (
     "a name (sun, moon, a planet, Cas A, B0329+54, ...), ICRS right ascension and declination "
-    "such as '23:23:24 +58:48:54' or '350.85, 58.815' (degrees), 'az=180, el=45', or "
-    "galactic 'l=30, b=0'"
+    "such as '23:23:24 +58:48:54' or '350.85, 58.815' (degrees), galactic 'l=30, b=0', "
+    "'az=180, el=45', with 'distance=120' (metres) where it is near, or 'tle=FILE, NAME' (a "
+    "satellite)"
 )
+#: metres a second; no satellite is faster against the ground
+_FASTEST = 12e3
+_STEP = 0.1  # s, in which the motion of a satellite is taken
 
 
 @dataclass(frozen=True)
@@ -58,9 +67,10 @@ class Direction(Target):
     """
     A direction with a name that can be followed.
 
-    azimuth and elevation stand still; ra and dec (ICRS, at the epoch 2000.0) move with the sky,
-    with the proper motion pm_ra, pm_dec (milli arc seconds a year on the sky); body: one of
-    `arrays.bodies.BODIES`. Angles are in degrees.
+    azimuth and elevation stand still, at a distance in metres where that is not None; ra and dec
+    (ICRS, at the epoch 2000.0) move with the sky, with the proper motion pm_ra, pm_dec (milli arc
+    seconds a year on the sky); body: one of `arrays.bodies.BODIES`; tle: the two lines of a
+    satellite's elements. Angles are in degrees.
     """
 
     pm_ra: float = 0.0
@@ -78,11 +88,12 @@ class Direction(Target):
     def __str__(self):
         if self.body is not None:
             return self.name
-        place = (
-            f"ra {self.ra:.5f}° dec {self.dec:+.5f}°"
-            if self.moving
-            else f"az {self.azimuth:.3f}° el {self.elevation:.3f}°"
-        )
+        if self.tle is not None:
+            return f"{self.name} (satellite {satellite(self.tle).number})"
+        if self.moving:
+            place = f"ra {self.ra:.5f}° dec {self.dec:+.5f}°"
+        else:
+            place = _horizontal_name(self.azimuth, self.elevation, self.distance)
         return self.name if self.name == place else f"{self.name} ({place})"
 
     def place(self):
@@ -102,11 +113,21 @@ class Direction(Target):
 # --- where they are ------------------------------------------------------------------------------
 
 
+def _horizontal_name(azimuth, elevation, distance=None):
+    near = "" if distance is None else f", {distance:.6g} m away"
+    return f"az {azimuth:.3f}° el {elevation:.3f}°{near}"
+
+
+def _site(array):
+    return array.latitude, array.longitude, array.height
+
+
 def icrs(direction, time, array):
     """
     ICRS right ascension, declination (degrees) and proper motion of a direction at times.
 
-    For one that stands still it is what is there at that time; for a body as `body_radec` has it.
+    For one that stands still, or a satellite, it is what is there at that time; for a body as
+    `body_radec` has it.
 
     Parameters
     ----------
@@ -116,12 +137,12 @@ def icrs(direction, time, array):
     array : ArrayDescription
         Its site counts.
     """
-    site = array.latitude, array.longitude, array.height
     if direction.body is not None:
-        return (*body_radec(direction.body, time, *site), 0.0, 0.0)
-    if direction.moving:
+        return (*body_radec(direction.body, time, *_site(array)), 0.0, 0.0)
+    if direction.ra is not None:
         return direction.ra, direction.dec, direction.pm_ra, direction.pm_dec
-    return (*geometry.azel_to_radec(direction.azimuth, direction.elevation, time, *site), 0.0, 0.0)
+    place = azimuth_elevation(direction, time, array)
+    return (*geometry.azel_to_radec(*place, time, *_site(array)), 0.0, 0.0)
 
 
 def azimuth_elevation(direction, time, array):
@@ -129,10 +150,24 @@ def azimuth_elevation(direction, time, array):
     if not direction.moving:
         shape = np.shape(time)
         return np.full(shape, direction.azimuth), np.full(shape, direction.elevation)
+    if direction.tle is not None:
+        seen = satellite(direction.tle).seen(time, *_site(array))
+        return geometry.azimuth_elevation(seen.towards)
     ra, dec, pm_ra, pm_dec = icrs(direction, time, array)
-    return geometry.radec_to_azel(
-        ra, dec, time, array.latitude, array.longitude, array.height, pm_ra=pm_ra, pm_dec=pm_dec
-    )
+    return geometry.radec_to_azel(ra, dec, time, *_site(array), pm_ra=pm_ra, pm_dec=pm_dec)
+
+
+def distance(direction, time, array):
+    """
+    Metres from the site to a direction at times as those of icrs(): finite for satellites, and
+    where the direction has a distance.
+
+    Bodies of the solar system are at infinity: the curvature of the Moon's wavefronts is b^2/(2 x
+    384000 km), 1.3 mm at a baseline b of 1 km.
+    """
+    if direction.tle is not None:
+        return satellite(direction.tle).seen(time, *_site(array)).distance
+    return np.full(np.shape(time), np.inf if direction.distance is None else direction.distance)
 
 
 def unit_vectors(directions, time, array):
@@ -141,31 +176,77 @@ def unit_vectors(directions, time, array):
 
     time: UTC seconds since 1970; None where none of them moves.
     """
+    if time is None and any(entry.moving for entry in directions):
+        refuse("time", time, "seconds since 1970, because directions move")
+    # stars together, since a tiling has thousands of beams
+    stars = [index for index, entry in enumerate(directions) if entry.ra is not None]
     places = np.array(
-        [(entry.azimuth, entry.elevation) if not entry.moving else (0, 0) for entry in directions],
+        [
+            (0.0, 0.0) if entry.ra is not None else azimuth_elevation(entry, time, array)
+            for entry in directions
+        ],
         dtype=float,
     ).reshape(-1, 2)
-    moving = [index for index, entry in enumerate(directions) if entry.moving]
-    if moving:
-        if time is None:
-            refuse("time", time, "seconds since 1970, because directions move with the sky")
-        # many at once, since a tiling has thousands of beams
+    if stars:
         ra, dec, pm_ra, pm_dec = np.transpose(
-            [icrs(directions[index], time, array) for index in moving]
+            [icrs(directions[index], time, array) for index in stars]
         )
-        places[moving] = np.transpose(
-            geometry.radec_to_azel(
-                ra,
-                dec,
-                time,
-                array.latitude,
-                array.longitude,
-                array.height,
-                pm_ra=pm_ra,
-                pm_dec=pm_dec,
-            )
+        places[stars] = np.transpose(
+            geometry.radec_to_azel(ra, dec, time, *_site(array), pm_ra=pm_ra, pm_dec=pm_dec)
         )
     return geometry.direction(places[:, 0], places[:, 1])
+
+
+def distances(directions, time, array):
+    """Metres [direction] as distance() has them, at one time as that of unit_vectors()."""
+    return np.array([float(distance(entry, time or 0.0, array)) for entry in directions])
+
+
+def angular_rate(direction, time, array):
+    """
+    Radians a second by which a direction moves at most, in the time from `time` on in which it
+    moves by one radian at that rate. 0 where it stands still.
+
+    Of a satellite at the distance d that is 2 v/d, v being as fast as any is: within d/(2 v) it
+    comes no nearer than d/2. time None: at any time.
+    """
+    if direction.tle is not None:
+        near = (
+            satellite(direction.tle).perigee
+            if time is None
+            else float(distance(direction, time, array))
+        )
+        return 2 * _FASTEST / near
+    return geometry.EARTH_ROTATION_RATE if direction.moving else 0.0
+
+
+def motions(directions, time, array):
+    """Changes of unit_vectors() a second, [direction][east, north, up], at one time."""
+    latitude = np.radians(array.latitude)
+    pole = np.array([0.0, np.cos(latitude), np.sin(latitude)])
+    moving = np.array([[entry.moving] for entry in directions])
+    # the sky rotates against the Earth: from east over south to west
+    found = (
+        -geometry.EARTH_ROTATION_RATE
+        * moving
+        * np.cross(pole, unit_vectors(directions, time, array))
+    )
+    for index, entry in enumerate(directions):
+        if entry.tle is not None:
+            before, after = (
+                unit_vectors([entry], time + step, array)[0] for step in (-_STEP, _STEP)
+            )
+            found[index] = (after - before) / (2 * _STEP)
+    return found
+
+
+def age_warnings(directions, time):
+    """Returns what a user is to be told of the elements of satellites among directions, at a time:
+    a list of texts."""
+    found = (
+        age_warning(entry.name, entry.tle, time) for entry in directions if entry.tle is not None
+    )
+    return [text for text in found if text is not None]
 
 
 # --- how they are written ------------------------------------------------------------------------
@@ -259,8 +340,12 @@ def _of_text(field, text):
         if match is None:
             refuse(field, text, RULE)
         azimuth, elevation = float(match[1]), float(match[2])
+        distance = match[3] and float(match[3]) * (1e3 if (match[4] or "").lower() == "km" else 1)
         return Direction(
-            f"az {azimuth:.3f}° el {elevation:.3f}°", azimuth=azimuth, elevation=elevation
+            _horizontal_name(azimuth, elevation, distance),
+            azimuth=azimuth,
+            elevation=elevation,
+            distance=distance,
         )
     if match := _GALACTIC.fullmatch(text.replace("−", "-").replace("–", "-").strip()):
         longitude, latitude = float(match[1]), float(match[2])
@@ -268,6 +353,8 @@ def _of_text(field, text):
             refuse(field, text, "galactic longitude -360 to 360 and latitude -90 to 90 degrees")
         ra, dec = (float(value) for value in geometry.galactic_to_radec(longitude, latitude))
         return Direction(f"l {longitude:g}° b {latitude:+g}°", ra=ra, dec=dec)
+    if (found := tle_file.find(field, text)) is not None:
+        return Direction(found.name, tle=found.lines)
     place = _coordinates(field, text)
     if place is None:
         shown = text if len(text) <= 80 else text[:77] + "..."
@@ -297,9 +384,8 @@ def parse_direction(value, field="direction"):
         if isinstance(value, Direction):
             return value
         if isinstance(value, Target):
-            return Direction(
-                value.name, value.azimuth, value.elevation, value.ra, value.dec, value.body
-            )
+            place = {entry.name: getattr(value, entry.name) for entry in fields(Target)}
+            return Direction(**place)
         if isinstance(value, str):
             if not value.strip():
                 refuse(field, value, RULE)
@@ -311,7 +397,7 @@ def parse_direction(value, field="direction"):
                 refuse(
                     field,
                     sorted(unknown)[0],
-                    "a dictionary of name, and of ra and dec or azimuth and elevation",
+                    "a dictionary of name, and of ra and dec, azimuth and elevation, or tle",
                 )
             name = values.pop("name", None)
             if name is None:

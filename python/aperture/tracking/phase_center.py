@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import geometry
 from ..arrays.earth_rotation import unix_seconds
+from ..parameters.rules import refuse
 from .directions import azimuth_elevation, icrs, parse_direction
 
 #: radians to the north and to the south at which pyuvdata takes the direction of the frame's pole
@@ -30,7 +31,11 @@ def parse_phase_centers(value):
     pair = isinstance(value, tuple) and len(value) == 2 and not isinstance(value[0], str)
     if not isinstance(value, (list, tuple)) or pair:
         value = [value]
-    return [parse_direction(entry, "phase_centers") for entry in value]
+    found = [parse_direction(entry, "phase_centers") for entry in value]
+    for entry in found:
+        if entry.distance is not None:
+            refuse("phase_centers", str(entry), "far away: phases are rotated for plane waves")
+    return found
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ def has_ephemeris(direction):
     not used, since pyuvdata 3.2 adds the hour angle to the sidereal time there and looks in the
     mirrored place.
     """
-    return direction.body is not None or not direction.moving
+    return direction.ra is None
 
 
 def catalogue_entry(direction):

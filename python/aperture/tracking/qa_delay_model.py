@@ -14,8 +14,9 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.arrays import earth_rotation, geometry
 from gnuradio.aperture.arrays.array_description import Antenna, Input
 from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.satellites import EPOCH, ORBITS
 from gnuradio.aperture.testing.sky_model import geometric_delays
-from gnuradio.aperture.tracking.delay_model import LONGEST_INTERVAL, DelayModel, longest_baseline
+from gnuradio.aperture.tracking.delay_model import LONGEST_INTERVAL, DelayModel
 from gnuradio.aperture.tracking.directions import Direction, parse_direction
 
 C = 299792458.0
@@ -119,6 +120,46 @@ class qa_delay_model(gr_unittest.TestCase):
             self.assertLess(worst, error)
             self.assertGreater(worst, 0.3 * error)
 
+    def test_interpolation_of_satellites(self):
+        """The same for a satellite 750 km away and one that stands all but still, at each place of
+        its orbit."""
+        array = array_of(extent=300.0)
+        for orbit in ("station", "molniya"):
+            model = DelayModel(array, Direction(orbit, tle=ORBITS[orbit]))
+            for begin in EPOCH + np.arange(0, 86400, 3571.0):
+                interval = model.interval(1.4e9, 1.0, begin)
+                segment = model.segment(begin, begin + interval)
+                times = begin + np.linspace(0, interval, 9)
+                off = segment.delays + segment.rates * (times - begin)[:, None]
+                off -= model.compensation(times)
+                off -= off[:, :1]
+                # the clock of doubles is good to 0.2 us, a delay to 1e-16 s
+                self.assertLess(360 * 1.4e9 * np.ptp(off, axis=1).max(), 1.0)
+
+    def test_near(self):
+        """Delays are the differences of paths, of a transmitter between and around antennas, and of
+        one so far away that these differ in the last digits only."""
+        array = array_of(extent=30.0)
+        places = array.input_positions()
+        for away in (0.5, 20.0, 1e3, 1e7):
+            look = Direction("t", azimuth=123.0, elevation=10.0, distance=away)
+            place = np.longdouble(away) * geometry.direction(123.0, 10.0)
+            paths = np.sqrt(((place - places.astype(np.longdouble)) ** 2).sum(axis=-1)) - away
+            np.testing.assert_allclose(
+                DelayModel(array, look).delays(0.0) * C,
+                paths.astype(float),
+                atol=3e-12 * max(1, away / 1e3),
+            )
+        far = geometry.fraunhofer_distance(places, 1e9)
+        self.assertAlmostEqual(
+            far, 2 * geometry.longest_baseline(places) ** 2 / (C / 1e9), places=6
+        )
+        # there the edge of an aperture is a sixteenth of a wave behind a plane wave
+        edge = [[geometry.longest_baseline(places) / 2, 0, 0]]
+        self.assertAlmostEqual(
+            float(geometry.delays(edge, [0, 1.0, 0], far)[0]) * 1e9, 1 / 16, places=5
+        )
+
     def test_intervals(self):
         model = DelayModel(array_of(), Direction("s", ra=0.0, dec=0.0))
         self.assertEqual(model.interval(0.0, 0.1), LONGEST_INTERVAL)
@@ -131,8 +172,10 @@ class qa_delay_model(gr_unittest.TestCase):
         np.testing.assert_array_equal(segment.delays, fixed.compensation(START))
 
     def test_longest_baseline(self):
-        self.assertEqual(longest_baseline([[0, 0, 0]]), 0)
-        self.assertEqual(longest_baseline([[0, 0, 0], [3, 4, 0], [0, 0, 0], [3, -4, 0]]), 8)
+        self.assertEqual(geometry.longest_baseline([[0, 0, 0]]), 0)
+        self.assertEqual(
+            geometry.longest_baseline([[0, 0, 0], [3, 4, 0], [0, 0, 0], [3, -4, 0]]), 8
+        )
 
     def test_error_is_stated(self):
         """0.05 arc seconds where the Earth's rotation was measured, and more and more later."""

@@ -14,14 +14,20 @@ from gnuradio.aperture.arrays.array_description import Source
 from gnuradio.aperture.arrays.bodies import BODIES, body_radec
 from gnuradio.aperture.beams.beams import beams_of
 from gnuradio.aperture.beams.weights import beam_directions
+from gnuradio.aperture.calibration.sources import sky_model
 from gnuradio.aperture.testing.arrays import make_array
+from gnuradio.aperture.testing.satellites import EPOCH, ORBITS
 from gnuradio.aperture.tracking.directions import (
     Direction,
+    angular_rate,
     azimuth_elevation,
     catalogue,
     icrs,
+    motions,
     parse_direction,
+    unit_vectors,
 )
+from gnuradio.aperture.tracking.phase_center import parse_phase_centers
 
 SITE = (-26.7033, 116.6708, 377.8)
 TIME = 1577934245.75  # 2020-01-02T03:04:05.75Z: the Earth's orientation then is known everywhere
@@ -81,6 +87,30 @@ class qa_directions(gr_unittest.TestCase):
             found = parse_direction(text)
             self.assertFalse(found.moving)
             self.assertEqual((found.azimuth, found.elevation), (190.5, 45))
+
+    def test_distance(self):
+        for text in (
+            "az=190.5, el=4, distance=1200",
+            "azel 190.5 4 d=1.2 km",
+            {"azimuth": 190.5, "elevation": 4, "distance": 1200},
+        ):
+            found = parse_direction(text)
+            self.assertEqual((found.azimuth, found.elevation, found.distance), (190.5, 4, 1200))
+        self.assertIn("1200 m away", str(parse_direction("az=1, el=2, distance=1200")))
+        with self.assertRaisesRegex(ValueError, "phase_centers.*far away"):
+            parse_phase_centers("az=1, el=2, distance=12")
+        with self.assertRaisesRegex(ValueError, "source.*far away"):
+            sky_model("az=1, el=2, distance=12")
+
+    def test_motions(self):
+        """The change of unit vectors a second, against their difference in 2 s."""
+        looks = [Direction(name, tle=tle) for name, tle in ORBITS.items()]
+        looks += [parse_direction("Cas A"), parse_direction("az=10, el=20, distance=50")]
+        before, after = (unit_vectors(looks, EPOCH + step, ARRAY) for step in (-1, 1))
+        found = motions(looks, EPOCH, ARRAY)
+        np.testing.assert_allclose(found, (after - before) / 2, atol=1e-6)
+        for look, motion in zip(looks, found):
+            self.assertLessEqual(np.linalg.norm(motion), angular_rate(look, EPOCH, ARRAY))
 
     def test_names(self):
         for names, known in (
@@ -206,7 +236,7 @@ class qa_directions(gr_unittest.TestCase):
             beams_of(ARRAY, [{"direction": "sun", "ra": 1}])
         with self.assertRaisesRegex(ValueError, r"beams\[0\].direction: 'sum' is not known"):
             beams_of(ARRAY, ["sum"])
-        with self.assertRaisesRegex(ValueError, r"beams\[0\].direction: 'sun'.*grid"):
+        with self.assertRaisesRegex(ValueError, r"beams\[0\].direction: 'Sun'.*grid"):
             beams_of(ARRAY, [{"direction": "sun", "columns": 3, "spacing": 1}])
 
 
