@@ -121,6 +121,11 @@ def choose_products(plan, sizes, array):
     return products
 
 
+def power_files(plan, sizes, array, beams):
+    """The names of the files of powers."""
+    return paths_of(plan.beams.file, row_names(array, beams, choose_products(plan, sizes, array)))
+
+
 def check_voltages(plan, beams):
     """Refuses voltages that cannot be."""
     if plan.beams.voltages is None:
@@ -274,6 +279,14 @@ class Beams(Part):
         self.blocks |= self._powers.blocks
         self.results |= self._powers.results
         self.last += self._powers.last
+
+    def go_on(self, resumed, whole):
+        """Goes on with the files of a run that was stopped, as a Resumption says; whole: the
+        Signals of all of it."""
+        if resumed.kept:
+            self.sink.go_on(resumed.kept, resumed.passed_over)
+            if self.pointing:
+                self.pointing.continue_from(sum(whole.start_time))
 
     def follower(self):
         return self.pointing

@@ -28,7 +28,7 @@ from ..parameters.sample_types import SAMPLE_TYPES
 from ..plan.signal_sections import DEFAULT_INTEGRATION
 from ..tracking.directions import age_warnings, azimuth_elevation
 from ..tracking.smearing import FINE_CYCLES, MOST_CYCLES, Smearing, half_power_radius
-from .beams import Beams, Sky, blind_beams
+from .beams import Beams, Sky, blind_beams, power_files
 from .calibrating import Calibrator
 from .correlator import Correlator, history
 from .front_end import FrontEnd, tracked_delay
@@ -212,7 +212,7 @@ class Flowgraph(PartGraph):
         self._whole = signals, self.sizes
         self.resumed = None
         if plan.outputs.resume:
-            signals = self._resume(plan, signals)
+            signals = self._resume(plan, signals, sky.beams)
         self.split = self.correlator = self.beams = None
         self.sender = self.voltages = self.ring = None
         role, written = plan.network.role, program or plan.program
@@ -246,6 +246,8 @@ class Flowgraph(PartGraph):
             self.beams = Beams(plan, signals, self.sizes, sky.beams, self.front)
             self.warnings += blind_beams(sky.beams, array, sum(signals.start_time))
             self.warnings += sky.problems(plan, self.sizes.frame_length)
+            if self.resumed:
+                self.beams.go_on(self.resumed, self._whole[0])
         if plan.voltages.file is not None:
             text = history(written, plan, self.sizes, flagging, note)
             self.voltages = InputVoltages(plan, signals, self.sizes, text)
@@ -259,15 +261,16 @@ class Flowgraph(PartGraph):
         for field, block in {**self._of_parts("sinks"), **self._of_parts("results")}.items():
             keep_what_is_read(plan, signals, field, block.files())
 
-    def _resume(self, plan, signals):
-        """Goes on where the file of visibilities ends; the Signals from there on."""
+    def _resume(self, plan, signals, beams):
+        """Goes on where the files end; the Signals from there on."""
         refuse = lambda why: plan.error("outputs.resume", f"{plan.input.source} {why}")
         if signals.source_from is None or self.sizes.spectra is None:
             raise refuse("is not read twice: only recordings are")
         before = 0
         if plan.tracking.direction is not None:
             before = 2 * tracked_delay(signals, self._calibrator)
-        self.resumed = Resumption(plan, signals, self.sizes, before)
+        powers = power_files(plan, self.sizes, signals.description, beams) if beams else ()
+        self.resumed = Resumption(plan, signals, self.sizes, before, powers)
         self.sizes = self.resumed.rest_of(self.sizes)
         return signals.after(self.resumed.first) if self.resumed.first else signals
 

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The rest of a run that was stopped: where its file of visibilities ends, and where to go on."""
+"""The rest of a run that was stopped: where its files end, and where to go on."""
 
 import math
 import os
@@ -12,55 +12,105 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays.earth_rotation import unix_seconds
+from ..formats.filterbank.reader import FilterbankFile
+from ..formats.powers import PowerFileError
 
 #: s by which the times in a file may be off, which are Julian dates
 ROUNDING = 1e-3
 
 
 class Complete(Exception):
-    """There is nothing left to do: the file has all integrations."""
+    """There is nothing left to do: the files have all integrations."""
 
 
 class Resumption:
     """
-    The file of a plan's visibilities that a run before left behind.
+    The files of a plan that a run before left behind: one of visibilities, or those of powers.
 
     Attributes
     ----------
     kept : int
-        Integrations of it that are whole.
+        Integrations of them that are whole, in each.
     passed_over : int
-        Integrations that are computed once more before the first that is new, since samples from
-        before it are needed.
+        Integrations that are computed once more before the first that is new, since frames begin
+        with them, or samples from before it are needed.
     first : int
         The sample of each input with which to begin.
 
     Raises
     ------
     Complete
-        The file has all integrations.
+        The files have all integrations.
     ParameterError
-        The file is not of this plan.
+        A file is not of this plan.
     """
 
-    def __init__(self, plan, signals, sizes, before=0):
-        """Reads the file; before: samples that are needed from before an integration."""
+    def __init__(self, plan, signals, sizes, before=0, powers=()):
+        """Reads the files; before: samples that are needed from before an integration; powers:
+        names of filterbank files, in the place of that of visibilities."""
         self._plan, self._sizes = plan, sizes
-        self.kept = self._whole_integrations(signals) if os.path.exists(plan.outputs.file) else 0
-        step = sizes.visibilities * sizes.hop
-        self.passed_over = min(self.kept, math.ceil(before / step))
-        self.first = (self.kept - self.passed_over) * step
-        if self.kept * sizes.visibilities >= sizes.spectra:
-            raise Complete(f"{plan.outputs.file}: every integration is there ({self.kept})")
+        self._field = "beams.file" if powers else "outputs.file"
+        names = powers or [plan.outputs.file]
+        #: spectra of an integration, and those with which a stream may begin
+        each = sizes.powers if powers else sizes.visibilities
+        begins = max(each, sizes.spectra_per_frame)
+        # a last integration of powers that is a part is left out
+        least = each if powers else 1
+        self.kept = 0
+        if all(map(os.path.exists, names)):
+            self.kept = (
+                self._whole_powers(names, signals) if powers else self._whole_integrations(signals)
+            )
+        if self.kept * each + least > sizes.spectra:
+            raise Complete(f"{names[0]}: every integration is there ({self.kept})")
+        start = max(0, self.kept * each - math.ceil(before / sizes.hop)) // begins * begins
+        self.passed_over = self.kept - start // each
+        self.first = start * sizes.hop
 
     def rest_of(self, sizes):
         """The Sizes of what is left to be read."""
-        return replace(
-            sizes, spectra=sizes.spectra - (self.kept - self.passed_over) * sizes.visibilities
-        )
+        return replace(sizes, spectra=sizes.spectra - self.first // sizes.hop)
 
     def _refuse(self, problem):
-        return self._plan.error("outputs.file", problem, shown=True)
+        return self._plan.error(self._field, problem, shown=True)
+
+    def _whole_powers(self, names, signals):
+        """Counts the samples that all of the filterbank files have; refuses one that is not of this
+        plan."""
+        sizes, found = self._sizes, []
+        begin = sum(signals.start_time) + ((sizes.taps - 1) * sizes.hop - 1) / 2 / sizes.sample_rate
+        for name in names:
+            refuse = lambda problem, name=name: self._plan.error(
+                self._field, problem, shown=name
+            )
+            try:
+                file = FilterbankFile(name)
+            except (OSError, PowerFileError) as error:
+                raise refuse(f"it is no file of powers that can go on: {error}") from None
+            if file.begin is None:
+                raise refuse("it does not say when it begins")
+            late = sum(file.begin) - begin
+            for what, own, wanted, same in (
+                ("samples of so many seconds", file.interval, sizes.power_integration, 1e-9),
+                ("channels", len(file.frequencies), self._channels(), 0),
+                ("bits", file.header["nbits"], self._plan.beams.nbits, 0),
+            ):
+                if abs(own - wanted) > same * abs(wanted):
+                    raise refuse(f"its {what} are {own:.10g}, but those of this plan {wanted:.10g}")
+            if abs(late) > ROUNDING + 0.01 * sizes.power_integration:
+                raise refuse(f"it begins {late:+.6g} s from where this plan begins")
+            found.append(file)
+        kept = min(file.samples for file in found)
+        # the rest of a write that was cut off is only removed with a sample that is written
+        ragged = any(
+            os.path.getsize(file.filename)
+            != file.header_bytes + kept * file.ifs * self._channels() * file.header["nbits"] // 8
+            for file in found
+        )
+        return max(0, kept - ragged)
+
+    def _channels(self):
+        return self._sizes.channels // self._plan.beams.sum_channels
 
     def _whole_integrations(self, signals):
         """Counts those of the file; refuses one that is not of this plan."""
@@ -78,16 +128,10 @@ class Resumption:
                         f"{len(header['time_array'])} rows are not {count} integrations of {rows}"
                     )
                 times, lengths = (
-                    header[name][::rows].astype(float) for name in ("time_array", "integration_time")
+                    self._of_integrations(name, header[name][()].astype(float), count, rows)
+                    for name in ("time_array", "integration_time")
                 )
                 last = file["Data/nsamples"][-rows:] if count else np.zeros(0)
-                if times.shape != (count,) or lengths.shape != (count,):
-                    raise ValueError(
-                        f"{count} integrations have times {list(times.shape)} and lengths "
-                        f"{list(lengths.shape)}"
-                    )
-                if not np.isfinite(times).all():
-                    raise ValueError("a time is no finite number")
                 if count and not last.size:
                     raise ValueError("the last integration has no nsamples")
         except (OSError, KeyError, ValueError, TypeError) as error:
@@ -115,3 +159,23 @@ class Resumption:
         if count and not (whole[-1] and np.max(last) == 1):
             count -= 1
         return count
+
+    @staticmethod
+    def _of_integrations(name, values, count, rows):
+        """The value of each integration, which all of its rows have."""
+        if values.shape != (count * rows,):
+            raise ValueError(
+                f"{name} has the shape {list(values.shape)}, and {count} integrations have {rows} "
+                "rows each"
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} has a value that is no finite number")
+        values = values.reshape(count, rows)
+        wrong = np.argwhere(values != values[:, :1])
+        if len(wrong):
+            number, row = wrong[0].tolist()
+            raise ValueError(
+                f"{name} of integration {number} is {values[number, 0]:.15g}, and in its row {row} "
+                f"{values[number, row]:.15g}"
+            )
+        return values[:, 0]

@@ -9,6 +9,7 @@ The flowgraph is that of the plan, see builder/flowgraph.py.
 """
 
 from ..builder.flowgraph import Flowgraph
+from ..builder.resume import Complete
 from ..plan.fields import BEAMS
 from ..plan.plan_parser import PlanParser
 from .beams_report import start_lines, summary
@@ -25,11 +26,17 @@ def form_beams(options):
     plan = options.plan
     plan.check()
     # parameters that the blocks refuse are reported before anything is said, or computed
-    graph = Flowgraph(plan)
+    try:
+        graph = Flowgraph(plan)
+    except Complete as done:
+        say(f"nothing is left to do: {done}")
+        return 0
     for text in graph.warnings:
         warn(PROGRAM, text)
     for text in start_lines(graph):
         say(text)
+    if graph.resumed:
+        say(f"{plan.beams.file}: goes on behind its first {graph.resumed.kept} integrations")
     graph.level(
         lambda gains: say(f"gain of the inputs: {gain_text(gains)}"),
         lambda text: warn(PROGRAM, text),

@@ -4,20 +4,22 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Runs of aperture_fx that were stopped, and go on."""
+"""Runs of aperture_fx and aperture_beams that were stopped, and go on."""
 
 import os
 import re
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import h5py
 import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.arrays.array_description import save_array
-from gnuradio.aperture.commands import fx
+from gnuradio.aperture.commands import beams_command, fx
+from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.testing import observations
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import words
@@ -33,6 +35,17 @@ write = uvh5_sink._write
 uvh5_sink._write = lambda sink, *items: (time.sleep(0.03), write(sink, *items))[1]
 sys.exit(main(sys.argv[1:]))
 """
+#: the same of aperture_beams
+SLOW_BEAMS = """
+import sys, time
+from gnuradio.aperture import filterbank_sink
+from gnuradio.aperture.commands.beams_command import main
+add = filterbank_sink._add_piece
+filterbank_sink._add_piece = lambda sink, powers, lost: (
+    time.sleep(1e-4 * len(powers)), add(sink, powers, lost)
+)[1]
+sys.exit(main(sys.argv[1:]))
+"""
 RATE, CHANNELS = 64_000, 32
 # 60 integrations of 40 spectra, and a part of one
 SAMPLES = (60 * 40 + 7 + 13) * CHANNELS
@@ -46,14 +59,16 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         noise(SAMPLES).tofile(self.path("a.sc8"))
         save_array(small_array(sample_rate=RATE), self.path("array.yaml"))
 
-    def words(self, output, *more, array="array.yaml"):
+    def words(
+        self, output, *more, array="array.yaml", sizes="--spectra-per-frame 8 --integration 0.02"
+    ):
         return [
             *("--device", DEVICE, "-o", self.path(output), "--array", self.path(array)),
             *(
                 "--input",
                 f"raw:{self.path('a.sc8')},inputs=2,rate={RATE},freq=408e6,time=1000000000",
             ),
-            *words(f"--channels {CHANNELS} --spectra-per-frame 8 --integration 0.02"),
+            *words(f"--channels {CHANNELS} {sizes}"),
             *map(str, more),
         ]
 
@@ -90,17 +105,18 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         except OSError:
             return 0
 
-    def stop(self, output, number, least, *more):
+    def stop(self, output, number, least, *more, program=SLOW, count=None, **arguments):
         """Runs it as a process of its own until it has written some integrations, then stops it by
         a signal. Returns how many there are."""
+        count = count or self.count
         process = subprocess.Popen(
-            [sys.executable, "-c", SLOW, *self.words(output, *more)],
+            [sys.executable, "-c", program, *self.words(output, *more, **arguments)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
         try:
             self.assertTrue(
-                comes_true(lambda: self.count(output) >= least or process.poll() is not None)
+                comes_true(lambda: count(output) >= least or process.poll() is not None)
             )
             process.send_signal(number)
             error = process.communicate(timeout=PATIENCE)[1]
@@ -108,7 +124,7 @@ class qa_resume(InFolder, gr_unittest.TestCase):
             process.kill()
         expected = 130 if number == signal.SIGTERM else -number
         self.assertEqual(process.returncode, expected, error)
-        return self.count(output)
+        return count(output)
 
     def test_stopped(self):
         """By SIGTERM and SIGKILL, once and again: all that is in the file then is what one run
@@ -224,11 +240,16 @@ class qa_resume(InFolder, gr_unittest.TestCase):
             good = file.read()
         count = len(self.contents("out.uvh5")["Header/time_array"])
         for name, value, problem in (
-            ("Header/time_array", np.zeros((count, 2)), r"integrations have times \[\d+, 2\]"),
+            ("Header/time_array", np.zeros((count, 2)), r"time_array has the shape \[\d+, 2\]"),
             ("Header/time_array", np.full(count, b"x"), "could not convert string to float"),
-            ("Header/time_array", np.full(count, np.inf), "a time is no finite number"),
+            ("Header/time_array", np.full(count, np.inf), "time_array has a value that is no fin"),
             ("Header/integration_time", np.full(count, b"x"), "could not convert"),
-            ("Header/integration_time", np.zeros(1), r"and lengths \[1\]"),
+            ("Header/integration_time", np.zeros(1), r"integration_time has the shape \[1\]"),
+            (
+                "Header/integration_time",
+                np.where(np.arange(count) == 5, 0.03, 0.02),
+                "integration_time of integration 1 is 0.02, and in its row 2 0.03",
+            ),
             ("Data/nsamples", np.zeros((0, CHANNELS, 1)), "last integration has no nsamples"),
         ):
             with open(self.path("out.uvh5"), "wb") as file:
@@ -241,6 +262,115 @@ class qa_resume(InFolder, gr_unittest.TestCase):
             self.assertEqual((code, error.count("\n")), (1, 1), (name, error))
             self.assertRegex(error, r"out\.uvh5: it is no file of .* that can go on: .*" + problem)
             self.expect_same("out.uvh5", before)
+
+    # ---- beams
+
+    def beams(self, output, *more, **arguments):
+        """Runs aperture_beams in this process; its stdout. Weights of one beam follow the sky."""
+        with open(self.path("beams.yaml"), "w") as file:
+            file.write(
+                "beams:\n  - {name: moves, ra: 10, dec: 60}\n"
+                "  - {name: stays, azimuth: 170, elevation: 55}\n"
+            )
+        code, out, error = observations.run(
+            beams_command, *self.beam_words(output, *more, **arguments)
+        )
+        self.assertEqual(code, 0, error)
+        return out
+
+    def beam_words(self, output, *more):
+        # weights are made some ten times in a second
+        more = ("--beams", self.path("beams.yaml"), "--phase-error", 0.01, *more)
+        return self.words(output, *more, sizes="--integration 0.002")
+
+    def powers(self, output="{beam}.fil"):
+        """The bytes of the files of both beams."""
+        found = []
+        for beam in ("moves", "stays"):
+            with open(self.path(output.replace("{beam}", beam)), "rb") as file:
+                found.append(file.read())
+        return found
+
+    def count_powers(self, output):
+        """Samples that both files have."""
+        try:
+            return min(
+                FilterbankFile(self.path(output.replace("{beam}", beam))).samples
+                for beam in ("moves", "stays")
+            )
+        except (OSError, ValueError):
+            return 0
+
+    def test_beams_stopped(self):
+        """By SIGTERM, and again by SIGKILL: files are those of one run, byte for byte."""
+        samples = noise(SAMPLES)
+        np.tile(samples, (64, 1, 1)).tofile(self.path("a.sc8"))
+        self.beams("{beam}.fil")
+        expected, most = self.powers(), self.count_powers("{beam}.fil")
+        self.assertGreater(most, 38000)
+        for beam in ("moves", "stays"):
+            os.unlink(self.path(beam + ".fil"))
+        slow = dict(program=SLOW_BEAMS, count=self.count_powers)
+        words = self.beam_words("{beam}.fil")
+        with mock.patch.object(self, "words", lambda output, *more: [*words, *more]):
+            first = self.stop("{beam}.fil", signal.SIGTERM, 1, **slow)
+            second = self.stop("{beam}.fil", signal.SIGKILL, first + 1, "--resume", **slow)
+        self.assertLess(first, second)
+        self.assertLess(second, most)
+        out = self.beams("{beam}.fil", "--resume")
+        kept = int(re.search(r"goes on behind its first (\d+) integrations", out)[1])
+        self.assertIn(second - kept, (0, 1))
+        self.assertEqual(self.powers(), expected)
+
+    def test_beams_parts(self):
+        """One file, or two, that end anywhere, with part of a sample behind the last one, go on."""
+        for output, more in (("{beam}.fil", ()), ("all.fil", ("--format", "fc32"))):
+            names = {output.replace("{beam}", beam) for beam in ("moves", "stays")}
+            files = lambda names=names: [self.read(name) for name in sorted(names)]
+            self.beams(output, *more)
+            whole = files()
+            sample = 4 * CHANNELS * (3 - len(names))
+            for left in (sample, sample + 3, 100 * sample, 500 * sample + 1):
+                for name, data in zip(sorted(names), whole):
+                    with open(self.path(name), "wb") as file:
+                        file.write(data[: len(data) - left])
+                    left += sample  # files of beams end in different places
+                self.beams(output, *more, "--resume")
+                self.assertEqual(files(), whole)
+            self.assertIn("nothing is left to do", self.beams(output, *more, "--resume"))
+            self.assertEqual(files(), whole)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def test_beams_refused(self):
+        """Another plan leaves the files as they are; what cannot go on is named."""
+        self.beams("{beam}.fil", "--duration", 0.3)
+        before = self.powers()
+        for more, problem in (
+            (("--channels", 16), "its samples of so many seconds are|its channels are 32"),
+            (("--start", 0.1), "moves.fil: it begins -0.1 s from where this plan begins"),
+            (("--nbits", 8), "--nbits 8: not with --resume: files of 8 bits do not hold"),
+            (("-o", self.path("{time}-{beam}.fil")), "--resume goes on with files whose names are"),
+            (("--search", "dm=0:10:1"), "--search .*: not with --resume: what is found depends"),
+            (("--fold", "0.01"), "--fold .*: not with --resume: profiles"),
+        ):
+            code, _, error = observations.run(
+                beams_command, *self.beam_words("{beam}.fil", "--resume", *more)
+            )
+            self.assertNotEqual(code, 0, more)
+            self.assertRegex(error, problem)
+            self.assertEqual(self.powers(), before)
+        # a header of the second file that says something else
+        text = self.read("stays.fil")
+        with open(self.path("stays.fil"), "wb") as file:
+            file.write(text.replace(b"source_name\x05\0\0\0stays", b"source_name\x05\0\0\0slays"))
+        before = self.powers()
+        code, _, error = observations.run(beams_command, *self.beam_words("{beam}.fil", "--resume"))
+        self.assertEqual(code, 1)
+        self.assertRegex(error, "/stays.fil: source_name is 'slays', and by the plan 'stays'")
+        self.assertEqual(self.powers(), before)
 
     def test_refused(self):
         """Outputs and inputs that cannot go on are named."""

@@ -16,7 +16,7 @@ from ..parameters.rules import NAME_PATTERN, NAME_RULE
 from ..streams.levels import TARGET_RMS
 from ..tracking.directions import parse_direction
 from . import texts
-from .fields import FX, LONGEST, OBSERVE, OF_SAMPLES, Bytes, Form, Seconds, key, like
+from .fields import BEAMS, FX, LONGEST, OBSERVE, OF_SAMPLES, Bytes, Form, Seconds, key, like
 from .names import VISIBILITIES, check_file_name
 
 DEFAULT_DURATION = 1.0  # s, of simulations
@@ -201,9 +201,9 @@ class Outputs:
         "comes)",
     )
     resume: Switch(
-        "go on with the file of visibilities of a run of the same plan that was stopped, behind "
-        "its last whole integration; a file that is not there is begun"
-    ) = key(False, "--resume", programs=(FX,))
+        "go on with the file of visibilities, or the files of powers, of a run of the same plan "
+        "that was stopped, behind the last whole integration; files that are not there are begun"
+    ) = key(False, "--resume", programs=(FX, BEAMS))
     keep_uvh5: Switch(
         "with -o x.ms or x.uvfits: keep the UVH5 file, x.uvh5 (default: it is removed)"
     ) = key(False, "--keep-uvh5", programs=(FX,))
@@ -241,8 +241,21 @@ class Outputs:
         here = plan.naming("outputs.resume")
         if "{" in (self.file or ""):
             raise refuse("outputs.file", f"{here} goes on with one file, whose name is known")
+        if plan.program == BEAMS:
+            if plan.beams.file is None:
+                raise plan.error("outputs.resume", f"needs {plan.naming('beams.file')}")
+            if "{time}" in plan.beams.file:
+                raise refuse("beams.file", f"{here} goes on with files whose names are known")
+            if plan.beams.nbits != 32:
+                raise refuse(
+                    "beams.nbits",
+                    f"not with {here}: files of 8 bits do not hold the levels that the first "
+                    "integrations set",
+                )
         for name, why in (
-            ("beams.directions", "powers and voltages of beams begin anew"),
+            ("beams.voltages", "files of voltages begin anew"),
+            ("search.trials", "what is found depends on what came before; search the file later"),
+            ("fold.by", "profiles begin anew; fold the file later"),
             ("voltages.file", "files of voltages begin anew"),
             ("ring.file", "a ring of voltages begins anew"),
             *(

@@ -23,6 +23,7 @@ from .files.growing_file import check_path, file_name
 from .files.roll_over import RecordingSink, RollOver
 from .files.sample_file import SampleFile, check_names, take_places
 from .formats.filterbank.header import HEADER_START, header_bytes, sexagesimal, telescope_id
+from .formats.filterbank.reader import FilterbankFile
 from .formats.filterbank.writer import (
     LEVEL,
     MISSING,
@@ -201,6 +202,7 @@ class filterbank_sink(RecordingSink, python_block):
         self._held, self._is_set = HeldSettings(), False  # true once one has changed
         self._roll = RollOver(file_name(filename))
         self._publishing = Publishing(self._write_gathered, LONGEST_GATHERING)
+        self._kept = self._passed_over = 0  # see go_on()
         self._start()
         # a file that cannot be written is to be known before anything is computed
         self._check_paths()
@@ -210,6 +212,23 @@ class filterbank_sink(RecordingSink, python_block):
         super().__init__(
             "filterbank_sink", out_sig=None, in_sig=[vector_of(*kind) for kind in kinds]
         )
+
+    def go_on(self, kept, passed_over=0):
+        """
+        Makes the files that are there, of these names and without {time} in them, go on behind so
+        many of their samples, which stay as they are; what is behind them is removed. To be called
+        before the start. The first integrations that come, `passed_over` of them, are not written.
+
+        A file whose header is another one is refused when the first integration comes, and stays as
+        it is. Files are of 32 bits, because those of 8 do not hold their levels.
+
+        Raises:
+            ValueError: The name has {time} in it, or there are 8 bits.
+        """
+        if TIME in self._filename:
+            refuse("filename", self._filename, "a name without {time}, of what is to go on")
+        one_of("nbits", self._nbits, (32,))
+        self._kept, self._passed_over = int(kept), int(passed_over)
 
     def files(self):
         """The paths, one for each beam or one for all; with {time} in them until the first
@@ -313,8 +332,11 @@ class filterbank_sink(RecordingSink, python_block):
         self.logger.warn(printable(f"{self._paths[0]}: {text}"))
 
     def _say(self, error):
+        text = text_of(error)
         named = isinstance(error, OSError) and error.strerror and error.filename in self._paths
-        return text_of(error) if named else printable(f"{self._paths[0]}: ") + text_of(error)
+        if named or any(text.startswith(printable(f"{path}: ")) for path in self._paths):
+            return text
+        return printable(f"{self._paths[0]}: ") + text
 
     def _take(self, items, counts=None):
         """Takes items, tags first: what comes before one that is not right is good."""
@@ -461,7 +483,13 @@ class filterbank_sink(RecordingSink, python_block):
                     f"tags: {values} and {spectra} spectra are not allowed: finite numbers, above 0"
                 )
             self._setting = values
-            self._clock = (item, *self._value(here, tags.rx_time, time_of))
+            seconds, fraction = self._value(here, tags.rx_time, time_of)
+            if self._kept:
+                # the files began earlier, and some of what comes is in them
+                fraction -= (self._kept - self._passed_over) / values[tags.rx_rate]
+                seconds, fraction = seconds + math.floor(fraction), fraction - math.floor(fraction)
+                self._behind, self._written = self._passed_over, self._kept
+            self._clock = (item - self._kept, seconds, fraction)
             self._hop = 1 / values[tags.rx_rate] / spectra
             if text := earth_rotation.warning(earth_rotation.julian_date(*self._clock[1:])):
                 self._warn(text)
@@ -747,11 +775,56 @@ class filterbank_sink(RecordingSink, python_block):
             if self._floats:
                 # the lock has a successor
                 self._floats.pop(0).close()
+        if self._kept and not self._written_before:
+            self._keep(headers)
+            return
         for file, header in zip(self._files, headers):
             file.begin(header)
         if not replaces:
             self._missing = [MissingSamples(path) for path in self._paths]
             self._write_settings()
+
+    def _keep(self, headers):
+        """Keeps what is in files that go on, and takes the mean of their last samples."""
+        for number, path in enumerate(self._paths):
+            self._check_header(path, self._header(number), len(headers[number]))
+        size = self._rooms()[2]
+        count = min(self._kept, self._level_integrations)
+        recent = [
+            np.fromfile(path, "<f4", count * size // 4, offset=len(header) + first * size)
+            for first in [self._kept - count]
+            for path, header in zip(self._paths, headers)
+        ]
+        rows, *rest = self._shape
+        shape = (count, rows // len(recent), *rest)
+        powers = np.concatenate([each.reshape(shape) for each in recent], axis=1)
+        before = RecentMean(self._shape, self._level_integrations)
+        before.add(np.ascontiguousarray(powers[..., ::-1]))
+        self._recent = before
+        for file, header in zip(self._files, headers):
+            file.keep(len(header) + self._kept * size)
+        self._missing = [MissingSamples(path, self._kept) for path in self._paths]
+
+    @staticmethod
+    def _check_header(path, ours, length):
+        """Refuses a file that goes on, but whose header of so many bytes is not ours."""
+        file = FilterbankFile(path)
+        for key, value in ours.items():
+            there = file.header.get(key)
+            same = there == value
+            if isinstance(value, float) and there is not None:
+                # times are rounded to some 1e-11 of a day
+                limit = 1e-9 if key == "tstart" else 1e-6 + 1e-9 * abs(value)
+                same = abs(there - value) <= limit
+            if not same:
+                raise ValueError(
+                    f"{path}: {key} is {there!r}, and by the plan {value!r}: it stays as it is"
+                )
+        if file.header_bytes != length:
+            raise ValueError(
+                f"{path}: its header has {file.header_bytes} bytes, and by the plan {length}: it "
+                "stays as it is"
+            )
 
     def _header(self, number):
         """Keywords and values of a file."""

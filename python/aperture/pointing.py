@@ -250,6 +250,7 @@ class pointing(following_block):
         ) = None,
     ):
         self._frame_length = float(frame_length)
+        self._origin = None  # see continue_from()
         super().__init__(
             "pointing", array, channels, lead, item_size, inputs, real, inverted, samples_per_item
         )
@@ -276,6 +277,14 @@ class pointing(following_block):
         self.set_beams(beams)
 
     # ---- what may change while it runs
+
+    def continue_from(self, begin):
+        """
+        Lets weights follow each other as if the stream had begun at a time, UTC seconds since 1970,
+        before its first item; to be called before the start, by who goes on with a stream that was
+        stopped.
+        """
+        self._origin = float(begin)
 
     def set_beams(self, beams):
         """Points all beams anew, at once. Their number must stay as it is."""
@@ -407,6 +416,26 @@ class pointing(following_block):
     def _send(self, begin):
         """Sends weights that hold from `begin` on."""
         timed = self._due is not None
+        if self._origin is not None:
+            # the first weights of a stream that goes on are those that held there before
+            begin, self._origin = self._last_before(begin, self._origin), None
+        end, middle = self._span_from(begin)
+        weights = self.weights(middle)
+        message = {tags.weights: c32vector(weights), tags.directions: self._directions}
+        if timed:
+            message[tags.time] = time_value(begin)
+        self.message_port_pub(self._port, dictionary(message))
+        self._sent(end)
+
+    def _last_before(self, time, begin):
+        """The last of the times at which weights begin to hold, the first at `begin`, that is not
+        after a time."""
+        while (end := self._span_from(begin)[0]) <= time:
+            begin = end
+        return begin
+
+    def _span_from(self, begin):
+        """Until when weights hold that hold from a time on, and the time that they are made for."""
         tracked = self._made["tracked"]
         followed = self._beams if tracked is None else [*self._beams, tracked]
         if any(entry.moving for entry in followed):
@@ -427,9 +456,4 @@ class pointing(following_block):
             # each end of the time in which they hold comes up to a frame late
             middle = (begin + end + self._frame_length) / 2
             self._note_error(drift.error(end - begin + self._frame_length))
-        weights = self.weights(middle)
-        message = {tags.weights: c32vector(weights), tags.directions: self._directions}
-        if timed:
-            message[tags.time] = time_value(begin)
-        self.message_port_pub(self._port, dictionary(message))
-        self._sent(end)
+        return end, middle

@@ -34,9 +34,13 @@ class CheckedFile:
 
     def empty(self):
         """Removes what was there."""
-        os.ftruncate(self._file, 0)
-        os.lseek(self._file, 0, os.SEEK_SET)
-        self._size = 0
+        self.keep(0)
+
+    def keep(self, size):
+        """Removes what is behind so many bytes, to which others are added."""
+        os.ftruncate(self._file, size)
+        os.lseek(self._file, size, os.SEEK_SET)
+        self._size = size
 
     def check(self):
         """Raises OSError if somebody else has removed, renamed, replaced, cut or extended the

@@ -35,7 +35,8 @@ class FilterbankFile(PowerFile):
     unless `signed` says otherwise, 32 bits are floats, and the first of several values in a byte
     is in its lowest bits, as SIGPROC and PRESTO write them.
 
-    Attributes: those of PowerFile; `header`, a dictionary, in which `fchannel` is a list; `ifs`;
+    Attributes: those of PowerFile; `header`, a dictionary, in which `fchannel` is a list, and
+    `header_bytes`, its length; `ifs`;
     `start`, modified Julian date. IFs are those of `nbeams` beams, one after the other, where
     `ibeam` is 0, as filterbank_sink writes several beams into one file; otherwise products.
     """
@@ -45,7 +46,7 @@ class FilterbankFile(PowerFile):
         self.warnings = []
         with open(filename, "rb") as file:
             self.header = self._read_header(file)
-            self._begin = file.tell()
+            self.header_bytes = self._begin = file.tell()
         frequencies = () if "fchannel" in self.header else ("fch1", "foff")
         absent = [key for key in (*frequencies, *NEEDED) if key not in self.header]
         if absent:

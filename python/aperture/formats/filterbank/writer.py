@@ -90,9 +90,27 @@ class MissingSamples:
     that of a file that takes the first one's place as well, for both lack the same samples.
     """
 
-    def __init__(self, path):
+    def __init__(self, path, kept=0):
+        """Begins a list; kept: samples of a file that goes on, of which lines stay."""
         self._path, self._name = os.path.realpath(path) + MISSING, os.path.basename(path)
+        lines = self._before(kept) if kept and file_lock.is_there(self._path) else []
         file_lock.remove_leftover(self._path)  # left of a file that was replaced
+        if lines:
+            with whole_file(self._path) as part, open(part, "w", encoding="utf-8") as file:
+                file.writelines(lines)
+
+    def _before(self, kept):
+        """Lines of the list that is there, as far as they are of the first so many samples."""
+        lines = []
+        with open(self._path, encoding="utf-8") as file:
+            for line in file:
+                if not line.startswith("#"):
+                    first, count, number = map(int, line.split())
+                    if first >= kept:
+                        continue
+                    line = f"{first} {min(count, kept - first)} {number}\n"
+                lines.append(line)
+        return lines if any(not line.startswith("#") for line in lines) else []
 
     def add(self, first, lost):
         """Adds missing samples. lost: bool [sample][IF], from sample `first` of the file on."""
