@@ -56,12 +56,14 @@ ANYTHING = {
     "plots",
     "spectrometry",
     "streams",
+    "system",
     "testing",
     "tracking",
     "transients",
     "visibilities",
 }
 MAY_IMPORT = {
+    "system": set(),
     "arguments": {"parameters"},
     "parameters": set(),
     "arrays": {"parameters"},
@@ -83,11 +85,21 @@ MAY_IMPORT = {
         "transients",
     },
     "conversion": {"arrays", "calibration", "formats", "parameters"},
-    "doctor": {"arrays", "blocks", "inputs", "network", "parameters", "streams", "tracking"},
-    "dumps": {"arrays", "files", "formats", "parameters", "streams"},
-    "files": {"parameters"},
+    "doctor": {
+        "arrays",
+        "blocks",
+        "inputs",
+        "network",
+        "parameters",
+        "streams",
+        "system",
+        "tracking",
+    },
+    "dumps": {"arrays", "files", "formats", "parameters", "streams", "system"},
+    "files": {"parameters", "system"},
     "formats": {
         "arrays",
+        "system",
         "files",
         "network",
         "packages",
@@ -97,9 +109,10 @@ MAY_IMPORT = {
         "streams",
     },
     "visibilities": {"formats"},
-    "imaging": {"arrays", "files", "formats", "parameters", "tracking"},
+    "imaging": {"arrays", "files", "formats", "parameters", "tracking", "system"},
     "monitoring": {
         "arrays",
+        "system",
         "beams",
         "blocks",
         "displays",
@@ -109,7 +122,7 @@ MAY_IMPORT = {
         "tracking",
         "visibilities",
     },
-    "network": {"packages", "parameters"},
+    "network": {"packages", "parameters", "system"},
     "observatory": {"files", "parameters"},
     "packages": set(),
     "plan": {
@@ -130,6 +143,7 @@ MAY_IMPORT = {
     "streams": {"parameters"},
     "inputs": {
         "arrays",
+        "system",
         "blocks",
         "files",
         "formats",
@@ -181,11 +195,12 @@ MAY_IMPORT = {
     "testing": ANYTHING - {"testing"},
 }
 # the folders of lib/ that one of them may include; the blocks, in lib/ itself, may know all
-GROUND = {"common", "runtime", "kernels/common", "kernels/gpu"}
+GROUND = {"common", "system", "runtime", "kernels/common", "kernels/gpu"}
 MAY_INCLUDE = {
     "common": set(),
-    "runtime": {"common"},
-    "kernels/common": {"common", "runtime"},
+    "system": set(),
+    "runtime": {"common", "system"},
+    "kernels/common": {"common", "runtime", "system"},
     "kernels/gpu": GROUND - {"kernels/gpu"},
     "kernels/masks": GROUND,
     "kernels/detection": GROUND,
@@ -216,11 +231,11 @@ MAY_INCLUDE |= {
     "formats": {"common", "kernels/common"},
     "formats/dada": {"common", "formats"},
     "formats/packets": {"common", "formats", "formats/vdif", "kernels/common"},
-    "formats/recordings": {"common", "formats", "kernels/common"},
+    "formats/recordings": {"common", "formats", "kernels/common", "system"},
     "formats/vdif": {"common", "formats", "formats/recordings"},
-    "network": {"common", "formats", "formats/packets", "kernels/common", "runtime"},
-    "network/dpdk": {"common", "kernels/common", "network"},
-    "network/xdp": {"common", "kernels/common", "network"},
+    "network": {"common", "formats", "formats/packets", "kernels/common", "runtime", "system"},
+    "network/dpdk": {"common", "kernels/common", "network", "system"},
+    "network/xdp": {"common", "kernels/common", "network", "system"},
     "signal/alignment": {"common", "kernels/common"},
     "signal/folding": {"common", "kernels/common"},
     "signal/products": {"common", "kernels/common"},
@@ -228,6 +243,28 @@ MAY_INCLUDE |= {
 }
 MAY_INCLUDE["stream"] = set(MAY_INCLUDE)
 MAY_INCLUDE["control"] = set(MAY_INCLUDE)
+# calls and files that only Linux has, and the only modules that use them: a port to another system
+# begins there; docs/design/other-systems.md says with what
+ONLY_IN_PYTHON = {
+    r"\b(import|from) (fcntl|resource|ctypes)\b|\bos\.(sched_|copy_file_range|posix_fallocate)|"
+    r"\bos\.(eventfd|memfd_create|O_DIRECT|O_TMPFILE|splice|pidfd_open|setns|unshare)\b|"
+    r"\bos\.sysconf\(|\bselect\.epoll|\bAF_(PACKET|NETLINK)\b|\"/(proc|sys)/|f\"/proc/": {
+        "system/linux.py"
+    }
+}
+ONLY_IN_LIBRARY = {
+    r"\b(sched_[gs]etaffinity|cpu_set_t|pthread_\w+_np|eventfd|prctl)\b|/proc/(meminfo|cpuinfo)": {
+        "system/linux.h"
+    },
+    r"\b(memfd_create|posix_fallocate)\b": {"runtime/host_memory.cc"},
+    r"\bmadvise\b|/proc/self|/sys/fs": {"stream/free_memory.cc"},
+    r"\brecvmmsg\b|<linux/filter\.h>": {"network/socket_queue.cc"},
+    r"\bsendmmsg\b": {"network/udp_sender.cc"},
+    r"<linux/(ethtool|sockios)\.h>": {"network/system_interface.cc"},
+    r"<linux/if_link\.h>": {"network/xdp/redirection.cc"},
+    r"\"/sys/(class|bus)/": {"network/xdp/xdp_queue.cc", "network/dpdk/dpdk_device.cc"},
+    r"\bepoll_\w+|\bio_uring_\w+|\binotify_\w+|\bsignalfd\b|\btimerfd_\w+": set(),
+}
 # modules from elsewhere that our Python imports: what the Debian package depends on, recommends,
 # and what aperture_packages installs
 DEPENDS = {
@@ -519,6 +556,24 @@ class TestSourceTree(unittest.TestCase):
                     wrong.append(f"{path.relative_to(LIBRARY)} includes {file}")
         self.assertEqual(wrong, [])
         self.assertEqual(folders - {"."}, set(MAY_INCLUDE))
+
+    def test_calls_of_linux(self):
+        """Calls that only Linux has stand behind one interface each."""
+        python = [
+            (path.as_posix(), (root / path).read_text())
+            for root, path in python_modules()
+            if not path.name.startswith("qa_") and path.parts[0] != "testing"
+        ]
+        library = [
+            (path.relative_to(LIBRARY).as_posix(), re.sub(r"//.*", "", path.read_text()))
+            for path in sorted(LIBRARY.rglob("*"))
+            if path.suffix in (".cc", ".cu", ".cuh", ".h", ".in")
+        ]
+        for table, texts in ((ONLY_IN_PYTHON, python), (ONLY_IN_LIBRARY, library)):
+            for pattern, allowed in table.items():
+                found = {name for name, text in texts if re.search(pattern, text)}
+                # a file that no longer uses it is no longer to be named
+                self.assertEqual(found, allowed, pattern)
 
     def test_rooms_of_formats(self):
         """No format knows another one."""

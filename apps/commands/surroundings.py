@@ -8,6 +8,8 @@
 import os
 from pathlib import Path
 
+from ..system import linux
+
 #: limits of System V shared memory, of which GNU Radio makes its buffers: what Linux sets, and what
 #: they count
 USUAL = {
@@ -17,7 +19,7 @@ USUAL = {
 }
 
 
-def small_limits(kernel="/proc/sys/kernel"):
+def small_limits(kernel=linux.KERNEL_SETTINGS):
     """A sentence about limits of shared memory that are below what is usual; empty: none is."""
     found, commands = [], []
     for name, (usual, what) in USUAL.items():
@@ -37,7 +39,7 @@ def small_limits(kernel="/proc/sys/kernel"):
     )
 
 
-def advice(error, kernel="/proc/sys/kernel"):
+def advice(error, kernel=linux.KERNEL_SETTINGS):
     """Returns what to do about an error of GNU Radio, in a sentence; empty: nothing is known."""
     text = str(error)
     if isinstance(error, MemoryError) and "bad_alloc" in text:

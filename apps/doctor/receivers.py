@@ -15,12 +15,12 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from ..system import linux
 from .findings import Examination, are, names, notice, problem
 from .soapy import installed_modules, listed, try_receivers
 from .usb import RTLSDR, rules, usb_receivers
 
 LIBRARY_FOLDERS = ("/usr/local/lib", "/usr/local/lib/*", "/usr/lib", "/usr/lib/*")
-USBFS_MEMORY = "/sys/module/usbcore/parameters/usbfs_memory_mb"
 BUFFERS_MB = 4  # memory of the kernel's that librtlsdr takes for a dongle: 15 × 256 kB
 BUS_MBYTES = {480: 35, 5000: 400, 10000: 800}  # MB/s that fit, by a bus's speed in Mbit/s
 SLOWEST_MBIT = 480  # USB 2, which 2.4 million samples a second need
@@ -116,7 +116,7 @@ def no_permission(scene):
         mine = [receiver for receiver in shut if receiver.make is make]
         what = f"You are not allowed to use the {names(mine)}: usb_open error -3."
         vendors = {
-            scene.desk.read(f"/sys/bus/usb/devices/{receiver.place}/idVendor") for receiver in mine
+            scene.desk.read(f"{linux.USB_DEVICES}/{receiver.place}/idVendor") for receiver in mine
         }
         fitting = [
             line
@@ -276,7 +276,7 @@ def equal_serials_listed(scene):
 def usb_memory(scene):
     """The kernel gives all USB programs together so much memory."""
     dongles = scene.of(RTLSDR)
-    text = scene.desk.read(USBFS_MEMORY)
+    text = scene.desk.read(linux.USB_MEMORY)
     limit = int(text) if text.isdecimal() else 0  # 0: there is no limit
     if limit and BUFFERS_MB * len(dongles) >= limit:
         yield problem(
@@ -287,7 +287,7 @@ def usb_memory(scene):
             "fail to start, or lose samples.",
             "Lift the limit, now by the first command. For good, add usbcore.usbfs_memory_mb=0 to "
             "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, and use the second.",
-            f"echo 0 | sudo tee {USBFS_MEMORY}",
+            f"echo 0 | sudo tee {linux.USB_MEMORY}",
             "sudo update-grub",
         )
 
@@ -510,7 +510,7 @@ def _entries(scene, rate):
 def _processor_times(desk):
     """Units of time of all processors since the start, by what they did: user, nice, system, idle,
     waiting for disks, and more, as proc(5) has them; empty where nobody says."""
-    words = desk.read("/proc/stat").partition("\n")[0].split()
+    words = desk.read(linux.PROCESSOR_TIMES).partition("\n")[0].split()
     if words[:1] != ["cpu"] or not all(word.isdigit() for word in words[1:]):
         return []
     return [int(word) for word in words[1:9]]

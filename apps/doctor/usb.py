@@ -8,7 +8,8 @@
 import re
 from dataclasses import dataclass
 
-DEVICES = "/sys/bus/usb/devices"
+from ..system.linux import USB_DEVICES
+
 UDEV_RULES = (
     "/etc/udev/rules.d",
     "/run/udev/rules.d",
@@ -150,7 +151,7 @@ def usb_receivers(desk):
     """All receivers that are known by their numbers of vendor and product, in order of place."""
     makes = {**dict.fromkeys(_rtlsdr_ids(desk), RTLSDR), **MAKES}
     found = []
-    for path in desk.find(DEVICES + "/*"):
+    for path in desk.find(USB_DEVICES + "/*"):
         place = path.rsplit("/", 1)[1]
         make = makes.get((desk.read(path + "/idVendor"), desk.read(path + "/idProduct")))
         if make is None:
@@ -158,7 +159,8 @@ def usb_receivers(desk):
         bus = int(_number(desk.read(path + "/busnum")))
         number = int(_number(desk.read(path + "/devnum")))
         drivers = {
-            desk.target(interface + "/driver") for interface in desk.find(f"{DEVICES}/{place}:*")
+            desk.target(interface + "/driver")
+            for interface in desk.find(f"{USB_DEVICES}/{place}:*")
         }
         found.append(
             UsbReceiver(

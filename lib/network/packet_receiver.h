@@ -9,6 +9,7 @@
 #define INCLUDED_APERTURE_NETWORK_PACKET_RECEIVER_H
 
 #include "network/receive_queue.h"
+#include "system/linux.h"
 #include <functional>
 #include <memory>
 #include <thread>
@@ -40,15 +41,13 @@ private:
 
     const std::unique_ptr<receive_queue> d_queue;
     const int d_core;
-    int d_wake = -1; // an eventfd
+    system::wake_event d_wake;
     std::thread d_thread;
     std::atomic<bool> d_stopped{ false };
     std::atomic<bool> d_failed{ false };
     std::string d_error; // valid once d_failed
 };
 
-//! Binds a thread to cores. \throws std::runtime_error naming the cores
-void pin_thread(const std::vector<int>& cores);
 //! \throws std::invalid_argument if a core is not one of this process's
 void check_core(const std::string& parameter, int core);
 

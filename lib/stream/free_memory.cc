@@ -7,6 +7,7 @@
 
 #include "runtime/host_memory.h"
 #include "stream/free_memory.h"
+#include "system/linux.h"
 #include <sys/mman.h>
 #include <algorithm>
 #include <fstream>
@@ -35,13 +36,9 @@ size_t number_in(const std::string& file)
 
 size_t free_in_machine()
 {
-    std::ifstream stream("/proc/meminfo");
-    std::string word;
-    size_t kibibytes = 0;
-    while (stream >> word)
-        if (word == "MemAvailable:" && stream >> kibibytes)
-            return kibibytes << 10;
-    return std::numeric_limits<size_t>::max();
+    constexpr auto all = std::numeric_limits<size_t>::max();
+    const uint64_t kibibytes = system::memory_figure("MemAvailable:", all >> 10);
+    return kibibytes == all >> 10 ? all : kibibytes << 10;
 }
 
 //! Returns the bytes that the system gives back when needed: pages of unused files.

@@ -3,10 +3,9 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Figures of GPUs, by nvidia-smi where there is one, and of processes, by /proc."""
+"""Figures of GPUs, by nvidia-smi where there is one."""
 
 import asyncio
-import os
 import shutil
 
 FIELDS = (
@@ -19,7 +18,6 @@ FIELDS = (
     "temperature.gpu",
 )
 PERIOD, PATIENCE = 10.0, 5.0
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 async def gpu_figures(program):
@@ -74,19 +72,3 @@ async def watch_gpus(take):
         except OSError:
             return
         await asyncio.sleep(PERIOD)
-
-
-def process_figures(process):
-    """{resident, threads, descriptors, seconds} of a process; {} where that is gone."""
-    try:
-        with open(f"/proc/{int(process)}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-        descriptors = len(os.listdir(f"/proc/{int(process)}/fd"))
-    except (OSError, ValueError):
-        return {}
-    return {
-        "resident": int(fields[21]) * PAGE,
-        "threads": int(fields[17]),
-        "descriptors": descriptors,
-        "seconds": (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
-    }

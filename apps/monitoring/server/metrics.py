@@ -10,7 +10,7 @@ from collections import Counter
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 
-from .machine import process_figures
+from ...system import linux
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX = "aperture_"
@@ -215,7 +215,11 @@ class Metrics:
                     family.add_metric([gpu["index"], gpu["name"]], gpu[key])
         yield from families.values()
         for name, process in (("flowgraph", server.flowgraph), ("server", "self")):
-            found = process_figures(process) if process != "self" else process_figures(server.pid)
+            found = (
+                linux.process_figures(process)
+                if process != "self"
+                else linux.process_figures(server.pid)
+            )
             for key, about in (
                 ("resident", "Bytes of memory"),
                 ("threads", "Threads"),

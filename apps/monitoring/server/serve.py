@@ -11,13 +11,13 @@ import itertools
 import json
 import logging
 import os
-import resource
 import signal
 import socket
 import time
 
 from aiohttp import web
 
+from ...system import linux
 from .. import channel
 from ..section import Section, SectionError
 from . import connections
@@ -251,8 +251,7 @@ def main(arguments=None):
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     os.umask(0o077)
     os.nice(NICE)  # data come first
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the token would be in it
+    linux.limit_process(DESCRIPTORS)  # the token would be in an image of the memory
     try:
         sock = socket.socket(fileno=options.channel)
         first, _ = channel.receive(sock)

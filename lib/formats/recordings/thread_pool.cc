@@ -6,7 +6,7 @@
  */
 
 #include "formats/recordings/thread_pool.h"
-#include <sched.h>
+#include "system/linux.h"
 #include <system_error>
 #include <algorithm>
 #include <utility>
@@ -17,12 +17,8 @@ namespace {
 
 int threads_by_default()
 {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    const int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0
-                          ? CPU_COUNT(&allowed)
-                          : int(std::thread::hardware_concurrency());
-    return std::clamp(cores, 1, thread_pool::most_by_default);
+    return std::clamp(
+        int(system::usable_cores().size()), 1, thread_pool::most_by_default);
 }
 
 } // namespace

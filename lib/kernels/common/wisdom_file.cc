@@ -6,6 +6,7 @@
  */
 
 #include "kernels/common/wisdom_file.h"
+#include "system/linux.h"
 #include <fftw3.h>
 #include <system_error>
 #include <unistd.h>
@@ -34,17 +35,6 @@ std::string folder()
     return home && *home == '/' ? std::string(home) + "/.cache" : "";
 }
 
-//! Returns the processor's name where the system tells it; "" elsewhere.
-std::string processor()
-{
-    std::ifstream info("/proc/cpuinfo");
-    for (std::string line; std::getline(info, line);)
-        if (const auto colon = line.find(':');
-            line.compare(0, 10, "model name") == 0 && colon != line.npos)
-            return line.substr(colon + 1);
-    return "";
-}
-
 //! Returns letters, digits and points of a text, and a hyphen for all between them.
 std::string as_file_name(const std::string& text)
 {
@@ -66,7 +56,8 @@ wisdom_file wisdom_file::of_this_computer()
     if (in.empty())
         return wisdom_file("");
     return wisdom_file(in + "/gr-aperture/" +
-                       as_file_name(fftwf_version + (" on " + processor())) + ".wisdom");
+                       as_file_name(fftwf_version + (" on " + system::processor_name())) +
+                       ".wisdom");
 }
 
 bool wisdom_file::load() const

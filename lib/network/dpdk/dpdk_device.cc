@@ -7,6 +7,7 @@
 
 #include "network/dpdk/dpdk_device.h"
 #include "network/system_interface.h"
+#include "system/linux.h"
 #include <net/if.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
@@ -14,9 +15,7 @@
 #include <rte_ethdev.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
-#include <sched.h>
 #include <cstdio>
-#include <fstream>
 #include <set>
 #include <stdexcept>
 
@@ -54,13 +53,8 @@ std::string logged()
 // Returns whether huge pages of so many bytes are free.
 bool has_huge_pages(int64_t bytes)
 {
-    std::ifstream file("/proc/meminfo");
-    int64_t free = 0, size_kb = 0;
-    for (std::string key, rest; file >> key; std::getline(file, rest))
-        if (key == "HugePages_Free:")
-            file >> free;
-        else if (key == "Hugepagesize:")
-            file >> size_kb;
+    const auto free = int64_t(system::memory_figure("HugePages_Free:", 0));
+    const auto size_kb = int64_t(system::memory_figure("Hugepagesize:", 0));
     return free * size_kb * 1024 >= bytes;
 }
 
@@ -77,12 +71,7 @@ bool is_pci(const std::string& name) { return name.find(':') != std::string::npo
 
 std::vector<std::string> default_arguments(const transport_parameters& p)
 {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    int core = 0;
-    while (core + 1 < CPU_SETSIZE && !CPU_ISSET(core, &allowed))
-        core++;
+    const int core = system::usable_cores().front();
     // threads of our own receive, so DPDK needs one core by name only
     std::vector<std::string> made = {
         "--no-telemetry", "--log-level=error", "-l", std::to_string(core)
@@ -128,10 +117,9 @@ void start_dpdk(const transport_parameters& p)
         all += " " + text;
     }
     // DPDK binds the thread that starts it to a core
-    cpu_set_t before;
-    sched_getaffinity(0, sizeof before, &before);
+    const auto before = system::usable_cores();
     const int found = rte_eal_init(int(pointers.size()), pointers.data());
-    sched_setaffinity(0, sizeof before, &before);
+    system::pin_thread(before);
     if (found < 0)
         throw std::runtime_error("transport dpdk: it cannot be started with" +
                                  all.substr(all.find(' ', 1)) + ": " +

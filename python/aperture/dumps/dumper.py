@@ -12,10 +12,10 @@ import threading
 import time as host
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 from ..parameters.errors import NotNow
 from ..streams.python_block import text_of
+from ..system import linux
 from .dump import MEANING, OVERWRITTEN, Budget, Dump
 from .exact_clock import stretches
 from .trigger import asked_of, read_trigger
@@ -167,7 +167,7 @@ class Dumper:
             thread = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, thread, NICE)
             # the thread's name where the system lists threads
-            Path(f"/proc/self/task/{thread}/comm").write_text("voltage_dumps", encoding="ascii")
+            linux.name_thread(thread, "voltage_dumps")
         # the ring may be started after this
         while self._ring.starts() == starts and not stopping.wait(IDLE / 10):
             pass

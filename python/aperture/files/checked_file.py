@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 
+from ..system import linux
 from . import file_lock
 from .growing_file import check_path
 
@@ -117,7 +118,7 @@ class PartFile(CheckedFile):
         """Reserves so many bytes of the disk for replace(), of a file to which nothing is added."""
         if size > self._size:
             try:
-                os.posix_fallocate(self._file, self._size, size - self._size)
+                linux.reserve_disk(self._file, self._size, size - self._size)
             except OSError as error:
                 raise OSError(error.errno, error.strerror, self.path) from None
             self._size = size

@@ -12,10 +12,10 @@ or written, and only a regular file, as a killed process leaves it behind, is re
 
 import contextlib
 import errno
-import fcntl
 import os
-import signal
 import stat
+
+from ..system import linux
 
 # errors of flock() on file systems without locks
 NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -90,7 +90,7 @@ def copy_bytes(source, target, count):
 def _copy_some(source, target, count, at):
     """Copies bytes, without their coming here where the file system can share or copy them."""
     try:
-        return os.copy_file_range(source, target, count, at, at)
+        return linux.copy_range(source, target, count, at)
     except OSError as error:
         if error.errno not in NO_COPIES:
             raise
@@ -121,7 +121,7 @@ def link_or_copy(old, new):
 # ---- writers
 
 
-def lock(descriptor, path, kind=fcntl.LOCK_EX):
+def lock(descriptor, path, shared=False):
     """
     Locks an open file until it is closed; where there are no locks, nothing is done.
 
@@ -131,7 +131,7 @@ def lock(descriptor, path, kind=fcntl.LOCK_EX):
         Naming `path`: somebody else writes it.
     """
     try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        linux.try_lock(descriptor, shared)
     except BlockingIOError:
         raise FileExistsError(
             errno.EEXIST,
@@ -182,7 +182,7 @@ def check_unlocked(name, path):
     with contextlib.suppress(FileNotFoundError):
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            lock(descriptor, path, fcntl.LOCK_SH)
+            lock(descriptor, path, shared=True)
         finally:
             os.close(descriptor)
 
@@ -213,29 +213,3 @@ class LockFile:
                 os.unlink(self._name)
         finally:
             os.close(self._file)
-
-
-# ---- readers
-
-
-def claim(descriptor):
-    """
-    Makes sure that nobody else has an open file open, be it to read, and lets those that come wait
-    until it is closed (or the kernel's lease-break-time, 45 s, is over): a write lease of Linux.
-
-    Raises
-    ------
-    BlockingIOError
-        Somebody has. Some network file systems say so always.
-    OSError
-        The file system has no leases.
-    """
-    # the signal that tells of a waiting writer; SIGIO, the default, would end a process that does
-    # not expect it
-    fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
-    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-
-
-def release(descriptor):
-    """Gives up what `claim` got."""
-    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)

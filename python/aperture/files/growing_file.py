@@ -14,6 +14,7 @@ import tempfile
 import time
 
 from ..parameters.rules import refuse
+from ..system import linux
 from . import file_lock
 from .file_lock import NO_HARD_LINKS, LockFile
 from .file_names import LONGEST_TIME, TIME
@@ -109,7 +110,7 @@ class GrowingFile:
     Readers and programs that copy (`cp`) may open the file at any time and keep it open, with
     HDF5's locks or without: they have the state of the moment when they opened it. A file that
     somebody has given another name, moved or removed is left to him, and a copy takes its place.
-    The kernel tells whether somebody has the file open (a lease, see `file_lock.claim`); if not,
+    The kernel tells whether somebody has the file open (a lease, see `linux.lease`); if not,
     contents may use the room of older states again, and who opens the file waits until a state is
     published. Where the file system has no leases (many network file systems), older states stay.
     While it grows, the file is longer than its contents by a hole, see `_Length`.
@@ -240,7 +241,7 @@ class GrowingFile:
                 self._length.nobody_opens()
                 self._contents.publish(alone=True)
             finally:
-                file_lock.release(descriptor)
+                linux.end_lease(descriptor)
             return True
         if self._space.end > self._length.settled:
             return False
@@ -297,7 +298,7 @@ class GrowingFile:
             self._leases = True
             self._leases = self._claim(self._space.descriptor)
             if self._leases:
-                file_lock.release(self._space.descriptor)
+                linux.end_lease(self._space.descriptor)
             self._contents = self._begin(self._space)
         except BaseException:
             self._forget()
@@ -324,7 +325,7 @@ class GrowingFile:
         if not self._leases:
             return False
         try:
-            file_lock.claim(descriptor)
+            linux.lease(descriptor)
         except OSError:
             return False
         return True

@@ -21,10 +21,10 @@ import h5py
 import numpy as np
 from gnuradio import gr_unittest
 
-from gnuradio.aperture.files import file_lock
 from gnuradio.aperture.files.growing_file import GrowingFile, Space
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
+from gnuradio.aperture.system import linux
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable, small_disk
 from gnuradio.aperture.testing.folders import InFolder
@@ -584,7 +584,7 @@ for _ in range(10):
         """HDF5's locks tell who reads where the kernel cannot."""
         for error in (errno.EAGAIN, errno.EINVAL):
             with mock.patch.object(
-                file_lock, "claim", side_effect=OSError(error, "no leases")
+                linux, "lease", side_effect=OSError(error, "no leases")
             ) as claim:
                 file = open_file(self.path)
                 for number in range(5):

@@ -6,10 +6,10 @@
 """Files of voltages: what formats can hold, and how channels and inputs are spread over them."""
 
 import os
-import resource
 
 from ..files.file_names import check_different, name_text
 from ..parameters.rules import refuse
+from ..system import linux
 from .dada.writer import DadaWriter
 from .guppi.header import numbered, sequence
 from .guppi.writer import GuppiWriter
@@ -114,7 +114,7 @@ class VoltageFiles:
         ]
         check_different(name, self.patterns, rows)
         count = len(self.parts) * (2 if self.sigmf else 1) + more
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
+        most = linux.most_open_files() - SPARE_FILES
         if count > most:
             problem = (
                 f"at most {most} files at a time, as this process may open no more (ulimit -n), "

@@ -5,7 +5,6 @@
 #
 """Dirty images and dirty beams, by the gridder of ducc0 (Ye, Gull, Tan and Nikolic 2022)."""
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import ndimage
 
 from ..arrays import geometry
 from ..arrays.geometry import SPEED_OF_LIGHT
+from ..system import linux
 from ..tracking.directions import Direction
 from .visibilities import ImagingError
 from .weighting import UVDensity
@@ -132,7 +132,7 @@ def make_image(visibilities, field, weighting):
         do_wgridding=True,
         flip_v=True,
         divide_by_n=False,
-        nthreads=len(os.sched_getaffinity(0)),
+        nthreads=linux.usable_cores(),
     )
     for batch in visibilities.batches(field.centre):
         weights = density.weigh(

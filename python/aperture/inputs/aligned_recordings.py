@@ -9,13 +9,13 @@ Nothing is known of when each began but what their samples have in common: strea
 over as much of them as memory allows.
 """
 
-import os
 from dataclasses import replace
 
 from gnuradio import blocks, gr
 
 from .. import aperture_python
 from ..parameters.sample_types import SAMPLE_TYPES
+from ..system import linux
 from .input_format import Option, one_of
 from .line_up import line_up, signals_of
 from .live_source import FEWEST_SEARCH, FOLLOW, input_states
@@ -52,11 +52,6 @@ ALIGN_OPTIONS = {
         "the shortest file, or what memory allows)",
     ),
 }
-
-
-def free_memory():
-    """Bytes of memory that can be had."""
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def samples_compared(length, inputs, item, memory):
@@ -100,7 +95,7 @@ def aligned(request, recordings, warnings=()):
     shortest = min(single.samples for single in singles)
     rate, error = whole.sample_rate, values.get("clock_error", 0)
     item = SAMPLE_TYPES[whole.sample_type].size
-    most = samples_compared(shortest, len(recordings), item, free_memory())
+    most = samples_compared(shortest, len(recordings), item, linux.free_memory())
 
     def length(key, usual):
         wanted = values.get(key)

@@ -11,11 +11,10 @@ import socket
 import struct
 
 from ..parameters.rules import refuse
+from ..system import linux
 
 DEFAULT_PORT = 7148
 MOST_ADDRESSES = 65536
-SO_RCVBUFFORCE = 33  # beyond net.core.rmem_max, as root
-SO_ATTACH_FILTER = 26
 SHAPE = (
     f"HOST:PORT, HOST+N:PORT for N+1 addresses in a row, or [IPv6]:PORT; several with commas "
     f"between them; :PORT is {DEFAULT_PORT} if it is left out"
@@ -94,16 +93,11 @@ def _filter(senders):
 
 
 def _attach(listener, senders, family):
-    import ctypes
-
     of_family = [
         sender for sender in senders if (sender.version == 6) == (family == socket.AF_INET6)
     ]
     code, count = _filter(of_family)
-    memory = ctypes.create_string_buffer(code)
-    listener.setsockopt(
-        socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", count, ctypes.addressof(memory))
-    )
+    linux.attach_filter(listener, code, count)
 
 
 def listening_socket(host, port, buffer_size, interface="", senders=()):
@@ -145,7 +139,7 @@ def listening_socket(host, port, buffer_size, interface="", senders=()):
             # before it is bound, so that nothing comes in between
             _attach(listener, senders, family)
         try:
-            listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, buffer_size)
+            linux.force_receive_buffer(listener, buffer_size)
         except PermissionError:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_size)
         listener.bind(where)
