@@ -20,6 +20,7 @@ import astropy.time
 import astropy.units
 import baseband.dada
 import sigmf
+from gnuradio import blocks, gr
 
 from gnuradio.aperture import tags
 from gnuradio.aperture.inputs.registry import open_input
@@ -306,6 +307,27 @@ class TestSigMF(InFolder):
             self.open("x.wav")
         with self.assertRaises(FileNotFoundError):
             self.open(self.path("absent.sigmf-meta"))
+
+    def test_recordings_made_apart(self):
+        """Lined up by what they have in common, as files without metadata are."""
+        later, count = 31234, 200000
+        sky = self.rng.integers(-50, 51, (count + later, 2))
+        for name, start, date in (("a", 0, "2024-01-01"), ("b", later, "2023-12-31")):
+            own = self.rng.integers(-50, 51, (count, 2))
+            data = (sky[start : start + count] + own).astype(np.int8)
+            capture = {"frequency": CENTER, "datetime": f"{date}T00:00:00.000000Z"}
+            self.write(name, data, captures=[(0, capture)])
+        names = [self.path(f"{name}.sigmf-meta") for name in "ab"]
+        options = ",align=correlation,most_offset=0.02,search=0.04"
+        signals = self.open(*names, options=options)
+        self.assertEqual((signals.ports, signals.start_time), (2, (NEW_YEAR, 0.0)))
+        top, source = gr.top_block(), signals.source(0)
+        for port in range(2):
+            top.connect((source, port), blocks.null_sink(2))
+        top.run()
+        self.assertAlmostEqual(source.states()[1].offset, later, delta=0.05)
+        with self.assertRaisesRegex(ValueError, "clock_error belongs to align=correlation"):
+            self.open(*names, options=",clock_error=1")
 
     def test_command(self):
         """aperture_fx as a user has it: it enters the environment by itself."""

@@ -66,9 +66,21 @@ def samples_compared(length, inputs, item, memory):
     return int(max(1, min(length // 2, memory // 2 // bytes_each, MOST_COMPARED)))
 
 
-def aligned(request, recordings, warnings=()):
+def begun_together(recordings):
+    """The recordings with the time of the first one: when each of the others began is not known."""
+    first = recordings[0]
+    found = []
+    for entry in recordings:
+        moved = first.pieces[0].start - entry.pieces[0].start
+        pieces = [replace(piece, start=piece.start + moved) for piece in entry.pieces]
+        found.append(replace(entry, pieces=pieces, approximate=first.approximate))
+    return found
+
+
+def aligned(request, recordings, warnings=(), **about):
     """
-    The Signals of recordings that are lined up by correlation, each on a port of its own.
+    The Signals of recordings that are lined up by correlation, each on a port of its own; where
+    they are not to be, those of signals_of(), which takes `about`.
 
     Raises
     ------
@@ -80,7 +92,7 @@ def aligned(request, recordings, warnings=()):
         for key in ("clock_error", "most_offset", "search"):
             if key in values:
                 raise request.error(f"{key} belongs to align=correlation")
-        return signals_of(request, recordings, warnings)
+        return signals_of(request, recordings, warnings, **about)
     if len(recordings) < 2:
         raise request.error("align=correlation: one file has nothing to be lined up with")
     for entry in recordings:
@@ -90,6 +102,7 @@ def aligned(request, recordings, warnings=()):
                 f"{'complex' if entry.complex else 'real'} samples; files of one input of complex "
                 "samples are compared"
             )
+    recordings = begun_together(recordings)
     whole = signals_of(request, recordings, warnings)
     singles = [signals_of(replace(request, array=None), [entry]) for entry in recordings]
     shortest = min(single.samples for single in singles)

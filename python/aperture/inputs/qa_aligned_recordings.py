@@ -6,6 +6,8 @@
 #
 """Recordings that were made apart are lined up by what they have in common."""
 
+import pathlib
+
 import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
@@ -60,6 +62,13 @@ class qa_aligned_recordings(InFolder, gr_unittest.TestCase):
         ]
         return signals, source, found, phases
 
+    def check_found(self, found, first, second):
+        common = LENGTH - LATER
+        self.assertEqual(min(map(len, found)), common)
+        for out, samples in ((found[0], first[LATER:]), (found[1], second[:common])):
+            expected = np.clip(np.rint(20 * np.stack([samples.real, samples.imag], -1)), -127, 127)
+            np.testing.assert_array_equal(out[:common], expected)
+
     def test_lined_up(self):
         """Output begins with the first sample that both have, every one of the right time."""
         a, b, first, second = self.recordings()
@@ -67,11 +76,7 @@ class qa_aligned_recordings(InFolder, gr_unittest.TestCase):
         signals, source, found, phases = self.run_source(text + BAND)
         self.assertEqual((signals.ports, signals.samples, signals.endless), (2, None, True))
         self.assertEqual(signals.files, [a, b])
-        common = LENGTH - LATER
-        self.assertEqual(min(map(len, found)), common)
-        for out, samples in ((found[0], first[LATER:]), (found[1], second[:common])):
-            expected = np.clip(np.rint(20 * np.stack([samples.real, samples.imag], -1)), -127, 127)
-            np.testing.assert_array_equal(out[:common], expected)
+        self.check_found(found, first, second)
         self.assertEqual([state.aligned for state in source.states()], [True, True])
         offsets = [state.offset for state in source.states()]
         self.assertAlmostEqual(offsets[1] - offsets[0], LATER, delta=0.05)
@@ -79,6 +84,40 @@ class qa_aligned_recordings(InFolder, gr_unittest.TestCase):
         self.assertAlmostEqual(phases[1][0], 0.7, delta=0.05)
         _, source, found, _ = self.run_source(text + BAND, 1234)
         self.assertEqual([len(out) for out in found], [1234, 1234])
+
+    def test_recordings_with_times(self):
+        """PSRDADA likewise: the times of the files, which are wrong by a day, are not compared, and
+        that of the first holds."""
+        a, b, first, second = self.recordings()
+        names = []
+        for number, file in enumerate((a, b)):
+            header = (
+                "HDR_VERSION 1.0\nHDR_SIZE 4096\nNBIT 8\nNDIM 2\nNPOL 1\nNCHAN 1\nTSAMP 1\n"
+                f"FREQ 100\nBW 1\nUTC_START 2024-06-{4 - number:02d}-12:00:00\nOBS_OFFSET 0\n"
+            )
+            names.append(self.path(f"{number}.dada"))
+            samples = pathlib.Path(file).read_bytes()
+            pathlib.Path(names[-1]).write_bytes(header.encode().ljust(4096, b"\0") + samples)
+        files = f"dada:{','.join(names)}"
+        signals, source, found, phases = self.run_source(
+            files + ",align=correlation,most_offset=0.05,search=0.05"
+        )
+        # 2024-06-04T12:00:00Z
+        self.assertEqual(signals.start_time, (1717502400, 0.0))
+        self.assertEqual((signals.inputs, signals.ports, signals.samples), (2, 2, None))
+        self.assertFalse([text for text in signals.warnings if "missing" in text])
+        self.check_found(found, first, second)
+        offsets = [state.offset for state in source.states()]
+        self.assertAlmostEqual(offsets[1] - offsets[0], LATER, delta=0.05)
+        self.assertAlmostEqual(phases[1][0], 0.7, delta=0.05)
+        by_time = open_input(files + ",align=time")
+        self.assertIn("have no samples of the same time", " ".join(by_time.warnings))
+        for text, problem in (
+            (f"{files},search=0.05", "search belongs to align=correlation"),
+            (f"dada:{names[0]},align=correlation", "one file has nothing to be lined up"),
+        ):
+            with self.assertRaisesRegex(InputError, problem):
+                open_input(text)
 
     def test_clocks_that_differ(self):
         """Their ppm are told, and followed where that was asked for."""

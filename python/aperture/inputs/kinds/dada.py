@@ -15,9 +15,9 @@ from ...formats.recordings import Piece, Recording, check_recording
 from ...parameters.rules import whole_reader
 from ...parameters.times import exact
 from ...streams.silent_block import silent
+from ..aligned_recordings import ALIGN_OPTIONS, aligned
 from ..channels import signals_of_channels
 from ..input_format import InputFormat, Option, one_of
-from ..line_up import signals_of
 from ..recordings import READERS, signals_of_block
 
 
@@ -45,13 +45,17 @@ class Dada(InputFormat):
             "as many as have RESOLUTION bytes",
             "N",
         ),
+        **ALIGN_OPTIONS,
         "readers": READERS,
     }
 
     def open(self, request):
         for name in request.names:
             check_recording(name)
+        to_align = sorted(request.values.keys() & ALIGN_OPTIONS.keys())
         if any(channels_in(name) > 1 for name in request.names):
+            if to_align:
+                raise request.error(f"{to_align[0]}: recorded channels are not lined up")
             integers = request.values.get("type") == "s32"
             heap = request.values.get("heap")
             return signals_of_channels(
@@ -59,7 +63,7 @@ class Dada(InputFormat):
             )
         if "heap" in request.values:
             raise request.error("heap: the files have one channel")
-        if len(request.names) > 1 or "type" in request.values:
+        if len(request.names) > 1 or "type" in request.values or to_align:
             return self._open_several(request)
         (name,) = request.names
         first = open_file(name)
@@ -92,7 +96,7 @@ class Dada(InputFormat):
         # inputs in the order of the names, whichever began first
         order = {id(part): index for index, (_, part) in enumerate(parts)}
         kept = sorted((part for _, part in recordings), key=lambda part: order[id(part)])
-        return signals_of(request, kept, polarizations=True)
+        return aligned(request, kept, polarizations=True)
 
     @staticmethod
     def _recording(request, name, made):

@@ -6,8 +6,8 @@
 """`sigmf:`, recordings whose metadata are SigMF, as GNU Radio and many receivers write them."""
 
 from ...parameters.times import TIME_RULE, read_time
+from ..aligned_recordings import ALIGN_OPTIONS, aligned
 from ..input_format import InputFormat, Option, one_of
-from ..line_up import signals_of
 from ..recordings import INVERTED, READERS
 from ..values import CENTER, RATE
 
@@ -30,6 +30,7 @@ class SigMF(InputFormat):
             "TIME",
         ),
         "inverted": INVERTED,
+        **ALIGN_OPTIONS,
         "readers": READERS,
         "sha512": Option(
             one_of("check", "ignore"),
@@ -44,7 +45,7 @@ class SigMF(InputFormat):
         from ...formats.sigmf.reader import read_recordings
 
         recordings, files, warnings = read_recordings(request)
-        signals = signals_of(request, recordings, warnings)
+        signals = aligned(request, recordings, warnings)
         signals.files = files
         return signals
 
