@@ -28,6 +28,7 @@ constexpr double pi = 3.14159265358979323846;
 
 const pmt::pmt_t status_port = pmt::mp("status");
 const pmt::pmt_t gains_port = pmt::mp("gains");
+const pmt::pmt_t noise_port = pmt::mp("noise");
 
 //! Inputs that were aligned are searched for within so many samples of where they were.
 constexpr int64_t near_lags = 256;
@@ -49,6 +50,10 @@ constexpr double most_strayed = 1;
 constexpr double delay_step = 0.1; // samples
 //! Rate in samples a second that is assumed where no tag gives it.
 constexpr double usual_rate = 1e6;
+//! Samples in which the coherence with the noise source is looked at, at least, and the
+//! product of their root with the coherence, so that chance makes no such coherence.
+constexpr int64_t fewest_gauged = 1 << 13;
+constexpr double surely_gauged = 30;
 //! Seconds to the next try to place an input, at most; they double with each try.
 constexpr double longest_pause = 60;
 //! Time without items, while others send, after which an input is reported as stalled.
@@ -73,6 +78,10 @@ void check(const stream_align::parameters& p)
             "false_alarms",
             text_of(p.false_alarms),
             "more than 0 and less than 1");
+    require(p.noise_source == "none" || p.inputs > 1,
+            "noise_source",
+            p.noise_source,
+            "none: one input has nothing to be measured with");
 }
 
 sample_type type_of(const stream_align::parameters& p)
@@ -136,6 +145,7 @@ stream_align_impl::stream_align_impl(const parameters& p)
         set_history(unsigned(p.search_samples) + unsigned(p.most_offset) + 1);
     }
     message_port_register_out(gains_port);
+    message_port_register_out(noise_port);
     take_settings("command", [this](const pmt::pmt_t& m) { receive(m); });
 }
 
@@ -149,11 +159,17 @@ bool stream_align_impl::start()
     d_more = true;
     d_generation = 0;
     d_pause = 1;
+    d_noise = {};
+    d_metered = noise_cycle::stage::off;
+    d_answered = true;
+    d_noise_on = false;
+    d_noise_samples = d_noise_from = 0;
     d_published = std::chrono::steady_clock::now();
     {
         std::lock_guard<std::mutex> guard(d_mutex);
         d_facts.assign(d_p.inputs, {});
         d_measurements = 0;
+        d_switched.clear();
     }
     const bool started = clocked_block::start();
     // No other thread calls this block where the others' buffers are full.
@@ -214,11 +230,16 @@ void stream_align_impl::receive(const pmt::pmt_t& message)
         pmt::is_dict(message) ? pmt::dict_ref(message, name, pmt::PMT_NIL)
         : pmt::is_pair(message) && pmt::equal(pmt::car(message), name) ? pmt::cdr(message)
                                                                        : pmt::PMT_NIL;
-    require(pmt::equal(command, pmt::mp("measure")),
+    const auto is = [&](const char* text) { return pmt::equal(command, pmt::mp(text)); };
+    const bool on = is("noise_on");
+    require(on || is("noise_off") || is("measure"),
             "command",
             text_of(message),
-            "a dictionary or a pair of command: measure");
-    measure();
+            "a dictionary or a pair of command: measure, noise_on or noise_off");
+    if (is("measure"))
+        measure();
+    else
+        switch_noise(on);
 }
 
 int64_t stream_align_impl::ticks(double seconds) const
@@ -276,6 +297,10 @@ void stream_align_impl::on_begin()
         if (!in.placed)
             in.measured = false;
     }
+    if (switches_noise()) { // the samples in front of it say nothing
+        d_holding = false;
+        d_requested = true;
+    }
     d_next_measurement = position() + ticks(d_interval);
     d_next_watch = position() + ticks(d_watch);
 }
@@ -296,9 +321,9 @@ void stream_align_impl::on_tuned(int port, int64_t item)
     // No phase can be wrong now if none was measured.
     const bool measured = std::any_of(
         d_inputs.begin(), d_inputs.end(), [](const auto& in) { return in.measured; });
-    if (d_p.method == "time")
+    if (d_p.method == "time" && !switches_noise())
         d_requested = d_requested || measured; // the buffers hold too little to wait
-    else if (measured || d_holding)
+    else if (measured || d_holding || d_noise.active() || switches_noise())
         d_holds.push_back({ port, item, false });
 }
 
@@ -346,6 +371,11 @@ bool stream_align_impl::released(const gr_vector_const_void_star& input_items)
         if (interrupted()) {
             d_holding = false; // the ports are aligned anew
             return true;
+        }
+        if (switches_noise()) { // the output goes on, as missing from here on
+            d_holding = false;
+            act(d_noise.begin(position(), false));
+            continue;
         }
         if (d_job.running()) {
             if (const auto answer = d_job.wait(short_wait))
@@ -490,10 +520,28 @@ void stream_align_impl::take(const offset_job::answer& a)
     if (!a.error.empty())
         d_logger->warn("the offsets could not be measured: {:s}", a.error);
     know_clock(a.asked.search.reference, 0);
-    if (a.asked.known.empty())
+    if (a.asked.known.empty()) {
+        bool found = false, all = true;
+        double share = 1;
+        for (int port = 0; port < d_p.inputs; port++) {
+            const auto& o = a.offsets.inputs[port];
+            if (port == a.asked.search.reference)
+                continue;
+            found = found || o.found;
+            all = all && (o.found || !d_inputs[port].measured);
+            share = o.found ? std::min(share, o.coherence) : share;
+        }
+        const bool noise = d_noise.now() == noise_cycle::stage::searching;
+        if (noise && !all && a.asked.search.most_lag < d_p.most_offset) {
+            d_searched_further = true; // receivers may have lost samples when tuned
+            return;
+        }
+        d_noise_share = share;
         take_offsets(a);
-    else if (a.error.empty())
+        act(d_noise.measured(position(), found));
+    } else if (a.error.empty()) {
         take_slips(a);
+    }
 }
 
 void stream_align_impl::take_offsets(const offset_job::answer& a)
@@ -703,14 +751,29 @@ void stream_align_impl::begin_capture()
     if (d_capture || d_job.running() || d_p.inputs < 2)
         return;
     bool unplaced = false, measured = false;
+    int known = 0;
     for (const auto& in : d_inputs) {
         unplaced = unplaced || !in.placed || in.doubted;
         measured = measured || in.measured;
+        known += trusted(int(&in - d_inputs.data())) && in.measured;
     }
     const bool due = (unplaced || d_interval > 0) && position() >= d_next_measurement;
+    const bool asked = d_requested.exchange(false);
+    // One input that is dead alone is not worth the samples of all others.
+    if (asked && d_noise.active() && !switches_noise())
+        if (d_noise.now() == noise_cycle::stage::falling)
+            d_requested = true; // once it has gone
+        else
+            act(d_noise.begin(position(), true));
+    else if (switches_noise() &&
+             (asked || (!d_noise.active() && due && (d_interval > 0 || known < 2))))
+        act(d_noise.begin(position(), false));
+    const bool noise = d_noise.active();
+    if (noise && !d_noise.wants_search(position()))
+        return;
     capture c;
     c.first = position();
-    if (d_requested.exchange(false) || due) {
+    if (noise || asked || due) {
         c.most_lag = lags();
         d_searched_further = false;
         c.wanted = d_p.search_samples + c.most_lag;
@@ -775,6 +838,7 @@ stream_align_impl::make(int done,
         std::this_thread::sleep_for(short_wait);
         return {};
     }
+    follow_noise();
     begin_capture();
     const int64_t now = position();
     int64_t most = std::min<int64_t>(room, next_hold() - now);
@@ -791,10 +855,122 @@ stream_align_impl::make(int done,
     tag_delays(item);
     send(run, starts, done, output_items);
     keep(run, starts);
+    gauge(run, starts);
     d_first = false;
     advance(run.windows);
     publish_state();
     return { run.windows, int(run.windows) };
+}
+
+void stream_align_impl::switch_noise(bool on)
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_switched.push_back(on);
+}
+
+void stream_align_impl::follow_noise()
+{
+    const int64_t now = position();
+    d_noise.set_lengths(ticks(d_p.noise_settle), ticks(d_p.noise_patience));
+    std::deque<bool> switched;
+    {
+        std::lock_guard<std::mutex> guard(d_mutex);
+        switched.swap(d_switched);
+    }
+    for (const bool on : switched)
+        act(on ? d_noise.begin(now, true) : d_noise.end(now));
+    act(d_noise.pass(now));
+}
+
+void stream_align_impl::act(const noise_cycle::outcome& o)
+{
+    const int64_t now = position();
+    const auto complain = [&](const char* event, const std::string& why) {
+        publish(event, reference(), entries().add(tags::reason, pmt::mp(why)).dict());
+        if (d_answered)
+            d_logger->warn("{:s}", why);
+        d_answered = false;
+    };
+    if (o.switch_to) {
+        if (*o.switch_to) {
+            // samples without the source say nothing of those with it
+            d_capture.reset();
+            d_generation++;
+            d_noise_from = d_noise_samples;
+        }
+        d_logger->info("the noise source is switched {:s}", *o.switch_to ? "on" : "off");
+        const auto to = entries().add(tags::noise, pmt::from_bool(*o.switch_to)).dict();
+        message_port_pub(noise_port, to);
+        publish("noise", reference(), to);
+    }
+    if (o.silent)
+        complain(
+            "noise_silent",
+            "the noise source does not answer: nothing correlates " +
+                text_of(d_p.noise_patience) +
+                " s after it was switched on. Is the block that switches it connected "
+                "to port noise, has the receiver such a switch, has the source power?");
+    if (o.stays)
+        complain(
+            "noise_stays",
+            "the noise source does not answer: the coherence is the same " +
+                text_of(d_p.noise_patience) +
+                " s after it was switched off. Either its switch does nothing, or the "
+                "antennas hear something as strong");
+    d_answered = d_answered || o.answered;
+    if (o.ended) {
+        d_next_measurement =
+            now + ticks(d_interval > 0 ? double(d_interval) : d_pause / 2);
+        d_next_watch = now + ticks(d_watch);
+        publish("noise_ended",
+                reference(),
+                entries()
+                    .add(tags::count, pmt::from_uint64(d_noise_samples - d_noise_from))
+                    .dict());
+    }
+    d_noise_on = d_noise.active();
+}
+
+void stream_align_impl::gauge(const timeline::run& run,
+                              const std::vector<const char*>& starts)
+{
+    const auto known = [&](int port) { return trusted(port) && d_inputs[port].measured; };
+    int base = reference();
+    std::vector<double> rates;
+    for (int port = 0; port < d_p.inputs; port++) {
+        base = known(base) ? base : port;
+        rates.push_back(d_inputs[port].phase_rate);
+    }
+    for (int64_t done = 0; done < run.windows && d_noise.wants_coherence();) {
+        if (d_metered != d_noise.now()) {
+            const double share = surely_gauged / std::max(d_noise_share, 1e-3);
+            d_meter.begin(
+                d_p.inputs,
+                base,
+                std::clamp(int64_t(share * share),
+                           fewest_gauged,
+                           std::max<int64_t>(fewest_gauged, d_p.search_samples)));
+            d_metered = d_noise.now();
+        }
+        const int64_t count = std::min(run.windows - done, d_meter.room());
+        std::vector<std::vector<cfloat>> floats(d_p.inputs);
+        std::vector<const cfloat*> samples(d_p.inputs);
+        for (int port = 0; port < d_p.inputs; port++)
+            if (starts[port] && known(port)) {
+                floats[port].resize(size_t(count));
+                samples_as_float(d_type,
+                                 starts[port] + size_t(done) * size_of(d_type),
+                                 count,
+                                 floats[port].data());
+                samples[port] = floats[port].data();
+            }
+        d_meter.add(samples, count, rates);
+        done += count;
+        if (d_meter.room() == 0)
+            act(d_noise.gauge(position() + done, d_meter.take()));
+    }
+    if (!d_noise.wants_coherence())
+        d_metered = noise_cycle::stage::off;
 }
 
 void stream_align_impl::tag_first(uint64_t item)
@@ -843,7 +1019,9 @@ void stream_align_impl::send(const timeline::run& run,
 {
     const size_t size = size_of(d_type), bytes = size_t(run.windows) * size;
     const int base = reference();
-    const bool pass_all = d_unaligned;
+    const bool noise = d_noise.active(), pass_all = d_unaligned;
+    if (noise)
+        d_noise_samples += uint64_t(run.windows);
     std::lock_guard<std::mutex> guard(d_mutex);
     for (int port = 0; port < d_p.inputs; port++) {
         auto& in = d_inputs[port];
@@ -861,7 +1039,7 @@ void stream_align_impl::send(const timeline::run& run,
             tag_missing(
                 port, item + uint64_t(at), 0, item + uint64_t(at), uint64_t(count));
         };
-        if (starts[port] && (trusted(port) || pass_all)) {
+        if (starts[port] && !noise && (trusted(port) || pass_all)) {
             if (in.next >= 0 && first != in.next)
                 miss(0, 0); // no window may lie across
             if (d_type != sample_type::fc32)

@@ -8,7 +8,9 @@
 #ifndef INCLUDED_APERTURE_STREAM_ALIGN_IMPL_H
 #define INCLUDED_APERTURE_STREAM_ALIGN_IMPL_H
 
+#include "signal/alignment/coherence_meter.h"
 #include "stream/clocked_block.h"
+#include "stream/noise_cycle.h"
 #include "stream/offset_job.h"
 #include "stream/periodic_call.h"
 #include <gnuradio/aperture/stream_align.h>
@@ -30,6 +32,9 @@ public:
     void forecast(int noutput_items, gr_vector_int& required) override;
 
     void measure() override { d_requested = true; }
+    void switch_noise(bool on) override;
+    bool noise_on() const override { return d_noise_on; }
+    uint64_t noise_samples() const override { return d_noise_samples; }
     void hold_back() override { d_held = true; }
     void release() override;
     void set_interval(double seconds) override;
@@ -112,6 +117,15 @@ private:
     bool trusted(int port) const;
     int reference() const;
 
+    //! Returns whether the noise source is switched whenever inputs are measured.
+    bool switches_noise() const { return d_p.noise_source == "message"; }
+    //! Does what was asked for by switch_noise(), and lets time pass.
+    void follow_noise();
+    //! Does what the cycle of the noise source says, and says it.
+    void act(const noise_cycle::outcome& o);
+    //! Watches the coherence of samples that were sent, while the source is on.
+    void gauge(const timeline::run& run, const std::vector<const char*>& starts);
+
     //! Returns the tick of the next hold, or timeline::none.
     int64_t next_hold() const;
     //! Returns whether there is output to be made now; measures first where that is due.
@@ -166,11 +180,20 @@ private:
     bool d_due = false;              // delays and phases are to be tagged
     int d_generation = 0;            // counts the changes of the ports' places
     std::optional<capture> d_capture;
+    noise_cycle d_noise;
+    kernels::alignment::coherence_meter d_meter;
+    noise_cycle::stage d_metered = noise_cycle::stage::off; // stage of the meter's window
+    bool d_answered = true;    // no warning says that the switch does not answer
+    double d_noise_share = 1;  // coherence of the faintest input in the last search
+    uint64_t d_noise_from = 0; // d_noise_samples when the source was switched on
+    std::atomic<bool> d_noise_on{ false };
+    std::atomic<uint64_t> d_noise_samples{ 0 };
     int64_t d_next_measurement = 0, d_next_watch = 0; // ticks
     double d_pause = 1; // seconds to the next try to place inputs
     std::chrono::steady_clock::time_point d_published;
 
-    mutable std::mutex d_mutex; // guards the facts
+    mutable std::mutex d_mutex;  // guards what follows
+    std::deque<bool> d_switched; // arguments of switch_noise() that were not followed yet
     std::vector<facts> d_facts;
     uint64_t d_measurements = 0;
 };

@@ -52,6 +52,7 @@ PLOTS = (
 )
 DISPLAYS = (
     "fringes",
+    "noise_source",
     "device_edge",
     "embedded_block",
     "torch_blanker",
@@ -69,6 +70,7 @@ FRINGES = r"coherence \S+, delay \S+ ns, phase rotating \S+°/s"
 #: texts that windows say sooner or later; until then they are open
 SAID = {
     "fringes": [FRINGES],
+    "noise_source": [r"coherence \S+, delay \S+ ns, phase standing still"],
     "embedded_block": [FRINGES],
     "torch_blanker": [FRINGES],
     "two_files": [FRINGES],

@@ -222,7 +222,9 @@ REFUSED = cases(
         products=[(0,)] | channels=90000000
     stream_align: inputs=0 | inputs=1001 | search_samples=1023 | most_offset=0 |
         search_samples=2**28 + 1 | reference=2 | clock_error=-1 | interval=-1 | watch=float('inf') |
-        false_alarms=1 | most_gap=-1 | status_interval=float('nan')
+        false_alarms=1 | most_gap=-1 | status_interval=float('nan') | noise_settle=61 |
+        noise_patience=0 | inputs=1; noise_source=message
+    noise_switch: by=call | call=print | pin=32 | name=''
     array_source: inputs=0 | inputs_per_port=0 | inputs=3; inputs_per_port=2 | inputs=1001 |
         inputs_per_port=2**31 | samples=-1 | seed=-1 | seed=2**64 | noise_rms=-1 | noise_rms=1e16 |
         sources=1 | start_time=-1 | start_time=float('nan') | start_time=(1, 2) | start_time=1e300
@@ -365,7 +367,8 @@ ALLOWED = cases(
         bandwidth=1e6; samples_per_item=1024; device=cpu
     stream_align: type=sc8; inputs=3 | type=sc4; method=time |
         type=sc16; method=correlation; reference=1; clock_error=2 |
-        unaligned=True; interval=10; relative_time=True
+        unaligned=True; interval=10; relative_time=True | noise_source=message; noise_settle=1
+    noise_switch: by=call; call=print | by=uhd; name=FP0; pin=3; inverted=True
     exchange: type=sc8; inputs=6; input_devices=['cpu'] * 3; by=copies; output_devices=['cpu'] * 4 |
         type=sc4; spectra_per_slice=4; input_devices=['cpu']
     join_channels: type=u32; channels=12; ranges=3; inputs=5 | ranges=1

@@ -497,6 +497,83 @@ class TestCommands(unittest.TestCase):
             said = [tag for tag in sink.tags() if str(tag.key) == "rx_freq"]
             self.assertEqual([str(tag.value) for tag in said], ["1e+08", "1.01e+08"])
 
+    def test_noise_source(self):
+        """A noise source that a receiver's setting switches: at the start, after each tuning, and
+        when told. What passes has nothing of it, and it is off at the end."""
+        patch = played("serial=1;serial=2,start=12345.375,phase=2,level=0.05;serial=3")
+        patch.start()
+        self.addCleanup(patch.stop)
+        import SoapySDR
+        from gnuradio import blocks, gr
+
+        from gnuradio.aperture.inputs import registry
+
+        def receiver(more):
+            return f"driver=aperture_test,{more},coherence=0.01,switched=0.9,switch_delay=20000"
+
+        text = f"soapy:{receiver('serial=1')};{receiver('serial=2,retune_phase=1')}"
+        signals = registry.open_input(
+            text + ",rate=1e6,freq=100e6,search=0.1,most_offset=0.1,gain=30,noise=biastee@2"
+        )
+        source = signals.source(0)
+        # the block of GNU Radio 3.10.5 gives no text of a setting; the source is one for all
+        device = SoapySDR.Device("driver=aperture_test,serial=3")
+        top = gr.top_block()
+        sinks = [blocks.vector_sink_c(), blocks.vector_sink_c()]
+        for port, sink in enumerate(sinks):
+            top.connect((source, port), sink)
+
+        def wait_for(measurements):
+            deadline = time.monotonic() + PATIENCE
+            while time.monotonic() < deadline and (
+                source.align.measurements() < measurements or source.align.noise_on()
+            ):
+                time.sleep(0.01)
+            self.assertFalse(source.align.noise_on())
+
+        top.start()
+        try:
+            phases = []
+            for count, step in enumerate(
+                (lambda: None, lambda: source.tune(101e6), lambda: source.measure()), 1
+            ):
+                step()
+                # each cycle switches it on and off
+                wait_for(count)
+                passed = source.nitems_written(0) + 50000
+                while source.nitems_written(0) < passed:
+                    time.sleep(0.01)
+                phases.append(source.states()[1].phase)
+            source.finish()
+        finally:
+            top.stop()
+            top.wait()
+        for phase, wanted in zip(phases, (self.PHASE, self.PHASE + 1, self.PHASE + 1)):
+            # 10^5 samples of a coherence of 0.9: 0.001 rad
+            self.assertAlmostEqual(np.angle(np.exp(1j * (phase + wanted))), 0, delta=0.01)
+        turned = [entry.split(":") for entry in device.readSetting("biastee").split()]
+        self.assertEqual([on for _, on in turned], ["1", "0"] * 3)
+        # all that passed has the coherence of the sky, 0.01, in every window
+        data = [np.array(sink.data()) for sink in sinks]
+        there = (data[0] != 0) & (data[1] != 0)
+        windows = [entry[there][: there.sum() // 4096 * 4096] for entry in data]
+        x, y = (entry.reshape(-1, 4096) for entry in windows)
+        self.assertGreater(len(x), 10)
+        coherence = np.abs(np.sum(x * y.conj(), axis=1)) / np.sqrt(
+            np.sum(np.abs(x) ** 2, axis=1) * np.sum(np.abs(y) ** 2, axis=1)
+        )
+        # exponentially distributed squares of mean 1/4096: none of some thousands is above this
+        self.assertLess(coherence.max(), 0.01 + 4 / np.sqrt(4096))
+        for option, problem in (
+            ("noise=amplifier", "has the settings biastee, and no amplifier"),
+            ("noise=gpio:FP0:1", "has the banks nothing, and no FP0"),
+            ("noise=biastee@3", "there are 2 receivers"),
+            ("noise=biastee,clock_error=3", "need a source that is on all the time"),
+            ("noise_every=60", "noise_every belongs to noise"),
+        ):
+            with self.assertRaisesRegex(ValueError, problem):
+                registry.open_input(f"{text},rate=1e6,freq=100e6,{option}")
+
     # ---- the lines of docs/receivers.md, on doubles
 
     def line(self, output, inputs, exchange, *more):

@@ -55,6 +55,7 @@ from .heimdall_source import heimdall_source
 from .hydrogen_source import hydrogen_source
 from .inputs.input_source import input_source
 from .join_channels import join_channels
+from .noise_switch import noise_switch
 from .pointing import pointing
 from .power_source import power_source
 from .psrfits_sink import psrfits_sink
@@ -85,6 +86,7 @@ for _block in (
     hydrogen_source,
     input_source,
     join_channels,
+    noise_switch,
     pointing,
     power_source,
     psrfits_sink,

@@ -70,9 +70,18 @@ const std::vector<std::array<float, taps>>& interpolation()
 
 } // namespace
 
-played_signal::played_signal(double coherence, uint64_t own)
-    : d_common(float(coherence)),
-      d_alone(float(std::sqrt(1 - coherence * coherence))),
+played_signal::shares::shares(double coherence)
+    : common(float(coherence)), alone(float(std::sqrt(1 - coherence * coherence)))
+{
+}
+
+played_signal::played_signal(double coherence,
+                             uint64_t own,
+                             double noise,
+                             const noise_source* source)
+    : d_off(coherence),
+      d_on(noise),
+      d_source(noise > 0 ? source : nullptr),
       d_own(hash(own + 1))
 {
 }
@@ -94,6 +103,7 @@ played_signal::played_signal(const std::string& file, bool loop) : d_loop(loop)
 
 void played_signal::samples(int64_t first, std::complex<float>* out, size_t count) const
 {
+    const auto turned = d_source ? d_source->turned() : noise_source::history();
     for (size_t i = 0; i < count; ++i) {
         const int64_t number = first + int64_t(i);
         if (!d_file.empty()) {
@@ -101,9 +111,10 @@ void played_signal::samples(int64_t first, std::complex<float>* out, size_t coun
             const int64_t place = d_loop ? ((number % length) + length) % length : number;
             out[i] = place >= 0 && place < length ? d_file[size_t(place)] : 0;
         } else {
-            out[i] = d_common * noise(0, number);
-            if (d_alone != 0)
-                out[i] += d_alone * noise(d_own, number);
+            const auto& share = noise_source::is_on(turned, number) ? d_on : d_off;
+            out[i] = share.common * noise(0, number);
+            if (share.alone != 0)
+                out[i] += share.alone * noise(d_own, number);
         }
     }
 }

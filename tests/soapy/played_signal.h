@@ -8,6 +8,7 @@
 #ifndef TESTS_SOAPY_PLAYED_SIGNAL_H
 #define TESTS_SOAPY_PLAYED_SIGNAL_H
 
+#include "noise_source.h"
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -24,9 +25,13 @@ class played_signal
 public:
     /*!
      * Plays noise: the square of `coherence` is the fraction of its power that comes from
-     * the common source; the rest is its own, by the number `own`.
+     * the common source; the rest is its own, by the number `own`. `noise` is the same
+     * while a switched source is on; 0: there is none.
      */
-    played_signal(double coherence, uint64_t own);
+    played_signal(double coherence,
+                  uint64_t own,
+                  double noise = 0,
+                  const noise_source* source = nullptr);
     //! Plays a file of fc32. \throws std::runtime_error
     played_signal(const std::string& file, bool loop);
 
@@ -41,7 +46,12 @@ private:
 
     std::vector<std::complex<float>> d_file;
     int64_t d_length = int64_t(1) << 62;
-    float d_common = 0, d_alone = 0;
+    struct shares {
+        explicit shares(double coherence = 1);
+        float common, alone; //!< amplitudes
+    };
+    shares d_off, d_on;
+    const noise_source* d_source = nullptr; //!< null where there is none
     uint64_t d_own = 0;
     bool d_loop = false;
 };

@@ -181,6 +181,8 @@ receiver_options options_of(const SoapySDR::Kwargs& arguments)
     given.read("frequencies", o.frequencies);
     given.read("agc", o.automatic_gain);
     given.read("paced", o.paced);
+    given.read("switched", o.noise);
+    given.read("switch_delay", o.switch_delay);
     given.read("buffer", o.buffer);
     return o;
 }

@@ -57,6 +57,10 @@ struct receiver_options {
     double rate_step = 0; //!< Hz; rates become a multiple of it without a word
     bool automatic_gain = true;
     bool paced = true; //!< samples come in real time
+    //! The share of the amplitude that all have in common while the noise source is on,
+    //! which the setting `biastee` of any device switches; 0: there is none.
+    double noise = 0;
+    int64_t switch_delay = 0; //!< samples after which the switch acts; below 0: never
     double buffer =
         0; //!< s that a late reader finds; more is lost. 0: everything is kept
 };

@@ -41,6 +41,9 @@ double element(const std::vector<double>& list, size_t channel)
 std::mutex used_mutex;
 std::set<std::string> used_serials;
 
+//! The one that all receivers hear.
+noise_source the_noise;
+
 bool within(const SoapySDR::RangeList& ranges, double value)
 {
     return std::any_of(ranges.begin(), ranges.end(), [value](const SoapySDR::Range& r) {
@@ -75,7 +78,8 @@ public:
             d_phase[channel] = element(d_o.phase, channel);
             if (d_o.file.empty()) {
                 const auto own = std::hash<std::string>{}(d_o.serial) + channel;
-                d_signals.emplace_back(element(d_o.coherence, channel), own);
+                d_signals.emplace_back(
+                    element(d_o.coherence, channel), own, d_o.noise, &the_noise);
             } else {
                 std::string name = d_o.file;
                 if (const auto place = name.find("%d"); place != std::string::npos)
@@ -84,6 +88,8 @@ public:
             }
         }
         std::lock_guard<std::mutex> guard(used_mutex);
+        if (used_serials.empty())
+            the_noise.reset();
         if (!used_serials.insert(d_o.serial).second)
             throw std::runtime_error("aperture_test: the receiver with serial " +
                                      d_o.serial + " is in use");
@@ -196,6 +202,25 @@ public:
         d_correction = ppm;
     }
     double getFrequencyCorrection(int, size_t) const override { return d_correction; }
+
+    // ---- the switch of the noise source, as the bias tee of a dongle has it
+    SoapySDR::ArgInfoList getSettingInfo() const override
+    {
+        SoapySDR::ArgInfo info;
+        info.key = "biastee";
+        info.type = SoapySDR::ArgInfo::BOOL;
+        return { info };
+    }
+    void writeSetting(const std::string& key, const std::string& value) override
+    {
+        if (key == "biastee" && d_o.switch_delay >= 0)
+            the_noise.turn(value == "true", d_o.switch_delay);
+    }
+    //! Returns when it was switched: see noise_source::text().
+    std::string readSetting(const std::string& key) const override
+    {
+        return key == "biastee" ? the_noise.text() : "";
+    }
 
     // ---- clocks and times
     std::vector<std::string> listClockSources() const override
@@ -431,6 +456,7 @@ int test_receiver::readStream(SoapySDR::Stream*,
     const size_t zeros = std::min(found, size_t(d_settling));
     // the oscillator and the sampling run on one crystal
     const double turn = -2 * pi * d_frequency * (1 - step) / d_rate;
+    the_noise.played(int64_t(std::ceil(position + step * double(found))));
     d_samples.resize(found);
     for (size_t i = 0; i < d_streamed.size(); ++i) {
         const size_t channel = d_streamed[i];

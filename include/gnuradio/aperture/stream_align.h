@@ -30,7 +30,8 @@ namespace gr::aperture {
  *
  * Ports whose rx_time is true are aligned by it. The others, whose rx_time is absent,
  * approximate, or counts from the start of their device, are aligned by a signal that
- * they have in common, of a noise source or the sky: measure_offsets() says how.
+ * they have in common, of a noise source or the sky: measure_offsets() says how. A noise
+ * source with a switch is on for as long as that takes.
  */
 class APERTURE_API stream_align : virtual public block_on_device
 {
@@ -52,6 +53,9 @@ public:
         double most_gap = 60;
         bool relative_time = false;
         bool follow_clock = false;
+        std::string noise_source = "none";
+        double noise_settle = 0.1;
+        double noise_patience = 5;
         double status_interval = 10;
     };
 
@@ -144,6 +148,31 @@ public:
             parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock)
                 .called("Follow Clock of Times")
                 .under("Advanced"),
+            parameter("noise_source",
+                      &parameters::noise_source,
+                      "message (a noise source has a switch, which follows the messages "
+                      "of port `noise`: it is on while inputs are measured, and what "
+                      "comes meanwhile is missing) or none")
+                .one_of("none", "message")
+                .called("Switch Noise Source by")
+                .under("Noise Source"),
+            parameter("noise_settle",
+                      &parameters::noise_settle,
+                      "seconds from switching the noise source on to the first sample "
+                      "that is measured: at least what waits in drivers and on buses")
+                .range(0, 60)
+                .in("s")
+                .called("Noise Source Settles (s)")
+                .under("Noise Source"),
+            parameter("noise_patience",
+                      &parameters::noise_patience,
+                      "seconds in which the noise source has to be heard once it was "
+                      "switched on, and no longer once it was switched off; then a "
+                      "warning says that the switch does not answer, and samples pass")
+                .range(0.01, 3600)
+                .in("s")
+                .called("Patience with Switch (s)")
+                .under("Noise Source"),
             parameter("status_interval",
                       &parameters::status_interval,
                       "seconds from one `state` on port `status` to the next; 0: none")
@@ -159,6 +188,15 @@ public:
     //! Measures offsets by correlation from the next samples on, as a message
     //! {"command": "measure"} does.
     virtual void measure() = 0;
+
+    //! Says that the noise source is to be on, until it is to be off: for a switch that
+    //! somebody has in hand. What comes meanwhile is missing, and the inputs are
+    //! measured; the messages {"command": "noise_on"} and "noise_off" do the same.
+    virtual void switch_noise(bool on) = 0;
+    //! Returns whether samples are missing now as the noise source may be on.
+    virtual bool noise_on() const = 0;
+    //! Returns for how many samples, of each input, that was so since the start.
+    virtual uint64_t noise_samples() const = 0;
 
     //! Holds the output back until release(), even if the inputs are aligned: items stay
     //! in the buffers of the inputs meanwhile, as far as these suffice.

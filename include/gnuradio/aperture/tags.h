@@ -83,6 +83,9 @@ inline constexpr char weights[] = "weights";
 inline constexpr char mask[] = "mask";
 //! long: index of a beam, in messages
 inline constexpr char beam[] = "beam";
+//! bool: key of messages for the switch of a noise source, true to switch it on, and of
+//! the event `noise` in `status`
+inline constexpr char noise[] = "noise";
 //! key of timed messages: tuple(uint64, double) as in rx_time
 inline constexpr char time[] = "time";
 

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(9fdb4ab9518012eaa5c89b971576bfa5) */
+/* BINDTOOL_HEADER_FILE_HASH(46f098d5869f7bdb28dec0ca8d081c44) */
 /***********************************************************************************/
 
 #include "block_binding.h"
@@ -37,6 +37,13 @@ inputs, and none is lost unless the receivers overflow. An input that does not c
 the reference is sent as missing, a warning says so, and it is tried again, after a second at
 first and a minute at last.
 
+With `noise_source="message"` a noise source with a switch is on while the inputs are measured: port
+`noise` sends {"noise": true} and later false, to a noise_switch, which turns them into what the
+receiver understands. From where it is switched on until the coherence has fallen again, all
+samples are missing (noise_samples() counts them). A switch that does not answer within
+`noise_patience` is reported, and samples pass again. By hand, {"command": "noise_on"} and
+"noise_off" do the same.
+
 Measurements are repeated every `interval` seconds, by measure() or a message `{"command":
 "measure"}`, where a receiver is tuned to another frequency, and after a loss of unknown length;
 for the last two, the output is held back at that sample. Slips in between are noticed and mended
@@ -49,6 +56,18 @@ f_engine takes them.
         .def("measure",
              &block::measure,
              "Measures offsets by correlation from the next samples on.")
+        .def(
+            "switch_noise",
+            &block::switch_noise,
+            py::arg("on"),
+            "Switches the noise source on, until it is switched off; samples are missing "
+            "meanwhile.")
+        .def("noise_on",
+             &block::noise_on,
+             "Returns whether samples are missing now as the noise source may be on.")
+        .def("noise_samples",
+             &block::noise_samples,
+             "Returns for how many samples of each input that was so.")
         .def(
             "hold_back",
             &block::hold_back,

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e881ef3aa883a3cffbd083fbdcc5d3e9) */
+/* BINDTOOL_HEADER_FILE_HASH(ab1107a1ab26a1f21bc329e0b82fe7bd) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -52,6 +52,7 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("model") = tags::model;
     t.attr("weights") = tags::weights;
     t.attr("mask") = tags::mask;
+    t.attr("noise") = tags::noise;
     t.attr("beam") = tags::beam;
     t.attr("time") = tags::time;
     t.attr("event") = tags::event;

@@ -7,12 +7,14 @@
 
 import math
 import time
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
 from gnuradio import blocks, gr
 
 from .. import aperture_python
+from ..noise_switch import noise_switch
 
 SEARCH = 0.4  # s of samples, and of offsets, that are looked through
 MOST_SEARCH = 1 << 28  # samples, as stream_align has it
@@ -88,9 +90,10 @@ class LiveSource(gr.hier_block2):
     Receivers as one source: a port for each input, of fc32, lined up.
 
     receivers: list of Receiver, of one rate; samples: of each input, 0: without end; clock_error:
-    ppm; most_offset, search: s; follow_clock: as the options of receivers are. It has no message
-    port of its own: a block that has one that is connected within is never freed, nor would its
-    receivers be.
+    ppm; most_offset, search: s; follow_clock: as the options of receivers are; noise: a function
+    that switches a noise source, of True or False, None: there is none; noise_every: s, 0: at the
+    start and after each tuning alone. It has no message port of its own: a block that has one that
+    is connected within is never freed, nor would its receivers be.
     """
 
     def __init__(
@@ -101,6 +104,8 @@ class LiveSource(gr.hier_block2):
         most_offset=SEARCH,
         search=SEARCH,
         follow_clock=False,
+        noise=None,
+        noise_every=0,
     ):
         inputs = sum(receiver.channels for receiver in receivers)
         gr.hier_block2.__init__(
@@ -119,13 +124,19 @@ class LiveSource(gr.hier_block2):
         self.align = aperture_python.stream_align(
             inputs=inputs,
             clock_error=clock_error,
-            interval=FOLLOW if clock_error else 0,
+            interval=FOLLOW if clock_error else noise_every,
+            noise_source="message" if noise else "none",
             search_samples=length(search),
             most_offset=length(most_offset),
             follow_clock=follow_clock,
             # one alone has nothing to be lined up with
             method="auto" if inputs > 1 else "time",
         )
+        if noise:
+            # blocks in Python may live a while longer, and must not keep the receivers open
+            self._noise, held = noise, weakref.ref(noise)
+            self._switch = noise_switch(by="call", call=lambda on: held()(on))
+            self.msg_connect(self.align, "noise", self._switch, "noise")
         for receiver in receivers:
             for channel in range(receiver.channels):
                 self._names.append(
@@ -209,6 +220,10 @@ class LiveSource(gr.hier_block2):
         if all(now is not None for now in times):
             for receiver in self._receivers:
                 receiver.driver.start_at(times[0] + LEAD)
+
+    def measure(self):
+        """Measures all inputs anew, with the noise source on where it has a switch."""
+        self.align.measure()
 
     def tune(self, frequency):
         """Tunes all receivers while they run; the samples say so from where it holds."""

@@ -10,6 +10,7 @@ Devices are separated by semicolons: `soapy:driver=rtlsdr,serial=1;driver=rtlsdr
 A key of the table of options holds for all of them, and any other key=value belongs to its device.
 """
 
+import re
 import time
 from dataclasses import dataclass
 
@@ -35,6 +36,32 @@ def _text(text):
 def _hertz(low, high, least):
     read = hertz(low, high, least)
     return lambda text: float(read(text))
+
+
+@dataclass(frozen=True)
+class NoiseSwitch:
+    """
+    The switch of a noise source. device: index of the receiver that has it; name: of a setting, or
+    of a bank of pins; pin: number of the pin, None for a setting.
+    """
+
+    device: int
+    name: str
+    pin: int | None = None
+
+    def __str__(self):
+        return self.name if self.pin is None else f"gpio:{self.name}:{self.pin}"
+
+    @staticmethod
+    def read(text):
+        """Reads SETTING or gpio:BANK:PIN, with @N behind it for the Nth receiver."""
+        name, at, device = text.partition("@")
+        found = re.fullmatch(r"gpio:([^:]+):(\d+)", name)
+        number = int(device) if device.isdecimal() and device.isascii() else 0
+        if not name or (at and number < 1) or (name.startswith("gpio:") and not found):
+            raise ValueError("expected SETTING or gpio:BANK:PIN, with @N for the Nth receiver")
+        index = number - 1 if at else 0
+        return NoiseSwitch(index, found[1], int(found[2])) if found else NoiseSwitch(index, name)
 
 
 OPTIONS = {
@@ -87,6 +114,18 @@ OPTIONS = {
         number_reader(1e-6, 100, "s"),
         "length of the samples that are compared to find by how much (default: 0.4); "
         "longer finds fainter sources",
+        "SECONDS",
+    ),
+    "noise": Option(
+        NoiseSwitch.read,
+        "switch of a noise source, which is on while the inputs are measured, at the start and "
+        "after each tuning: a setting of the driver, as biastee, or a pin, as gpio:FP0:3; of the "
+        "first receiver, or with @2 of the second (default: none)",
+        "SWITCH",
+    ),
+    "noise_every": Option(
+        number_reader(1, 1e6, "s"),
+        "with noise: time from one such measurement to the next (default: none more)",
         "SECONDS",
     ),
 }
@@ -179,12 +218,29 @@ class Driver:
     def set_time_at_next_pulse(self, seconds):
         raise NotImplementedError
 
+    def noise_switch(self, switch):
+        """
+        A function of one argument, True or False, that switches what a NoiseSwitch names.
+
+        Raises:
+            ValueError: The device has no such switch; it says what there is.
+        """
+        raise ValueError(f"{self.text} has no switch that can be used while it runs")
+
     def start_at(self, seconds_from_now):
         """Lets the samples begin at a time, where it can."""
 
     def now(self):
         """Seconds by the device's clock; None if it does not tell, or cannot begin at a time."""
         return None
+
+
+def choice(what, wanted, known):
+    """Refuses a name that is not among those that a device has."""
+    if wanted not in known:
+        raise ValueError(
+            f"{what} " + (", ".join(known) if known else "nothing") + f", and no {wanted}"
+        )
 
 
 class NamedDriver(Driver):
@@ -301,6 +357,11 @@ class ReceiverFormat(InputFormat):
             key: values[key] for key in ("clock_error", "most_offset", "search") if key in values
         }
         options["follow_clock"] = values.get("follow_clock") == "yes"
+        if "noise" in values:
+            options["noise"] = self._noise_switch(request, drivers, count)
+            options["noise_every"] = values.get("noise_every", 0)
+        elif "noise_every" in values:
+            raise request.error("noise_every belongs to noise")
         now = time.time()
 
         def source(samples):
@@ -318,6 +379,25 @@ class ReceiverFormat(InputFormat):
             live=True,
             ports=count,
         )
+
+    @staticmethod
+    def _noise_switch(request, drivers, inputs):
+        """The function that switches the noise source of a request."""
+        switch = request.values["noise"]
+        name = f"noise={switch}" + (f"@{switch.device + 1}" if switch.device else "")
+        if inputs < 2:
+            raise request.error(f"{name}: one input has nothing to be measured with")
+        if request.values.get("clock_error", 0):
+            raise request.error(
+                f"{name}: inputs on clocks of their own (clock_error) need a source that is on all "
+                "the time"
+            )
+        if switch.device >= len(drivers):
+            raise request.error(f"{name}: there are {len(drivers)} receivers")
+        try:
+            return drivers[switch.device].noise_switch(switch)
+        except ValueError as error:
+            raise request.error(f"{name}: {error}") from None
 
     def _set_up(self, request, driver, channels):
         """Sets all that was asked for; returns warnings of what the driver made of it."""

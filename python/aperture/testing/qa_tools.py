@@ -422,6 +422,19 @@ class ByteSink(gr.sync_block):
         return np.concatenate(self.pieces).reshape(-1, self.item_size)
 
 
+class Keeper(gr.basic_block):
+    """Keeps the messages of its port `in`, as Python's types."""
+
+    def __init__(self):
+        gr.basic_block.__init__(self, "keeper", None, None)
+        self.kept = []
+        self.message_port_register_in(pmt.intern("in"))
+        self.set_msg_handler(pmt.intern("in"), self.keep)
+
+    def keep(self, message):
+        self.kept.append(from_pmt(message))
+
+
 class Running:
     """
     Starting and ending of the flowgraph `top`, with its byte sources and byte sinks in

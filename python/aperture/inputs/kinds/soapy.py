@@ -6,7 +6,7 @@
 """`soapy:`, receivers by way of SoapySDR and gr-soapy."""
 
 from ..debian import import_or_name_package
-from ..receivers import Driver, ReceiverFormat, ranges_of
+from ..receivers import Driver, ReceiverFormat, choice, ranges_of
 
 NOT_RADIOS = {"audio", "null"}
 
@@ -54,6 +54,18 @@ class SoapyDriver(Driver):
 
     def set_source(self, key, name):
         getattr(self.block, f"set_{key}_source")(name)
+
+    def noise_switch(self, switch):
+        if switch.pin is not None:
+            choice(f"{self.text} has the banks", switch.name, list(self.block.list_gpio_banks()))
+            bit = 1 << switch.pin
+            self.block.write_gpio_dir(switch.name, bit, bit)
+            return lambda on: self.block.write_gpio(switch.name, bit if on else 0, bit)
+        of_device = [entry.key for entry in self.block.get_setting_info()]
+        of_channel = [entry.key for entry in self.block.get_setting_info(0)]
+        choice(f"{self.text} has the settings", switch.name, of_device + of_channel)
+        where = () if switch.name in of_device else (0,)
+        return lambda on: self.block.write_setting(*where, switch.name, "true" if on else "false")
 
     def last_pulse(self):
         return (

@@ -5,8 +5,9 @@
 #
 """`uhd:`, USRPs by way of gr-uhd."""
 
+from ...noise_switch import UHD_SETUP
 from ..debian import import_or_name_package
-from ..receivers import NamedDriver, ReceiverFormat
+from ..receivers import NamedDriver, ReceiverFormat, choice
 
 
 class UhdDriver(NamedDriver):
@@ -37,6 +38,15 @@ class UhdDriver(NamedDriver):
     def set_source(self, key, name):
         for board in range(self.block.get_num_mboards()):
             getattr(self.block, f"set_{key}_source")(name, board)
+
+    def noise_switch(self, switch):
+        if switch.pin is None:
+            return super().noise_switch(switch)
+        choice(f"{self.text} has the banks", switch.name, list(self.block.get_gpio_banks(0)))
+        bit = 1 << switch.pin
+        for attribute, value in UHD_SETUP:
+            self.block.set_gpio_attr(switch.name, attribute, bit if value else 0, bit)
+        return lambda on: self.block.set_gpio_attr(switch.name, "OUT", bit if on else 0, bit)
 
     def set_time_at_next_pulse(self, seconds):
         self.block.set_time_next_pps(self._uhd.time_spec(float(seconds)))
