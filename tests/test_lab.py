@@ -24,6 +24,7 @@ import numpy as np
 import yaml
 from gnuradio import aperture, blocks, gr
 
+from gnuradio.aperture.spectrometry import galaxy
 from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.testing.visibility_files import write_file
 from places import (
@@ -41,9 +42,11 @@ LAB = SOURCE / "examples/lab"
 PAGES = SOURCE / "docs/lab"
 sys.path.insert(0, str(LAB))
 
+import drift_scan
 import measure
 import observing
 import pictures
+import rotation
 import simulated_faults as faults
 
 # sources of fringes.grc, of which those of one kind are enabled
@@ -54,6 +57,8 @@ SOURCES = {
 }
 BLUE = f"0,{0x72 / 255},{0xB2 / 255}"  # the first curve of our displays
 STEPS = ("noise", "cable", "sun", "tracked")  # pictures of what commands make
+#: pictures of the page on hydrogen, which are made of commands, too
+HYDROGEN = ("hydrogen", "galaxy", "sun-drift", "gain-drift", "throw")
 SPEED_OF_LIGHT, EARTH_RATE = 299792458.0, 7.2921159e-5
 
 # a fault is simulated once, for its numbers and for its picture
@@ -127,10 +132,10 @@ def check_picture(test, name, folder):
 
 
 def compile_flowgraphs(test):
-    """All flowgraphs at once: the lab's two, and fringes.grc with its other sources."""
+    """All flowgraphs at once: the lab's three, and fringes.grc with its other sources."""
     original = yaml.safe_load((LAB / "fringes.grc").read_text())
     paths = copy_flowgraphs(LAB, test.folder)
-    test.assertEqual({path.stem for path in paths}, {"faults", "fringes"})
+    test.assertEqual({path.stem for path in paths}, {"faults", "fringes", "hydrogen"})
     for kind in ("file", "rtlsdr"):
         flowgraph = copy.deepcopy(original)
         for block in flowgraph["blocks"]:
@@ -182,7 +187,7 @@ class TestLab(unittest.TestCase):
 
     @long_test
     def test_pictures_of_faults(self):
-        for name in set(pictures.PICTURES) - set(STEPS):
+        for name in set(pictures.PICTURES) - {*STEPS, *HYDROGEN}:
             with self.subTest(name):
                 pictures.drawing.save(pictures.PICTURES[name](None), self.folder / f"{name}.png")
                 check_picture(self, name, self.folder)
@@ -342,6 +347,54 @@ class TestLab(unittest.TestCase):
             cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
             for pair, model in (("xx", cosine), ("yy", cosine), ("xy", -sine), ("yx", sine)):
                 self.assertLess(abs(found[pair] - model / 2), 0.01, (angle, pair))
+
+
+class TestHydrogen(unittest.TestCase):
+    """The scripts of the page on hydrogen, of spectra that are known."""
+
+    def test_rotation(self):
+        """The tangent points of the model have its speed: 220 km/s, within 3 of half an edge."""
+        speeds = np.arange(-150.0, 310.0, 1.0)
+        for longitude in pictures.LONGITUDES:
+            kelvin = 10 + galaxy.brightness(longitude, 0.0, speeds)
+            for order in (slice(None), slice(None, None, -1)):
+                edge = rotation.fastest(speeds[order], kelvin[order])
+                radius, speed = rotation.tangent(longitude, edge, galaxy.SIGMA)
+                self.assertAlmostEqual(speed, galaxy.SUN_SPEED, delta=3.0, msg=longitude)
+                self.assertAlmostEqual(radius, 8.5 * math.sin(math.radians(longitude)))
+
+    def test_drift(self):
+        """A beam of 5 degrees, through which the Sun goes 15 degrees cos(declination) an hour."""
+        # 11:42 UTC, the Sun in the south: by the Almanac's formulas
+        times = 1718967600 + 2520 + np.arange(-3600.0, 3600.0, 10.0)
+        meta = {"latitude_deg": 52.0, "longitude_deg": 5.0, "height_m": 10.0}
+        declination, hour_angle = sun(times, 5.0)
+        elevation = math.degrees(declination.mean()) + 38.0
+        meta["direction"] = f"az 180.000 deg el {elevation:.3f} deg"
+        apart = np.degrees(np.angle(np.exp(1j * hour_angle))) * np.cos(declination)
+        kelvin = 9.0 + 300 * np.exp(-4 * np.log(2) * (apart / 5.0) ** 2)
+        (base, height, width), found = drift_scan.measure(times, kelvin, meta)
+        np.testing.assert_allclose((base, height, width), (9.0, 300.0, 5.0), rtol=0.01)
+        # a circle of declination and a great circle differ by 0.1 degrees so far away
+        np.testing.assert_allclose(found, apart, atol=0.2)
+
+    @long_test
+    def test_page(self):
+        """The commands of the page print what the page shows, and draw its pictures."""
+        folder = fresh_folder("lab-hydrogen")
+        text = (PAGES / "hydrogen.md").read_text().replace("\\\n", " ")
+        lines = [line for line in text.splitlines() if re.match(r" {4,}(tools/run|for) ", line)]
+        script = "\n".join(
+            line.strip().replace("tools/run", str(SOURCE / "tools/run"))
+            for line in lines
+            if not re.search("gnuradio-companion|soapy:", line)
+        ).replace("examples/lab", str(LAB))
+        output = run_or_fail(self, "sh", "-ec", script, cwd=folder)
+        printed = output.splitlines()
+        for told in printed_on("hydrogen.md"):
+            self.assertTrue(any(same_line(told, found) for found in printed), (told, output))
+        for name in ("galaxy", "sun-drift"):
+            check_picture(self, name, folder)
 
 
 @long_test

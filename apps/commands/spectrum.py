@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments.argument_types import number, positive_seconds, whole_number
 from ..arguments.command_parser import CommandParser
+from ..arrays import geometry
 from ..arrays.array_description import load_array
 from ..files.growing_file import check_path
 from ..inputs.registry import kinds_text
@@ -20,6 +21,7 @@ from ..spectrometry import kelvin
 from ..spectrometry.spectrum_file import ENDING, LOADS, SERIES, SPECTRUM, read_table, write_table
 from ..spectrometry.switching import MODES
 from ..spectrometry.velocity import HYDROGEN, KM_S, lsr_correction, velocities
+from ..tracking.directions import icrs
 from .progress import ProgressBar
 from .running import INTERRUPTED, CommandError, run_chain, run_command
 from .sky_options import direction
@@ -333,7 +335,8 @@ class Result:
         times = np.array([self.begin, (self.begin + self.end) / 2, self.end])
         begin, middle, end = (float(value) for value in lsr_correction(where, times, self._array))
         channel = KM_S * self.width / self._options.rest
-        if abs(end - begin) > SMEARED * channel:
+        # a drift scan is not for lines
+        if abs(end - begin) > SMEARED * channel and not self._options.over_time:
             warn(
                 PROGRAM,
                 f"the Earth's motion changes velocities by {abs(end - begin):.2f} km/s within the "
@@ -382,7 +385,15 @@ class Result:
 
     def _meta(self):
         options = self._options
-        where = "" if options.direction is None else str(options.direction).replace("°", " deg")
+        where, sky = "", {}
+        if options.direction is not None:
+            where = str(options.direction).replace("°", " deg")
+            ra, dec = icrs(options.direction, (self.begin + self.end) / 2, self._array)[:2]
+            longitude, latitude = geometry.radec_to_galactic(ra, dec)
+            sky = {
+                "galactic_longitude_deg": round(float(longitude), 6) % 360,
+                "galactic_latitude_deg": round(float(latitude), 6),
+            }
         return {
             "input": options.input,
             "begin": utc_text(self.begin, 3),
@@ -390,6 +401,7 @@ class Result:
             "seconds": self.seconds,
             "mode": options.mode,
             "direction": where,
+            **sky,
             "velocity_frame": "LSRK" if where else "topocentric",
             "velocity_convention": "radio",
             "velocity_correction_km_s": float(self.correction),

@@ -16,9 +16,11 @@ import tempfile
 from pathlib import Path
 
 import drawing
+import drift_scan
 import measure
 import numpy as np
 import observing
+import rotation
 import simulated_faults as faults
 from drawing import BLUE, GREEN, GREY, ORANGE, panels
 
@@ -232,7 +234,104 @@ def crossed(_):
     return figure
 
 
+# --- hydrogen with one dish -----------------------------------------------------------------------
+
+#: a dish that points to l=30, b=0, and what is common to all its spectra
+L30 = "hydrogen:l=30,b=0"
+LONGITUDES = (20, 25, 30, 35, 40, 50, 60, 70)
+
+
+def spectrum(folder, name, source, *options):
+    """Makes the spectrum NAME.ecsv with loads that are measured once, and returns its path."""
+    path, loads = Path(folder) / f"{name}.ecsv", Path(folder) / "loads.ecsv"
+    measured = ["--loads", str(loads)]
+    if not loads.exists():
+        measured += ["--hot", f"{L30},target=hot", "--cold", f"{L30},target=cold"]
+    subprocess.run(
+        ["aperture_spectrum", "--input", source, *options, *measured, "-o", str(path), "--force"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return path
+
+
+def hydrogen(folder):
+    """The spectrum of the first steps: with one gain for all channels, and calibrated."""
+    path = Path(folder) / "assumed.ecsv"
+    subprocess.run(
+        ["aperture_spectrum", "--input", L30, "--direction", "l=30, b=0", "--duration", "10"]
+        + ["-o", str(path), "--force"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    calibrated = spectrum(folder, "l30", L30, "--direction", "l=30, b=0", "--duration", "10")
+    return over_velocity((path, "no loads", GREY), (calibrated, "hot and cold", BLUE))
+
+
+def over_velocity(*spectra):
+    """A figure of spectra: (path, label, colour) of each."""
+    figure, axis = panels(1, size=(7.0, 3.4))
+    for path, label, colour in spectra:
+        _, speeds, kelvin = rotation.read(path)
+        axis.plot(speeds, kelvin, color=colour, lw=0.9, label=label)
+    axis.set(xlabel="velocity (km/s, LSR)", ylabel="antenna temperature (K)")
+    axis.legend()
+    return figure
+
+
+def galaxy(folder):
+    paths = [
+        spectrum(
+            *(folder, f"l{longitude}", f"hydrogen:l={longitude},b=0"),
+            *("--direction", f"l={longitude}, b=0", "--duration", "5"),
+        )
+        for longitude in LONGITUDES
+    ]
+    return rotation.picture([rotation.read(path) for path in paths], 7.0)
+
+
+def sun_drift(folder):
+    dish = "rate=10e3,freq=1415e6"
+    series = Path(folder) / "sun.ecsv"
+    subprocess.run(
+        ["aperture_spectrum", "--direction", "az=180,el=61.4", "--channels", "16", "--force"]
+        + ["--input", f"hydrogen:az=180,el=61.4,{dish},start=2024-06-21T10:40:00"]
+        + ["--integration", "10", "--duration", "7200", "--load-duration", "120"]
+        + ["--hot", f"hydrogen:zenith,{dish},target=hot"]
+        + ["--cold", f"hydrogen:zenith,{dish},target=cold", "--over-time", str(series)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,  # the band has no hydrogen line, and is not to have it
+    )
+    return drift_scan.picture(drift_scan.read(series))
+
+
+def gain_drift(folder):
+    """Total power and load switching, where the gain has changed by 5 % since hot and cold."""
+    drifting = f"{L30},drift=0.05,start=2024-06-21T11:01:00"
+    options = "--direction", "l=30, b=0"
+    total = spectrum(folder, "total", drifting, *options, "--duration", "10")
+    switched = spectrum(
+        folder, "load", f"{drifting},switching=load", *options, "--mode", "load", "--duration", "20"
+    )
+    return over_velocity((total, "total power", ORANGE), (switched, "load switching", BLUE))
+
+
+def throw(folder):
+    """Frequency switching, and its images."""
+    path = spectrum(
+        *(folder, "throw", f"{L30},freq=1419.8e6,switching=frequency,throw=1.2e6"),
+        *("--direction", "l=30, b=0", "--mode", "frequency", "--duration", "20"),
+    )
+    return over_velocity((path, "frequency switching, 1.2 MHz", BLUE))
+
+
 PICTURES = {
+    "hydrogen": hydrogen,
+    "galaxy": galaxy,
+    "sun-drift": sun_drift,
+    "gain-drift": gain_drift,
+    "throw": throw,
     "noise": noise,
     "cable": cable,
     "sun": sun,

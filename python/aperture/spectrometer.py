@@ -66,7 +66,7 @@ class _level_probe(python_block):
         self._found = found
 
     def _start(self):
-        self._next = 0.0  # of the host's clock, when it may be told again
+        self._next = 0.0  # the host's time at which it may be told again
 
     def _work(self, input_items, _):
         values = input_items[0].reshape(-1)

@@ -198,6 +198,8 @@ class SpectrumView:
             power = 10 * np.log10(last.power / scales.middle(last.power))
         wrong = list(self._faults.values())
         wrong += self._spikes(mean, inner, frequencies)
+        if not last.measured:
+            wrong.append("kelvin are assumed, for hot and cold were not measured yet")
         noise = scales.radiometer_noise(
             float(np.nanmedian(last.system)), width, float(weights.sum()), self._mode
         )
@@ -252,6 +254,4 @@ class SpectrumView:
                 text += "no line, "
             texts.append(text + f"T_sys {last.system[number]:.0f} K")
         texts.append(f"noise {noise:.2g} K after {seconds:.0f} s")
-        if not last.measured:
-            texts.append("kelvin are assumed: measure hot and cold")
         return minus_signs("; ".join(texts))

@@ -21,7 +21,6 @@ class SpectrumWidget(look.Panel):
     def __init__(self, display):
         super().__init__(SIZE)
         self._display, self._shown = display, None
-        self.headline.setWordWrap(True)
         self._make_choices()
         self.wrong = look.note("")
         self.wrong.setWordWrap(True)
@@ -95,11 +94,23 @@ class SpectrumWidget(look.Panel):
     def _tick(self):
         shown, load, wrong = self._display.update()
         self._load.setText(load)
-        self.wrong.setText("\n".join(wrong))
-        self.wrong.setVisible(bool(wrong))
+        self._warn("\n".join(wrong))
         if shown is not None and shown is not self._shown:
             self._shown = shown
             self._draw(shown)
+
+    def _warn(self, text):
+        if text != self.wrong.text():
+            self.wrong.setText(text)
+            # without this the layout would give plots the heights that they have by themselves; a
+            # new text sets it again
+            policy = self.wrong.sizePolicy()
+            policy.setHeightForWidth(False)
+            self.wrong.setSizePolicy(policy)
+            self.wrong.setToolTip(text)
+        self.wrong.setVisible(bool(text))
+        if text:
+            self.wrong.setFixedHeight(self.wrong.heightForWidth(max(self.width() - 8, 200)))
 
     def _draw(self, shown):
         self.headline.setText(shown.words)

@@ -42,7 +42,8 @@ def spectrum_figure(speeds, kelvin, names, title, label, series, noise, measured
     axis = axes[0, 0]
     for number, (name, values) in enumerate(zip(names, kelvin)):
         axis.plot(speeds, values, color=COLOURS[number % len(COLOURS)], lw=0.9, label=name)
-    axis.axvline(0, color="#A0A0A0", lw=0.8, zorder=0)
+    if np.min(speeds) < 0 < np.max(speeds):
+        axis.axvline(0, color="#A0A0A0", lw=0.8, zorder=0)
     axis.set_xlabel(label)
     axis.set_ylabel(
         "antenna temperature (K)" if measured else "antenna temperature (K, not calibrated)"
