@@ -19,7 +19,7 @@ from gnuradio.aperture.inputs.debian import MissingPackageError
 from gnuradio.aperture.inputs.input_format import InputError
 
 
-class qa_receivers(gr_unittest.TestCase):
+class qa_receiver_inputs(gr_unittest.TestCase):
     def parse(self, text):
         found, rest = registry.find_kind(text)
         return found.parse(rest)
@@ -40,7 +40,7 @@ class qa_receivers(gr_unittest.TestCase):
             ("soapy:driver=a,freq=1e9", "rate is missing, samples a second of each input: rate=HZ"),
             (
                 "soapy:driver=a,rate=1e6",
-                "freq is missing, of the middle of the band on the sky: freq=HZ",
+                "freq is missing, frequency of the middle of the band on the sky: freq=HZ",
             ),
             ("soapy:driver=a,rate=1e6;driver=b,rate=2e6", "rate is given twice"),
             ("soapy:driver=a,,rate=1e6,freq=1e9", "there is nothing between two commas"),
@@ -49,11 +49,24 @@ class qa_receivers(gr_unittest.TestCase):
             ("soapy:driver=a,rate=0,freq=1e9", "rate=0: expected a number from 1 to 1e"),
             ("soapy:driver=a,rate=1e6,freq=1e9,channels=0", "channels=0: expected a whole"),
             ("soapy:driver=a,rate=1e6,freq=1e9,clock=", "clock=: expected a name"),
+            ("soapy:driver=a,rate=1e6,freq=1e9,noise=", "noise=: expected SETTING or gpio:BANK"),
+            ("soapy:driver=a,rate=1e6,freq=1e9,noise=gpio:FP0", "expected SETTING or gpio:BANK"),
+            ("soapy:driver=a,rate=1e6,freq=1e9,noise=x@0", "with @N for the Nth receiver"),
         ):
             with self.subTest(text=text), self.assertRaises(InputError) as caught:
                 self.parse(text)
             self.assertIn(problem, str(caught.exception))
             self.assertTrue(str(caught.exception).startswith(f"input {text}: "))
+
+    def test_noise_switches(self):
+        for text, switch in (
+            ("biastee", receivers.NoiseSwitch(0, "biastee")),
+            ("biastee@2", receivers.NoiseSwitch(1, "biastee")),
+            ("gpio:FP0:3", receivers.NoiseSwitch(0, "FP0", 3)),
+            ("gpio:MAIN:0@3", receivers.NoiseSwitch(2, "MAIN", 0)),
+        ):
+            self.assertEqual(receivers.NoiseSwitch.read(text), switch)
+            self.assertEqual(str(switch), text.partition("@")[0])
 
     def test_ranges(self):
         ranges = receivers.Ranges(((225001.0, 300000.0), (900001.0, 3.2e6), (1420.4e6, 1420.4e6)))
@@ -94,4 +107,4 @@ class qa_receivers(gr_unittest.TestCase):
 
 
 if __name__ == "__main__":
-    gr_unittest.run(qa_receivers)
+    gr_unittest.run(qa_receiver_inputs)
