@@ -230,7 +230,7 @@ REFUSED = cases(
         sources=1 | start_time=-1 | start_time=float('nan') | start_time=(1, 2) | start_time=1e300
     dada_source: begin=-1 | samples=-1
     calibrator: channels=0 | inputs=0 | channels=90000000 | integrations=0 |
-        integrations=2**20 + 1 | every=-1 | lead=-1 | lead=2e6
+        integrations=2**20 + 1 | every=-1 | lead=-1 | lead=2e6 | noise_settle=-1 | noise_patience=0
     uvh5_sink: gains=[1.0] | filename= | channels=0 | inputs=0 | channels=90000000
     voltage_sink: filename=x.dat | channels=0 | inputs=0 | spectra_per_frame=0 |
         spectra_per_frame=524288 | blocks_per_file=0 |

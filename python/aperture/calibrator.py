@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pmt
+from gnuradio import gr
 
 from . import tags
 from .arrays.array_description import load_array
@@ -16,6 +17,7 @@ from .calibration.calibration import Band, CalibrationError
 from .calibration.calibration_file import save_calibration
 from .calibration.measure import MOST_MISFIT, calibrate, visibilities_of
 from .calibration.messages import calibration_messages
+from .calibration.noise_cycle import PAUSE, NoiseCycle, coherence_of
 from .calibration.sources import sky_model
 from .files.file_names import check_text
 from .parameters.description import Anything, Integer, Number, Text
@@ -25,6 +27,7 @@ from .streams.tag_values import dictionary, require, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra)
 ALMOST_ONE = 0.99  # the mean of phasors that are all but equal
+NOTHING = pmt.init_u64vector(1, [0])  # counted of an integration that has the noise source
 PATIENCE = 200  # measurements that may come before a setting is in force
 
 
@@ -49,9 +52,14 @@ class calibrator(python_block):
     was received before is not measured again. If the F-engine is further ahead, it holds later,
     which is noticed: what is as it was before the setting is left out.
 
+    A noise source with a switch: with `noise_source="message"` the port `noise` sends {"noise": true}
+    before a measurement and false after it, to a noise_switch. The integrations of an optional
+    output are those that come in, but for those in which the source may be on: they are zeros, and
+    count nothing (`counted` is 0). It counts as off once the coherence has fallen.
+
     Message port `command`: a dictionary of `command` with "measure" begins a new measurement.
     Message port `status`: a dictionary of `event`: `calibrated`, or `not_calibrated` with a
-    `reason`.
+    `reason`; `noise_silent` and `noise_stays` where the switch of the noise source does not answer.
 
     Tags that are needed: rx_time, rx_freq, bandwidth and spectra, as xengine sends them.
 
@@ -88,6 +96,21 @@ class calibrator(python_block):
         ) = 1.0,
         filename: Text("If given, the file of the calibration that is in force.") = "",
         inputs: Anything("If given, how many inputs the array must have.") = None,
+        noise_source: Text(
+            "message: a noise source is switched by the messages of port `noise`; none: it is on, "
+            "or there is none.",
+            "none",
+            "message",
+        ) = "none",
+        noise_settle: Number(
+            "Seconds of the stream from switching it on to the first integration that is measured.",
+            0,
+            3600,
+            unit="s",
+        ) = 0.5,
+        noise_patience: Number(
+            "Seconds of the stream in which its switch has to act.", 0.01, 3600, unit="s"
+        ) = 5.0,
     ):
         array = load_array(array)
         self._channels = int(channels)
@@ -103,12 +126,14 @@ class calibrator(python_block):
         self._model = sky_model(source)
         self._array, self._products = array, products
         self._reference, self._filename = reference, filename
+        self._switches = noise_source == "message"
+        self._settle, self._patience = float(noise_settle), float(noise_patience)
         self._lock = threading.Lock()
         self._start()
-        super().__init__(
-            "calibrator", out_sig=None, in_sig=[vector_of(np.complex64, self._channels * products)]
-        )
-        for port in ("delays", "gains", "status"):
+        items = [vector_of(np.complex64, self._channels * products)]
+        super().__init__("calibrator", items, gr.py_io_signature(0, 1, items))
+        self.set_tag_propagation_policy(gr.TPP_DONT)
+        for port in ("delays", "gains", "noise", "status"):
             self.message_port_register_out(pmt.intern(port))
         self.message_port_register_in(pmt.intern("command"))
         self.set_msg_handler(pmt.intern("command"), self._command)
@@ -140,6 +165,11 @@ class calibrator(python_block):
         self._clock = None  # (whole seconds, fraction) at which the next integration begins
         self._holds_from = None  # the same for the last correction that was sent
         self._spectra = 1
+        self._cycle = NoiseCycle(self._settle, self._patience) if self._switches else None
+        self._origin = None  # time of the first integration
+        self._try_from = 0.0  # s after that, before which the source is left alone
+        self._why = "no integration has come since"  # reason why nothing was measured
+        self._counted = None  # `counted` as the output said it last
 
     def _command(self, message):
         name, command = pmt.intern("command"), pmt.PMT_NIL
@@ -164,13 +194,29 @@ class calibrator(python_block):
         self.message_port_pub(pmt.intern("status"), dictionary(made))
 
     def _work(self, input_items, output_items):
-        found = self.described(0, len(input_items[0]))
-        for item, here in zip(input_items[0], found):
-            self._take(np.reshape(item, (self._channels, self._products)), here)
-        return len(input_items[0])
+        count = len(output_items[0]) if output_items else len(input_items[0])
+        found = self.described(0, count)
+        passed = output_items[0] if output_items else None
+        if passed is not None:
+            passed[:] = input_items[0][:count]
+            for tag in self.get_tags_in_window(0, 0, count):
+                if not pmt.equal(tag.key, pmt.intern(tags.counted)):
+                    self.add_item_tag(0, tag.offset, tag.key, tag.value)
+        for index, (item, here) in enumerate(zip(input_items[0], found)):
+            noisy = self._take(np.reshape(item, (self._channels, self._products)), here)
+            if passed is None:
+                continue
+            counted = NOTHING if noisy else here.get(tags.counted)
+            if noisy:
+                passed[index] = 0
+            if counted is not None and not (self._counted and pmt.equal(counted, self._counted)):
+                item = self.nitems_written(0) + index
+                self.add_item_tag(0, item, pmt.intern(tags.counted), counted)
+                self._counted = counted
+        return count
 
     def _take(self, item, found):
-        """Takes one integration and its tags."""
+        """Takes one integration and its tags; returns whether the noise source may be in it."""
         if self._band is None:
             require(found, NEEDED, "X-engine")
         if tags.rx_freq in found or tags.bandwidth in found:
@@ -187,15 +233,62 @@ class calibrator(python_block):
             ):
                 self._wanted = True
             wanted = self._wanted
-        if not wanted or (
-            self._holds_from is not None and self._seconds(begin, self._holds_from) < 0
-        ):
-            return
+        wanted = wanted and (
+            self._holds_from is None or self._seconds(begin, self._holds_from) >= 0
+        )
+        if self._origin is None:
+            self._origin = begin
+        now = self._seconds(begin, self._origin)
+        noisy = self._follow_noise(item, now, length, wanted)
+        if not wanted or (self._cycle is not None and not self._cycle.ready(now)):
+            return noisy
         self._gathered.append(np.array(item, complex))
         self._times.append(begin[0] + begin[1] + length / 2)
         if len(self._gathered) == self._integrations:
+            before = self._sent
             self._measure()
             self._gathered, self._times = [], []
+            if self._cycle is not None and self._sent > before:
+                self._cycle.end(now + length, coherence_of(item))
+                self._switch(False)
+        return noisy
+
+    def _follow_noise(self, item, now, length, wanted):
+        """Switches the noise source; returns whether an integration may have it. now: s since the
+        first one, when it begins."""
+        cycle = self._cycle
+        if cycle is None:
+            return False
+        if not cycle.active:
+            if not wanted or now < self._try_from:
+                return False
+            cycle.begin(now)
+            self._switch(True)
+        elif cycle.silent(now):
+            self._tell(
+                "noise_silent",
+                f"the noise source does not answer: nothing could be calibrated {self._patience:g} "
+                f"s after it was switched on ({self._why}); is port noise connected to what "
+                "switches it?",
+            )
+            cycle.end(now)
+            self._switch(False)
+            self._gathered, self._times = [], []
+            self._try_from = now + max(PAUSE, self._every)
+        elif not cycle.searching:
+            outcome = cycle.look(now + length, coherence_of(item))
+            if outcome == "stays":
+                self._tell(
+                    "noise_stays",
+                    "the noise source does not answer: the coherence is the same "
+                    f"{self._patience:g} s after it was switched off",
+                )
+        return True
+
+    def _switch(self, on):
+        self.message_port_pub(
+            pmt.intern("noise"), dictionary({tags.noise: pmt.from_bool(bool(on))})
+        )
 
     @staticmethod
     def _later(time, seconds):
@@ -240,7 +333,10 @@ class calibrator(python_block):
                 MOST_MISFIT,
             )
         except CalibrationError as error:
-            self._tell("not_calibrated", text_of(error))
+            # the source may come on in a moment: what its silence is told with
+            self._why = text_of(error)
+            if self._cycle is None:
+                self._tell("not_calibrated", self._why)
             return
         if self._not_in_force(found):
             return

@@ -21,7 +21,7 @@ class noise_switch(python_block):
     """
     Switches a noise source, or the bias tee that feeds it, by what its receiver has.
 
-    Message port `noise` takes what `stream_align` sends, a dictionary of `noise`
+    Message port `noise` takes what `stream_align` and `calibrator` send, a dictionary of `noise`
     with true or false (a pair, as a QT GUI Toggle Button sends it, too). What the receiver is to
     do leaves on the port `command`:
 

@@ -15,7 +15,15 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture.arrays.array_model import Input, Source
 from gnuradio.aperture.testing.arrays import make_array
-from gnuradio.aperture.testing.qa_tools import DEVICE
+from gnuradio.aperture.testing.qa_tools import (
+    DEVICE,
+    ByteSink,
+    Keeper,
+    from_pmt,
+    gr_tags,
+    rx_time,
+    tags_of,
+)
 
 CHANNELS, RATE = 32, 2e6
 
@@ -74,7 +82,103 @@ class Loop(gr.top_block):
         ]
 
 
+class SwitchedIntegrations(gr.sync_block):
+    """
+    Integrations of two inputs, of SPECTRA spectra each, that hear a noise source in those with
+    `on`: it is switched by the port `noise`, `delay` integrations behind what was sent; dead: not.
+    The phase of its product is PHASE.
+    """
+
+    SPECTRA, PHASE = 1000, 0.7
+
+    def __init__(self, count, delay=3, dead=False):
+        gr.sync_block.__init__(self, "switched", None, [(np.complex64, CHANNELS * 3)])
+        self.on, self.told = np.zeros(count, bool), []
+        self.delay, self.dead, self.sent = delay, dead, 0
+        rng = np.random.default_rng(4)
+        parts = rng.normal(size=(3, count, CHANNELS, 2)) @ [1, 1j] / np.sqrt(2 * self.SPECTRA)
+        self.noise = np.stack([1 + parts[0].real, parts[1], 1 + parts[2].real], axis=-1)
+        self.message_port_register_in(pmt.intern("noise"))
+        self.set_msg_handler(pmt.intern("noise"), self.switch)
+
+    def switch(self, message):
+        self.told.append(from_pmt(message)["noise"])
+        if not self.dead:
+            self.on[self.sent + self.delay :] = self.told[-1]
+
+    def item(self, index):
+        source = np.array([10, 10 * np.exp(1j * self.PHASE), 10])
+        return (self.noise[index] + self.on[index] * source).astype(np.complex64)
+
+    def work(self, input_items, output_items):
+        if self.sent == len(self.on):
+            return -1
+        if self.sent == 0:
+            counted = np.array([self.SPECTRA], np.uint64)
+            values = {"rx_time": rx_time(1700000000), "rx_freq": 1.42e9, "bandwidth": RATE}
+            values |= {"spectra": self.SPECTRA, "counted": counted, "rx_rate": RATE / 32000}
+            for tag in gr_tags(0, values):
+                self.add_item_tag(0, 0, tag.key, tag.value)
+        output_items[0][0] = self.item(self.sent).ravel()
+        self.sent += 1
+        return 1
+
+
 class qa_calibrator(gr_unittest.TestCase):
+    def switched(self, source, **options):
+        """Runs a calibrator on integrations; returns it, what left it [integration], what is
+        counted there, and its events."""
+        array = make_array(
+            dict.fromkeys("AB", (0.0, 0.0, 0.0)), rate=RATE, center=1.42e9, name="two"
+        )
+        block = aperture.calibrator(
+            array, CHANNELS, noise_source="message", reference="Ax", lead=0.1, **options
+        )
+        top, sink, keeper = gr.top_block(), ByteSink(8 * CHANNELS * 3), Keeper()
+        top.connect(source, block, sink)
+        top.msg_connect(block, "noise", source, "noise")
+        top.msg_connect(block, "status", keeper, "in")
+        top.run()
+        self.assertIsNone(block.error())
+        data = sink.data().view(np.complex64).reshape(-1, CHANNELS, 3)
+        counted = np.zeros(len(data), int)
+        for item, value in tags_of(sink.tags, "counted"):
+            counted[item:] = value[0]
+        return block, data, counted, [message["event"] for message in keeper.kept]
+
+    def test_noise_source(self):
+        """On, measured, off: what has the source counts nothing, all else is as it came."""
+        source = SwitchedIntegrations(1500)
+        block, data, counted, events = self.switched(
+            source, integrations=5, noise_settle=5.0, noise_patience=20.0
+        )
+        self.assertEqual((source.told, events), ([True, False], ["calibrated"]))
+        self.assertEqual(len(data), 1500)
+        there = counted == source.SPECTRA
+        self.assertTrue(np.all(there | (counted == 0)))
+        self.assertFalse(np.any(source.on & there))
+        self.assertGreater(there.sum(), 500)
+        for index in np.flatnonzero(there):
+            np.testing.assert_array_equal(data[index], source.item(index))
+        self.assertFalse(np.any(data[~there]))
+        # one stretch, from the first integration on
+        self.assertEqual(np.flatnonzero(np.diff(there.astype(int))).size, 1)
+        self.assertFalse(there[0])
+        phase = block.calibration().phases(1.42e9)[1]
+        self.assertAlmostEqual(phase, -source.PHASE, delta=0.02)
+
+    def test_dead_switch(self):
+        """Said once, and the integrations pass; nothing hangs."""
+        source = SwitchedIntegrations(1500, dead=True)
+        _, data, counted, events = self.switched(source, noise_settle=1.0, noise_patience=3.0)
+        self.assertEqual(source.told, [True, False])
+        self.assertEqual(events.count("noise_silent"), 1)
+        self.assertEqual(len(data), 1500)
+        # 3 s of 16 ms, and 1 s until it is off in any case
+        missing = np.flatnonzero(counted == 0)
+        self.assertEqual((missing[0], len(missing)), (0, missing[-1] + 1))
+        self.assertAlmostEqual(len(missing), 4 / 0.016, delta=3)
+
     def check_flat(self, visibilities, part=0.12):
         """1 but for the noise: of 1000 spectra, and of what was measured; channel 0 has none."""
         self.assertLess(np.abs(np.angle(visibilities[:, 1:], deg=True)).max(), 2.5)
