@@ -240,13 +240,19 @@ void xengine_impl::finish_integration(gr_complex* visibilities,
     const auto changes = take_changes(first);
     const auto settings = take_settings(first);
     for (int port = 0; port < (counts ? 2 : 1); port++) {
-        if (describe)
+        if (describe) {
             tag_description(port,
                             item,
                             { time_of(first),
                               rate() / d_length_in_frames,
                               input_bandwidth(),
                               input_samples_per_item() * d_length_in_frames });
+            if (rate() > 0)
+                tag(port,
+                    item,
+                    tags::spectrum_rate,
+                    pmt::from_double(rate() * d_p.spectra_per_frame));
+        }
         for (const auto& change : changes)
             tag_frequency(port, item, time_of(first), change.frequency);
         tag_integration(port,

@@ -283,6 +283,107 @@ class TestChannels(unittest.TestCase):
         ratio = file.read()[:, 0] / expected
         np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-5)
 
+    # ---- oversampled channels
+
+    def oversampled(self):
+        """
+        Noise and a tone of two antennas, of which the second has all 3 samples later, through an
+        oversampled filter bank by its definition: 32 channels of 10 kHz, a spectrum every 27
+        samples, as [block][antenna][channel][time][polarisation][re, im] of 8 bits.
+        """
+        channels, hop, taps, spectra = 32, 27, 24, 1600
+        length = taps * channels
+        count = spectra * hop + length + 3
+        wave = self.rng.normal(size=(count, 2)) @ [1, 1j]
+        wave += np.exp(2j * np.pi * 5.3 / channels * np.arange(count))
+        place = np.arange(length)
+        prototype = np.sinc((place - (length - 1) / 2) / channels) * np.hanning(length + 2)[1:-1]
+        number = np.arange(channels) - channels // 2
+        bank = prototype[:, None] * np.exp(-2j * np.pi * np.outer(place, number) / channels)
+        steps = hop * np.arange(spectra)
+        rotation = np.exp(-2j * np.pi * np.outer(steps, number) / channels)
+        found = []
+        for late in (0, 3):
+            windows = wave[3 - late + steps[:, None] + place]
+            found.append(windows @ bank * rotation)
+        voltages = np.stack(found)  # [antenna][time][channel]
+        voltages *= 20 / np.sqrt(np.mean(np.abs(voltages) ** 2) / 2)
+        parts = np.stack([voltages.real, voltages.imag], -1)
+        parts = np.clip(np.rint(parts), -127, 127).astype(np.int8)
+        return parts.reshape(2, 4, 400, channels, 2).transpose(1, 0, 3, 2, 4)[..., None, :]
+
+    def test_oversampled(self):
+        """Spectra come faster than channels are apart, as MWA's and SKA-Low's: frequencies are
+        those of the channels, and times those of the spectra, in visibilities and powers."""
+        blocks = self.oversampled()
+        interval = 27 / 320e3
+        write_guppi(self.path("over.raw"), blocks, TBIN=8.4375e-05, OBSBW=0.32)
+        text, found = self.correlate(
+            f"guppi:{self.path('over.raw')}", "--integration", f"{400 * interval}"
+        )
+        self.assertIn("oversampled by 32/27: spectra come at 11851.8519 Hz", text)
+        self.assertIn("32 of 10 kHz", text)
+        self.check(found, spectra_of(blocks), 400)
+        frequencies = found["freq_array"].ravel()
+        np.testing.assert_allclose(np.diff(frequencies), 1e4, rtol=1e-9)
+        np.testing.assert_allclose(found["integration_time"], 400 * interval, rtol=1e-9)
+        times = np.unique(found["times"]) * 86400
+        np.testing.assert_allclose(np.diff(times), 400 * interval, atol=1e-4)
+        np.testing.assert_allclose(found["nsamples"], 1)
+        # the tone is 5.3 channels above the middle, the second antenna 3 samples later
+        pairs = list(zip(found["ant_1_array"], found["ant_2_array"]))
+        numbers = list(found["antenna_numbers"])
+        visibilities = found["visdata"].mean(axis=0)[..., 0]
+        auto = visibilities[pairs.index((numbers[0], numbers[0]))]
+        self.assertEqual(int(np.argmax(auto.real)), 16 + 5)
+        cross = visibilities[pairs.index((numbers[0], numbers[1]))]
+        offsets = frequencies - frequencies[16]
+        # a delay of 3 samples, within a hundredth of one, by channels without the tone
+        noise = np.arange(32) != 21
+        slope, _ = np.polyfit(offsets[noise], np.unwrap(np.angle(cross))[noise], 1)
+        self.assertAlmostEqual(-slope / (2 * np.pi) * 320e3, 3, delta=0.02)
+        found, out, err = observations.run(
+            beams_command,
+            *f"--device cpu --input guppi:{self.path('over.raw')} --beams grid:az=0,el=90".split(),
+            *f"--integration {100 * interval} -o {self.path('over.fil')}".split(),
+        )
+        self.assertEqual(found, 0, err)
+        file = FilterbankFile(self.path("over.fil"))
+        self.assertEqual(file.samples, 16)
+        self.assertAlmostEqual(file.interval / (100 * interval), 1, delta=1e-9)
+        np.testing.assert_allclose(file.frequencies, frequencies, rtol=1e-9)
+        spectra = spectra_of(blocks).reshape(16, 100, 2, 1, 32)
+        expected = np.sum(np.abs(spectra.sum(axis=2)) ** 2, axis=(1, 2))
+        ratio = file.read()[:, 0] / expected
+        np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-5)
+
+    def test_oversampled_formats(self):
+        """PSRDADA and VDIF of oversampled channels; ratios that are none are refused."""
+        blocks = self.oversampled()
+        voltages = blocks.transpose(0, 3, 1, 2, 4, 5).reshape(1600, 2, 32, 1, 2)
+        write_dada_channels(self.path("over.dada"), voltages, "TFA", BW=0.32, TSAMP=84.375)
+        signals = open_input(f"dada:{self.path('over.dada')}")
+        self.assertEqual((signals.channel_width, signals.bandwidth), (1e4, 32e4))
+        self.assertAlmostEqual(signals.sample_rate, 32 * 32e4 / 27, delta=1e-3)
+        later = signals.after(32 * 540).start_time
+        start = signals.start_time
+        self.assertAlmostEqual(later[0] - start[0] + later[1] - start[1], 540 * 27 / 32e4)
+        codes = self.rng.integers(0, 16, (4, 1, 10, 32, 2))
+        write_vdif(self.path("over.vdif"), codes)
+        text = f"vdif:{self.path('over.vdif')},band=rising,freq=1e9,rate=10kHz"
+        signals = open_input(f"{text},width=8437.5Hz")
+        self.assertIn("oversampled by 32/27", " ".join(signals.warnings))
+        self.assertEqual((signals.sample_rate, signals.bandwidth), (32e4, 27e4))
+        for wrong, said in (
+            (f"{text},width=5kHz", "width= is 5000 Hz, but spectra come at 10000 Hz"),
+            (f"{text},width=11kHz", "width= is 11000 Hz, but spectra come at 10000 Hz"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                open_input(wrong)
+        write_guppi(self.path("odd.raw"), blocks, TBIN=8.43e-05, OBSBW=0.32)
+        with self.assertRaisesRegex(ValueError, "TBIN 8.43e-05: disagrees .* such as 27/32"):
+            open_input(f"guppi:{self.path('odd.raw')}")
+
     # ---- PSRDADA
 
     def test_dada(self):

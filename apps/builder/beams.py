@@ -144,7 +144,7 @@ def check_voltages(plan, beams):
 def stream_of(plan, signals, sizes, products, beams, rows):
     """The PowerStream of beams; products: of the powers; rows: beams of the powers."""
     summed = plan.beams.sum_channels
-    channels, width = sizes.channels // summed, sizes.sample_rate / sizes.hop
+    channels, width = sizes.channels // summed, sizes.width
     if signals.real:
         width = sizes.sample_rate / 2 / sizes.channels
     # the middle channel of those that come out of beam_power

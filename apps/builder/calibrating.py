@@ -19,9 +19,8 @@ from ..streams.stream_band import Band, StreamBand
 
 def frequencies_of(signals, channels):
     """Sky frequencies [channel], Hz, of the channels that an F-engine makes of signals."""
-    width = signals.sample_rate / (2 if signals.real else 1)
     band = StreamBand(
-        Band(signals.center_frequency, width), signals.real, signals.inverted
+        Band(signals.center_frequency, signals.bandwidth), signals.real, signals.inverted
     ).of_channels(channels)
     return channel_frequencies(channels, band.center, band.width)
 

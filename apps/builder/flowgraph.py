@@ -90,7 +90,8 @@ def sizes_of(plan, signals, weights_hold=math.inf):
             multiple=frame_multiple(plan),
             weights_hold=weights_hold,
         )
-        return replace(sizes, recorded=bool(signals.channels))
+        recorded = bool(signals.channels)
+        return replace(sizes, recorded=recorded, spacing=signals.channel_width)
     except ParameterError as error:
         raise plan.error(error.field, error.problem, shown=True) from None
 
@@ -117,7 +118,7 @@ def smeared(plan, array, sizes):
     """Returns what to tell a user whose integrations or channels are so long and wide that phases
     of what moves with the sky change within them: without tracking, and with it at half power of
     the primary beam, where the antennas' diameters are known."""
-    width, half = sizes.sample_rate / sizes.hop, sizes.channels / 2
+    width, half = sizes.width, sizes.channels / 2
     top, angle, where = array.center_frequency + half * width, None, "of a source on the sky "
     follow = f"{plan.naming('tracking.direction')} follows a source, or " * (not sizes.recorded)
     if plan.tracking.direction is not None:

@@ -30,7 +30,8 @@ class Sizes:
     visibilities: spectra in an integration of visibilities, a multiple of those in a frame, None
     where nothing correlates; powers: spectra in an integration of powers, a divisor of
     those in a frame or a multiple, None where there are no beams; notes: what differs from what was
-    asked, or was chosen, as sentences for the user; recorded: the input has the channels.
+    asked, or was chosen, as sentences for the user; recorded: the input has the channels; spacing:
+    Hz, of those.
     """
 
     channels: int
@@ -43,6 +44,7 @@ class Sizes:
     powers: int | None = None
     notes: tuple = ()
     recorded: bool = False
+    spacing: float = 0.0
 
     def made_by(self, window):
         """Returns who has made the channels, in words; window: of the filter bank."""
@@ -52,6 +54,11 @@ class Sizes:
     def samples(self):
         """Samples of each input that give all spectra; None if endless."""
         return None if self.spectra is None else (self.spectra + self.taps - 1) * self.hop
+
+    @property
+    def width(self):
+        """Spacing of the channels in Hz."""
+        return self.spacing or self.sample_rate / self.hop
 
     def seconds(self, spectra):
         """Length of so many spectra in seconds."""

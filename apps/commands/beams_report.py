@@ -57,7 +57,7 @@ def start_lines(graph):
     return [
         input_text(graph),
         f"{count} beam{'s'[: count > 1]}, {sizes.channels} channels of "
-        f"{with_prefix(sizes.sample_rate / sizes.hop, 'Hz')}, integrations of "
+        f"{with_prefix(sizes.width, 'Hz')}, integrations of "
         f"{seconds_text(sizes.power_integration)}: {sizes.powers} spectra; frames of "
         f"{sizes.spectra_per_frame}",
         beam_table(beams.beams),
@@ -91,7 +91,7 @@ def summary(graph, run):
         ),
         (
             "channels",
-            f"{sizes.channels} of {with_prefix(sizes.sample_rate / sizes.hop, 'Hz')}"
+            f"{sizes.channels} of {with_prefix(sizes.width, 'Hz')}"
             + (f", {summed} summed" if summed > 1 else ""),
         ),
         ("products", beams.products),

@@ -41,7 +41,7 @@ def tracking_text(graph):
 def start_lines(graph):
     """Returns the lines that are said before anything is correlated."""
     plan, sizes, split = graph.plan, graph.sizes, graph.split
-    width = with_prefix(sizes.sample_rate / sizes.hop, "Hz")
+    width = with_prefix(sizes.width, "Hz")
     frames = f"{sizes.frames} frame{'s'[: sizes.frames > 1]} of {sizes.spectra_per_frame} spectra"
     integrations = f"integrations of {seconds_text(sizes.integration)}: {frames}"
     notes = ["note: " + text for text in sizes.notes]
@@ -132,7 +132,7 @@ def summary(graph, run):
         ),
         (
             "channels",
-            f"{sizes.channels} of {with_prefix(sizes.sample_rate / sizes.hop, 'Hz')}, "
+            f"{sizes.channels} of {with_prefix(sizes.width, 'Hz')}, "
             f"{sizes.made_by(plan.engines.window)}",
         ),
         (

@@ -50,7 +50,7 @@ def make_chain(configuration):
 def describe(graph):
     """Returns a description of the flowgraph, a line each."""
     sizes, beams = graph.sizes, graph.beams
-    width = with_prefix(sizes.sample_rate / sizes.hop, "Hz")
+    width = with_prefix(sizes.width, "Hz")
     lines = [
         f"{printable(graph.plan.input.source)}: {graph.signals.inputs} inputs, "
         f"{graph.signals.sample_type}, {with_prefix(sizes.sample_rate, 'sample/s')}",

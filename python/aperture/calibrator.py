@@ -23,7 +23,7 @@ from .files.file_names import check_text
 from .parameters.description import Anything, Integer, Number, Text
 from .parameters.rules import inputs_of, item_bytes
 from .streams.python_block import printable, python_block, text_of, vector_of
-from .streams.tag_values import dictionary, require, tag_value, time_of
+from .streams.tag_values import dictionary, require, spectrum_interval, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra)
 ALMOST_ONE = 0.99  # the mean of phasors that are all but equal
@@ -162,6 +162,7 @@ class calibrator(python_block):
         self._sent = self._skipped = 0
         self._wanted = True
         self._gathered, self._times = [], []
+        self._interval = None  # s, from a spectrum to the next
         self._clock = None  # (whole seconds, fraction) at which the next integration begins
         self._holds_from = None  # the same for the last correction that was sent
         self._spectra = 1
@@ -223,7 +224,10 @@ class calibrator(python_block):
             self._tune(found)
         self._spectra = tag_value(found, tags.spectra, pmt.to_uint64)
         begin = tag_value(found, tags.rx_time, time_of) if tags.rx_time in found else self._clock
-        length = self._spectra / self._band.width  # s: spectra are 1 / width apart
+        self._interval = spectrum_interval(
+            found, self._channels, self._band.width * self._channels, self._interval
+        )
+        length = self._spectra * self._interval  # s
         self._clock = self._later(begin, length)
         with self._lock:
             if (
@@ -308,6 +312,8 @@ class calibrator(python_block):
         self._frequency = tag_value(found, tags.rx_freq, pmt.to_double, last)
         width = tag_value(found, tags.bandwidth, pmt.to_double, last) / self._channels
         band = Band(self._frequency - (self._channels // 2) * width, width, self._channels)
+        if self._band is None or band.width != self._band.width:
+            self._interval = None
         if self._band is not None and band != self._band:
             # measurements of another stream are of no use here
             self._total = self._last = self._holds_from = None
@@ -321,7 +327,7 @@ class calibrator(python_block):
             visibilities = visibilities_of(
                 self._array, self._gathered, self._spectra, frequencies, self._model, self._times
             )
-            half = self._spectra / self._band.width / 2
+            half = self._spectra * self._interval / 2
             found, told = calibrate(
                 visibilities,
                 self._band,

@@ -39,7 +39,7 @@ from .streams.publishing import Publishing
 from .streams.python_block import printable, python_block, text_of, vector_of
 from .streams.settings import DIRECTION, HeldSettings
 from .streams.settings import GAINS as GAINS_SET
-from .streams.tag_values import require, tag_value, time_of
+from .streams.tag_values import require, spectrum_interval, tag_value, time_of
 from .tracking.directions import Direction, parse_direction
 from .tracking.phase_center import parse_phase_centers
 
@@ -61,6 +61,7 @@ class _Setting:
 
     frequency: float  # Hz, of channel n // 2
     bandwidth: float  # Hz, of all channels
+    interval: float  # s, from a spectrum to the next
 
 
 class _Output:
@@ -583,7 +584,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._count_on(
             *self._time_of(found),
             tag_value(found, tags.spectra, pmt.to_uint64),
-            self._channels / self._last_setting.bandwidth,
+            self._last_setting.interval,
         )
         self._left_out += 1
 
@@ -615,8 +616,7 @@ class uvh5_sink(RecordingSink, python_block):
                     f"counts: {counted.max()} are more than the {spectra} spectra of "
                     "the integration: they are not of these visibilities"
                 )
-        # n channels hop n samples from one spectrum to the next; real samples: 2n at 2 bandwidth
-        hop = self._channels / self._setting.bandwidth
+        hop = self._setting.interval
         # rx_time is the middle of the first spectrum
         middle = earth_rotation.julian_date(seconds, fraction + (spectra - 1) / 2 * hop)
         self._count_on(seconds, fraction, spectra, hop)
@@ -664,19 +664,21 @@ class uvh5_sink(RecordingSink, python_block):
         """Returns the setting that the tags of an integration say, with what they do not say as
         before; or None."""
         old = self._setting or self._last_setting
-        if old is not None and not {tags.rx_freq, tags.bandwidth} & found.keys():
+        said = {tags.rx_freq, tags.bandwidth, tags.spectrum_rate} & found.keys()
+        if old is not None and not said:
             return old
         last = {} if old is None else {tags.rx_freq: old.frequency, tags.bandwidth: old.bandwidth}
-        new = _Setting(
-            tag_value(found, tags.rx_freq, pmt.to_double, last),
-            tag_value(found, tags.bandwidth, pmt.to_double, last),
+        frequency, bandwidth = (
+            tag_value(found, key, pmt.to_double, last) for key in (tags.rx_freq, tags.bandwidth)
         )
-        if not (np.isfinite(new.frequency) and np.isfinite(new.bandwidth) and new.bandwidth > 0):
+        if not (np.isfinite(frequency) and np.isfinite(bandwidth) and bandwidth > 0):
             raise ValueError(
-                f"tags: rx_freq {new.frequency} and bandwidth {new.bandwidth} are "
+                f"tags: rx_freq {frequency} and bandwidth {bandwidth} are "
                 "not allowed: both finite, bandwidth above 0"
             )
-        return new
+        before = old.interval if old is not None and old.bandwidth == bandwidth else None
+        interval = spectrum_interval(found, self._channels, bandwidth, before)
+        return _Setting(frequency, bandwidth, interval)
 
     def _changes(self, found):
         """Returns whether an integration is of another frequency than those in the file."""

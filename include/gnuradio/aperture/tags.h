@@ -48,6 +48,9 @@ inline constexpr char first[] = "first";
 inline constexpr char count[] = "count";
 //! uint64: spectra that the integration spans
 inline constexpr char spectra[] = "spectra";
+//! double: spectra a second that integrations are made of, which may be more than
+//! channels are Hz apart (oversampling)
+inline constexpr char spectrum_rate[] = "spectrum_rate";
 //! u64vector: spectra that were summed, one count for each product, or one for all
 inline constexpr char counted[] = "counted";
 //! bool: the input ended within this frame or integration

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(ab1107a1ab26a1f21bc329e0b82fe7bd) */
+/* BINDTOOL_HEADER_FILE_HASH(baea318bea9a420cf909f4e53645fd55) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -40,6 +40,7 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("first") = tags::first;
     t.attr("count") = tags::count;
     t.attr("spectra") = tags::spectra;
+    t.attr("spectrum_rate") = tags::spectrum_rate;
     t.attr("counted") = tags::counted;
     t.attr("partial") = tags::partial;
     t.attr("settings") = tags::settings;

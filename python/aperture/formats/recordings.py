@@ -15,6 +15,20 @@ from ..parameters.times import time_text
 LOWEST_RATE, HIGHEST_RATE = 1, 10**12  # Hz, as array descriptions have them
 HIGHEST_FREQUENCY = 10**15
 MOST_SAMPLES = 2**62  # the largest number of a sample
+#: Q of an oversampling P/Q at most, and by what a header's rounded numbers may be off
+LARGEST_Q, OVERSAMPLING_TOLERANCE = 32, 1e-5
+
+
+def oversampling_of(ratio):
+    """
+    By what the channels of a filter bank are oversampled, a Fraction P/Q such as 32/27 between 1
+    and 2.
+
+    ratio: spectra a second for each Hz from a channel to the next, as a header's rounded numbers
+    have it. None if it is no such P/Q.
+    """
+    found = Fraction(ratio).limit_denominator(LARGEST_Q)
+    return found if 1 < found < 2 and abs(ratio / found - 1) <= OVERSAMPLING_TOLERANCE else None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ name files in any order: `bands_of` finds which place each has in the table [ant
 from dataclasses import replace
 
 from .. import aperture_python
+from ..formats.recordings import oversampling_of
 from ..parameters.times import elapsed, utc_after, whole_and_fraction
 from ..streams.silent_block import silent
 from .input_format import InputError
@@ -51,6 +52,18 @@ def _agree(recordings):
                     f"{other.name}: has {what} {here}, but {first.name} has {there}: "
                     "inputs are correlated only if they agree"
                 )
+
+
+def oversampled(entry):
+    """Returns what to tell of a recording whose spectra come faster than its channels are apart."""
+    ratio = float(entry.rate) / entry.width
+    if abs(ratio - 1) <= MOST_OFF:
+        return []
+    fraction = oversampling_of(ratio)
+    return [
+        f"{entry.name}: its channels are oversampled by {fraction or f'{ratio:.6g}'}: spectra come "
+        f"at {float(entry.rate):.9g} Hz, and channels are {_megahertz(entry.width)} apart"
+    ]
 
 
 def _length(entry):
@@ -230,6 +243,7 @@ def signals_of_channels(request, recordings, warnings=()):
     table = bands_of(recordings)
     entries = [entry for row in table for entry in row]
     start, rows, more = line_up(entries, within=False)
+    more += oversampled(entries[0])
     warnings = [*warnings, *(text for entry in entries for text in entry.warnings), *more]
     first, inputs = entries[0], sum(row[0].inputs for row in table)
     layout, set_, input_ = [], 0, 0
@@ -320,8 +334,7 @@ def signals_of_spectra(
     about
         What else describe() takes.
     """
-    count = parameters["channels"]
-    sample_rate = float(rate * count)
+    count, width = parameters["channels"], parameters["width"]
 
     def source_from(samples, first, type=type):
         return silent(
@@ -334,14 +347,14 @@ def signals_of_spectra(
         request,
         what,
         inputs=made.inputs(),
-        sample_rate=sample_rate,
+        sample_rate=width * count,
         center_frequency=center,
         **about,
     )
     return Signals(
         description,
         made.type(),
-        sample_rate,
+        float(rate * count),
         center,
         made.samples() * count,
         lambda samples, *more: source_from(samples, 0, *more),
@@ -351,4 +364,5 @@ def signals_of_spectra(
         unused=unused,
         source_from=source_from,
         channels=count,
+        channel_width=width,
     )

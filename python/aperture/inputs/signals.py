@@ -61,8 +61,11 @@ class Signals:
         whose times stay what they are; None: it is read from its beginning only.
     channels : int
         Above 0: the source sends voltages [input][channel] of so many channels, which others have
-        made of samples of this rate; source(n, type) makes it for the spectra of n samples, of
-        voltages of a type, sc8 or fc32, and source_from(n, first, type) from whole spectra on.
+        made of samples; a spectrum stands for as many samples as it has channels, at
+        `sample_rate`. source(n, type) makes it for the spectra of n samples, of voltages of a
+        type, sc8 or fc32, and source_from(n, first, type) from whole spectra on.
+    channel_width : float
+        Hz, from a channel to the next; less than spectra come a second where they are oversampled.
     """
 
     description: object
@@ -83,6 +86,7 @@ class Signals:
     part: Callable | None = None
     source_from: Callable | None = None
     channels: int = 0
+    channel_width: float = 0.0
 
     def time_of(self, sample):
         """The time of a sample, a Fraction of seconds since 1970."""
@@ -103,6 +107,13 @@ class Signals:
     @property
     def real(self):
         return self.sample_type in REAL_TYPES
+
+    @property
+    def bandwidth(self):
+        """Hz, of the band of an input."""
+        if self.channels:
+            return self.channels * self.channel_width
+        return self.sample_rate / (2 if self.real else 1)
 
     @property
     def inputs(self):

@@ -11,7 +11,7 @@ import numpy as np
 import pmt
 
 from .. import tags
-from .tag_values import require, tag_value, time_of
+from .tag_values import require, spectrum_interval, tag_value, time_of
 
 NEEDED = (tags.rx_time, tags.rx_freq, tags.bandwidth, tags.spectra, tags.counted)
 
@@ -49,7 +49,7 @@ class IntegrationTags:
 
     def __init__(self, channels, products):
         self._channels, self._products = channels, products
-        self._frequencies = self._band = None
+        self._frequencies = self._band = self._interval = None
         self._next = None
 
     def take(self, found):
@@ -77,8 +77,9 @@ class IntegrationTags:
                 f"tags: spectra {spectra} and {len(counted)} counts up to "
                 f"{counted.max(initial=0):.0f} do not fit {self._products} products"
             )
-        # spectra of n channels are n over the bandwidth apart; rx_time is the first one's middle
-        hop = self._channels / self._band[1]
+        hop = spectrum_interval(found, self._channels, self._band[1], self._interval)
+        self._interval = hop
+        # rx_time is the middle of the first spectrum
         begin = self._next
         if tags.rx_time in found:
             begin = sum(tag_value(found, tags.rx_time, time_of)) - hop / 2
@@ -96,6 +97,8 @@ class IntegrationTags:
                 "finite, rx_freq from 0, bandwidth above 0"
             )
         if self._band != (center, width):
+            if self._band is not None and self._band[1] != width:
+                self._interval = None
             self._band = center, width
             self._frequencies = center + (np.arange(self._channels) - self._channels // 2) * (
                 width / self._channels

@@ -11,6 +11,7 @@ import pmt
 from .. import tags
 from ..parameters.times import whole_and_fraction
 
+ROUNDING = 1e-9  # part of a rate by which what a block computes may be off
 # tags of the source that a sender copies
 FROM_SOURCE = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth)
 
@@ -110,6 +111,37 @@ def tag_value(found, key, convert, last=None, sender="X-engine", of="an integrat
             f"tags: {key} {pmt.write_string(found[key])} is not allowed: "
             "see gnuradio/aperture/tags.h"
         ) from error
+
+
+def spectrum_interval(found, channels, bandwidth, last=None):
+    """
+    Seconds from a spectrum to the next of those that an integration is made of.
+
+    It is what the X-engine says by `spectrum_rate`. Without that, and but for rounding with it,
+    channels are critically sampled: as many spectra come a second as channels are Hz apart.
+
+    Parameters
+    ----------
+    found : dict
+        Key to value of the tags on the integration.
+    channels : int
+    bandwidth : float
+        Hz, of all channels.
+    last : float
+        What it was before; None: not known.
+
+    Raises
+    ------
+    ValueError
+        The rate is none.
+    """
+    critical = channels / bandwidth
+    if tags.spectrum_rate not in found:
+        return critical if last is None else last
+    rate = tag_value(found, tags.spectrum_rate, pmt.to_double)
+    if not 0 < rate < np.inf:
+        raise ValueError(f"tags: spectrum_rate {rate} is not allowed: finite, above 0")
+    return critical if abs(rate * critical - 1) < ROUNDING else 1 / rate
 
 
 def require(found, keys, sender, of="integration"):

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, read_time, utc_after
 from ..header_values import HeaderValues
-from ..recordings import ChannelRecording, Piece
+from ..recordings import ChannelRecording, Piece, oversampling_of
 
 FIRST_BYTES = 4096  # in which HDR_SIZE stands
 MOST_HEADER = 1 << 24
@@ -101,14 +101,17 @@ def _rate(header, channels):
         "TSAMP", Fraction(1, 1000), 10**6, "the time between samples in us, from 0.001 to 1e6"
     )
     width = bandwidth * 10**6 / channels
+    per_hertz = 1
     if abs(abs(width) * interval / 10**6 - 1) > RATE_TOLERANCE:
-        raise header.error(
-            "TSAMP",
-            f"disagrees with BW {header.text('BW')} of NCHAN {channels}: must be NCHAN / BW, "
-            "within 0.1 %",
-        )
+        per_hertz = oversampling_of(10**6 / (abs(width) * interval))
+        if per_hertz is None:
+            raise header.error(
+                "TSAMP",
+                f"disagrees with BW {header.text('BW')} of NCHAN {channels}: must be NCHAN / BW, "
+                "within 0.1 %, or of oversampled channels less by a ratio such as 27/32",
+            )
     shorter = header.digits("TSAMP") < header.digits("BW")
-    return 10**6 / interval if shorter else abs(width), float(width)
+    return 10**6 / interval if shorter else abs(width) * per_hertz, float(width)
 
 
 def _axes(header, lengths):

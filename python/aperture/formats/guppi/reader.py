@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_after
 from ..header_values import HeaderValues
-from ..recordings import ChannelRecording, Piece, Recording
+from ..recordings import ChannelRecording, Piece, Recording, oversampling_of
 from ..voltages import GUPPI_ENDING
 from .header import CARD, MOST_HEADER, number_of, numbered, parse_header, sequence
 
@@ -245,16 +245,18 @@ def _describe(name, values, size, rise, npol):
         if abs(abs(width) * per_hertz * interval - 1) <= RATE_TOLERANCE:
             break
     else:
-        raise ValueError(
-            f"{name}: TBIN {values['TBIN']}: disagrees with OBSBW {values['OBSBW']} "
-            f"of {channels} channels: must be OBSNCHAN / OBSBW in microseconds, "
-            "within 0.1%"
-        )
+        per_hertz = oversampling_of(1 / (abs(width) * interval))
+        if per_hertz is None:
+            raise ValueError(
+                f"{name}: TBIN {values['TBIN']}: disagrees with OBSBW {values['OBSBW']} "
+                f"of {channels} channels: must be OBSNCHAN / OBSBW in microseconds, "
+                "within 0.1%, or of oversampled channels less by a ratio such as 27/32"
+            )
     # the one with fewer digits is what was meant, the other its rounded inverse
     rate = (
         1 / interval if header.digits("TBIN") < header.digits("OBSBW") else abs(width) * per_hertz
     )
-    is_complex = per_hertz == 1
+    is_complex = per_hertz != 2
     parts = header.whole("NPOL", 1, 4)
     if parts == 3:
         raise ValueError(f"{name}: NPOL {parts}: must be 1, 2 or 4")

@@ -68,7 +68,7 @@ def _runs(places, numbers):
     return np.stack([places[at], numbers[at], counts], axis=1), apart
 
 
-def channels_of(name, stream, center, falling, inverted):
+def channels_of(name, stream, center, falling, inverted, width=None):
     """
     The ChannelRecordings of a file: one for each thread, which is an input.
 
@@ -83,6 +83,9 @@ def channels_of(name, stream, center, falling, inverted):
         The sky frequency falls with the number of the channel.
     inverted : bool
         It falls within a channel where that of its voltages rises.
+    width : float, optional
+        Hz, from a channel to the next, where they are oversampled; default: as many as spectra
+        come a second.
 
     Raises
     ------
@@ -111,7 +114,12 @@ def channels_of(name, stream, center, falling, inverted):
         warnings.append(f"{name}: the last {rest} bytes are no whole frame of {size}")
     bits = 2 * stream.bits
     rate = Fraction(stream.frames_per_second * stream.samples)
-    count, width = stream.channels, float(rate)
+    count, width = stream.channels, float(rate) if width is None else width
+    if not width <= rate < 2 * width:
+        raise ValueError(
+            f"{name}: width= is {width:.9g} Hz, but spectra come at {float(rate):.9g} Hz: expected "
+            "as many, or less, down to more than half as many where channels are oversampled"
+        )
     head, sign = (count - 1, -1) if falling else (0, 1)
     recordings = []
     for thread in stream.threads:

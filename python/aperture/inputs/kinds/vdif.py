@@ -58,6 +58,12 @@ class Vdif(InputFormat):
             "them; default: each channel is an input",
             "rising|falling",
         ),
+        "width": Option(
+            RATE,
+            "with band=: from a channel to the next, where they are oversampled; default: as many "
+            "Hz as spectra come a second",
+            "HZ",
+        ),
         "readers": READERS,
     }
 
@@ -67,6 +73,8 @@ class Vdif(InputFormat):
             check_recording(name)
         if "band" in values:
             return self._open_band(request)
+        if "width" in values:
+            raise request.error("width= belongs to band=: samples are not those of channels")
         groups = stations_of(request.names, values.get("rate"))
         streams = [read_stream(names, values.get("rate")) for names in groups]
         what, first = listed(request.names), streams[0]
@@ -196,6 +204,7 @@ class Vdif(InputFormat):
                     float(values.get("freq", 0)),
                     values["band"] == "falling",
                     values.get("inverted") == "yes",
+                    float(values["width"]) if "width" in values else None,
                 )
                 if entry.part in threads
             ]
