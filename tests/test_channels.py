@@ -567,6 +567,19 @@ class TestChannels(unittest.TestCase):
             file.write(bytes(10000))
         with self.assertRaisesRegex(ValueError, "has no frame of DRX"):
             open_input(f"drx:{path}")
+        # samples of 8 bits; other frames of the array have the same sync word
+        made = self.made(6, 1, 2, 4096)
+        write_drx(path, made, bits=8)
+        signals = open_input(f"drx:{path}")
+        data, _ = read_all(signals)
+        np.testing.assert_array_equal(data, made[:, 0].transpose(0, 2, 1, 3).reshape(-1, 2, 2))
+        with open(path, "r+b") as file:
+            data = bytearray(file.read())
+            data[4 :: 32 + 8192] = bytes([2]) * 12
+            file.seek(0)
+            file.write(data)
+        with self.assertRaisesRegex(ValueError, "has no frame of DRX: .* a beam and a tuning"):
+            open_input(f"drx:{path}")
 
     def test_mutilated(self):
         """Files that are spoilt, mostly in their headers: one line says why they cannot be read, or

@@ -12,7 +12,9 @@ beam, each behind a header of 32 bytes, high bytes first:
 
 The id has the beam in its three lowest bits, the tuning in the next three, and the polarisation in
 the highest one. A clock of 196 MHz counts time tags since 1970; a sample is a byte, re in the high
-four bits, im in the low ones.
+four bits, im in the low ones, or, in frames of 8224 bytes (DRX8), two bytes, re and im.
+
+Other frames of the array have the same sync word (TBF, COR, TBX). Their ids are none of a beam.
 """
 
 import os
@@ -22,7 +24,9 @@ from fractions import Fraction
 import numpy as np
 
 CLOCK = 196_000_000  # Hz
-FRAME, HEADER, SAMPLES = 4128, 32, 4096
+HEADER, SAMPLES = 32, 4096
+#: bytes of a sample -> its coding, as recording_source has it
+CODINGS = {1: "s4_be", 2: "s8"}
 SYNC = 0xDEC0DE5C
 CHUNK = 16384  # frames that are read at a time
 SEARCHED = 1 << 22  # bytes in which a frame is looked for where none is
@@ -49,8 +53,9 @@ class DrxStream:
     Frames of one tuning of one beam.
 
     beam, tuning; polarizations: in order; rate: samples a second, a Fraction; frequency: Hz, of the
-    middle of the band; start: of sample 0, s since 1970, a Fraction; pieces: rows (file, byte,
-    samples, first sample, set) of recording_source, a set for each polarisation; warnings.
+    middle of the band; start: of sample 0, s since 1970, a Fraction; coding: of a component;
+    pieces: rows (file, byte, samples, first sample, set) of recording_source, a set for each
+    polarisation; warnings.
     """
 
     beam: int
@@ -59,25 +64,46 @@ class DrxStream:
     rate: Fraction
     frequency: float
     start: Fraction
+    coding: str
     pieces: list = field(default_factory=list)
     warnings: list = field(default_factory=list)
 
 
-def _headers(name):
-    """Headers of the frames of a file, the byte of each, and how many bytes are in none."""
+def _is_ours(frames):
+    """Returns whether headers are those of frames of DRX."""
+    return (frames["sync"] == SYNC) & (frames["id"] & 7 > 0) & (frames["id"] >> 3 & 7 > 0)
+
+
+def _bytes_of_sample(name):
+    """Bytes of a sample of a file, as the first frames lie, that follow each other."""
+    size = os.path.getsize(name)
+    with open(name, "rb") as file:
+        first = _search(file, 0, size)
+        for count in CODINGS:
+            file.seek(first + HEADER + SAMPLES * count)
+            head = file.read(HEADER)
+            if len(head) == HEADER and _is_ours(np.frombuffer(head, _HEADER))[0]:
+                return count
+    # a single frame, or one behind which bytes are missing
+    return 2 if size - first == HEADER + 2 * SAMPLES else 1
+
+
+def _headers(name, frame):
+    """Headers of the frames of a file, of so many bytes each, the byte of each, and how many bytes
+    are in none."""
     size, found, places, skipped = os.path.getsize(name), [], [], 0
     with open(name, "rb") as file:
         byte = 0
-        while size - byte >= FRAME:
+        while size - byte >= frame:
             file.seek(byte)
-            data = np.fromfile(file, np.uint8, FRAME * min(CHUNK, (size - byte) // FRAME))
-            frames = np.ascontiguousarray(data.reshape(-1, FRAME)[:, :HEADER]).view(_HEADER)[:, 0]
-            good = frames["sync"] == SYNC
+            data = np.fromfile(file, np.uint8, frame * min(CHUNK, (size - byte) // frame))
+            frames = np.ascontiguousarray(data.reshape(-1, frame)[:, :HEADER]).view(_HEADER)[:, 0]
+            good = _is_ours(frames)
             whole = len(good) if good.all() else int(np.argmin(good))
             if whole:
                 found.append(frames[:whole])
-                places.append(byte + FRAME * np.arange(whole))
-                byte += FRAME * whole
+                places.append(byte + frame * np.arange(whole))
+                byte += frame * whole
             else:
                 after = _search(file, byte + 1, size)
                 skipped, byte = skipped + after - byte, after
@@ -109,8 +135,16 @@ def read_streams(names):
         There are no frames, none of them has a time, or there are more than can be listed.
     """
     headers, places, files, warnings = [], [], [], []
+    size, *others = (_bytes_of_sample(name) for name in names)
+    for name, other in zip(names[1:], others):
+        if other != size:
+            raise ValueError(
+                f"{name}: has samples of {other} bytes, but {names[0]} of {size}: they do not "
+                "follow each other"
+            )
+    frame = HEADER + SAMPLES * size
     for number, name in enumerate(names):
-        found, at, skipped = _headers(name)
+        found, at, skipped = _headers(name, frame)
         headers.append(found)
         places.append(at)
         files.append(np.full(len(found), number))
@@ -120,12 +154,13 @@ def read_streams(names):
     files = np.concatenate(files)
     if not len(headers):
         raise ValueError(
-            f"{names[0]}: has no frame of DRX: expected {FRAME} bytes that begin with {SYNC:#x}"
+            f"{names[0]}: has no frame of DRX: expected {frame} bytes that begin with {SYNC:#x}, "
+            "of a beam and a tuning"
         )
     if len(headers) > MOST_FRAMES:
         raise ValueError(
             f"{names[0]}: {len(headers)} frames: expected at most {MOST_FRAMES}, "
-            f"{MOST_FRAMES * FRAME / 1e9:.3g} GB"
+            f"{MOST_FRAMES * frame / 1e9:.3g} GB"
         )
     beams, tunings = headers["id"] & 7, headers["id"] >> 3 & 7
     streams = []
@@ -147,11 +182,11 @@ def read_streams(names):
         if not decimation:
             raise ValueError(f"{where}: decimation 0: must be above 0")
         chosen = chosen[same]
-        streams.append(_stream(where, headers, places, files, chosen, told))
+        streams.append(_stream(where, headers, places, files, chosen, told, CODINGS[size]))
     return streams
 
 
-def _stream(where, headers, places, files, chosen, warnings):
+def _stream(where, headers, places, files, chosen, warnings, coding):
     """A DrxStream of the chosen ones of all frames."""
     of_stream = headers[chosen]
     decimation = int(of_stream["decimation"][0])
@@ -176,6 +211,7 @@ def _stream(where, headers, places, files, chosen, warnings):
         Fraction(CLOCK, decimation),
         int(of_stream["tuning"][0]) * CLOCK / 2**32,
         Fraction(first, CLOCK),
+        coding,
         warnings=warnings,
     )
     if not good.all():

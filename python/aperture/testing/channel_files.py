@@ -154,9 +154,9 @@ def write_vdif(path, codes, station=7, second=0, lost=(), invalid=()):
                 file.write(struct.pack("<8I", *words, 0, 0, 0, 0) + payload.tobytes())
 
 
-def write_drx(path, voltages, lost=(), beam=1):
+def write_drx(path, voltages, lost=(), beam=1, bits=4):
     """
-    A file of DRX of voltages [frame][tuning][polarisation][4096][re, im], -8 to 7.
+    A file of DRX of voltages [frame][tuning][polarisation][4096][re, im], of 4 or 8 bits.
 
     lost: (frame, tuning, polarisation) of those that are not written.
     """
@@ -172,7 +172,7 @@ def write_drx(path, voltages, lost=(), beam=1):
                     header = struct.pack(
                         ">IIIHHQII", 0xDEC0DE5C, id_ << 24, 0, 10, 30, ticks + 30, word, 0
                     )
-                    file.write(header + packed(values, 4))
+                    file.write(header + packed(values, bits))
 
 
 def spectra_of(blocks):

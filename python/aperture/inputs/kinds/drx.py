@@ -55,7 +55,7 @@ class Drx(InputFormat):
             layout,
             stream.rate,
             stream.start,
-            dict(coding="s4_be", complex=True, center_frequency=stream.frequency),
+            dict(coding=stream.coding, complex=True, center_frequency=stream.frequency),
             warnings=stream.warnings,
             telescope="LWA1",
         )
