@@ -57,6 +57,7 @@ DISPLAYS = (
     "embedded_block",
     "torch_blanker",
     "sky",
+    "directions",
     "many_types",
     "two_files",
     "interference",
@@ -75,6 +76,7 @@ SAID = {
     "torch_blanker": [FRINGES],
     "two_files": [FRINGES],
     "sky": ["nearest named source: Sun", "all 16 inputs: level too high"],
+    "directions": [r"2 sources: azimuth \d+\.\d°, 1(59|60)\.\d°"],
     "many_types": [
         rf"bandpass_{name} says: .*level too high" for name in ("fc32", "sc16", "sc8", "s8")
     ],
@@ -82,7 +84,7 @@ SAID = {
 }
 
 #: windows that are opened in the quick tier: one of each display of ours, an embedded block
-WINDOWS = ("embedded_block", "device_edge", "sky")
+WINDOWS = ("embedded_block", "device_edge", "sky", "directions")
 #: recordings that flowgraphs make for themselves where there are none
 RECORDINGS = {
     "two_files": ("two_files_a.cu8", "two_files_b.cu8"),
@@ -133,6 +135,7 @@ class TestExamples(unittest.TestCase):
                 "blank_with_torch.py",
                 "calibrate.py",
                 "fast_radio_burst.py",
+                "find_directions.py",
                 "first_flowgraph.py",
                 "tracked_source.py",
                 "voltage_dump.py",

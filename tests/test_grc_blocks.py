@@ -187,6 +187,8 @@ REFUSED = cases(
     bandpass_display: channels=0 | inputs=0 | channels=90000000 | averaging=-1 |
         averaging=float('nan') | dynamic_range=201 | device=gpu | edge=frames; spectra_per_frame=0 |
         names=['A'] | edge=frames; spectra_per_frame=131072
+    direction_finder: channels=0 | inputs=0 | inputs=2 | channels=90000000 | sources=-1 |
+        elevation=90 | integrations=0 | bandwidth=-1 | bandwidth=1e5; frequency=-1
     sky_display: channels=0 | inputs=0 | channels=90000000 | width=111 | averaging=-1 |
         averaging=float('nan') | dynamic_range=101 | pixels=15 | pixels=4096 | rate=0 | rate=6
     corner_turn: channels=0 | inputs=0 | inputs_per_port=0 | inputs=3; inputs_per_port=2 |
@@ -341,6 +343,8 @@ ALLOWED = cases(
         edge=frames; type=sc4; inputs=3; channels=7 |
         edge=frames; spectra_per_frame=5; names=['A', 'B']; averaging=0 |
         type=sc8; array='y16'; inputs=16; dynamic_range=30 | title=levels; device=cpu
+    direction_finder: method=capon; sources=2; elevation=10 | criterion=aic; integrations=5 |
+        bandwidth=1e5; frequency=433.9e6; calibration=applied; filename=a.csv; title=Five
     sky_display: array=y16; inputs=16; channels=64; dynamic_range=20 |
         centre=Cas A; width=5; weight=natural; averaging=0; pixels=64 |
         tracked=sun; centre=sun; title=Sun; rate=5

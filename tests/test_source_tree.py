@@ -41,6 +41,7 @@ ANYTHING = {
     "calibration",
     "commands",
     "conversion",
+    "direction_finding",
     "displays",
     "doctor",
     "files",
@@ -85,6 +86,7 @@ MAY_IMPORT = {
         "transients",
     },
     "conversion": {"arrays", "calibration", "formats", "parameters"},
+    "direction_finding": {"arrays", "parameters"},
     "doctor": {
         "arrays",
         "blocks",
@@ -179,6 +181,7 @@ MAY_IMPORT = {
         "arrays",
         "beams",
         "calibration",
+        "direction_finding",
         "displays",
         "dumps",
         "files",

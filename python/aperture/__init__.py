@@ -47,6 +47,7 @@ from .calibrator import calibrator
 from .candidate_sink import candidate_sink
 from .delay_tracker import delay_tracker
 from .device_block import device_block
+from .direction_finder import direction_finder
 from .filterbank_sink import filterbank_sink
 from .folder import folder
 from .fringe_display import fringe_display
@@ -79,6 +80,7 @@ for _block in (
     candidate_sink,
     delay_tracker,
     device_block,
+    direction_finder,
     filterbank_sink,
     fringe_display,
     fx_correlator,

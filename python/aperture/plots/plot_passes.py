@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""A picture of what is up: elevations of directions over time, with UTC below and sidereal time above."""
+"""A picture of what is up: elevations over time, with UTC below and sidereal time above."""
 
 import matplotlib.pyplot as plt
 import numpy as np
