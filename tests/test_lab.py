@@ -407,7 +407,7 @@ class TestSteps(unittest.TestCase):
         cls.folder = fresh_folder("lab")
         os.symlink(SOURCE / "examples", cls.folder / "examples")
         cls.outputs, done, cls.measured = {}, set(), False
-        for page in ("index.md", "noise-source.md", "the-sun.md", "exercises.md"):
+        for page in ("index.md", "noise-source.md", "the-sun.md", "exercises.md", "directions.md"):
             cls.outputs[page] = ""
             for command in commands_of(page):
                 if command not in done:
@@ -448,7 +448,7 @@ class TestSteps(unittest.TestCase):
 
     def test_printed(self):
         """The commands print what the pages show."""
-        for page in ("noise-source.md", "the-sun.md"):
+        for page in ("noise-source.md", "the-sun.md", "directions.md"):
             lines = printed_on(page)
             self.assertGreater(len(lines), 3)
             found = self.outputs[page].splitlines()
