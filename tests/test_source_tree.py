@@ -291,6 +291,7 @@ FROM_PYPI = {name for group in GROUPS.values() for name in group.modules}
 IN_CPP = {
     "baselines",
     "file_order",
+    "stored_powers",
     "logged",
     "packet_layouts",
     "references",

@@ -36,6 +36,7 @@ void bind_f_engine(py::module& m);
 void bind_folder(py::module& m);
 void bind_item_ring(py::module& m);
 void bind_file_order(py::module& m);
+void bind_stored_powers(py::module& m);
 void bind_flagger(py::module& m);
 void bind_logged(py::module& m);
 void bind_measure_offsets(py::module& m);
@@ -93,6 +94,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_folder(m);
     bind_item_ring(m);
     bind_file_order(m);
+    bind_stored_powers(m);
     bind_flagger(m);
     bind_logged(m);
     bind_measure_offsets(m);

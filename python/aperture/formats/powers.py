@@ -3,18 +3,17 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The common parts of files of powers: products, and samples of less than a byte."""
+"""The common parts of files of powers: products, times, and the reading of samples."""
 
-import functools
 import math
+import os
+import weakref
 from fractions import Fraction
 
 import numpy as np
 
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, whole_and_fraction
 
-#: samples that are unpacked at once, as bytes of float32: they stay in the cache
-AT_ONCE = 1 << 20
 #: products of a file -> those of it whose sum is the total power
 TOTAL = {
     "power": (0,),
@@ -36,58 +35,33 @@ def time_of_date(days):
     return None if seconds < 0 else whole_and_fraction(seconds)
 
 
-@functools.cache
-def _values(bits, high_first, reverse):
-    """The values in each of the 256 bytes, float32 [byte][value]."""
-    shifts = bits * np.arange(8 // bits)
-    if high_first != reverse:
-        shifts = shifts[::-1]
-    return (np.arange(256)[:, np.newaxis] >> shifts & (1 << bits) - 1).astype(np.float32)
-
-
-def unpack(data, bits, to, *, high_first=False, reverse=False):
+class Bytes:
     """
-    Unpacks values of 1, 2 or 4 bits.
+    The bytes of a file that is read in pieces; it stays open, so that a file of the same name that
+    takes its place does not get in between.
 
-    Parameters
-    ----------
-    data : uint8 [...][byte]
-    bits : int
-    to : float32 [row][value], contiguous
-        Each row begins with the first bits of a byte of `data`; or else all of them follow on each
-        other, and a row has any number of values.
-    high_first : bool
-        The first value is in the highest bits of its byte.
-    reverse : bool
-        The last value of a row comes first.
+    Raises OSError.
     """
-    each = 8 // bits
-    rows, values = to.shape
-    if values % each == 0:
-        data = data.reshape(rows, values // each)
-        if reverse:
-            data = data[:, ::-1]
-        found, table = to.reshape(rows, -1, each), _values(bits, high_first, reverse)
-        at_once = max(1, AT_ONCE // (4 * values))
-        for first in range(0, rows, at_once):
-            part = slice(first, first + at_once)
-            # mode: with it NumPy needs no copy of what it gives
-            np.take(table, data[part], axis=0, out=found[part], mode="clip")
-        return
-    found = _values(bits, high_first, False)[data.reshape(-1)].reshape(-1)[: rows * values]
-    found = found.reshape(rows, values)
-    to[:] = found[:, ::-1] if reverse else found
 
+    def __init__(self, filename):
+        self._filename = filename
+        self._file = os.open(filename, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._file)
 
-def convert(values, to, *, reverse=False):
-    """Copies values of any type [row][value] to float32 of that shape, the last of a row first if
-    `reverse`, by parts that stay in the cache."""
-    at_once = max(1, AT_ONCE // (4 * max(1, values.shape[1])))
-    if reverse:
-        values = values[:, ::-1]
-    for first in range(0, len(values), at_once):
-        part = slice(first, first + at_once)
-        np.copyto(to[part], values[part], casting="unsafe")
+    def read(self, place, count):
+        """uint8 [byte], `count` of them from a place on, fewer where the file ends; raises
+        OSError that names the file."""
+        found = np.empty(count, np.uint8)
+        view, done = memoryview(found), 0
+        while done < count:
+            try:
+                got = os.preadv(self._file, [view[done:]], place + done)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, self._filename) from None
+            if got == 0:
+                break
+            done += got
+        return found[:done]
 
 
 class PowerFile:

@@ -10,20 +10,14 @@ import struct
 
 import numpy as np
 
+from ... import stored_powers
 from ...parameters.input_files import find_file
-from ..powers import PowerFile, PowerFileError, convert, time_of_date, unpack
+from ..powers import Bytes, PowerFile, PowerFileError, time_of_date
 from .header import KEYWORDS, NEEDED, degrees_of, telescope_name
 
 MOST_CHANNELS = 1 << 24  # in a file that is read; more are a broken header
-#: bits -> type of what is in the file, unsigned and signed; of less than a byte there is none
-KINDS = {
-    1: (None, None),
-    2: (None, None),
-    4: (None, None),
-    8: (np.dtype(np.uint8), np.dtype(np.int8)),
-    16: (np.dtype("<u2"), np.dtype("<i2")),
-    32: (np.dtype("<f4"), np.dtype("<f4")),
-}
+#: bits of a number -> whether it may have a sign that `signed` tells of
+BITS = {1: False, 2: False, 4: False, 8: True, 16: True, 32: False}
 
 
 class FilterbankError(PowerFileError):
@@ -54,7 +48,7 @@ class FilterbankFile(PowerFile):
         self._bits = self.header["nbits"]
         channels, self.ifs = self.header["nchans"], self.header.get("nifs", 1)
         if (
-            self._bits not in KINDS
+            self._bits not in BITS
             or not 1 <= channels <= MOST_CHANNELS
             or not 1 <= self.ifs <= MOST_CHANNELS
         ):
@@ -69,7 +63,7 @@ class FilterbankFile(PowerFile):
             low, high = {"tsamp": (1e-15, 1e15), "tstart": (-7e5, 8e5)}.get(key, (-1e12, 1e12))
             if not low <= value <= high or (key == "foff" and value == 0):
                 raise FilterbankError(f"{filename}: {key} is {value:g}, which makes no sense")
-        self._kind = KINDS[self._bits][bool(self.header.get("signed"))]
+        self._signed = BITS[self._bits] and bool(self.header.get("signed"))
         bits = channels * self.ifs * self._bits
         if bits % 8:
             raise FilterbankError(
@@ -79,6 +73,7 @@ class FilterbankFile(PowerFile):
         self._sample = bits // 8
         size = os.path.getsize(filename) - self._begin
         self.samples = size // self._sample
+        self._bytes = Bytes(filename)
         self.interval, self.start = self.header["tsamp"], self.header.get("tstart", 0.0)
         frequencies = 1e6 * self._frequencies(channels)
         self._direction = -1 if frequencies[-1] < frequencies[0] else 1
@@ -130,7 +125,7 @@ class FilterbankFile(PowerFile):
             )
         if header.get("data_type", 1) not in (0, 1):
             say(f"data_type is {header['data_type']}, and that of a filterbank file is 1")
-        if header.get("signed") and self._kind is None:
+        if header.get("signed") and self._bits < 8:
             say(f"signed is {header['signed']}, and samples of {self._bits} bits have no sign")
         if "fchannel" in header and "fch1" in header and "foff" in header:
             table = np.array(header["fchannel"])
@@ -204,21 +199,20 @@ class FilterbankFile(PowerFile):
         return header
 
     def read_into(self, first, to):
-        rows = to.reshape(-1, len(self.frequencies))
         count = len(to) * self._sample
-        with open(self.filename, "rb") as file:
-            file.seek(self._begin + first * self._sample)
-            data = np.fromfile(file, np.uint8, count)
+        data = self._bytes.read(self._begin + first * self._sample, count)
         if len(data) < count:
             raise FilterbankError(
                 f"{self.filename}: it has become shorter while it was read: sample "
                 f"{first + len(data) // self._sample} of {self.samples} is not there any more"
             )
-        reverse = self._direction < 0
-        if self._kind is None:
-            unpack(data, self._bits, rows, reverse=reverse)
-        else:
-            convert(data.view(self._kind).reshape(rows.shape), rows, reverse=reverse)
+        stored_powers.unpack(
+            data,
+            self._bits,
+            to.reshape(-1, len(self.frequencies)),
+            signed=self._signed,
+            descending=self._direction < 0,
+        )
 
     def read(self, first=0, count=None):
         """float32 [sample][if][channel], channels in ascending order."""

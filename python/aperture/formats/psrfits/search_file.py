@@ -13,9 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from ... import stored_powers
 from ...parameters.input_files import find_file
 from ...parameters.times import END_OF_TIME, SECONDS_PER_DAY, UNIX_EPOCH_MJD, whole_and_fraction
-from ..powers import PowerFile, PowerFileError, convert, unpack
+from ..powers import Bytes, PowerFile, PowerFileError
 
 #: the bytes at the begin of every FITS file
 FITS_START = b"SIMPLE  ="
@@ -73,7 +74,8 @@ class SearchFile(PowerFile):
 
         self.filename = filename = find_file(filename)
         self.warnings = []
-        self._scales = None, {}  # the row that was read last
+        self._scales = None, {}  # the row that was read last, and what scales it
+        self._bytes = Bytes(filename)
         try:
             with _quiet(), fits.open(filename, memmap=True) as file:
                 primary = file[0].header
@@ -173,16 +175,15 @@ class SearchFile(PowerFile):
     def _fields(self, number, names):
         """Columns of a row of the table: name -> array; those that are not there are left out."""
         found = {}
-        with open(self.filename, "rb") as file:
-            for name in names:
-                if name not in self._kind.names:
-                    continue
-                kind, place = self._kind.fields[name][:2]
-                file.seek(self._begin + number * self._kind.itemsize + place)
-                data = file.read(kind.itemsize)
-                if len(data) < kind.itemsize:
-                    self._say_shorter(number)
-                found[name] = np.frombuffer(data, kind.base).astype(float)
+        for name in names:
+            if name not in self._kind.names:
+                continue
+            kind, place = self._kind.fields[name][:2]
+            place += self._begin + number * self._kind.itemsize
+            data = self._bytes.read(place, kind.itemsize)
+            if len(data) < kind.itemsize:
+                self._say_shorter(number)
+            found[name] = np.frombuffer(data, kind.base).astype(float)
         return found
 
     def _say_shorter(self, row):
@@ -306,50 +307,48 @@ class SearchFile(PowerFile):
         return tuple(found)
 
     def read_into(self, first, to):
-        shape = (len(to), self.ifs, self._channels)
-        values = to.reshape(shape)
-        done = 0
-        with open(self.filename, "rb") as file:
-            while done < len(to):
-                row, sample = divmod(first + done, self._block)
-                count = min(self._block - sample, len(to) - done)
-                file.seek(
-                    self._begin + row * self._kind.itemsize + self._data + sample * self._sample
-                )
-                data = np.fromfile(file, np.uint8, count * self._sample)
-                if len(data) < count * self._sample:
-                    self._say_shorter(row)
-                if self._scales[0] != row:
-                    self._scales = row, self._fields(row, ("DAT_WTS", "DAT_SCL", "DAT_OFFS"))
-                # powers that are too large for a float are infinite
-                with np.errstate(over="ignore", invalid="ignore"):
-                    self._scale(data, self._scales[1], values[done : done + count])
-                done += count
+        values, done = to.reshape(len(to), -1), 0
+        while done < len(to):
+            row, sample = divmod(first + done, self._block)
+            count = min(self._block - sample, len(to) - done)
+            place = self._begin + row * self._kind.itemsize + self._data + sample * self._sample
+            data = self._bytes.read(place, count * self._sample)
+            if len(data) < count * self._sample:
+                self._say_shorter(row)
+            if self._scales[0] != row:
+                self._scales = row, self._scaling(row)
+            stored_powers.unpack(
+                data,
+                self.bits,
+                values[done : done + count].reshape(-1, self._channels),
+                **self._scales[1],
+                signed=self._signed or self.bits == 16,
+                big_endian=True,
+                descending=self._reverse,
+            )
+            done += count
 
-    def _scale(self, data, row, to):
-        """Makes powers [sample][product][channel] of the bytes of some samples of a row."""
-        rows = to.reshape(-1, self._channels)
-        if self.bits < 8:
-            unpack(data, self.bits, rows, high_first=True, reverse=self._reverse)
-            if self._signed:
-                rows[rows >= 1 << self.bits - 1] -= 1 << self.bits
-        else:
-            kind = {8: "i1" if self._signed else "u1", 16: ">i2", 32: ">f4"}[self.bits]
-            convert(data.view(kind).reshape(rows.shape), rows, reverse=self._reverse)
+    def _scaling(self, row):
+        """Levels of a row of the table, as arguments of stored_powers.unpack(); empty where numbers
+        are powers."""
+        found = self._fields(row, ("DAT_WTS", "DAT_SCL", "DAT_OFFS"))
         order = slice(None, None, -1 if self._reverse else 1)
         # [product][channel]; of some writers one of each channel
         each = lambda name, default: (
-            np.broadcast_to(row[name].reshape(-1, self._channels), (self.ifs, self._channels))
-            if name in row and row[name].size in (self._channels, self.ifs * self._channels)
+            np.broadcast_to(found[name].reshape(-1, self._channels), (self.ifs, self._channels))
+            if name in found and found[name].size in (self._channels, self.ifs * self._channels)
             else np.full((self.ifs, self._channels), default)
         )[:, order]
         scale, offset = each("DAT_SCL", 1.0), each("DAT_OFFS", 0.0)
-        if self._zero:
-            to -= np.float32(self._zero)
-        if (scale != 1).any():
-            to *= scale.astype(np.float32)
-        if offset.any():
-            to += offset.astype(np.float32)
-        weights = row.get("DAT_WTS")
+        weights = found.get("DAT_WTS")
         if weights is not None and weights.size == self._channels and (weights == 0).any():
-            to[..., (weights == 0)[order]] = np.nan
+            offset = np.where((weights == 0)[order], np.nan, offset)
+        if (scale == 1).all() and not offset.any() and not self._zero:
+            return {}
+        # a scale that is too large for a float is infinite
+        with np.errstate(over="ignore"):
+            return dict(
+                zero=self._zero,
+                scale=np.ascontiguousarray(scale, np.float32),
+                offset=np.ascontiguousarray(offset, np.float32),
+            )
