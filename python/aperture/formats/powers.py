@@ -37,30 +37,38 @@ def time_of_date(days):
 
 class Bytes:
     """
-    The bytes of a file that is read in pieces; it stays open, so that a file of the same name that
-    takes its place does not get in between.
+    The bytes of a file that is read in pieces, for each of which opening it would take longer than
+    reading. Of many files only the first MOST_OPEN stay open: a process has 1024 as a rule.
 
     Raises OSError.
     """
 
+    MOST_OPEN = 256
+    _open = weakref.WeakSet()
+
     def __init__(self, filename):
-        self._filename = filename
-        self._file = os.open(filename, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self._file)
+        self._filename, self._file = filename, None
+        if len(self._open) < self.MOST_OPEN:
+            self._file = os.open(filename, os.O_RDONLY | os.O_CLOEXEC)
+            self._open.add(self)
+            weakref.finalize(self, os.close, self._file)
 
     def read(self, place, count):
         """uint8 [byte], `count` of them from a place on, fewer where the file ends; raises
         OSError that names the file."""
         found = np.empty(count, np.uint8)
         view, done = memoryview(found), 0
-        while done < count:
-            try:
-                got = os.preadv(self._file, [view[done:]], place + done)
-            except OSError as error:
-                raise OSError(error.errno, error.strerror, self._filename) from None
-            if got == 0:
-                break
-            done += got
+        file = self._file
+        try:
+            if self._file is None:
+                file = os.open(self._filename, os.O_RDONLY | os.O_CLOEXEC)
+            while done < count and (got := os.preadv(file, [view[done:]], place + done)):
+                done += got
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._filename) from None
+        finally:
+            if self._file is None and file is not None:
+                os.close(file)
         return found[:done]
 
 

@@ -10,12 +10,13 @@ contradicts itself."""
 import os
 import struct
 from itertools import product
+from unittest import mock
 
 import numpy as np
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.formats.power_files import PowerRecording, open_power_file
-from gnuradio.aperture.formats.powers import PowerFileError
+from gnuradio.aperture.formats.powers import Bytes, PowerFileError
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.power_files import STYLES, sigproc_header, word, write_sigproc
 
@@ -147,6 +148,16 @@ class qa_power_files(InFolder, gr_unittest.TestCase):
             self.read("a.fil", "c.fil")
         # the same file twice is two beams, with two names
         self.assertEqual(self.read("a.fil", "a.fil")[0].names, ["a-0", "a-1"])
+
+    def test_many_files(self):
+        """Files beyond those that stay open are opened for each read."""
+        values = [self.values(8, samples, 1, 8) for samples in (5, 6, 7)]
+        names = [f"{number}.fil" for number in range(3)]
+        for name, each in zip(names, values):
+            self.write(name, each)
+        with mock.patch.object(Bytes, "MOST_OPEN", len(Bytes._open) + 1):
+            _, found = self.read(*names)
+        np.testing.assert_array_equal(found[:, :, 0], np.hstack([each[:5] for each in values]))
 
     def test_contradictions(self):
         """The header is held against the file, and against itself."""
